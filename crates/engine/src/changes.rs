@@ -1,0 +1,68 @@
+//! What a commit changes.
+
+use arrow_array::RecordBatch;
+use timestrata_format::{KeyRange, StreamId};
+
+/// How much an acknowledged commit survives. Ordered: each survives what the ones before do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Durability {
+    /// Nothing yet; on disk within `sync_interval`, or at `sync()`.
+    Buffered,
+    /// The process being killed. A power cut may lose up to `sync_interval`.
+    #[default]
+    Written,
+    /// A power cut.
+    Synced,
+}
+
+/// One change to one stream.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    Insert { stream: StreamId, batch: RecordBatch },
+    DeleteRange { stream: StreamId, range: KeyRange },
+    DeleteKeys { stream: StreamId, keys: RecordBatch },
+}
+
+/// A group of changes that is committed whole or not at all.
+///
+/// All changes of one commit have one place in the order of commits. Range deletes hide rows
+/// of *earlier* commits only: a row inserted in the same commit stays. In a `Latest` stream,
+/// of several changes to one key in one commit (inserts, deletes by key) the last one added wins.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    pub(crate) list: Vec<Change>,
+}
+
+impl Changes {
+    /// No changes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds rows. The batch has all columns of the stream's schema, in its order and types;
+    /// rows may be in any order.
+    #[must_use]
+    pub fn insert(mut self, stream: StreamId, batch: RecordBatch) -> Self {
+        self.list.push(Change::Insert { stream, batch });
+        self
+    }
+
+    /// Hides every row of earlier commits whose leading key is in `range`.
+    #[must_use]
+    pub fn delete_range(mut self, stream: StreamId, range: KeyRange) -> Self {
+        self.list.push(Change::DeleteRange { stream, range });
+        self
+    }
+
+    /// Deletes rows of a `Latest` stream by key; `keys` has the key columns, in key order.
+    #[must_use]
+    pub fn delete_keys(mut self, stream: StreamId, keys: RecordBatch) -> Self {
+        self.list.push(Change::DeleteKeys { stream, keys });
+        self
+    }
+
+    /// Whether there is nothing to commit.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}

@@ -1,0 +1,1 @@
+//! Compaction: runs to fewer, better runs.

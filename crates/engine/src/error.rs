@@ -1,0 +1,194 @@
+//! The engine's one error: what happened, to which file, and what to do.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use timestrata_format::DecodeError;
+
+/// What the engine's calls return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The kinds of failure, each with what the user should do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An argument has no meaning here (empty name, inverted range, wrong option). Mend the call.
+    InvalidArgument,
+    /// Data does not fit the stream: unknown or missing column, wrong type, null key. Mend the data.
+    InvalidData,
+    /// A row or commit is larger than the store takes. Split it, or raise the limit named.
+    TooLarge,
+    /// No such store, stream or pin. Create it, or check the name.
+    NotFound,
+    /// The name is taken, with another definition. Choose another, or drop it first.
+    AlreadyExists,
+    /// The directory holds something, but not a store. Choose another directory.
+    NotAStore,
+    /// Written by a newer version of the software. Upgrade.
+    UnsupportedVersion,
+    /// Another writer has the store open. Close it, or open read-only.
+    Locked,
+    /// The store was opened for reading. Open it for writing.
+    ReadOnly,
+    /// Flushes can't keep up and the busy policy says raise. The commit was *not* made; try later.
+    Busy,
+    /// The disk is full. Free space, reopen.
+    NoSpace,
+    /// The operating system refused. The source says why.
+    Io,
+    /// Bytes on disk are not what was written. Nothing was changed; restore from a backup,
+    /// or run `check` to see the extent.
+    Corruption,
+    /// An earlier write or sync failed, so this store takes no more writes. Reads go on;
+    /// reopen to recover.
+    Poisoned,
+    /// The store has been closed.
+    Closed,
+}
+
+impl ErrorKind {
+    /// What to do about it, in a sentence.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "mend the call",
+            Self::InvalidData => "mend the data; nothing of this commit was written",
+            Self::TooLarge => "split it, or raise the limit",
+            Self::NotFound => "create it first, or check the name",
+            Self::AlreadyExists => "choose another name, or drop the existing one first",
+            Self::NotAStore => "choose an empty directory or an existing store",
+            Self::UnsupportedVersion => "upgrade timestrata to open this store",
+            Self::Locked => "close the other writer, or open the store read-only",
+            Self::ReadOnly => "open the store for writing",
+            Self::Busy => "try again later, or use the busy policy 'block' or 'flush'",
+            Self::NoSpace => "free space on the disk and reopen the store",
+            Self::Io => "see the cause; reopen the store once it is mended",
+            Self::Corruption => {
+                "run 'timestrata check' on the directory, and restore what it \
+                                 names from a backup; no byte was changed"
+            }
+            Self::Poisoned => "reopen the store to recover; reads go on",
+            Self::Closed => "open the store again",
+        }
+    }
+}
+
+/// An error of the engine.
+///
+/// `Display` gives one sentence that names what and where; [`Error::hint`] says what to do.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    path: Option<PathBuf>,
+    offset: Option<u64>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error with a message.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), path: None, offset: None, source: None }
+    }
+
+    /// What sort of failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The file or directory concerned.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The byte offset in that file.
+    pub fn offset(&self) -> Option<u64> {
+        self.offset
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint()
+    }
+
+    /// The same error, naming a file.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// The same error, naming a byte offset in its file.
+    #[must_use]
+    pub fn at_offset(mut self, offset: u64) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// The same error with its cause.
+    #[must_use]
+    pub fn caused_by(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// An operating system's error while doing `what` to `path`; a full disk gets its own kind.
+    pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
+        let kind = match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => ErrorKind::NoSpace,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, format!("could not {what}: {source}")).at(path).caused_by(source)
+    }
+
+    /// Bytes of `path` that are not what was written.
+    pub(crate) fn corruption(path: &Path, offset: u64, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corruption, message).at(path).at_offset(offset)
+    }
+
+    /// A decode error in `path`, whose input began at `base`.
+    pub(crate) fn decode(path: &Path, base: u64, source: DecodeError) -> Self {
+        let source = source.shifted(base);
+        let offset = source.offset;
+        let message =
+            format!("bad {}: expected {}, found {}", source.what, source.expected, source.found);
+        Self::corruption(path, offset, message).caused_by(source)
+    }
+
+    /// The same failure for another caller who shares its fate (a shared sync): the cause
+    /// is kept as text.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self {
+            kind: self.kind,
+            message: self.message.clone(),
+            path: self.path.clone(),
+            offset: self.offset,
+            source: None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(path) = &self.path {
+            write!(f, " [{}", path.display())?;
+            if let Some(offset) = self.offset {
+                write!(f, ", byte {offset}")?;
+            }
+            f.write_str("]")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

@@ -1,0 +1,137 @@
+//! The leading key column of a batch, as typed values.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use timestrata_format::{KeyRange, LeadKey};
+
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// A leading key column: typed access without a branch on the Arrow type a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KeyView<'a> {
+    Time(&'a [i64]),
+    Offset(&'a [u64]),
+    Id16(&'a [[u8; 16]]),
+    Id32(&'a [[u8; 32]]),
+}
+
+impl<'a> KeyView<'a> {
+    /// The leading key of a batch that has the stream's columns at the stream's positions.
+    pub(crate) fn of(stream: &Stream, batch: &'a RecordBatch) -> Result<Self> {
+        match batch.columns().get(stream.lead_column()) {
+            Some(column) => Self::of_column(column.as_ref()),
+            None => Err(Error::new(ErrorKind::InvalidData, "the leading key column is missing")),
+        }
+    }
+
+    /// A column of one of the leading key types, without nulls.
+    pub(crate) fn of_column(column: &'a dyn Array) -> Result<Self> {
+        if column.null_count() > 0 {
+            return Err(Error::new(ErrorKind::InvalidData, "the leading key column has nulls"));
+        }
+        Ok(match column.data_type() {
+            DataType::Int64 => Self::Time(column.as_primitive::<Int64Type>().values()),
+            DataType::Timestamp(TimeUnit::Second, _) => {
+                Self::Time(column.as_primitive::<TimestampSecondType>().values())
+            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                Self::Time(column.as_primitive::<TimestampMillisecondType>().values())
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                Self::Time(column.as_primitive::<TimestampMicrosecondType>().values())
+            }
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                Self::Time(column.as_primitive::<TimestampNanosecondType>().values())
+            }
+            DataType::UInt64 => Self::Offset(column.as_primitive::<UInt64Type>().values()),
+            DataType::FixedSizeBinary(16) => {
+                Self::Id16(column.as_fixed_size_binary().value_data().as_chunks().0)
+            }
+            DataType::FixedSizeBinary(32) => {
+                Self::Id32(column.as_fixed_size_binary().value_data().as_chunks().0)
+            }
+            other => {
+                return Err(Error::new(
+                    ErrorKind::InvalidData,
+                    format!("type {other} can't be a leading key"),
+                ));
+            }
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Time(keys) => keys.len(),
+            Self::Offset(keys) => keys.len(),
+            Self::Id16(keys) => keys.len(),
+            Self::Id32(keys) => keys.len(),
+        }
+    }
+
+    /// The key of row `index`, which must be in the column.
+    pub(crate) fn get(&self, index: usize) -> LeadKey {
+        match self {
+            Self::Time(keys) => LeadKey::Time(keys[index]),
+            Self::Offset(keys) => LeadKey::Offset(keys[index]),
+            Self::Id16(keys) => LeadKey::Id16(keys[index]),
+            Self::Id32(keys) => LeadKey::Id32(keys[index]),
+        }
+    }
+
+    pub(crate) fn first(&self) -> Option<LeadKey> {
+        (self.len() > 0).then(|| self.get(0))
+    }
+
+    pub(crate) fn last(&self) -> Option<LeadKey> {
+        self.len().checked_sub(1).map(|index| self.get(index))
+    }
+
+    pub(crate) fn compare(&self, a: usize, b: usize) -> Ordering {
+        match self {
+            Self::Time(keys) => keys[a].cmp(&keys[b]),
+            Self::Offset(keys) => keys[a].cmp(&keys[b]),
+            Self::Id16(keys) => keys[a].cmp(&keys[b]),
+            Self::Id32(keys) => keys[a].cmp(&keys[b]),
+        }
+    }
+
+    /// Whether keys never fall from row to row.
+    pub(crate) fn is_sorted(&self) -> bool {
+        match self {
+            Self::Time(keys) => keys.is_sorted(),
+            Self::Offset(keys) => keys.is_sorted(),
+            Self::Id16(keys) => keys.is_sorted(),
+            Self::Id32(keys) => keys.is_sorted(),
+        }
+    }
+
+    /// Of a sorted column: the first row whose key is not below `key` (the length if none).
+    /// A key of another kind than the column's sorts as the variants of [`LeadKey`] do.
+    pub(crate) fn lower_bound(&self, key: LeadKey) -> usize {
+        match (self, key) {
+            (Self::Time(keys), LeadKey::Time(key)) => keys.partition_point(|k| *k < key),
+            (Self::Offset(keys), LeadKey::Offset(key)) => keys.partition_point(|k| *k < key),
+            (Self::Id16(keys), LeadKey::Id16(key)) => keys.partition_point(|k| *k < key),
+            (Self::Id32(keys), LeadKey::Id32(key)) => keys.partition_point(|k| *k < key),
+            (_, key) => match self.first() {
+                Some(first) if first < key => self.len(),
+                _ => 0,
+            },
+        }
+    }
+
+    /// Of a sorted column: the rows whose keys are in `range`.
+    pub(crate) fn rows_in(&self, range: &KeyRange) -> Range<usize> {
+        let start = range.lo.map_or(0, |lo| self.lower_bound(lo));
+        let end = range.hi.map_or(self.len(), |hi| self.lower_bound(hi));
+        start..end.max(start)
+    }
+}

@@ -1,0 +1,43 @@
+//! The engine: one log-structured store of Arrow streams.
+//!
+//! A [`Store`] is a directory (or memory) with any number of streams; a commit changes one
+//! or several of them atomically; a [`Snapshot`] sees all of them at one instant. The
+//! modules are the chapters: a row is *committed* (`wal`, `memtable`), *flushed* (`run`,
+//! `manifest`), *compacted* (`compaction`), *read* (`snapshot`, `scan`) and *recovered*
+//! (`recovery`).
+
+mod backup;
+mod cell;
+mod changes;
+mod check;
+mod compaction;
+mod error;
+mod key;
+mod maintenance;
+mod manifest;
+mod memtable;
+mod recovery;
+mod run;
+mod scan;
+mod settings;
+mod snapshot;
+mod store;
+mod stream;
+mod wal;
+
+pub use backup::BackupReport;
+pub use cell::Cell;
+pub use changes::{Changes, Durability};
+pub use check::{CheckReport, Finding, check};
+pub use error::{Error, ErrorKind, Result};
+pub use recovery::RecoveryReport;
+pub use scan::{Row, Scan, ScanSpec};
+pub use settings::{BusyPolicy, Maintenance, Settings};
+pub use snapshot::Snapshot;
+pub use store::{Access, PinInfo, RowAppender, Store, StoreStats, StreamStats};
+pub use stream::{LeadKind, Stream, StreamSpec};
+pub use timestrata_format::manifest::{Merge, Retention};
+pub use timestrata_format::{
+    FORMAT_VERSION, KeyRange, LeadKey, RunFormat, SeqNo, StoreId, StreamId,
+};
+pub use timestrata_io::Io;

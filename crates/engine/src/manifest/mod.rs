@@ -1,0 +1,1 @@
+//! The manifest: which runs and tombstones make the store.

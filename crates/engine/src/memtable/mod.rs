@@ -1,0 +1,1 @@
+//! The memtable: a stream's recent rows.

@@ -1,0 +1,1 @@
+//! Runs: immutable files of rows sorted by the stream's key.

@@ -1,0 +1,58 @@
+//! What a scan reads from: a sorted sequence of blocks, wherever it lives.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use timestrata_format::{LeadKey, SeqNo, Tombstone};
+
+use crate::{Result, Stream};
+
+/// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
+/// of a memtable. Rows of a block are sorted by the stream's whole key, and so are blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) rows: usize,
+    pub(crate) key_min: LeadKey,
+    /// Inclusive.
+    pub(crate) key_max: LeadKey,
+}
+
+/// A sorted, immutable sequence of rows: a run or a chunk of a memtable.
+///
+/// Batches have the columns of [`Stream::stored_schema`] (those asked for).
+pub(crate) trait Source: Send + Sync + Debug {
+    fn key_min(&self) -> LeadKey;
+    /// Inclusive.
+    fn key_max(&self) -> LeadKey;
+    /// Rows, delete markers included.
+    fn rows(&self) -> u64;
+    /// Rows that are delete markers.
+    fn delete_markers(&self) -> u64;
+    /// Commit of the oldest row.
+    fn seq_min(&self) -> SeqNo;
+    /// Commit of the newest row.
+    fn seq_max(&self) -> SeqNo;
+    /// Tombstones up to this commit are already applied to the rows; of later ones all that
+    /// touch this source are newer than each of its rows.
+    fn tombstones_applied_through(&self) -> SeqNo;
+    /// Zone maps, in key order. The first call may read the file's tail.
+    fn blocks(&self) -> Result<&[Block]>;
+    /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
+    fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
+    /// False only where no row has this leading key (Bloom filters, hash indexes).
+    fn may_contain(&self, key: LeadKey) -> Result<bool> {
+        Ok(self.key_min() <= key && key <= self.key_max())
+    }
+}
+
+/// One stream, frozen at one commit.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamView {
+    pub(crate) stream: Arc<Stream>,
+    /// Oldest first: of two sources that share a leading key, every row of the earlier one
+    /// was committed before every row of the later one.
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+    /// Range deletes that some source may still have to heed, in no order.
+    pub(crate) tombstones: Vec<Tombstone>,
+}

@@ -1,0 +1,116 @@
+//! The store's settings: few, each with a reason to change it.
+
+use std::time::Duration;
+
+use crate::{Error, ErrorKind, Result};
+
+const MIB: u64 = 1 << 20;
+
+/// Who flushes and compacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Maintenance {
+    /// Two threads of the store's own.
+    #[default]
+    Background,
+    /// Nobody, until [`crate::Store::flush`], [`crate::Store::maintain_step`] or
+    /// [`crate::Store::compact`] is called (a full memtable is still flushed, by the writer).
+    Manual,
+}
+
+/// What a commit does when flushes have fallen behind and memory is at its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BusyPolicy {
+    /// Refuse with `Busy`; nothing of the commit is kept.
+    Raise,
+    /// Wait for the flush.
+    #[default]
+    Block,
+    /// Flush in the calling thread.
+    Flush,
+}
+
+/// Settings of a store. `Settings::default()` fits a machine with a few GB to spare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Rows of one stream in memory before they are flushed to a run, in bytes. Default
+    /// 64 MiB. Larger: fewer, better runs; longer recovery.
+    pub memtable_bytes_max: u64,
+    /// All streams' rows in memory together, flushes under way included, in bytes. Default
+    /// 256 MiB. The bound behind back-pressure.
+    pub memory_bytes_max: u64,
+    /// Length of one WAL segment in bytes. Default 64 MiB. A commit must fit in one.
+    pub wal_segment_bytes: u64,
+    /// WAL that recovery may have to replay, in bytes. Default 1 GiB. Reached, the stream
+    /// with the oldest unflushed row is flushed.
+    pub wal_bytes_max: u64,
+    /// A commit of `Written` or `Buffered` durability is on disk after this at the latest.
+    /// Default 1 s.
+    pub sync_interval: Duration,
+    /// Rows a record batch of a run holds at most. Default 65,536.
+    pub run_batch_rows: usize,
+    /// A compacted run is cut when it reaches this. Default 256 MiB.
+    pub run_bytes_max: u64,
+    /// Decoded blocks of cold runs kept in memory, in bytes. Default 128 MiB.
+    pub cache_bytes_max: u64,
+    /// Flushed runs of a stream before compaction begins. Default 4. Fewer: faster reads of
+    /// late data, more writing.
+    pub level0_runs_max: usize,
+    /// Bytes a second that compaction may write; `None`: no limit. Default none.
+    pub compaction_bytes_per_second: Option<u64>,
+    /// Who flushes and compacts.
+    pub maintenance: Maintenance,
+    /// What a commit does when flushes fall behind.
+    pub busy_policy: BusyPolicy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            memtable_bytes_max: 64 * MIB,
+            memory_bytes_max: 256 * MIB,
+            wal_segment_bytes: 64 * MIB,
+            wal_bytes_max: 1024 * MIB,
+            sync_interval: Duration::from_secs(1),
+            run_batch_rows: 65_536,
+            run_bytes_max: 256 * MIB,
+            cache_bytes_max: 128 * MIB,
+            level0_runs_max: 4,
+            compaction_bytes_per_second: None,
+            maintenance: Maintenance::Background,
+            busy_policy: BusyPolicy::Block,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses settings that can't work together.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let checks = [
+            (self.memtable_bytes_max >= 1024, "memtable_bytes_max must be at least 1 KiB"),
+            (
+                self.memory_bytes_max >= self.memtable_bytes_max,
+                "memory_bytes_max must be at least memtable_bytes_max",
+            ),
+            (self.wal_segment_bytes >= 4096, "wal_segment_bytes must be at least 4 KiB"),
+            (
+                self.wal_segment_bytes <= u64::from(u32::MAX),
+                "wal_segment_bytes must be below 4 GiB",
+            ),
+            (
+                self.wal_bytes_max >= 2 * self.wal_segment_bytes,
+                "wal_bytes_max must be at least two segments (2 x wal_segment_bytes)",
+            ),
+            (self.run_batch_rows >= 1, "run_batch_rows must be at least 1"),
+            (self.run_bytes_max >= 1024, "run_bytes_max must be at least 1 KiB"),
+            (self.level0_runs_max >= 1, "level0_runs_max must be at least 1"),
+            (
+                self.compaction_bytes_per_second.is_none_or(|rate| rate > 0),
+                "compaction_bytes_per_second must be positive",
+            ),
+        ];
+        match checks.iter().find(|(holds, _)| !holds) {
+            Some((_, message)) => Err(Error::new(ErrorKind::InvalidArgument, *message)),
+            None => Ok(()),
+        }
+    }
+}

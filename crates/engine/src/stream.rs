@@ -1,0 +1,234 @@
+//! Streams: a name, an Arrow schema, a sort key and a merge rule.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use timestrata_format::manifest::{Merge, Retention};
+use timestrata_format::{RunFormat, StreamId};
+
+use crate::{Error, ErrorKind, Result};
+
+/// Name of the column that marks deleted keys in the runs of `Latest` streams.
+pub(crate) const DELETED_COLUMN: &str = "__deleted";
+const NAME_BYTES_MAX: usize = 255;
+
+/// What a new stream is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamSpec {
+    /// Unique in the store: 1 to 255 bytes without control characters. Never used as a path.
+    pub name: String,
+    /// Columns. Names must be unique and may not begin with two underscores.
+    pub schema: SchemaRef,
+    /// Names of the key columns, the leading one first; none may be nullable. The leading
+    /// one is a time (`Timestamp` of any unit or `Int64`), an offset (`UInt64`) or an id
+    /// (`FixedSizeBinary(16)` or `(32)`).
+    pub key: Vec<String>,
+    /// How rows with equal keys live together.
+    pub merge: Merge,
+    /// File format of compacted runs; flushed ones are always hot.
+    pub run_format: RunFormat,
+    /// What may be thrown away by itself.
+    pub retention: Retention,
+    /// Words of the model on top, kept with the stream.
+    pub properties: Vec<(String, String)>,
+}
+
+impl StreamSpec {
+    /// A stream that keeps every row, is keyed by its first column, compacts to hot runs
+    /// and throws nothing away.
+    pub fn new(name: impl Into<String>, schema: SchemaRef) -> Self {
+        let key = schema.fields().first().map(|field| field.name().clone());
+        Self {
+            name: name.into(),
+            schema,
+            key: key.into_iter().collect(),
+            merge: Merge::Keep,
+            run_format: RunFormat::Hot,
+            retention: Retention::default(),
+            properties: Vec::new(),
+        }
+    }
+}
+
+/// The three kinds of leading key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LeadKind {
+    /// Signed 64-bit time.
+    Time,
+    /// Unsigned 64-bit offset.
+    Offset,
+    /// 16-byte id.
+    Id16,
+    /// 32-byte id.
+    Id32,
+}
+
+impl LeadKind {
+    fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Timestamp(_, _) | DataType::Int64 => Some(Self::Time),
+            DataType::UInt64 => Some(Self::Offset),
+            DataType::FixedSizeBinary(16) => Some(Self::Id16),
+            DataType::FixedSizeBinary(32) => Some(Self::Id32),
+            _ => None,
+        }
+    }
+}
+
+/// A stream of an open store, with its key resolved.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    id: StreamId,
+    spec: StreamSpec,
+    lead: LeadKind,
+    key_columns: Vec<usize>,
+    stored_schema: SchemaRef,
+}
+
+impl Stream {
+    /// Checks a spec and resolves its key.
+    pub(crate) fn new(id: StreamId, spec: StreamSpec) -> Result<Self> {
+        validate_name(&spec.name)?;
+        validate_columns(&spec)?;
+        let invalid = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
+        if spec.key.is_empty() {
+            return invalid(format!(
+                "stream '{}': a key of at least one column is needed",
+                spec.name
+            ));
+        }
+        let mut key_columns = Vec::with_capacity(spec.key.len());
+        for name in &spec.key {
+            let Ok(index) = spec.schema.index_of(name) else {
+                return invalid(format!(
+                    "stream '{}': key column '{name}' is not in the schema",
+                    spec.name
+                ));
+            };
+            if spec.schema.field(index).is_nullable() {
+                return invalid(format!(
+                    "stream '{}': key column '{name}' may not be nullable",
+                    spec.name
+                ));
+            }
+            if key_columns.contains(&index) {
+                return invalid(format!(
+                    "stream '{}': key column '{name}' is named twice",
+                    spec.name
+                ));
+            }
+            key_columns.push(index);
+        }
+        let lead_field = spec.schema.field(key_columns[0]);
+        let Some(lead) = LeadKind::of(lead_field.data_type()) else {
+            return invalid(format!(
+                "stream '{}': leading key column '{}' has type {}; it must be a timestamp, Int64, \
+                 UInt64, FixedSizeBinary(16) or FixedSizeBinary(32)",
+                spec.name,
+                lead_field.name(),
+                lead_field.data_type()
+            ));
+        };
+        if spec.retention.age_ns.is_some() && lead != LeadKind::Time {
+            return invalid(format!("stream '{}': retention by age needs a time key", spec.name));
+        }
+        let stored_schema = match spec.merge {
+            Merge::Keep => Arc::clone(&spec.schema),
+            Merge::Latest => {
+                let mut fields = spec.schema.fields().to_vec();
+                fields.push(Arc::new(Field::new(DELETED_COLUMN, DataType::Boolean, false)));
+                Arc::new(Schema::new_with_metadata(fields, spec.schema.metadata().clone()))
+            }
+        };
+        Ok(Self { id, spec, lead, key_columns, stored_schema })
+    }
+
+    /// Its identity in the store.
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// What it was created as (retention may have changed since).
+    pub fn spec(&self) -> &StreamSpec {
+        &self.spec
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.spec.schema
+    }
+
+    /// Kind of its leading key.
+    pub fn lead_kind(&self) -> LeadKind {
+        self.lead
+    }
+
+    /// Index of the leading key column.
+    pub fn lead_column(&self) -> usize {
+        self.key_columns[0]
+    }
+
+    /// Indexes of all key columns, the leading one first.
+    pub fn key_columns(&self) -> &[usize] {
+        &self.key_columns
+    }
+
+    /// Columns as stored: the schema, and for `Latest` the delete marker behind it.
+    pub(crate) fn stored_schema(&self) -> &SchemaRef {
+        &self.stored_schema
+    }
+
+    /// Whether rows with equal keys replace each other.
+    pub(crate) fn is_latest(&self) -> bool {
+        self.spec.merge == Merge::Latest
+    }
+
+    /// Nanoseconds in one unit of the leading time; `None` where it is not a timestamp
+    /// with a unit (an `Int64` time is taken as nanoseconds only where asked).
+    pub fn time_unit_ns(&self) -> Option<i64> {
+        match self.spec.schema.field(self.lead_column()).data_type() {
+            DataType::Timestamp(TimeUnit::Second, _) => Some(1_000_000_000),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => Some(1_000_000),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Some(1_000),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(1),
+            _ => None,
+        }
+    }
+}
+
+fn validate_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+        let shown: String = name.chars().take(40).collect();
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!(
+                "stream name {shown:?} ({} bytes): must be 1 to {NAME_BYTES_MAX} bytes without \
+                 control characters",
+                name.len()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn validate_columns(spec: &StreamSpec) -> Result<()> {
+    for (index, field) in spec.schema.fields().iter().enumerate() {
+        let problem = if field.name().starts_with("__") {
+            "names that begin with two underscores are the store's own"
+        } else if spec.schema.fields()[..index].iter().any(|other| other.name() == field.name()) {
+            "the name is used twice"
+        } else {
+            continue;
+        };
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("stream '{}': column '{}': {problem}", spec.name, field.name()),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! Bytes to structs and back, without I/O: what a store's files hold.
+//!
+//! Everything here is pure, so that fuzzing can feed it. `docs/format.md` has the byte maps.
+//! Decoders take untrusted bytes: they return [`DecodeError`] and never panic.
+#![forbid(unsafe_code)]
+
+pub mod checksum;
+mod error;
+pub mod frame;
+mod ids;
+mod key;
+pub mod manifest;
+mod run;
+pub mod wal;
+
+pub use error::DecodeError;
+pub use ids::{RunId, SeqNo, StoreId, StreamId, WalId};
+pub use key::{KeyRange, LeadKey};
+pub use run::{RunFormat, RunMeta, Tombstone};
+
+/// The version of all file formats of this build. A store records the version that wrote
+/// it; a build opens its own version and every earlier one, and refuses later ones.
+pub const FORMAT_VERSION: u32 = 1;

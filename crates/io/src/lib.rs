@@ -1,0 +1,153 @@
+//! Every touch of disk, clock and randomness goes through the traits in this
+//! crate, so that a store can run on the real machine, in memory, or on a
+//! simulated disk that crashes where a test tells it to.
+//!
+//! No other crate of the workspace may name `std::fs`, `std::time` clocks or a
+//! source of randomness; a lint enforces it.
+
+mod clock;
+mod memory;
+mod os;
+mod random;
+
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use bytes::Bytes;
+pub use clock::{Clock, ManualClock, OsClock};
+pub use memory::MemoryDisk;
+pub use os::OsDisk;
+pub use random::{OsRng, Rng, SeededRng};
+
+/// How [`Disk::open`] opens a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// The file must exist; writes fail.
+    Read,
+    /// The file must exist; reads and writes.
+    ReadWrite,
+    /// The file must not exist; reads and writes. The new directory entry is
+    /// durable only after [`Disk::sync_dir`].
+    CreateNew,
+}
+
+/// One entry of [`Disk::list`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// File name without its directory. Names that are not UTF-8 are given lossily.
+    pub name: String,
+    /// Length in bytes; 0 for directories.
+    pub len: u64,
+    /// Whether the entry is a directory.
+    pub is_dir: bool,
+}
+
+/// What [`Disk::try_lock`] found.
+#[derive(Debug)]
+pub enum LockOutcome {
+    /// The lock is ours until the guard is dropped.
+    Acquired(Box<dyn LockGuard>),
+    /// Somebody holds it: the text they left in the file (a process id), if readable.
+    Held(String),
+}
+
+/// Keeps an advisory lock; dropping it releases the lock.
+pub trait LockGuard: Send + Sync + Debug {}
+
+/// A file system as the store needs it.
+///
+/// Nothing is durable by itself: file contents need [`DiskFile::sync_data`] or
+/// [`DiskFile::sync_all`], and names (create, rename, remove) need
+/// [`Disk::sync_dir`] of the directory that holds them.
+pub trait Disk: Send + Sync + Debug + 'static {
+    /// Opens a file. Errors are those of the operating system
+    /// (`NotFound`, `AlreadyExists`, `PermissionDenied`, `StorageFull`, ...).
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens, or creates, a log file that is exactly `bytes` long, with every block
+    /// allocated and written, so that a later [`DiskFile::write_at`] inside it changes no
+    /// file metadata and can't run out of space. On the real disk such a file is mapped:
+    /// `write_at` is a memory copy into the page cache, which survives the process being
+    /// killed. A new file is zero-filled; an existing one of the right length keeps its bytes.
+    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Renames a file over whatever has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Lists a directory, sorted by name.
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
+    /// Creates a directory and the missing ones above it. Fine if it exists.
+    fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Whether something has this name.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Takes an exclusive advisory lock on a file, which is created if missing, and
+    /// leaves `owner` in it for others to read. Never blocks. Held also against other
+    /// holders in the same process.
+    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome>;
+    /// Bytes that may still be written to the file system that holds `path`, if known.
+    fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>>;
+}
+
+/// An open file. Positions are byte offsets from the start; all methods may be called
+/// from several threads.
+pub trait DiskFile: Send + Sync + Debug {
+    /// Length in bytes now.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether the file holds no byte.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Fills `buffer` from `offset`; `UnexpectedEof` if the file ends before.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Writes all of `bytes` at `offset`, growing the file if needed (a log file from
+    /// [`Disk::open_log`] doesn't grow: writing past its end is `InvalidInput`).
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Writes all of `bytes` at the current end and gives the offset where they begin.
+    /// One writer at a time.
+    fn append(&self, bytes: &[u8]) -> io::Result<u64>;
+    /// Cuts or zero-extends the file.
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
+    /// Makes the contents durable (and the length, where it changed).
+    fn sync_data(&self) -> io::Result<()>;
+    /// Makes contents and all metadata durable.
+    fn sync_all(&self) -> io::Result<()>;
+    /// The whole file as it is now, as shared memory. Only for files that no longer
+    /// change: on the real disk it is a memory map.
+    fn map(&self) -> io::Result<Bytes>;
+}
+
+/// The three things a store takes from its surroundings.
+#[derive(Debug, Clone)]
+pub struct Io {
+    /// Where files live.
+    pub disk: Arc<dyn Disk>,
+    /// Wall and monotonic time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness for identities, never for decisions.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl Io {
+    /// The real machine.
+    pub fn os() -> Self {
+        Self {
+            disk: Arc::new(OsDisk::new()),
+            clock: Arc::new(OsClock::new()),
+            rng: Arc::new(OsRng::new()),
+        }
+    }
+
+    /// Files in memory; real clock and randomness.
+    pub fn memory() -> Self {
+        Self {
+            disk: Arc::new(MemoryDisk::new()),
+            clock: Arc::new(OsClock::new()),
+            rng: Arc::new(OsRng::new()),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Timestrata: the Python extension module
