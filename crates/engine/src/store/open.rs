@@ -1,0 +1,291 @@
+//! Opening and closing a store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{SeqNo, StoreId, WalId};
+use timestrata_io::{Io, LockGuard, LockOutcome};
+
+use super::core::Core;
+use super::engine::{Counters, Engine};
+use super::version::RunFolder;
+use super::{Access, RUNS_DIR, WAL_DIR};
+use crate::maintenance::Workers;
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
+use crate::poison::Poison;
+use crate::recovery::{self, Recovered};
+use crate::run::BlockCache;
+use crate::wal::Wal;
+use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
+
+const LOCK_NAME: &str = "LOCK";
+
+/// Where and how a store is opened.
+pub(crate) struct Opening {
+    pub(crate) io: Io,
+    pub(crate) dir: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) settings: Settings,
+    /// Nothing outlives the store: no WAL, no lock.
+    pub(crate) memory_only: bool,
+}
+
+impl Opening {
+    /// Opens the store.
+    pub(crate) fn open(self) -> Result<Arc<Engine>> {
+        self.settings.validate()?;
+        let start_ns = self.io.clock.monotonic_ns();
+        let engine = match self.access {
+            Access::Read => self.open_reading(start_ns)?,
+            Access::Write | Access::WriteExisting => self.open_writing(start_ns)?,
+        };
+        let engine = Arc::new(engine);
+        if engine.manifest.is_some() && engine.settings.maintenance == Maintenance::Background {
+            engine.workers.start(&engine)?;
+        }
+        Ok(engine)
+    }
+
+    fn open_reading(self, start_ns: u64) -> Result<Engine> {
+        let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
+            return Err(self.no_store()?);
+        };
+        let folder = self.folder(loaded.store_id);
+        let (core, mut report) = recovery::load_core(&folder, &self.wal_dir(), &loaded.state)?;
+        report.clean = loaded.state.closed.is_some();
+        report.took = self.took(start_ns);
+        Ok(self.engine(folder, core, None, None, report, None, &loaded.state))
+    }
+
+    fn open_writing(self, start_ns: u64) -> Result<Engine> {
+        let guard = self.prepare_dir()?;
+        let loaded = manifest::load(&*self.io.disk, &self.dir)?;
+        let created = loaded.is_none();
+        let loaded = match loaded {
+            Some(loaded) => loaded,
+            None => self.create()?,
+        };
+        let folder = self.folder(loaded.store_id);
+        let Recovered { core, mut report, next_wal } =
+            recovery::recover(&folder, &self.wal_dir(), &loaded.state, loaded.torn_at)?;
+        let clean = loaded.state.closed.is_some();
+        let state = loaded.state.clone();
+        let log = ManifestLog::resume(&self.io, &self.dir, loaded)?;
+        let wal = match self.memory_only {
+            true => None,
+            false => Some(self.start_wal(&folder, next_wal, core.last_seq)?),
+        };
+        report.created = created;
+        report.clean = clean || created;
+        report.took = self.took(start_ns);
+        Ok(self.engine(folder, core, Some(log), wal, report, guard, &state))
+    }
+
+    /// A fresh segment, so that nothing is ever written behind a torn tail.
+    fn start_wal(&self, folder: &RunFolder, id: WalId, last_seq: SeqNo) -> Result<Wal> {
+        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, id, last_seq.next())
+    }
+
+    /// Makes the directory if it may, refuses one that holds something else, and takes the
+    /// writer's lock.
+    fn prepare_dir(&self) -> Result<Option<Box<dyn LockGuard>>> {
+        let disk = &self.io.disk;
+        let exists = disk.exists(&self.dir).map_err(|e| Error::io("look at", &self.dir, e))?;
+        if !exists {
+            if self.access == Access::WriteExisting {
+                return Err(self.no_store()?);
+            }
+            disk.create_dir(&self.dir).map_err(|e| Error::io("create", &self.dir, e))?;
+            if let Some(parent) = self.dir.parent().filter(|p| !p.as_os_str().is_empty()) {
+                disk.sync_dir(parent).map_err(|e| Error::io("sync", parent, e))?;
+            }
+        } else if !self.holds_manifest()? {
+            // Before the lock file is made: a directory that isn't ours is not touched.
+            self.refuse_foreign()?;
+            if self.access == Access::WriteExisting {
+                return Err(self.no_store()?);
+            }
+        }
+        if self.memory_only { Ok(None) } else { self.lock().map(Some) }
+    }
+
+    fn lock(&self) -> Result<Box<dyn LockGuard>> {
+        let path = self.dir.join(LOCK_NAME);
+        let owner = format!("{}\n", std::process::id());
+        match self.io.disk.try_lock(&path, &owner) {
+            Ok(LockOutcome::Acquired(guard)) => Ok(guard),
+            Ok(LockOutcome::Held(owner)) => {
+                let owner = owner.trim();
+                let who = if owner == std::process::id().to_string() {
+                    "this process already has it open for writing".to_owned()
+                } else {
+                    format!("process {owner} has it open for writing")
+                };
+                Err(Error::new(ErrorKind::Locked, format!("the store is locked: {who}")).at(&self.dir))
+            }
+            Err(error) => Err(Error::io("lock the store", &path, error)),
+        }
+    }
+
+    fn holds_manifest(&self) -> Result<bool> {
+        let path = self.dir.join(MANIFEST_NAME);
+        self.io.disk.exists(&path).map_err(|error| Error::io("look for", &path, error))
+    }
+
+    /// An error if the directory, which has no manifest, holds anything that an interrupted
+    /// creation can't have left.
+    fn refuse_foreign(&self) -> Result<()> {
+        let list = |dir: &Path| {
+            self.io.disk.list(dir).map_err(|error| Error::io("list the directory", dir, error))
+        };
+        for entry in list(&self.dir)? {
+            let ours = match (entry.name.as_str(), entry.is_dir) {
+                (LOCK_NAME | "MANIFEST.new", false) => true,
+                (RUNS_DIR | WAL_DIR, true) => {
+                    let inside = self.dir.join(&entry.name);
+                    if !list(&inside)?.is_empty() {
+                        return Err(Error::corruption(
+                            &self.dir.join(MANIFEST_NAME),
+                            0,
+                            format!("the manifest is missing, but there is data in '{}'", entry.name),
+                        ));
+                    }
+                    true
+                }
+                _ => false,
+            };
+            if !ours {
+                return Err(Error::new(
+                    ErrorKind::NotAStore,
+                    format!("the directory is not a store: it has no manifest, and holds '{}'", entry.name),
+                )
+                .at(&self.dir));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a place without a store.
+    fn no_store(&self) -> Result<Error> {
+        let exists = self.io.disk.exists(&self.dir);
+        if !exists.map_err(|error| Error::io("look at", &self.dir, error))? {
+            return Ok(Error::new(ErrorKind::NotFound, "there is no such store").at(&self.dir));
+        }
+        self.refuse_foreign()?;
+        Ok(Error::new(ErrorKind::NotFound, "the directory is empty: there is no store in it").at(&self.dir))
+    }
+
+    fn create(&self) -> Result<LoadedManifest> {
+        for dir in [self.dir.join(RUNS_DIR), self.wal_dir()] {
+            self.io.disk.create_dir(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        }
+        let mut id = StoreId::default();
+        self.io.rng.fill(&mut id.0);
+        let state = ManifestState {
+            next_run: timestrata_format::RunId(1),
+            next_stream: timestrata_format::StreamId(1),
+            wal_floor: WalId(1),
+            ..ManifestState::default()
+        };
+        ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
+        let written = manifest::load(&*self.io.disk, &self.dir)?;
+        written.ok_or_else(|| {
+            Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir)
+        })
+    }
+
+    fn wal_dir(&self) -> PathBuf {
+        self.dir.join(WAL_DIR)
+    }
+
+    fn folder(&self, store_id: StoreId) -> RunFolder {
+        RunFolder {
+            io: self.io.clone(),
+            dir: self.dir.join(RUNS_DIR),
+            store_id,
+            cache: Arc::new(BlockCache::new(self.settings.cache_bytes_max)),
+        }
+    }
+
+    fn took(&self, start_ns: u64) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.io.clock.monotonic_ns().saturating_sub(start_ns))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one struct, put together once")]
+    fn engine(
+        self,
+        folder: RunFolder,
+        core: Core,
+        manifest: Option<ManifestLog>,
+        wal: Option<Wal>,
+        report: RecoveryReport,
+        writer_lock: Option<Box<dyn LockGuard>>,
+        state: &ManifestState,
+    ) -> Engine {
+        Engine {
+            io: self.io,
+            path: (!self.memory_only).then(|| self.dir.clone()),
+            dir: self.dir,
+            settings: self.settings,
+            store_id: folder.store_id,
+            report,
+            folder,
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            manifest: manifest.map(Mutex::new),
+            core: Mutex::new(core),
+            wal,
+            next_run: AtomicU64::new(state.next_run.0.max(1)),
+            poison: Poison::default(),
+            closed: AtomicBool::new(false),
+            room: Condvar::new(),
+            workers: Workers::default(),
+            counters: Counters::default(),
+            writer_lock: Mutex::new(writer_lock),
+        }
+    }
+}
+
+impl Engine {
+    /// Flushes, syncs, notes the good order, and lets go of the lock. A second call does
+    /// nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.workers.stop();
+        let outcome = match self.manifest {
+            Some(_) => self.settle(),
+            None => Ok(()),
+        };
+        self.closed.store(true, Ordering::Release);
+        self.room.notify_all();
+        *self.writer_lock.lock() = None;
+        outcome
+    }
+
+    /// Leaves nothing for recovery to replay.
+    fn settle(&self) -> Result<()> {
+        self.check_writable()?;
+        self.flush_all()?;
+        let mut manifest = self.check_writable()?.lock();
+        let (last_seq, unflushed_min) = {
+            let core = self.core.lock();
+            (core.last_seq, core.unflushed_min(None))
+        };
+        if unflushed_min.is_some() {
+            // Somebody committed while we flushed. The commit is safe in the WAL; the next
+            // open replays it.
+            drop(manifest);
+            return self.sync_through(last_seq).map(|_| ());
+        }
+        let floor = self.wal_floor_op(None)?;
+        let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
+        edit.ops.push(ManifestOp::Closed { last_seq });
+        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        self.recycle_wal(floor)
+    }
+}
