@@ -6,12 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use timestrata_format::manifest::{self, ManifestHeader, VersionEdit};
-use timestrata_format::{FORMAT_VERSION, StoreId, frame};
+use timestrata_format::frame::{FRAME_HEADER_BYTES, FrameRead, FrameReader, append_frame};
+use timestrata_format::manifest::{
+    MANIFEST_HEADER_BYTES, ManifestHeader, VersionEdit, decode_edit, encode_edit,
+};
+use timestrata_format::{FORMAT_VERSION, StoreId};
 use timestrata_io::{Disk, DiskFile, Io, OpenMode};
 
 use super::ManifestState;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// Name of the manifest in the store's directory.
 pub(crate) const MANIFEST_NAME: &str = "MANIFEST";
@@ -33,6 +36,13 @@ pub(crate) struct LoadedManifest {
     pub(crate) torn_at: Option<u64>,
 }
 
+impl LoadedManifest {
+    /// Whether the file has changed between two readings.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        (self.generation, self.bytes) != (other.generation, other.bytes)
+    }
+}
+
 /// Reads a store's manifest; `None` if there is none.
 pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> Result<Option<LoadedManifest>> {
     let path = dir.join(MANIFEST_NAME);
@@ -48,34 +58,26 @@ pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> Result<Option<LoadedManifest>
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<LoadedManifest> {
-    let header = ManifestHeader::decode(bytes).map_err(|error| Error::decode(path, 0, error))?;
-    if header.format_version > FORMAT_VERSION {
-        return Err(Error::new(
-            ErrorKind::UnsupportedVersion,
-            format!(
-                "the store has format version {}, this build reads up to {FORMAT_VERSION}",
-                header.format_version
-            ),
-        )
-        .at(path));
-    }
+    let header =
+        ManifestHeader::decode(bytes).map_err(|error| Error::header(path, error))?;
     let mut state = ManifestState::default();
     let mut torn_at = None;
-    let mut end = ManifestHeader::BYTES as u64;
-    let mut reader = frame::FrameReader::new(bytes, ManifestHeader::BYTES, &header.store_id);
+    let mut end = MANIFEST_HEADER_BYTES as u64;
+    let frames = bytes.get(MANIFEST_HEADER_BYTES..).unwrap_or_default();
+    let mut reader = FrameReader::new(frames, end, header.store_id);
     loop {
         match reader.next_frame().map_err(|error| Error::decode(path, 0, error))? {
-            frame::Next::Frame { offset, payload } => {
-                let base = offset + frame::HEADER_BYTES as u64;
-                let edit = manifest::decode_edit(payload)
-                    .map_err(|error| Error::decode(path, base, error))?;
+            FrameRead::Frame { offset, payload } => {
+                let base = offset + FRAME_HEADER_BYTES as u64;
+                let edit =
+                    decode_edit(payload).map_err(|error| Error::decode(path, base, error))?;
                 state.apply(&edit).map_err(|problem| {
                     Error::corruption(path, offset, format!("an edit makes no sense: {problem}"))
                 })?;
                 end = base + payload.len() as u64;
             }
-            frame::Next::End => break,
-            frame::Next::Torn { offset } => {
+            FrameRead::End { .. } => break,
+            FrameRead::Torn { offset } => {
                 torn_at = Some(offset);
                 break;
             }
@@ -160,7 +162,7 @@ impl ManifestLog {
             self.rewritten_bytes = bytes;
         } else {
             let mut bytes = Vec::new();
-            frame::append_frame(&mut bytes, &self.store_id, &manifest::encode_edit(edit));
+            append_frame(&mut bytes, self.store_id, &encode_edit(edit));
             self.file
                 .write_at(self.log_bytes, &bytes)
                 .map_err(|error| Error::io("append to the manifest", &path, error))?;
@@ -185,7 +187,7 @@ fn write_whole(
     let (new_path, path) = (dir.join(NEW_NAME), dir.join(MANIFEST_NAME));
     let mut bytes =
         ManifestHeader { format_version: FORMAT_VERSION, store_id, generation }.encode().to_vec();
-    frame::append_frame(&mut bytes, &store_id, &manifest::encode_edit(&state.to_edit()));
+    append_frame(&mut bytes, store_id, &encode_edit(&state.to_edit()));
     let replace = || -> std::io::Result<Arc<dyn DiskFile>> {
         if disk.exists(&new_path)? {
             disk.remove(&new_path)?;

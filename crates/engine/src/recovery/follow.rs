@@ -7,7 +7,7 @@ use timestrata_format::SeqNo;
 
 use super::RecoveryReport;
 use super::load::{catch_up, load_core};
-use crate::manifest::{self, ManifestState};
+use crate::manifest;
 use crate::store::Engine;
 use crate::wal::WalPosition;
 use crate::{Error, ErrorKind, Result};
@@ -20,7 +20,6 @@ const TRIES: usize = 16;
 struct Progress {
     generation: u64,
     manifest_bytes: u64,
-    state: ManifestState,
     position: Option<WalPosition>,
 }
 
@@ -42,7 +41,6 @@ impl Follower {
             progress: Mutex::new(Progress {
                 generation: loaded.generation,
                 manifest_bytes: loaded.bytes,
-                state: loaded.state.clone(),
                 position,
             }),
         }
@@ -101,7 +99,6 @@ impl Follower {
         *progress = Progress {
             generation: loaded.generation,
             manifest_bytes: loaded.bytes,
-            state: loaded.state,
             position,
         };
         Ok(seq)

@@ -3,16 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_format::manifest::Pin;
-use timestrata_format::{RunId, WalId};
+use timestrata_format::WalId;
 
 use super::RecoveryReport;
 use super::files::survey;
 use super::replay::{Record, replay};
-use crate::manifest::{MANIFEST_NAME, ManifestState, from_definition};
-use crate::scan::{Source, StreamView};
-use crate::snapshot::Snapshot;
-use crate::store::{Core, RunFolder, RunHandle, StreamState, Version};
+use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definition};
+use crate::store::{Core, PinState, RunFolder, StreamState, Version};
 use crate::wal::{self, WalPosition};
 use crate::{Error, Result};
 
@@ -30,22 +27,20 @@ pub(crate) fn recover(
     folder: &RunFolder,
     dir: &Path,
     wal_dir: &Path,
-    state: &ManifestState,
-    torn_manifest: Option<u64>,
+    loaded: &LoadedManifest,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
-    let (core, mut report, position) = load_core(folder, dir, wal_dir, state)?;
+    let (core, mut report, _) = load_core(folder, dir, wal_dir, &loaded.state)?;
     if report.torn_tail.is_none() {
-        report.torn_tail = torn_manifest.map(|offset| (dir.join(MANIFEST_NAME), offset));
+        report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
-    let survey = survey(disk, dir, state)?;
+    let survey = survey(disk, dir, &loaded.state)?;
     for orphan in survey.orphans {
         disk.remove(&orphan).map_err(|error| Error::io("remove an unfinished run", &orphan, error))?;
         report.orphans_removed.push(orphan);
     }
     report.strays = survey.strays;
-    let next_wal = wal::next_segment_id(disk, wal_dir, state.wal_floor)?;
-    let _ = position;
+    let next_wal = wal::next_segment_id(disk, wal_dir, loaded.state.wal_floor)?;
     Ok(Recovered { core, report, next_wal })
 }
 
@@ -75,8 +70,13 @@ pub(crate) fn catch_up(
     report: &mut RecoveryReport,
 ) -> Result<Option<WalPosition>> {
     let durable = core.last_seq;
+    // A follower whose last attempt broke off has applied some records already.
+    let from_seq = from.is_some().then_some(core.last_seq);
     let mut reader = wal::WalReader::open(&folder.io, wal_dir, folder.store_id, floor, from)?;
     while let Some(record) = reader.next_record()? {
+        if from_seq.is_some_and(|seen| record.seq <= seen) {
+            continue;
+        }
         replay(
             core,
             &Record {
@@ -111,34 +111,10 @@ fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Res
         core.add_stream(StreamState::new(stream, version, entry.flushed_through));
     }
     for pin in state.pins.values() {
-        let snapshot = pinned_snapshot(folder, &core, pin)?;
-        core.pins.insert(pin.name.clone(), snapshot);
+        let state = PinState::load(folder, &core, pin)?;
+        core.pins.insert(pin.name.clone(), state);
     }
     core.last_seq = state.last_seq();
     Ok(core)
 }
 
-/// The view that a pin keeps. Runs that the streams still have are shared with them.
-pub(crate) fn pinned_snapshot(folder: &RunFolder, core: &Core, pin: &Pin) -> Result<Snapshot> {
-    let mut views = Vec::with_capacity(pin.streams.len());
-    for pinned in &pin.streams {
-        let state = &core.streams[core.slot_of(pinned.stream)?];
-        let handle = |id: RunId| state.version.run(id).cloned();
-        let mut runs: Vec<Arc<RunHandle>> = Vec::with_capacity(pinned.runs.len());
-        for meta in &pinned.runs {
-            runs.push(match handle(meta.id) {
-                Some(run) => run,
-                None => folder.handle(&state.stream, meta.clone())?,
-            });
-        }
-        let version = Version::new(runs, pinned.tombstones.clone());
-        let sources = version.runs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
-        let view = StreamView {
-            stream: Arc::clone(&state.stream),
-            sources,
-            tombstones: version.tombstones,
-        };
-        views.push((pinned.stream, Arc::new(view)));
-    }
-    Ok(Snapshot::new(pin.seq, views))
-}

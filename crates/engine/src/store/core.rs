@@ -1,11 +1,12 @@
 //! What the commit lock guards: every stream's memtables and version, and the next commit's
 //! place in the order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 
+use super::pins::PinState;
 use super::version::Version;
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{Source, StreamView};
@@ -119,7 +120,7 @@ pub(crate) struct Core {
     pub(crate) last_seq: SeqNo,
     /// Bytes in all memtables, flushes under way included.
     pub(crate) memory_bytes: u64,
-    pub(crate) pins: HashMap<String, Snapshot>,
+    pub(crate) pins: BTreeMap<String, PinState>,
     snapshot: Option<Snapshot>,
 }
 

@@ -18,6 +18,7 @@ use super::version::RunFolder;
 use crate::maintenance::Workers;
 use crate::manifest::ManifestLog;
 use crate::poison::Poison;
+use crate::recovery::Follower;
 use crate::wal::Wal;
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
@@ -50,6 +51,8 @@ pub(crate) struct Engine {
     pub(crate) core: Mutex<Core>,
     /// `None`: read-only or memory only.
     pub(crate) wal: Option<Wal>,
+    /// Read-only stores follow the writer.
+    pub(crate) follower: Option<Follower>,
     pub(crate) next_run: AtomicU64,
     pub(crate) poison: Poison,
     pub(crate) closed: AtomicBool,

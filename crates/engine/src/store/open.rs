@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{SeqNo, StoreId, WalId};
+use timestrata_format::{RunId, SeqNo, StoreId, StreamId, WalId};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
 use super::core::Core;
@@ -16,12 +16,14 @@ use super::{Access, RUNS_DIR, WAL_DIR};
 use crate::maintenance::Workers;
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
 use crate::poison::Poison;
-use crate::recovery::{self, Recovered};
+use crate::recovery::{self, Follower, Recovered};
 use crate::run::BlockCache;
 use crate::wal::Wal;
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
 const LOCK_NAME: &str = "LOCK";
+/// Times a reader tries anew while a live writer replaces files.
+const READ_TRIES: usize = 16;
 
 /// Where and how a store is opened.
 pub(crate) struct Opening {
@@ -50,18 +52,39 @@ impl Opening {
     }
 
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
-        let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
-            return Err(self.no_store()?);
+        let mut tries = 0;
+        let (loaded, folder, core, mut report, position) = loop {
+            let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
+                return Err(self.no_store()?);
+            };
+            let folder = self.folder(loaded.store_id);
+            tries += 1;
+            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), &loaded.state) {
+                Ok((core, report, position)) => break (loaded, folder, core, report, position),
+                // A live writer may have replaced files since we read what it names.
+                Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
+                    Some(newer) if tries < READ_TRIES && newer.differs_from(&loaded) => {}
+                    _ => return Err(error),
+                },
+            }
         };
-        let folder = self.folder(loaded.store_id);
-        let (core, mut report) = recovery::load_core(&folder, &self.wal_dir(), &loaded.state)?;
         report.clean = loaded.state.closed.is_some();
         report.took = self.took(start_ns);
-        Ok(self.engine(folder, core, None, None, report, None, &loaded.state))
+        let parts = Parts {
+            follower: Some(Follower::new(self.wal_dir(), &loaded, position)),
+            next_run: loaded.state.next_run,
+            folder,
+            core,
+            report,
+            manifest: None,
+            wal: None,
+            writer_lock: None,
+        };
+        Ok(self.engine(parts))
     }
 
     fn open_writing(self, start_ns: u64) -> Result<Engine> {
-        let guard = self.prepare_dir()?;
+        let writer_lock = self.prepare_dir()?;
         let loaded = manifest::load(&*self.io.disk, &self.dir)?;
         let created = loaded.is_none();
         let loaded = match loaded {
@@ -70,18 +93,19 @@ impl Opening {
         };
         let folder = self.folder(loaded.store_id);
         let Recovered { core, mut report, next_wal } =
-            recovery::recover(&folder, &self.wal_dir(), &loaded.state, loaded.torn_at)?;
-        let clean = loaded.state.closed.is_some();
-        let state = loaded.state.clone();
-        let log = ManifestLog::resume(&self.io, &self.dir, loaded)?;
+            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
+        report.created = created;
+        report.clean = created || loaded.state.closed.is_some();
+        let next_run = loaded.state.next_run;
+        let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
         let wal = match self.memory_only {
             true => None,
             false => Some(self.start_wal(&folder, next_wal, core.last_seq)?),
         };
-        report.created = created;
-        report.clean = clean || created;
         report.took = self.took(start_ns);
-        Ok(self.engine(folder, core, Some(log), wal, report, guard, &state))
+        let manifest = Some(manifest);
+        let follower = None;
+        Ok(self.engine(Parts { folder, core, report, manifest, wal, follower, next_run, writer_lock }))
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
@@ -185,8 +209,8 @@ impl Opening {
         let mut id = StoreId::default();
         self.io.rng.fill(&mut id.0);
         let state = ManifestState {
-            next_run: timestrata_format::RunId(1),
-            next_stream: timestrata_format::StreamId(1),
+            next_run: RunId(1),
+            next_stream: StreamId(1),
             wal_floor: WalId(1),
             ..ManifestState::default()
         };
@@ -214,39 +238,42 @@ impl Opening {
         std::time::Duration::from_nanos(self.io.clock.monotonic_ns().saturating_sub(start_ns))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one struct, put together once")]
-    fn engine(
-        self,
-        folder: RunFolder,
-        core: Core,
-        manifest: Option<ManifestLog>,
-        wal: Option<Wal>,
-        report: RecoveryReport,
-        writer_lock: Option<Box<dyn LockGuard>>,
-        state: &ManifestState,
-    ) -> Engine {
+    fn engine(self, parts: Parts) -> Engine {
         Engine {
             io: self.io,
             path: (!self.memory_only).then(|| self.dir.clone()),
             dir: self.dir,
             settings: self.settings,
-            store_id: folder.store_id,
-            report,
-            folder,
+            store_id: parts.folder.store_id,
+            report: parts.report,
+            folder: parts.folder,
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
-            manifest: manifest.map(Mutex::new),
-            core: Mutex::new(core),
-            wal,
-            next_run: AtomicU64::new(state.next_run.0.max(1)),
+            manifest: parts.manifest.map(Mutex::new),
+            core: Mutex::new(parts.core),
+            wal: parts.wal,
+            follower: parts.follower,
+            next_run: AtomicU64::new(parts.next_run.0.max(1)),
             poison: Poison::default(),
             closed: AtomicBool::new(false),
             room: Condvar::new(),
             workers: Workers::default(),
             counters: Counters::default(),
-            writer_lock: Mutex::new(writer_lock),
+            writer_lock: Mutex::new(parts.writer_lock),
         }
     }
+}
+
+/// What opening has gathered.
+struct Parts {
+    folder: RunFolder,
+    core: Core,
+    report: RecoveryReport,
+    manifest: Option<ManifestLog>,
+    wal: Option<Wal>,
+    follower: Option<Follower>,
+    next_run: RunId,
+    writer_lock: Option<Box<dyn LockGuard>>,
 }
 
 impl Engine {

@@ -102,6 +102,11 @@ impl Version {
         Self::new(kept.chain(added).collect(), tombstones)
     }
 
+    /// All runs, to be read.
+    pub(crate) fn sources(&self) -> Vec<Arc<dyn Source>> {
+        self.runs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect()
+    }
+
     /// Metadata of all runs.
     pub(crate) fn metas(&self) -> Vec<RunMeta> {
         self.runs.iter().map(|run| run.meta.clone()).collect()
