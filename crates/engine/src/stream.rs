@@ -153,7 +153,7 @@ impl Stream {
         &self.spec.name
     }
 
-    /// What it was created as (retention may have changed since).
+    /// What it was created as, with the retention of today.
     pub fn spec(&self) -> &StreamSpec {
         &self.spec
     }

@@ -16,9 +16,7 @@ impl Engine {
             };
             let mut metas = state.version.metas();
             metas.retain(|meta| meta.seq_max <= state.flushed_through);
-            let id = state.stream.id();
-            let entry = manifest.state().streams.get(&id);
-            let rule = entry.map(|entry| entry.definition.retention).unwrap_or_default();
+            let rule = state.stream.spec().retention;
             retention::expired(&state.stream, &metas, &rule, self.io.clock.wall_ns())
         };
         if expired.is_empty() {

@@ -16,9 +16,8 @@ impl Engine {
     pub(crate) fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
         let mut manifest = self.check_writable()?.lock();
         if let Some(existing) = self.stream_by_name(&spec.name) {
-            let known = manifest.state().streams.get(&existing.id());
-            let same = known.is_some_and(|entry| entry.definition == to_definition(existing.id(), &spec));
-            if same {
+            let known = to_definition(existing.id(), existing.spec());
+            if known == to_definition(existing.id(), &spec) {
                 return Ok(existing.id());
             }
             return Err(Error::new(
@@ -81,9 +80,14 @@ impl Engine {
     pub(crate) fn set_retention(&self, id: StreamId, retention: Retention) -> Result<()> {
         let mut manifest = self.check_writable()?.lock();
         let stream = self.stream_by_id(id)?;
-        Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
+        let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
         let edit = VersionEdit { ops: vec![ManifestOp::SetRetention { stream: id, retention }] };
-        self.commit_edit(&mut manifest, &edit, SeqNo::default())
+        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let mut core = self.core.lock();
+        let slot = core.slot_of(id)?;
+        core.streams[slot].stream = Arc::new(changed);
+        core.touch(slot);
+        Ok(())
     }
 }
 
