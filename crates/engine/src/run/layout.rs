@@ -50,7 +50,8 @@ fn children(data_type: &DataType) -> &[std::sync::Arc<Field>] {
 }
 
 /// Refuses schemas with column types that a run can't hold in both file formats: views,
-/// dictionaries, unions, run-end encoding, and intervals of month, day and nanosecond.
+/// dictionaries, unions, run-end encoding, intervals of month, day and nanosecond,
+/// and decimals of a negative scale.
 ///
 /// # Errors
 /// `InvalidArgument` naming the column and its type.
@@ -77,7 +78,11 @@ fn unsupported(field: &Field) -> Option<&Field> {
         | DataType::Union(_, _)
         | DataType::RunEndEncoded(_, _)
         | DataType::Interval(IntervalUnit::MonthDayNano) => false,
-        // Parquet has no group without members.
+        // What Parquet doesn't know: numbers with zeros cut off, groups without members.
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => *scale >= 0,
         DataType::Struct(fields) => !fields.is_empty(),
         DataType::FixedSizeBinary(width) | DataType::FixedSizeList(_, width) => *width > 0,
         _ => true,

@@ -176,11 +176,10 @@ fn a_newer_format_asks_for_an_upgrade() {
     let path = place.path(&meta);
     let mut bytes = place.bytes(&path);
     let tail_offset = meta.tail_offset as usize;
-    let start = tail_offset
-        + find(&bytes[tail_offset..], b"timestrata.run")
-        + find(&bytes[tail_offset + find(&bytes[tail_offset..], b"timestrata.run")..], b"\0AQAAAA");
-    let text_start = bytes[start + 1..].iter().position(|byte| *byte != 0).unwrap() + start + 1;
-    let text_end = text_start + bytes[text_start..].iter().position(|byte| *byte == 0).unwrap();
+    // Version 1, then the store's id of nines.
+    let text_start = bytes.windows(8).position(|window| window == b"AQAAAAkJ").unwrap();
+    let in_text = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let text_end = text_start + bytes[text_start..].iter().take_while(|byte| in_text(byte)).count();
     let text = std::str::from_utf8(&bytes[text_start..text_end]).unwrap();
     let mut tail = super::super::base64::decode(text).unwrap();
     tail[0] = 99;
@@ -195,8 +194,4 @@ fn a_newer_format_asks_for_an_upgrade() {
     let error = place.reader(&meta).blocks().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion, "{error}");
     assert!(error.to_string().contains("99"), "{error}");
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> usize {
-    bytes.windows(wanted.len()).position(|window| window == wanted).unwrap()
 }

@@ -65,7 +65,7 @@ fn primitives() -> Vec<ArrayRef> {
         ),
         Arc::new(
             numbers::<Decimal256Type>(|n| i256::from_i128(i128::from(n) << 60))
-                .with_precision_and_scale(70, -2)
+                .with_precision_and_scale(70, 12)
                 .unwrap(),
         ),
     ]
@@ -206,6 +206,7 @@ fn types_that_a_run_can_not_hold_are_refused() {
         DataType::BinaryView,
         DataType::Dictionary(Box::new(DataType::Int32), text()),
         DataType::Interval(IntervalUnit::MonthDayNano),
+        DataType::Decimal128(9, -2),
         DataType::List(item.clone()),
         DataType::ListView(item),
         DataType::Struct(Vec::<Field>::new().into()),
