@@ -24,7 +24,7 @@ type EncodeError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) enum Encoder {
     Hot(Box<FileWriter<Sink>>),
     /// Before its first block a cold run has no encodings yet.
-    ColdEmpty(Option<Sink>),
+    ColdEmpty(Option<Box<Sink>>),
     Cold(Box<ArrowWriter<Sink>>),
 }
 
@@ -37,7 +37,7 @@ impl Encoder {
                     FileWriter::try_new_with_options(sink, stream.stored_schema(), options)?;
                 Ok(Self::Hot(Box::new(writer)))
             }
-            RunFormat::Cold => Ok(Self::ColdEmpty(Some(sink))),
+            RunFormat::Cold => Ok(Self::ColdEmpty(Some(Box::new(sink)))),
         }
     }
 
@@ -53,7 +53,7 @@ impl Encoder {
                 let sink = sink.take().ok_or("the encoder could not be set up")?;
                 let properties = writer_properties(stream, block)?;
                 let schema = stream.stored_schema().clone();
-                let mut writer = Box::new(ArrowWriter::try_new(sink, schema, Some(properties))?);
+                let mut writer = Box::new(ArrowWriter::try_new(*sink, schema, Some(properties))?);
                 let result = write_row_group(&mut writer, block);
                 *self = Self::Cold(writer);
                 result
@@ -91,7 +91,7 @@ impl Encoder {
     pub(super) fn sink(&mut self) -> Option<&mut Sink> {
         match self {
             Self::Hot(writer) => Some(writer.get_mut()),
-            Self::ColdEmpty(sink) => sink.as_mut(),
+            Self::ColdEmpty(sink) => sink.as_deref_mut(),
             Self::Cold(writer) => Some(writer.inner_mut()),
         }
     }

@@ -56,7 +56,7 @@ pub(super) struct HotFile {
 
 /// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
 pub(super) fn aligned(bytes: Bytes) -> Bytes {
-    if bytes.as_ptr().addr() % ALIGNMENT == 0 {
+    if bytes.as_ptr().addr().is_multiple_of(ALIGNMENT) {
         return bytes;
     }
     Bytes::from_owner(AlignedCopy(Buffer::from_slice_ref(&bytes)))

@@ -158,3 +158,89 @@ impl Write for Sink {
         self.append_buffer()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use bytes::Bytes;
+    use timestrata_format::checksum::crc32c;
+    use timestrata_io::{Disk, MemoryDisk, OpenMode};
+
+    use super::*;
+
+    /// A file on a disk with room for so many bytes.
+    #[derive(Debug)]
+    struct SmallFile {
+        room: AtomicU64,
+    }
+
+    impl DiskFile for SmallFile {
+        fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+            let room = self.room.load(Ordering::Relaxed);
+            match room.checked_sub(bytes.len() as u64) {
+                Some(left) => {
+                    self.room.store(left, Ordering::Relaxed);
+                    Ok(0)
+                }
+                None => Err(io::ErrorKind::StorageFull.into()),
+            }
+        }
+        fn len(&self) -> io::Result<u64> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn write_at(&self, _: u64, _: &[u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn sync_data(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync_all(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn map(&self) -> io::Result<Bytes> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_apart_and_ends_the_file() {
+        let mut sink = Sink::new(Arc::new(SmallFile { room: AtomicU64::new(3 << 20) }));
+        let piece = vec![1; 700 << 10];
+        let failure = (0..10).find_map(|_| sink.write_all(&piece).err()).unwrap();
+        assert_eq!(failure.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(sink.take_failure().unwrap().kind(), io::ErrorKind::StorageFull);
+        // Even if there were room again: a piece is missing.
+        assert!(sink.write_all(&vec![1; 2 << 20]).is_err());
+        assert!(sink.sync(true).is_err());
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_bytes_however_they_are_cut() {
+        let bytes: Vec<u8> =
+            (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let (data, tail) = bytes.split_at(2_500_001);
+        for cut in [1_013, 65_536, 1 << 20, 2_400_000] {
+            let disk = MemoryDisk::new();
+            let file = disk.open("/f".as_ref(), OpenMode::CreateNew).unwrap();
+            let mut sink = Sink::new(Arc::clone(&file));
+            data.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
+            assert_eq!(sink.written(), data.len() as u64);
+            let block_crcs = sink.begin_tail();
+            assert!(block_crcs.iter().copied().eq(data.chunks(BLOCK_BYTES).map(crc32c)));
+            tail.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
+            sink.sync(true).unwrap();
+            let sums = sink.sums();
+            assert_eq!(sums.file_bytes, bytes.len() as u64);
+            assert_eq!(sums.file_crc, crc32c(&bytes));
+            assert_eq!(sums.tail_crc, crc32c(tail));
+            assert!(file.map().unwrap() == bytes);
+        }
+    }
+}

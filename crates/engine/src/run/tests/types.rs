@@ -37,7 +37,7 @@ fn primitives() -> Vec<ArrayRef> {
         Arc::new(numbers::<UInt16Type>(|n| n as u16)),
         Arc::new(numbers::<UInt32Type>(|n| n as u32)),
         Arc::new(numbers::<UInt64Type>(|n| n as u64)),
-        Arc::new(numbers::<Float16Type>(|n| half_of(n))),
+        Arc::new(numbers::<Float16Type>(half_of)),
         Arc::new(numbers::<Float32Type>(|n| n as f32 / 3.0)),
         Arc::new(numbers::<Float64Type>(|n| if n == 33 { f64::INFINITY } else { n as f64 })),
         Arc::new(numbers::<Date32Type>(|n| n as i32)),
@@ -75,7 +75,7 @@ fn bytes_and_flags() -> Vec<ArrayRef> {
     let texts: Vec<Option<String>> = (0..ROWS).map(text).collect();
     let bytes: Vec<Option<&[u8]>> =
         texts.iter().map(|text| text.as_ref().map(String::as_bytes)).collect();
-    let fixed = (0..ROWS).map(|row| (row % 3 != 0).then(|| [row as u8; 5]));
+    let fixed = (0..ROWS).map(|row| (row % 3 != 0).then_some([row as u8; 5]));
     vec![
         Arc::new(StringArray::from(texts.clone())),
         Arc::new(LargeStringArray::from(texts.clone())),
