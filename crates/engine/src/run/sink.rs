@@ -108,10 +108,14 @@ impl Sink {
         }
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn usable(&self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write to this file failed"));
         }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.file.append(bytes) {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -137,6 +141,7 @@ impl Sink {
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.usable()?;
         self.file_crc.update(bytes);
         match &mut self.tail_crc {
             Some(tail_crc) => tail_crc.update(bytes),
@@ -155,6 +160,7 @@ impl Write for Sink {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.usable()?;
         self.append_buffer()
     }
 }
