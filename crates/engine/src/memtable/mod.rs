@@ -348,9 +348,12 @@ impl Memtable {
         chunks::sorted(&self.stream, &self.order, batch).expect("built rows can be sorted")
     }
 
+    /// Merges what was committed before `seq`. Range deletes of `seq` itself are left out: a
+    /// chunk that had heeded one of them would miss a second one of the same commit.
     fn settle(&mut self, seq: SeqNo) {
-        let rules =
-            MergeRules { stream: &self.stream, order: &self.order, tombstones: &self.tombstones };
+        let earlier = self.tombstones.partition_point(|tombstone| tombstone.seq < seq);
+        let tombstones = &self.tombstones[..earlier];
+        let rules = MergeRules { stream: &self.stream, order: &self.order, tombstones };
         self.in_order.settle(seq, rules);
         self.late.settle(seq, rules);
     }

@@ -283,6 +283,36 @@ fn rows_of(batch: &RecordBatch, latest: bool) -> Vec<(Key, i64, bool)> {
         .collect()
 }
 
+#[test]
+fn two_range_deletes_of_one_commit_with_an_insert_between_both_hide_older_rows() {
+    // The insert merged older chunks and marked them as past the commit's first delete, so
+    // the second one missed them.
+    let mut model = Model::new(false, Merge::Keep);
+    for time in [0, -1, -1] {
+        model.step(Step::Append((time, "a")));
+        model.step(Step::View);
+    }
+    model.step(Step::Commit(vec![
+        Change::DeleteRange(KeyRange::times(0, 1)),
+        Change::Rows(vec![(-1, "b")]),
+        Change::DeleteRange(KeyRange::ALL),
+    ]));
+    model.finish();
+}
+
+#[test]
+fn late_rows_of_one_commit_outlive_a_range_delete_after_them() {
+    let mut model = Model::new(false, Merge::Keep);
+    model.step(Step::Append((1, "a")));
+    model.step(Step::Append((0, "a")));
+    model.step(Step::Commit(vec![
+        Change::Rows(vec![(0, "b"), (1, "b")]),
+        Change::DeleteRange(KeyRange::ALL),
+    ]));
+    model.step(Step::Append((0, "c")));
+    model.finish();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
