@@ -106,27 +106,19 @@ impl Memtable {
     /// # Panics
     /// If the cells don't fit the stream.
     pub(crate) fn append_row(&mut self, seq: SeqNo, cells: &[Cell<'_>]) {
-        let lead = row::lead_key(self.stream.lead_kind(), cells[self.stream.lead_column()]);
-        let late = self.is_late(lead, cells);
+        let late = !self.advance(cells[self.stream.lead_column()]) && !self.take_place(cells);
         self.note(seq);
         let Some(builders) = &mut self.builders else {
             panic!("a row was appended to a stream that takes batches only")
         };
-        if late {
-            builders.late.push(seq, cells);
-            if builders.late.is_full() {
-                self.seal_late();
-                self.settle(seq);
+        let builder = if late { &mut builders.late } else { &mut builders.in_order };
+        builder.push(seq, cells);
+        if builder.is_full() {
+            if late {
+                self.seal_late()
+            } else {
+                self.seal_in_order()
             }
-            return;
-        }
-        match &mut self.greatest {
-            Some(greatest) => greatest.lead = lead,
-            None => self.greatest = Some(Greatest { lead, whole: None }),
-        }
-        builders.in_order.push(seq, cells);
-        if builders.in_order.is_full() {
-            self.seal_in_order();
             self.settle(seq);
         }
     }
@@ -238,14 +230,39 @@ impl Memtable {
         }
     }
 
+    /// The common case at once: a 64-bit leading key above all in-order ones becomes the
+    /// greatest. False says nothing yet.
     #[inline]
-    fn is_late(&self, lead: LeadKey, cells: &[Cell<'_>]) -> bool {
-        let Some(greatest) = &self.greatest else { return false };
-        match lead.cmp(&greatest.lead) {
+    fn advance(&mut self, cell: Cell<'_>) -> bool {
+        match (self.greatest.as_mut().map(|greatest| &mut greatest.lead), cell) {
+            (Some(LeadKey::Time(greatest)), Cell::Int(time)) if time > *greatest => {
+                *greatest = time;
+                true
+            }
+            (Some(LeadKey::Offset(greatest)), Cell::UInt(offset)) if offset > *greatest => {
+                *greatest = offset;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes a row's key the greatest in-order one; false if it is below that, so late.
+    fn take_place(&mut self, cells: &[Cell<'_>]) -> bool {
+        let lead = row::lead_key(self.stream.lead_kind(), cells[self.stream.lead_column()]);
+        let late = self.greatest.as_ref().is_some_and(|greatest| match lead.cmp(&greatest.lead) {
             Ordering::Less => true,
             Ordering::Greater => false,
             Ordering::Equal => !self.order.is_single() && self.is_late_by_rest(greatest, cells),
+        });
+        if late {
+            return false;
         }
+        match &mut self.greatest {
+            Some(greatest) => greatest.lead = lead,
+            None => self.greatest = Some(Greatest { lead, whole: None }),
+        }
+        true
     }
 
     /// Whether a row with the greatest leading key is late by the other key columns.
