@@ -97,7 +97,8 @@ pub(super) fn pick(
                     .take(scene.layers_max)
                     .flat_map(|layer| layer.runs.iter().copied())
                     .collect();
-                Some(order::close(scene.runs, &chosen))
+                let closed = order::close(scene.runs, &chosen);
+                (layers_among(scene.runs, &closed).len() > 1).then_some(closed)
             }
             found => found,
         };
@@ -153,7 +154,8 @@ fn worthwhile(
             let chosen: Vec<usize> =
                 over[start..end].iter().flat_map(|layer| layer.runs.iter().copied()).collect();
             let closed = order::close(scene.runs, &chosen);
-            if closed.len() == chosen.len() || worth(&layers_among(scene.runs, &closed)) {
+            // Layers are counted over the whole pool: what looked like two may be one here.
+            if worth(&layers_among(scene.runs, &closed)) {
                 return Some(closed);
             }
         }
