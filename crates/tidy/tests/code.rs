@@ -74,9 +74,9 @@ fn unsafe_code_stands_where_it_may_and_says_why_it_is_sound() {
     for file in rust() {
         let raw: Vec<&str> = file.text.lines().collect();
         for (number, line) in file.code().iter().enumerate() {
-            let is_unsafe =
+            let is_dangerous =
                 [" {", " fn ", " impl "].iter().any(|rest| line.contains(&format!("{word}{rest}")));
-            if !is_unsafe {
+            if !is_dangerous {
                 continue;
             }
             let place = format!("{}:{}", file.path, number + 1);
