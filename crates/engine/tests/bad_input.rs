@@ -4,7 +4,9 @@ mod support;
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+use arrow_array::{
+    ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
 use arrow_schema::{DataType, Field, Schema};
 use support::*;
 use timestrata_engine::{
@@ -38,11 +40,15 @@ fn batches_that_do_not_fit_name_the_column() {
         (batch_of(vec![("time", times.clone()), ("value", text)]), "value"),
         (batch_of(vec![("time", integers), ("value", values.clone())]), "time"),
         (batch_of(vec![("time", null_time), ("value", values.clone())]), "time"),
-        (batch_of(vec![("time", times.clone()), ("value", values.clone()), ("more", times)]), "column"),
+        (
+            batch_of(vec![("time", times.clone()), ("value", values.clone()), ("more", times)]),
+            "column",
+        ),
     ];
     let before = store.snapshot().unwrap().seq();
     for (batch, named) in cases {
-        let error = store.commit(Changes::new().insert(stream, batch), Durability::Written).unwrap_err();
+        let error =
+            store.commit(Changes::new().insert(stream, batch), Durability::Written).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
         assert!(error.to_string().contains(named), "{error} should name {named}");
     }
@@ -56,7 +62,9 @@ fn one_bad_change_refuses_the_whole_commit() {
     let wrong = batch_of(vec![("time", Arc::new(Int64Array::from(vec![1])) as ArrayRef)]);
     let changes = Changes::new().insert(stream, batch(&[pair(1, "a")])).insert(stream, wrong);
     assert!(store.commit(changes, Durability::Written).is_err());
-    let unknown = Changes::new().insert(stream, batch(&[pair(1, "a")])).insert(StreamId(99), batch(&[pair(1, "a")]));
+    let unknown = Changes::new()
+        .insert(stream, batch(&[pair(1, "a")]))
+        .insert(StreamId(99), batch(&[pair(1, "a")]));
     assert_eq!(store.commit(unknown, Durability::Written).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(read(&store, "events"), vec![]);
 }
@@ -85,7 +93,8 @@ fn a_row_that_no_segment_can_hold_is_too_large_and_harms_nothing() {
     let (store, stream) = store();
     let mut appender = store.appender(stream).unwrap();
     let huge = vec![0; 1 << 20];
-    let error = appender.append(&[Cell::Int(1), Cell::Bytes(&huge)], Durability::Written).unwrap_err();
+    let error =
+        appender.append(&[Cell::Int(1), Cell::Bytes(&huge)], Durability::Written).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
     appender.append(&[Cell::Int(2), Cell::Bytes(b"fits")], Durability::Written).unwrap();
     // As a batch it goes straight to a run.
@@ -133,7 +142,8 @@ fn specs_that_make_no_sense_are_refused() {
 fn hostile_names_never_reach_the_file_system_as_paths() {
     let machine = Machine::new();
     let store = machine.open(tiny());
-    for name in ["../../../escaped", "/etc/passwd", "a/b", "..", "C:\\x", "\u{202e}txt", "'; DROP"] {
+    for name in ["../../../escaped", "/etc/passwd", "a/b", "..", "C:\\x", "\u{202e}txt", "'; DROP"]
+    {
         let stream = store.create_stream(keep(name)).unwrap();
         append(&store, stream, &[pair(1, "a")]);
     }
@@ -150,7 +160,10 @@ fn keys_and_columns_of_the_wrong_kind_are_refused() {
     let snapshot = store.snapshot().unwrap();
     let wrong = KeyRange::point(LeadKey::Offset(1));
     let delete = Changes::new().delete_range(stream, wrong);
-    assert_eq!(store.commit(delete, Durability::Written).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(
+        store.commit(delete, Durability::Written).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
     let spec = ScanSpec { range: wrong, ..ScanSpec::default() };
     assert_eq!(snapshot.scan(stream, &spec).err().unwrap().kind(), ErrorKind::InvalidArgument);
     let spec = ScanSpec { columns: Some(vec![2]), ..ScanSpec::default() };
@@ -159,7 +172,10 @@ fn keys_and_columns_of_the_wrong_kind_are_refused() {
     assert!(snapshot.get(stream, &[]).is_err());
     let inverted = KeyRange::times(5, 1);
     assert_eq!(snapshot.count(stream, &inverted).unwrap(), 0);
-    assert_eq!(snapshot.count(StreamId(99), &KeyRange::ALL).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        snapshot.count(StreamId(99), &KeyRange::ALL).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     let keys = Changes::new().delete_keys(stream, keys(&[1]));
     let error = store.commit(keys, Durability::Written).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");

@@ -65,7 +65,9 @@ fn judge(damaged: &Machine, what: &str, events: &[Pair], state: &[Pair]) {
             );
             assert!(error.path().is_some(), "{what}: no path in {error}");
             match checked {
-                Ok(report) => assert!(!report.is_sound(), "{what}: check found nothing, but: {error}"),
+                Ok(report) => {
+                    assert!(!report.is_sound(), "{what}: check found nothing, but: {error}")
+                }
                 Err(checked) => assert_eq!(checked.kind(), kind, "{what}: {checked}"),
             }
         }
@@ -146,7 +148,8 @@ fn swapped_and_stale_runs_are_named() {
     let (machine, _, _) = small_store(true);
     let runs = run_files(&machine);
     assert!(runs.len() >= 2, "{runs:?}");
-    let same_kind: Vec<_> = runs.iter().filter(|path| path.extension() == runs[0].extension()).collect();
+    let same_kind: Vec<_> =
+        runs.iter().filter(|path| path.extension() == runs[0].extension()).collect();
     let damaged = machine.copy();
     let (a, b) = (same_kind[0], same_kind[same_kind.len() - 1]);
     damaged.write_file(a, &machine.read_file(b));

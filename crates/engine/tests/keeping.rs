@@ -32,7 +32,10 @@ fn a_pin_outlives_deletes_compaction_and_reopening() {
     store.close().unwrap();
 
     let store = machine.open(tiny());
-    assert_eq!(store.pins().iter().map(|pin| (pin.name.as_str(), pin.seq)).collect::<Vec<_>>(), [("monday", seq)]);
+    assert_eq!(
+        store.pins().iter().map(|pin| (pin.name.as_str(), pin.seq)).collect::<Vec<_>>(),
+        [("monday", seq)]
+    );
     assert_eq!(pinned(&store, "monday", "events"), vec![pair(1, "a"), pair(2, "b")]);
     assert_eq!(pinned(&store, "monday", "state"), vec![pair(1, "old")]);
     assert_eq!(read(&store, "events"), vec![pair(3, "c")]);
@@ -90,7 +93,8 @@ fn a_backup_is_a_store_of_one_instant() {
     assert_eq!(report.seq, store.snapshot().unwrap().seq());
     append(&store, stream, &[pair(9, "after the backup")]);
     store.compact(None).unwrap();
-    let copy = Store::open_with(machine.io.clone(), &destination, Access::WriteExisting, tiny()).unwrap();
+    let copy =
+        Store::open_with(machine.io.clone(), &destination, Access::WriteExisting, tiny()).unwrap();
     assert!(copy.recovery_report().clean);
     assert_eq!(read(&copy, "events"), events);
     assert_eq!(read(&copy, "state"), states);
@@ -108,7 +112,8 @@ fn an_interrupted_backup_is_no_store() {
     let stream = store.create_stream(keep("events")).unwrap();
     append(&store, stream, &[pair(1, "a")]);
     store.flush().unwrap();
-    let run = machine.files().into_iter().find(|path| path.to_string_lossy().contains("/runs/")).unwrap();
+    let run =
+        machine.files().into_iter().find(|path| path.to_string_lossy().contains("/runs/")).unwrap();
     let mut bytes = machine.read_file(&run);
     bytes[100] ^= 1;
     machine.write_file(&run, &bytes);

@@ -16,8 +16,15 @@ fn rows_come_back_in_time_order_and_equal_times_in_commit_order() {
     let (store, stream) = memory();
     append(&store, stream, &[pair(5, "a"), pair(9, "b"), pair(5, "late"), pair(9, "c")]);
     insert(&store, stream, &[pair(7, "x"), pair(5, "y"), pair(9, "z")], Durability::Written);
-    let expected =
-        vec![pair(5, "a"), pair(5, "late"), pair(5, "y"), pair(7, "x"), pair(9, "b"), pair(9, "c"), pair(9, "z")];
+    let expected = vec![
+        pair(5, "a"),
+        pair(5, "late"),
+        pair(5, "y"),
+        pair(7, "x"),
+        pair(9, "b"),
+        pair(9, "c"),
+        pair(9, "z"),
+    ];
     assert_eq!(read(&store, "events"), expected);
     store.flush().unwrap();
     assert_eq!(read(&store, "events"), expected);
@@ -34,7 +41,10 @@ fn both_ends_of_the_64_bit_range_are_data() {
     let (store, stream) = memory();
     append(&store, stream, &[pair(i64::MAX, "last"), pair(i64::MIN, "first"), pair(0, "zero")]);
     for _ in 0..2 {
-        assert_eq!(read(&store, "events"), vec![pair(i64::MIN, "first"), pair(0, "zero"), pair(i64::MAX, "last")]);
+        assert_eq!(
+            read(&store, "events"),
+            vec![pair(i64::MIN, "first"), pair(0, "zero"), pair(i64::MAX, "last")]
+        );
         let snapshot = store.snapshot().unwrap();
         assert_eq!(snapshot.max_key(stream, &KeyRange::ALL).unwrap(), Some(time(i64::MAX)));
         assert_eq!(snapshot.min_key(stream, &KeyRange::ALL).unwrap(), Some(time(i64::MIN)));
@@ -57,7 +67,10 @@ fn a_snapshot_never_changes() {
     delete(&store, stream, 0, 100);
     store.compact(None).unwrap();
     let all = ScanSpec::default();
-    assert_eq!(read_spec(&before, stream, &all).unwrap(), vec![pair(1, "a"), pair(2, "b"), pair(3, "c")]);
+    assert_eq!(
+        read_spec(&before, stream, &all).unwrap(),
+        vec![pair(1, "a"), pair(2, "b"), pair(3, "c")]
+    );
     assert_eq!(
         read_spec(&middle, stream, &all).unwrap(),
         vec![pair(0, "late"), pair(1, "a"), pair(2, "again"), pair(3, "c")]
@@ -100,11 +113,18 @@ fn ranges_limits_columns_and_reverse_agree_before_and_after_flush_and_compaction
             reversed.truncate(5);
             assert_eq!(read_spec(&snapshot, stream, &back).unwrap(), reversed);
             let first = snapshot.first(stream, &spec.range).unwrap();
-            assert_eq!(first.map(|row| pairs(&row.batch)[row.index].clone()), expected.first().cloned());
+            assert_eq!(
+                first.map(|row| pairs(&row.batch)[row.index].clone()),
+                expected.first().cloned()
+            );
             let last = snapshot.last(stream, &spec.range).unwrap();
-            assert_eq!(last.map(|row| pairs(&row.batch)[row.index].clone()), expected.last().cloned());
+            assert_eq!(
+                last.map(|row| pairs(&row.batch)[row.index].clone()),
+                expected.last().cloned()
+            );
         }
-        let only_values = ScanSpec { columns: Some(vec![1]), limit: Some(3), ..ScanSpec::default() };
+        let only_values =
+            ScanSpec { columns: Some(vec![1]), limit: Some(3), ..ScanSpec::default() };
         let batch = snapshot.collect(stream, &only_values).unwrap();
         assert_eq!((batch.num_columns(), batch.num_rows()), (1, 3));
         store.flush().unwrap();

@@ -73,11 +73,15 @@ impl Engine {
         let disk = &self.io.disk;
         let io = |what, error| Error::io(what, destination, error);
         if disk.exists(destination).map_err(|error| io("look at the destination", error))? {
-            let inside = disk.list(destination).map_err(|error| io("list the destination", error))?;
+            let inside =
+                disk.list(destination).map_err(|error| io("list the destination", error))?;
             if let Some(entry) = inside.first() {
                 return Err(Error::new(
                     ErrorKind::AlreadyExists,
-                    format!("the destination of a backup must be missing or empty; it holds '{}'", entry.name),
+                    format!(
+                        "the destination of a backup must be missing or empty; it holds '{}'",
+                        entry.name
+                    ),
                 )
                 .at(destination));
             }
@@ -98,7 +102,11 @@ impl Engine {
             if !state.active.is_empty() {
                 memtables.push(state.active.view());
             }
-            Frozen { stream: Arc::clone(&state.stream), version: Arc::clone(&state.version), memtables }
+            Frozen {
+                stream: Arc::clone(&state.stream),
+                version: Arc::clone(&state.version),
+                memtables,
+            }
         });
         (seq, frozen.collect())
     }
@@ -177,7 +185,13 @@ impl Engine {
                     let store_id = self.store_id;
                     let settings = &self.settings;
                     let new = RunWriter::create(
-                        &self.io, &dir, store_id, stream, id, RunFormat::Hot, settings,
+                        &self.io,
+                        &dir,
+                        store_id,
+                        stream,
+                        id,
+                        RunFormat::Hot,
+                        settings,
                     )?;
                     writer.insert(new)
                 }

@@ -128,7 +128,11 @@ fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckRep
         report.findings.push(Finding::remark(path, None, message));
     }
     for path in survey.strays {
-        report.findings.push(Finding::remark(path, None, "not a file of the store's; it is left alone"));
+        report.findings.push(Finding::remark(
+            path,
+            None,
+            "not a file of the store's; it is left alone",
+        ));
     }
     Ok(report)
 }

@@ -14,10 +14,10 @@ use crate::manifest::ManifestLog;
 use crate::run::{Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
 use crate::store::{Engine, Slot, StreamState, Version};
-use crate::{Result, Stream};
+use crate::{Result, Settings, Stream};
 
 /// A stream as compaction finds it.
-struct Ground {
+pub(crate) struct Ground {
     slot: Slot,
     stream: Arc<Stream>,
     version: Arc<Version>,
@@ -25,7 +25,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(slot: Slot, state: &StreamState) -> Self {
+    pub(crate) fn of(slot: Slot, state: &StreamState) -> Self {
         Self {
             slot,
             stream: Arc::clone(&state.stream),
@@ -40,6 +40,11 @@ impl Ground {
         let mut metas = self.version.metas();
         metas.retain(|meta| meta.seq_max <= self.flushed_through);
         metas
+    }
+
+    /// Bytes that compaction of the stream would rewrite now.
+    pub(crate) fn debt_bytes(&self, settings: &Settings) -> u64 {
+        compaction::debt_bytes(&self.stream, &self.metas(), &self.tombstones(), settings)
     }
 
     fn tombstones(&self) -> Vec<Tombstone> {
@@ -92,12 +97,6 @@ impl Engine {
         }
     }
 
-    /// Bytes that compaction of a stream would rewrite now.
-    pub(crate) fn compaction_debt_bytes(&self, state: &StreamState) -> u64 {
-        let ground = Ground::of(0, state);
-        compaction::debt_bytes(&ground.stream, &ground.metas(), &ground.tombstones(), &self.settings)
-    }
-
     fn rewrite(
         &self,
         ground: &Ground,
@@ -113,11 +112,23 @@ impl Engine {
             seq_max: metas.iter().map(|meta| meta.seq_max).max().unwrap_or_default(),
             tombstones_applied_through: ground.flushed_through,
             level: plan.output_level,
-            created_wall_ns: metas.iter().map(|meta| meta.created_wall_ns).max().unwrap_or_default(),
+            created_wall_ns: metas
+                .iter()
+                .map(|meta| meta.created_wall_ns)
+                .max()
+                .unwrap_or_default(),
         };
         let mut merged =
             merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
-        let mut outputs = Outputs { engine: self, ground, plan, provenance, writer: None, last_key: None, done: Vec::new() };
+        let mut outputs = Outputs {
+            engine: self,
+            ground,
+            plan,
+            provenance,
+            writer: None,
+            last_key: None,
+            done: Vec::new(),
+        };
         let outcome = merged.try_for_each(|batch| outputs.write(&batch?));
         match outcome.and_then(|()| outputs.finish()) {
             Ok(metas) => Ok(metas),
@@ -156,7 +167,8 @@ impl Engine {
         edit.ops.extend(removed.iter().map(|run| ManifestOp::RemoveRun { stream: id, run: *run }));
         edit.ops.extend(added.iter().cloned().map(ManifestOp::AddRun));
         edit.ops.extend(
-            gone.iter().map(|tombstone| ManifestOp::RemoveTombstone { stream: id, tombstone: *tombstone }),
+            gone.iter()
+                .map(|tombstone| ManifestOp::RemoveTombstone { stream: id, tombstone: *tombstone }),
         );
         let through = added.iter().map(|meta| meta.seq_max).max().unwrap_or_default();
         self.commit_edit(manifest, &edit, through)?;

@@ -123,13 +123,16 @@ impl Engine {
         }
         let mut edit = VersionEdit::default();
         edit.ops.extend(run.clone().map(ManifestOp::AddRun));
-        let heeded: Vec<Tombstone> =
-            memtable.tombstones.iter().filter(|tombstone| version.heeds(tombstone)).copied().collect();
-        edit.ops.extend(
-            heeded
-                .iter()
-                .map(|tombstone| ManifestOp::AddTombstone { stream: stream.id(), tombstone: *tombstone }),
-        );
+        let heeded: Vec<Tombstone> = memtable
+            .tombstones
+            .iter()
+            .filter(|tombstone| version.heeds(tombstone))
+            .copied()
+            .collect();
+        edit.ops.extend(heeded.iter().map(|tombstone| ManifestOp::AddTombstone {
+            stream: stream.id(),
+            tombstone: *tombstone,
+        }));
         let seq = memtable.last_seq();
         edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
         let floor = self.wal_floor_op(unflushed_min)?;

@@ -8,4 +8,5 @@ mod flush;
 mod retain;
 mod workers;
 
+pub(crate) use compact::Ground;
 pub(crate) use workers::Workers;

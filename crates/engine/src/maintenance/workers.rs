@@ -98,7 +98,12 @@ impl Workers {
     }
 }
 
-fn run(shared: &Shared, engine: &Weak<Engine>, interval: Duration, work: fn(&Engine) -> Result<()>) {
+fn run(
+    shared: &Shared,
+    engine: &Weak<Engine>,
+    interval: Duration,
+    work: fn(&Engine) -> Result<()>,
+) {
     let mut seen = 0;
     while shared.wait(&mut seen, interval) {
         let Some(engine) = engine.upgrade() else { return };

@@ -41,8 +41,9 @@ pub(crate) fn to_definition(id: StreamId, spec: &StreamSpec) -> StreamDefinition
 pub(crate) fn from_definition(definition: &StreamDefinition) -> Result<Stream, String> {
     // Arrow's schema decoder panics on some malformed flatbuffers that pass its verifier;
     // the bytes come from disk, so that must be an error.
-    let decoded = catch_unwind(AssertUnwindSafe(|| try_schema_from_ipc_buffer(&definition.schema_ipc)))
-        .map_err(|_| "its schema can't be decoded".to_owned())?;
+    let decoded =
+        catch_unwind(AssertUnwindSafe(|| try_schema_from_ipc_buffer(&definition.schema_ipc)))
+            .map_err(|_| "its schema can't be decoded".to_owned())?;
     let schema = decoded.map_err(|error| format!("its schema can't be decoded: {error}"))?;
     let spec = StreamSpec {
         name: definition.name.clone(),

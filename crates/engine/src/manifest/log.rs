@@ -51,15 +51,15 @@ pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> Result<Option<LoadedManifest>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("open the manifest", &path, error)),
     };
-    let length = file.len().map_err(|error| Error::io("read the manifest's length", &path, error))?;
+    let length =
+        file.len().map_err(|error| Error::io("read the manifest's length", &path, error))?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     file.read_at(0, &mut bytes).map_err(|error| Error::io("read the manifest", &path, error))?;
     parse(&path, &bytes).map(Some)
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<LoadedManifest> {
-    let header =
-        ManifestHeader::decode(bytes).map_err(|error| Error::header(path, error))?;
+    let header = ManifestHeader::decode(bytes).map_err(|error| Error::header(path, error))?;
     let mut state = ManifestState::default();
     let mut torn_at = None;
     let mut end = MANIFEST_HEADER_BYTES as u64;
@@ -151,7 +151,11 @@ impl ManifestLog {
         let path = self.dir.join(MANIFEST_NAME);
         let mut state = self.state.clone();
         state.apply(edit).map_err(|problem| {
-            Error::corruption(&path, self.log_bytes, format!("a new edit makes no sense: {problem}"))
+            Error::corruption(
+                &path,
+                self.log_bytes,
+                format!("a new edit makes no sense: {problem}"),
+            )
         })?;
         if self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR) {
             self.generation += 1;
@@ -166,9 +170,7 @@ impl ManifestLog {
             self.file
                 .write_at(self.log_bytes, &bytes)
                 .map_err(|error| Error::io("append to the manifest", &path, error))?;
-            self.file
-                .sync_data()
-                .map_err(|error| Error::io("sync the manifest", &path, error))?;
+            self.file.sync_data().map_err(|error| Error::io("sync the manifest", &path, error))?;
             self.log_bytes += bytes.len() as u64;
         }
         self.state = state;

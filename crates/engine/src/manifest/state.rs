@@ -114,12 +114,10 @@ impl ManifestState {
         for (stream, entry) in &self.streams {
             ops.push(ManifestOp::CreateStream(entry.definition.clone()));
             ops.extend(entry.runs.values().cloned().map(ManifestOp::AddRun));
-            ops.extend(
-                entry
-                    .tombstones
-                    .iter()
-                    .map(|tombstone| ManifestOp::AddTombstone { stream: *stream, tombstone: *tombstone }),
-            );
+            ops.extend(entry.tombstones.iter().map(|tombstone| ManifestOp::AddTombstone {
+                stream: *stream,
+                tombstone: *tombstone,
+            }));
             ops.push(ManifestOp::FlushedThrough { stream: *stream, seq: entry.flushed_through });
         }
         ops.extend(self.pins.values().cloned().map(ManifestOp::AddPin));

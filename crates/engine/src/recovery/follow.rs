@@ -75,8 +75,8 @@ impl Follower {
         let Some(loaded) = manifest::load(&*engine.io.disk, &engine.dir)? else {
             return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
         };
-        let unchanged = loaded.generation == progress.generation
-            && loaded.bytes == progress.manifest_bytes;
+        let unchanged =
+            loaded.generation == progress.generation && loaded.bytes == progress.manifest_bytes;
         let mut report = RecoveryReport::default();
         if unchanged {
             let mut core = engine.core.lock();

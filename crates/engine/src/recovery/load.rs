@@ -37,7 +37,8 @@ pub(crate) fn recover(
     }
     let survey = survey(disk, dir, &loaded.state)?;
     for orphan in survey.orphans {
-        disk.remove(&orphan).map_err(|error| Error::io("remove an unfinished run", &orphan, error))?;
+        disk.remove(&orphan)
+            .map_err(|error| Error::io("remove an unfinished run", &orphan, error))?;
         report.orphans_removed.push(orphan);
     }
     report.strays = survey.strays;
@@ -94,7 +95,11 @@ fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Res
     for entry in state.streams.values() {
         let stream = from_definition(&entry.definition).map_err(|problem| {
             let name = &entry.definition.name;
-            Error::corruption(manifest_path, 0, format!("stream '{name}' can't be opened: {problem}"))
+            Error::corruption(
+                manifest_path,
+                0,
+                format!("stream '{name}' can't be opened: {problem}"),
+            )
         })?;
         let stream = Arc::new(stream);
         let handles = entry
@@ -112,4 +117,3 @@ fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Res
     core.last_seq = state.last_seq();
     Ok(core)
 }
-

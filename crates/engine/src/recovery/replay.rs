@@ -44,7 +44,8 @@ pub(crate) fn replay(core: &mut Core, record: &Record<'_>) -> Result<()> {
 fn seal_before_direct_run(core: &mut Core, slot: Slot, seq: SeqNo) {
     let state = &core.streams[slot];
     let Some(last) = state.active.seq_max() else { return };
-    let direct = state.version.runs.iter().any(|run| last < run.meta.seq_min && run.meta.seq_max < seq);
+    let direct =
+        state.version.runs.iter().any(|run| last < run.meta.seq_min && run.meta.seq_max < seq);
     if direct {
         core.seal(slot);
     }

@@ -50,7 +50,10 @@ impl Snapshot {
             Ok(index) => Ok(&views[index].1),
             Err(_) => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("the snapshot at commit {} holds no stream with id {stream}", self.inner.seq),
+                format!(
+                    "the snapshot at commit {} holds no stream with id {stream}",
+                    self.inner.seq
+                ),
             )),
         }
     }

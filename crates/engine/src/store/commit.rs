@@ -188,7 +188,8 @@ impl Engine {
 
     /// Seals a memtable that has reached its bound.
     pub(crate) fn seal_if_full(&self, core: &mut Core, slot: Slot) -> bool {
-        core.streams[slot].active.bytes() as u64 >= self.settings.memtable_bytes_max && core.seal(slot)
+        core.streams[slot].active.bytes() as u64 >= self.settings.memtable_bytes_max
+            && core.seal(slot)
     }
 
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
@@ -241,7 +242,9 @@ fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
         let id = change.stream().id();
         match change {
             Prepared::Rows { batch, .. } => payload.batch(id, encode_batch(batch.batch())?)?,
-            Prepared::DeleteRange { tombstone, .. } => payload.delete_range(id, &tombstone.range)?,
+            Prepared::DeleteRange { tombstone, .. } => {
+                payload.delete_range(id, &tombstone.range)?
+            }
         }
     }
     wal.check_size(payload.bytes())?;

@@ -213,7 +213,11 @@ impl Core {
                 if except != Some(slot) {
                     return state.unflushed_min();
                 }
-                state.sealed.get(1).map(|sealed| sealed.first_seq()).or_else(|| state.active.seq_min())
+                state
+                    .sealed
+                    .get(1)
+                    .map(|sealed| sealed.first_seq())
+                    .or_else(|| state.active.seq_min())
             })
             .min()
     }

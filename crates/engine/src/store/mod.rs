@@ -21,12 +21,12 @@ use timestrata_io::Io;
 pub use self::appender::RowAppender;
 pub(crate) use self::core::{Core, Slot, StreamState};
 pub(crate) use self::engine::Engine;
-pub(crate) use self::pins::PinState;
-pub use self::stats::{StoreStats, StreamStats};
-pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use self::engine::Handle;
 use self::open::Opening;
+pub(crate) use self::pins::PinState;
+pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
+pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use crate::{
     BackupReport, Changes, CheckReport, Durability, RecoveryReport, Result, Settings, Snapshot,
     Stream, StreamSpec,

@@ -106,7 +106,16 @@ impl Opening {
         report.took = self.took(start_ns);
         let manifest = Some(manifest);
         let follower = None;
-        Ok(self.engine(Parts { folder, core, report, manifest, wal, follower, next_run, writer_lock }))
+        Ok(self.engine(Parts {
+            folder,
+            core,
+            report,
+            manifest,
+            wal,
+            follower,
+            next_run,
+            writer_lock,
+        }))
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
@@ -149,7 +158,8 @@ impl Opening {
                 } else {
                     format!("process {owner} has it open for writing")
                 };
-                Err(Error::new(ErrorKind::Locked, format!("the store is locked: {who}")).at(&self.dir))
+                Err(Error::new(ErrorKind::Locked, format!("the store is locked: {who}"))
+                    .at(&self.dir))
             }
             Err(error) => Err(Error::io("lock the store", &path, error)),
         }
@@ -175,7 +185,10 @@ impl Opening {
                         return Err(Error::corruption(
                             &self.dir.join(MANIFEST_NAME),
                             0,
-                            format!("the manifest is missing, but there is data in '{}'", entry.name),
+                            format!(
+                                "the manifest is missing, but there is data in '{}'",
+                                entry.name
+                            ),
                         ));
                     }
                     true
@@ -185,7 +198,10 @@ impl Opening {
             if !ours {
                 return Err(Error::new(
                     ErrorKind::NotAStore,
-                    format!("the directory is not a store: it has no manifest, and holds '{}'", entry.name),
+                    format!(
+                        "the directory is not a store: it has no manifest, and holds '{}'",
+                        entry.name
+                    ),
                 )
                 .at(&self.dir));
             }
@@ -200,7 +216,8 @@ impl Opening {
             return Ok(Error::new(ErrorKind::NotFound, "there is no such store").at(&self.dir));
         }
         self.refuse_foreign()?;
-        Ok(Error::new(ErrorKind::NotFound, "the directory is empty: there is no store in it").at(&self.dir))
+        Ok(Error::new(ErrorKind::NotFound, "the directory is empty: there is no store in it")
+            .at(&self.dir))
     }
 
     fn create(&self) -> Result<LoadedManifest> {
@@ -217,9 +234,8 @@ impl Opening {
         };
         ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
         let written = manifest::load(&*self.io.disk, &self.dir)?;
-        written.ok_or_else(|| {
-            Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir)
-        })
+        written
+            .ok_or_else(|| Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir))
     }
 
     fn wal_dir(&self) -> PathBuf {

@@ -57,7 +57,9 @@ impl Engine {
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("a pin's name must be 1 to {NAME_BYTES_MAX} bytes without control characters"),
+                format!(
+                    "a pin's name must be 1 to {NAME_BYTES_MAX} bytes without control characters"
+                ),
             ));
         }
         self.check_writable()?;
@@ -90,7 +92,9 @@ impl Engine {
 
     fn oldest_sealed(&self) -> Option<SeqNo> {
         let core = self.core.lock();
-        core.live().filter_map(|(_, state)| state.sealed.front().map(|sealed| sealed.first_seq())).min()
+        core.live()
+            .filter_map(|(_, state)| state.sealed.front().map(|sealed| sealed.first_seq()))
+            .min()
     }
 
     /// What every stream's runs hold of the commits up to `seq`.

@@ -6,6 +6,7 @@ use timestrata_format::SeqNo;
 
 use super::core::StreamState;
 use super::engine::Engine;
+use crate::maintenance::Ground;
 
 /// Figures of one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,22 +56,33 @@ pub struct StoreStats {
     pub streams: Vec<StreamStats>,
 }
 
-
 impl Engine {
     /// Figures now.
     pub(crate) fn stats(&self) -> StoreStats {
         let core = self.core.lock();
+        // Planning takes longer than a commit may wait for the lock.
+        let states: Vec<(StreamStats, Ground)> = core
+            .live()
+            .map(|(slot, state)| (stream_stats(state), Ground::of(slot, state)))
+            .collect();
+        let (last_seq, memtable_bytes) = (core.last_seq, core.memory_bytes);
+        drop(core);
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        let mut streams: Vec<StreamStats> =
-            core.live().map(|(_, state)| self.stream_stats(state)).collect();
+        let mut streams: Vec<StreamStats> = states
+            .into_iter()
+            .map(|(stats, ground)| StreamStats {
+                compaction_debt_bytes: ground.debt_bytes(&self.settings),
+                ..stats
+            })
+            .collect();
         streams.sort_by(|a, b| a.name.cmp(&b.name));
         let wal = self.wal.as_ref();
         StoreStats {
-            last_seq: core.last_seq,
-            synced_seq: wal.map_or(core.last_seq, |wal| wal.synced_seq()),
+            last_seq,
+            synced_seq: wal.map_or(last_seq, |wal| wal.synced_seq()),
             wal_bytes: wal.map_or(0, |wal| wal.bytes()),
             wal_segments: wal.map_or(0, |wal| wal.segments()),
-            memtable_bytes: core.memory_bytes,
+            memtable_bytes,
             flushes: count(&self.counters.flushes),
             compactions: count(&self.counters.compactions),
             flush_bytes: count(&self.counters.flush_bytes),
@@ -79,19 +91,20 @@ impl Engine {
             streams,
         }
     }
+}
 
-    fn stream_stats(&self, state: &StreamState) -> StreamStats {
-        let runs = &state.version.runs;
-        let sealed_rows: usize = state.sealed.iter().map(|sealed| sealed.rows).sum();
-        StreamStats {
-            name: state.stream.name().to_owned(),
-            runs: runs.len() as u64,
-            run_rows: runs.iter().map(|run| run.meta.rows).sum(),
-            run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
-            memtable_rows: (state.active.rows() + sealed_rows) as u64,
-            memtable_bytes: state.memory_bytes(),
-            tombstones: state.version.tombstones.len() as u64,
-            compaction_debt_bytes: self.compaction_debt_bytes(state),
-        }
+/// What is cheap to tell of a stream.
+fn stream_stats(state: &StreamState) -> StreamStats {
+    let runs = &state.version.runs;
+    let sealed_rows: usize = state.sealed.iter().map(|sealed| sealed.rows).sum();
+    StreamStats {
+        name: state.stream.name().to_owned(),
+        runs: runs.len() as u64,
+        run_rows: runs.iter().map(|run| run.meta.rows).sum(),
+        run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
+        memtable_rows: (state.active.rows() + sealed_rows) as u64,
+        memtable_bytes: state.memory_bytes(),
+        tombstones: state.version.tombstones.len() as u64,
+        ..StreamStats::default()
     }
 }

@@ -48,7 +48,12 @@ pub fn pairs(batch: &RecordBatch) -> Vec<Pair> {
     let times = batch.column(0).as_primitive::<TimestampMillisecondType>();
     let values = batch.column(1).as_binary::<i32>();
     (0..batch.num_rows())
-        .map(|i| (times.value(i), if values.is_null(i) { b"null".to_vec() } else { values.value(i).to_vec() }))
+        .map(|i| {
+            (
+                times.value(i),
+                if values.is_null(i) { b"null".to_vec() } else { values.value(i).to_vec() },
+            )
+        })
         .collect()
 }
 
