@@ -11,6 +11,8 @@ use crate::failure::Result;
 /// Copy a store to a new directory, consistently.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The store may be written meanwhile: the copy holds it as of one instant.
+
 Example:
   timestrata backup ./store /mnt/backups/store-monday")]
 pub(crate) struct Arguments {
@@ -21,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let store = open(&arguments.dir, Access::WriteExisting)?;
+    let store = open(&arguments.dir, Access::Read)?;
     let report = store.backup(&arguments.destination)?;
     store.close()?;
     eprintln!(

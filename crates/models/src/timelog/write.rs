@@ -325,7 +325,7 @@ impl Timelog {
 
     /// The log as it is now, frozen.
     pub fn snapshot(&self) -> Result<TimelogView> {
-        Ok(self.view_of(self.shared.store.snapshot()?))
+        Ok(self.view_of(self.shared.store.snapshot_of(self.stream_id())?))
     }
 
     /// The log as a snapshot of its store sees it: several logs at one instant, or at a pin.
