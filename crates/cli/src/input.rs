@@ -11,6 +11,9 @@ use indicatif::ProgressBar;
 use crate::failure::{Failure, Result};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// A byte order mark and the byte behind it.
+const START_BYTES_MIN: usize = 4;
+const START_BYTES_MAX: usize = 4096;
 
 /// What a user's file turned out to be, ready to be read.
 pub(crate) struct Input {
@@ -41,17 +44,28 @@ pub(crate) fn total_bytes(paths: &[impl AsRef<Path>]) -> Option<u64> {
 
 /// Looks at the first bytes, and unpacks gzip.
 fn unpack(name: String, mut reader: impl Read + 'static) -> Result<Input> {
-    let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
-    reader
-        .by_ref()
-        .take(GZIP_MAGIC.len() as u64)
-        .read_to_end(&mut magic)
-        .map_err(|cause| could_not_read(&name, &cause))?;
-    let packed = magic == GZIP_MAGIC;
-    let whole = Cursor::new(magic).chain(reader);
+    let start = read_start(&mut reader).map_err(|cause| could_not_read(&name, &cause))?;
+    let packed = start.starts_with(&GZIP_MAGIC);
+    let whole = Cursor::new(start).chain(reader);
     let reader: Box<dyn Read> =
         if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
     Ok(Input { name, reader })
+}
+
+/// What the first reads give: enough to know the file by, and no more than must be waited for.
+fn read_start(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = vec![0; START_BYTES_MAX];
+    let mut length = 0;
+    while length < START_BYTES_MIN {
+        match reader.read(start.get_mut(length..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    start.truncate(length);
+    Ok(start)
 }
 
 /// A failed read of a user's file.
