@@ -1,5 +1,7 @@
 //! A time log does what a sorted list does, whatever is done to it in which order.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
 use proptest::prelude::*;
 use timestrata_engine::{Maintenance, Settings, Store};
 use timestrata_models::timelog::{Timelog, TimelogOptions};

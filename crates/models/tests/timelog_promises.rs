@@ -1,5 +1,7 @@
 //! What a time log promises, through its public face.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
 use std::ops::Bound;
 
 use timestrata_engine::{
@@ -126,8 +128,8 @@ fn objects_come_back_as_they_were() {
     let mut batch = EntryBatch::new();
     batch.push_value(1, &("a", f64::MAX, Vec::<u8>::new())).unwrap();
     log.extend_batch(batch, Durability::Written).unwrap();
-    let decoded: Vec<(i64, (String, f64, Vec<u8>))> =
-        log.range(..).unwrap().decode().collect::<Result<_, _>>().unwrap();
+    let decoded = log.range(..).unwrap().decode::<(String, f64, Vec<u8>)>();
+    let decoded = decoded.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(decoded[0], (1, ("a".to_owned(), f64::MAX, vec![])));
     assert_eq!(decoded[1], (2, ("b".to_owned(), 2.5, vec![1, 2])));
 }

@@ -75,7 +75,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -92,4 +92,19 @@ fn bytes_shown(bytes: u64) -> String {
 fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (336_776, "336,776")];
+        for (number, shown) in cases {
+            assert_eq!(grouped(number), shown);
+        }
+        assert_eq!(counted(1, "row"), "1 row");
+        assert_eq!(counted(2000, "row"), "2,000 rows");
+    }
 }

@@ -1,8 +1,5 @@
 //! Runs the real `timestrata` on a directory of its own.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make user files")]
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,29 +8,30 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A directory for one test: files of the user, and a store at `store`.
-pub struct Runner {
+pub(crate) struct Runner {
     dir: TempDir,
 }
 
 /// What a run left.
 #[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Runner {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// Makes a file of the user.
-    pub fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+    #[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
         fs::write(self.path(name), text).unwrap();
         name.to_owned()
     }
@@ -44,19 +42,19 @@ impl Runner {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         Ran::of(&self.command(arguments).output().unwrap())
     }
 
     /// Runs a command that must succeed; gives its stdout.
-    pub fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
         ran.out
     }
 
     /// Runs a command that must fail with `code` and say all of `words` on stderr.
-    pub fn fails(&self, arguments: &[&str], code: i32, words: &[&str]) -> Ran {
+    pub(crate) fn fails(&self, arguments: &[&str], code: i32, words: &[&str]) -> Ran {
         let ran = self.run(arguments);
         assert_eq!(ran.code, code, "{arguments:?}: {ran:?}");
         for word in words {
@@ -66,7 +64,7 @@ impl Runner {
         ran
     }
 
-    pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Ran {
+    pub(crate) fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Ran {
         let mut child = self.start(arguments);
         child.stdin().write_all(input).unwrap();
         child.close_stdin();
@@ -74,7 +72,7 @@ impl Runner {
     }
 
     /// Starts a command and leaves its stdin open.
-    pub fn start(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -83,7 +81,7 @@ impl Runner {
     }
 
     /// Rows of a log, as `info` counts them; 0 while there is none.
-    pub fn rows(&self, store: &str, name: &str) -> u64 {
+    pub(crate) fn rows(&self, store: &str, name: &str) -> u64 {
         let ran = self.run(&["info", store, name, "--json"]);
         if ran.code != 0 {
             return 0;
@@ -104,31 +102,31 @@ impl Ran {
 }
 
 /// A command under way. Killed when dropped.
-pub struct Running {
+pub(crate) struct Running {
     child: Option<Child>,
     stdin: Option<ChildStdin>,
 }
 
 impl Running {
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
 
-    pub fn stdin(&mut self) -> &mut ChildStdin {
+    pub(crate) fn stdin(&mut self) -> &mut ChildStdin {
         self.stdin.as_mut().unwrap()
     }
 
-    pub fn close_stdin(&mut self) {
+    pub(crate) fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
     /// Waits for its end.
-    pub fn finish(mut self) -> Ran {
+    pub(crate) fn finish(mut self) -> Ran {
         self.close_stdin();
         Ran::of(&self.child.take().unwrap().wait_with_output().unwrap())
     }
 
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.as_mut().unwrap().try_wait().unwrap().is_some()
     }
 }
@@ -143,7 +141,7 @@ impl Drop for Running {
 }
 
 /// A file of the shared real data, `None` (and a message) where it isn't.
-pub fn shared_data(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let path = root.parent().unwrap().join("shared/data").join(name);
     if path.exists() {

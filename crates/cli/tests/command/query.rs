@@ -1,8 +1,6 @@
 //! `query` gives the rows asked for, in the format asked for.
 
-mod runner;
-
-use runner::Runner;
+use crate::runner::Runner;
 
 /// Ten rows, an hour apart, with a field that only some have.
 fn store() -> Runner {

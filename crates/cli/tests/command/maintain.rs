@@ -1,8 +1,6 @@
 //! Delete, info, check, compact, backup.
 
-mod runner;
-
-use runner::Runner;
+use crate::runner::Runner;
 
 /// Three loads, so that there are several batches.
 fn store() -> Runner {

@@ -1,10 +1,8 @@
 //! What goes in by `ingest` comes out by `query`, and what can't go in is named.
 
-mod runner;
-
 use std::io::Write;
 
-use runner::Runner;
+use crate::runner::Runner;
 
 const WEATHER: &str = "\
 time_hour,origin,temp,wet,code

@@ -1,11 +1,9 @@
 //! What the command refuses, how it says so, and that an interrupted one leaves a sound store.
 
-mod runner;
-
 use std::io::Write;
 use std::process::Command;
 
-use runner::{Runner, Running};
+use crate::runner::{Runner, Running};
 
 const LOAD: [&str; 10] =
     ["ingest", "store", "rows", "-", "--as", "timelog", "--time", "at", "--batch-rows", "1"];

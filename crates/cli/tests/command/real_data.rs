@@ -1,8 +1,6 @@
 //! Real files go in whole. Skipped, with a message, where the shared data is absent.
 
-mod runner;
-
-use runner::{Runner, shared_data};
+use crate::runner::{Runner, shared_data};
 
 #[test]
 fn a_year_of_hourly_weather_goes_in_and_out() {
