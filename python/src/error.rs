@@ -55,7 +55,8 @@ pub(crate) fn forked() -> PyErr {
     Python::attach(|py| {
         let build = || -> PyResult<PyErr> {
             let details = PyDict::new(py);
-            details.set_item("hint", "open stores after the fork, in the process that uses them")?;
+            details
+                .set_item("hint", "open stores after the fork, in the process that uses them")?;
             let message = "this store was opened by the parent process, before the fork";
             raise(py, "ForkedError", message, Some(&details))
         };

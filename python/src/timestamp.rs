@@ -37,11 +37,8 @@ pub(crate) fn timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
 }
 
 /// An optional bound: `None` is open.
-pub(crate) fn bound(value: Option<&Bound<'_, PyAny>>, unit: Unit) -> PyResult<Option<i64>> {
-    match value {
-        Some(value) if !value.is_none() => timestamp(value, unit).map(Some),
-        _ => Ok(None),
-    }
+pub(crate) fn bound(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<Option<i64>> {
+    if value.is_none() { Ok(None) } else { timestamp(value, unit).map(Some) }
 }
 
 fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {

@@ -197,7 +197,11 @@ impl<'py> Reader<'py, '_> {
                 };
                 let int = self.py.get_type::<PyInt>();
                 let number = int.call_method1("from_bytes", (bytes, "big"))?;
-                if tag == TAG_BIGNUM_NEGATIVE { number.call_method0("__invert__") } else { Ok(number) }
+                if tag == TAG_BIGNUM_NEGATIVE {
+                    number.call_method0("__invert__")
+                } else {
+                    Ok(number)
+                }
             }
             TAG_SET => {
                 let Header::Array(length) = self.header()? else {

@@ -155,7 +155,10 @@ impl Writer<'_> {
     /// Numpy's scalars are plain data in another coat; all else is refused.
     fn foreign(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
         let module = value.get_type().module()?;
-        if module.to_string_lossy() == "numpy" && value.hasattr("item")? && !value.hasattr("__len__")? {
+        if module.to_string_lossy() == "numpy"
+            && value.hasattr("item")?
+            && !value.hasattr("__len__")?
+        {
             let plain = value.call_method0("item")?;
             if !plain.get_type().is(value.get_type()) {
                 return self.value(&plain);
