@@ -47,10 +47,9 @@ pub(crate) fn extend(
         None => gathering.pairs(rows),
         Some(objects) => gathering.side_by_side(rows, objects),
     };
-    outcome.and_then(|()| gathering.commit(rows.py())).map_err(|error| {
-        gathering.explain(rows.py(), &error);
-        error
-    })
+    outcome
+        .and_then(|()| gathering.commit(rows.py()))
+        .inspect_err(|error| gathering.explain(rows.py(), error))
 }
 
 struct Gathering<'a> {
@@ -112,7 +111,7 @@ impl<'a> Gathering<'a> {
             self.commit(py)?;
         }
         self.batch.push(time, &self.scratch).map_err(|error| to_python(py, &error))?;
-        if self.batch.len() % DEAF_ROWS_MAX == 0 {
+        if self.batch.len().is_multiple_of(DEAF_ROWS_MAX) {
             py.check_signals()?;
         }
         Ok(())

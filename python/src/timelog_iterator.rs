@@ -146,7 +146,7 @@ impl TimelogIter {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let was_closed = matches!(*state, State::BusyClosed);
         let old = if is_over || was_closed {
-            std::mem::replace(&mut *state, State::Done);
+            *state = State::Done;
             Some(reading)
         } else {
             *state = State::Ready(reading);

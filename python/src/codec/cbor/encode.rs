@@ -25,7 +25,7 @@ use crate::timestamp::type_name;
 pub(crate) fn encode(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
     let bytes_max = out.len().saturating_add(VALUE_BYTES_MAX);
     let mut writer = Writer { out, bytes_max, depth: 0 };
-    writer.value(value).map_err(Failure::into_error)
+    writer.value(value).map_err(|failure| failure.into_error())
 }
 
 /// Why a value was refused, with the way to it, innermost step first. Built only on failure.
@@ -50,7 +50,7 @@ impl Failure {
         self
     }
 
-    fn into_error(self: Box<Self>) -> PyErr {
+    fn into_error(self) -> PyErr {
         let path: String = self.steps.iter().rev().map(String::as_str).collect();
         match self.reason {
             Reason::Type(message) => PyTypeError::new_err(format!("value{path}: {message}")),
