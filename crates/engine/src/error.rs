@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use timestrata_format::DecodeError;
+use timestrata_format::{DecodeError, HeaderError};
 
 /// What the engine's calls return.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -96,6 +96,11 @@ impl Error {
         self.kind
     }
 
+    /// What happened, without where.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The file or directory concerned.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -158,6 +163,16 @@ impl Error {
         let message =
             format!("bad {}: expected {}, found {}", source.what, source.expected, source.found);
         Self::corruption(path, offset, message).caused_by(source)
+    }
+
+    /// A file's header that can't be used: damaged, or of a newer version.
+    pub(crate) fn header(path: &Path, source: HeaderError) -> Self {
+        match source {
+            HeaderError::Damaged(error) => Self::decode(path, 0, error),
+            HeaderError::NewerVersion { .. } => {
+                Self::new(ErrorKind::UnsupportedVersion, source.to_string()).at(path)
+            }
+        }
     }
 
     /// The same failure for another caller who shares its fate (a shared sync): the cause

@@ -1,4 +1,6 @@
-//! The leading key column of a batch, as typed values.
+//! The leading key column of a batch, as typed values; `order` compares whole keys.
+
+mod order;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,6 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use timestrata_format::{KeyRange, LeadKey};
 
 use crate::{Error, ErrorKind, Result, Stream};
+pub(crate) use order::{KeyOrder, KeyRows};
 
 /// A leading key column: typed access without a branch on the Arrow type a row.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +103,33 @@ impl<'a> KeyView<'a> {
             Self::Offset(keys) => keys[a].cmp(&keys[b]),
             Self::Id16(keys) => keys[a].cmp(&keys[b]),
             Self::Id32(keys) => keys[a].cmp(&keys[b]),
+        }
+    }
+
+    /// Orders row `index` against row `other_index` of another column of the same type.
+    #[inline]
+    pub(crate) fn compare_with(
+        &self,
+        index: usize,
+        other: &KeyView<'_>,
+        other_index: usize,
+    ) -> Ordering {
+        match (self, other) {
+            (Self::Time(a), KeyView::Time(b)) => a[index].cmp(&b[other_index]),
+            (Self::Offset(a), KeyView::Offset(b)) => a[index].cmp(&b[other_index]),
+            (Self::Id16(a), KeyView::Id16(b)) => a[index].cmp(&b[other_index]),
+            (Self::Id32(a), KeyView::Id32(b)) => a[index].cmp(&b[other_index]),
+            _ => self.get(index).cmp(&other.get(other_index)),
+        }
+    }
+
+    /// Whether keys rise from row to row: sorted, without equals.
+    pub(crate) fn is_strictly_sorted(&self) -> bool {
+        match self {
+            Self::Time(keys) => keys.is_sorted_by(|a, b| a < b),
+            Self::Offset(keys) => keys.is_sorted_by(|a, b| a < b),
+            Self::Id16(keys) => keys.is_sorted_by(|a, b| a < b),
+            Self::Id32(keys) => keys.is_sorted_by(|a, b| a < b),
         }
     }
 

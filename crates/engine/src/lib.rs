@@ -16,6 +16,7 @@ mod key;
 mod maintenance;
 mod manifest;
 mod memtable;
+mod poison;
 mod recovery;
 mod run;
 mod scan;

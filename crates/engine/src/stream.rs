@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
-use timestrata_format::{RunFormat, StreamId};
+use timestrata_format::{LeadKey, RunFormat, StreamId};
 
 use crate::{Error, ErrorKind, Result};
 
@@ -153,7 +153,7 @@ impl Stream {
         &self.spec.name
     }
 
-    /// What it was created as (retention may have changed since).
+    /// What it was created as, with the retention of today.
     pub fn spec(&self) -> &StreamSpec {
         &self.spec
     }
@@ -176,6 +176,29 @@ impl Stream {
     /// Indexes of all key columns, the leading one first.
     pub fn key_columns(&self) -> &[usize] {
         &self.key_columns
+    }
+
+    /// An error if a key can't be one of this stream's.
+    pub(crate) fn check_key(&self, key: LeadKey) -> Result<()> {
+        let fits = matches!(
+            (self.lead, key),
+            (LeadKind::Time, LeadKey::Time(_))
+                | (LeadKind::Offset, LeadKey::Offset(_))
+                | (LeadKind::Id16, LeadKey::Id16(_))
+                | (LeadKind::Id32, LeadKey::Id32(_))
+        );
+        if fits {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!(
+                "stream '{}' has keys of kind {:?}; {key} is a {}",
+                self.name(),
+                self.lead,
+                key.kind()
+            ),
+        ))
     }
 
     /// Columns as stored: the schema, and for `Latest` the delete marker behind it.

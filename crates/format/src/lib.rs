@@ -7,16 +7,19 @@
 pub mod checksum;
 mod error;
 pub mod frame;
+mod header;
 mod ids;
+pub mod input;
 mod key;
 pub mod manifest;
 mod run;
 pub mod wal;
 
 pub use error::DecodeError;
+pub use header::HeaderError;
 pub use ids::{RunId, SeqNo, StoreId, StreamId, WalId};
 pub use key::{KeyRange, LeadKey};
-pub use run::{RunFormat, RunMeta, Tombstone};
+pub use run::{BLOCK_CHECKSUM_BYTES, RunFormat, RunMeta, RunTail, Tombstone, Zone};
 
 /// The version of all file formats of this build. A store records the version that wrote
 /// it; a build opens its own version and every earlier one, and refuses later ones.

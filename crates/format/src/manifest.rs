@@ -1,8 +1,55 @@
 //! The manifest: an append-only log of framed edits.
 //!
-//! Each edit is atomic: all of its operations hold, or none.
+//! Each edit is atomic: all of its operations hold, or none. The file is a
+//! [`ManifestHeader`], then one frame ([`crate::frame`]) an edit.
 
-use crate::{RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+mod edit;
+
+use crate::header::{HeaderError, check_seal, decode_preamble, encode_preamble, seal};
+use crate::input::Input;
+use crate::{RunFormat, RunId, RunMeta, SeqNo, StoreId, StreamId, Tombstone, WalId};
+
+pub use edit::{decode_edit, encode_edit};
+
+/// The first bytes of a manifest.
+pub const MANIFEST_MAGIC: [u8; 8] = *b"TSTRATA\0";
+
+/// Length of a manifest's header; the first frame follows.
+pub const MANIFEST_HEADER_BYTES: usize = 64;
+
+/// What stands at the start of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ManifestHeader {
+    /// Format version of the whole store.
+    pub format_version: u32,
+    /// Identity of the store, and the salt of all its checksums.
+    pub store_id: StoreId,
+    /// Rises by one with each rewriting of the manifest.
+    pub generation: u64,
+}
+
+impl ManifestHeader {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; MANIFEST_HEADER_BYTES] {
+        let mut bytes = [0; MANIFEST_HEADER_BYTES];
+        bytes[..16].copy_from_slice(&encode_preamble(MANIFEST_MAGIC, self.format_version));
+        bytes[16..32].copy_from_slice(&self.store_id.0);
+        bytes[32..40].copy_from_slice(&self.generation.to_le_bytes());
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// Reads the header at the start of a manifest's bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let mut input = Input::new(bytes);
+        let format_version = decode_preamble(&mut input, MANIFEST_MAGIC)?;
+        let sealed = Input::new(bytes).bytes(MANIFEST_HEADER_BYTES, "manifest header")?;
+        check_seal(sealed, "manifest header checksum")?;
+        let store_id = StoreId(input.array("store id")?);
+        let generation = input.u64("generation")?;
+        Ok(Self { format_version, store_id, generation })
+    }
+}
 
 /// How rows with equal keys live together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,3 +184,6 @@ pub struct VersionEdit {
     /// In this order.
     pub ops: Vec<ManifestOp>,
 }
+
+#[cfg(test)]
+mod tests;

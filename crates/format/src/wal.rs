@@ -1,1 +1,225 @@
-//! wal
+//! Bytes of the write-ahead log: segment headers, record headers, and the entries that make
+//! a record's payload.
+//!
+//! A segment's file is reused under a new id, so it may hold records of its earlier life.
+//! None of them can be taken for a record of this one: each record header's checksum is
+//! seeded with the store's id, the segment's id and the record's own offset.
+
+mod entry;
+
+use crate::checksum::{Crc32c, crc32c};
+use crate::header::{check_seal, decode_preamble, encode_preamble, seal};
+use crate::input::Input;
+use crate::{FORMAT_VERSION, HeaderError, SeqNo, StoreId, WalId};
+
+pub use entry::{ENTRY_HEADER_BYTES, Entries, EntryHeader, EntryKind, EntryRef, entry_padding};
+
+/// The first bytes of a segment.
+pub const SEGMENT_MAGIC: [u8; 8] = *b"TSTRWAL\0";
+
+/// Length of a segment's header; the first record follows.
+pub const SEGMENT_HEADER_BYTES: usize = 64;
+
+/// Length of a record's header.
+pub const RECORD_HEADER_BYTES: usize = 32;
+
+/// Every record begins at a multiple of this.
+pub const RECORD_ALIGNMENT: usize = 8;
+
+/// A large record's payload begins at a multiple of this, for Arrow's buffers.
+pub const PAYLOAD_ALIGNMENT: usize = 64;
+
+/// From this length on a payload is aligned to [`PAYLOAD_ALIGNMENT`].
+pub const ALIGNED_PAYLOAD_BYTES_MIN: usize = 1024;
+
+/// Stands in every record header, so that a search for records can skip what is none.
+const RECORD_MAGIC: u16 = 0xC5D7;
+
+/// What stands at the start of a segment. It is durable before the file has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// Format version of the segment.
+    pub format_version: u32,
+    /// The store whose commits it holds.
+    pub store_id: StoreId,
+    /// Its identity, and its file's name.
+    pub wal_id: WalId,
+    /// Length of the file in bytes.
+    pub segment_bytes: u64,
+}
+
+impl SegmentHeader {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
+        let mut bytes = [0; SEGMENT_HEADER_BYTES];
+        bytes[..16].copy_from_slice(&encode_preamble(SEGMENT_MAGIC, self.format_version));
+        bytes[16..32].copy_from_slice(&self.store_id.0);
+        bytes[32..40].copy_from_slice(&self.wal_id.0.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.segment_bytes.to_le_bytes());
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// Reads the header at the start of a segment's bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let mut input = Input::new(bytes);
+        let format_version = decode_preamble(&mut input, SEGMENT_MAGIC)?;
+        let sealed = Input::new(bytes).bytes(SEGMENT_HEADER_BYTES, "segment header")?;
+        check_seal(sealed, "segment header checksum")?;
+        Ok(Self {
+            format_version,
+            store_id: StoreId(input.array("store id")?),
+            wal_id: WalId(input.u64("segment id")?),
+            segment_bytes: input.u64("segment length")?,
+        })
+    }
+
+    /// The header of a segment that this build writes.
+    pub fn new(store_id: StoreId, wal_id: WalId, segment_bytes: u64) -> Self {
+        Self { format_version: FORMAT_VERSION, store_id, wal_id, segment_bytes }
+    }
+
+    /// Seed of the checksums of the segment's record headers.
+    pub fn seed(&self) -> RecordSeed {
+        RecordSeed::new(self.store_id, self.wal_id)
+    }
+}
+
+/// Ties record headers to one segment of one store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSeed(u32);
+
+impl RecordSeed {
+    /// The seed of a segment.
+    pub fn new(store_id: StoreId, wal_id: WalId) -> Self {
+        let mut crc = Crc32c::new();
+        crc.update(&store_id.0);
+        crc.update(&wal_id.0.to_le_bytes());
+        Self(crc.value())
+    }
+
+    /// What stands in for the checksum while it is computed.
+    fn at(self, offset: u64) -> [u8; 4] {
+        let [a, b, c, d, ..] = offset.to_le_bytes();
+        (self.0 ^ u32::from_le_bytes([a, b, c, d])).to_le_bytes()
+    }
+}
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    /// First in its segment: `seq` is the last record's of all segments before, so that
+    /// what is missing between two segments is noticed. No payload.
+    Start,
+    /// A commit: its entries are the payload.
+    Commit,
+    /// Last in its segment: the log goes on in the next. `seq` is the last commit's. No payload.
+    End,
+}
+
+/// What stands before a record's payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// What the record is.
+    pub kind: RecordKind,
+    /// Bytes of zeros between header and payload: a multiple of 8 below 64.
+    pub padding: u8,
+    /// Length of the payload in bytes.
+    pub payload_bytes: u32,
+    /// CRC-32C of the payload.
+    pub payload_crc: u32,
+    /// The commit.
+    pub seq: SeqNo,
+    /// The last record's commit that was known to be durable when this was written.
+    pub synced_through: SeqNo,
+}
+
+impl RecordHeader {
+    /// Its bytes at `offset` of the segment with that seed.
+    pub fn encode(&self, seed: RecordSeed, offset: u64) -> [u8; RECORD_HEADER_BYTES] {
+        let mut bytes = [0; RECORD_HEADER_BYTES];
+        bytes[..4].copy_from_slice(&seed.at(offset));
+        bytes[4..8].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.payload_crc.to_le_bytes());
+        bytes[12..14].copy_from_slice(&RECORD_MAGIC.to_le_bytes());
+        bytes[14] = match self.kind {
+            RecordKind::Start => 1,
+            RecordKind::Commit => 2,
+            RecordKind::End => 3,
+        };
+        bytes[15] = self.padding;
+        bytes[16..24].copy_from_slice(&self.seq.0.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.synced_through.0.to_le_bytes());
+        let crc = crc32c(&bytes);
+        bytes[..4].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// The header that was written at `offset` of that segment, or `None` where these bytes
+    /// are no such header. (Which of damage, a torn write or unused space it is, only the
+    /// surroundings tell.)
+    pub fn decode(
+        bytes: &[u8; RECORD_HEADER_BYTES],
+        seed: RecordSeed,
+        offset: u64,
+    ) -> Option<Self> {
+        if !Self::is_candidate(bytes) {
+            return None;
+        }
+        let mut input = Input::new(bytes);
+        let crc = input.u32("crc").ok()?;
+        let mut seeded = *bytes;
+        seeded[..4].copy_from_slice(&seed.at(offset));
+        if crc32c(&seeded) != crc {
+            return None;
+        }
+        let payload_bytes = input.u32("payload length").ok()?;
+        let payload_crc = input.u32("payload checksum").ok()?;
+        let [_, _, kind, padding] = input.array("kind").ok()?;
+        let kind = match kind {
+            1 => RecordKind::Start,
+            2 => RecordKind::Commit,
+            3 => RecordKind::End,
+            _ => return None,
+        };
+        if padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
+            return None;
+        }
+        let seq = SeqNo(input.u64("commit").ok()?);
+        let synced_through = SeqNo(input.u64("synced commit").ok()?);
+        Some(Self { kind, padding, payload_bytes, payload_crc, seq, synced_through })
+    }
+
+    /// Cheap test that rules out nearly all bytes that are no header of any segment.
+    pub fn is_candidate(bytes: &[u8; RECORD_HEADER_BYTES]) -> bool {
+        bytes[12..14] == RECORD_MAGIC.to_le_bytes()
+    }
+
+    /// From the record's offset to its payload's.
+    pub fn payload_offset(&self) -> u64 {
+        RECORD_HEADER_BYTES as u64 + u64::from(self.padding)
+    }
+
+    /// From the record's offset to the next one's.
+    pub fn record_bytes(&self) -> u64 {
+        record_bytes(self.padding, u64::from(self.payload_bytes))
+    }
+}
+
+/// Zeros between header and payload of a record at `offset`.
+pub fn record_padding(offset: u64, payload_bytes: usize) -> u8 {
+    if payload_bytes < ALIGNED_PAYLOAD_BYTES_MIN {
+        return 0;
+    }
+    let unaligned = (offset + RECORD_HEADER_BYTES as u64) % PAYLOAD_ALIGNMENT as u64;
+    ((PAYLOAD_ALIGNMENT as u64 - unaligned) % PAYLOAD_ALIGNMENT as u64) as u8
+}
+
+/// Bytes that a record takes, up to where the next one begins.
+pub fn record_bytes(padding: u8, payload_bytes: u64) -> u64 {
+    (RECORD_HEADER_BYTES as u64 + u64::from(padding) + payload_bytes)
+        .next_multiple_of(RECORD_ALIGNMENT as u64)
+}
+
+#[cfg(test)]
+mod tests;

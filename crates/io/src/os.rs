@@ -1,46 +1,210 @@
-//! stub
-use crate::*;
-/// stub
-#[derive(Debug, Default)]
+//! The real disk: ordinary files, mapped log files, advisory locks.
+//!
+//! Owns every call into the operating system's file system, and the crate's `unsafe`
+//! memory maps. Invariant: nothing here is cached, so what another process does to the
+//! directory is seen by the next call. Called through [`crate::Disk`] only.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this module is the one place that touches the real disk"
+)]
+
+mod lock;
+mod log;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use memmap2::Mmap;
+use parking_lot::Mutex;
+
+use crate::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
+
+/// The operating system's file system.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
+
 impl OsDisk {
-    /// stub
+    /// The operating system's file system.
     pub fn new() -> Self {
         Self
     }
 }
-pub(crate) fn fill_random(_bytes: &mut [u8]) {
-    todo!()
-}
+
 impl Disk for OsDisk {
-    fn open(&self, _path: &Path, _mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
-        todo!()
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        let writable = mode != OpenMode::Read;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(writable)
+            .create_new(mode == OpenMode::CreateNew)
+            .open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                format!("{} is a directory", path.display()),
+            ));
+        }
+        Ok(Arc::new(OsFile { file, writable, end: Mutex::new(metadata.len()) }))
     }
-    fn open_log(&self, _path: &Path, _bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
-        todo!()
+
+    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(log::LogFile::open(path, bytes)?))
     }
-    fn rename(&self, _from: &Path, _to: &Path) -> io::Result<()> {
-        todo!()
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
     }
-    fn remove(&self, _path: &Path) -> io::Result<()> {
-        todo!()
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
     }
-    fn list(&self, _dir: &Path) -> io::Result<Vec<DirEntry>> {
-        todo!()
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                // Removed between the listing and the look.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let is_dir = metadata.is_dir();
+            entries.push(DirEntry {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                len: if is_dir { 0 } else { metadata.len() },
+                is_dir,
+            });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
     }
-    fn create_dir(&self, _dir: &Path) -> io::Result<()> {
-        todo!()
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::create_dir_all(dir)
     }
-    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
-        todo!()
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let handle = File::open(dir)?;
+        if !handle.metadata()?.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                format!("{} is not a directory", dir.display()),
+            ));
+        }
+        handle.sync_all()
     }
-    fn exists(&self, _path: &Path) -> io::Result<bool> {
-        todo!()
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        path.try_exists()
     }
-    fn try_lock(&self, _path: &Path, _owner: &str) -> io::Result<LockOutcome> {
-        todo!()
+
+    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
+        lock::try_lock(path, owner)
     }
-    fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {
-        todo!()
+
+    fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>> {
+        let figures = rustix::fs::statvfs(path)?;
+        Ok(Some(figures.f_bavail.saturating_mul(figures.f_frsize)))
+    }
+}
+
+/// An ordinary file. `end` is where the next append goes; it serialises appends.
+#[derive(Debug)]
+struct OsFile {
+    file: File,
+    writable: bool,
+    end: Mutex<u64>,
+}
+
+impl OsFile {
+    fn must_be_writable(&self) -> io::Result<()> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file was opened for reading"))
+    }
+}
+
+impl DiskFile for OsFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.must_be_writable()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all_at(bytes, offset)?;
+        let mut end = self.end.lock();
+        *end = (*end).max(offset.saturating_add(bytes.len() as u64));
+        Ok(())
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+        self.must_be_writable()?;
+        let mut end = self.end.lock();
+        let start = *end;
+        // After a failure the end stays, so that a torn piece is not counted as written.
+        self.file.write_all_at(bytes, start)?;
+        *end = start.saturating_add(bytes.len() as u64);
+        Ok(start)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.must_be_writable()?;
+        let mut end = self.end.lock();
+        self.file.set_len(bytes)?;
+        *end = bytes;
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn map(&self) -> io::Result<Bytes> {
+        if self.len()? == 0 {
+            return Ok(Bytes::new());
+        }
+        // SAFETY: by the contract of `DiskFile::map` the file no longer changes; run files
+        // are immutable by the store's design, and the store's lock keeps other writers out.
+        let map = unsafe { Mmap::map(&self.file)? };
+        Ok(Bytes::from_owner(map))
+    }
+}
+
+/// Fills `bytes` from the operating system's generator.
+pub(crate) fn fill_random(bytes: &mut [u8]) {
+    const BYTES_A_CALL_MAX: usize = 256;
+    for chunk in bytes.chunks_mut(BYTES_A_CALL_MAX) {
+        loop {
+            // SAFETY: the pointer and the length are those of one live, writable slice.
+            let outcome = unsafe { libc::getentropy(chunk.as_mut_ptr().cast(), chunk.len()) };
+            if outcome == 0 {
+                break;
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                // A store with a guessable or repeated identity would mix up its files.
+                eprintln!("timestrata: the operating system gives no random bytes: {error}");
+                std::process::abort();
+            }
+        }
     }
 }

@@ -1,4 +1,23 @@
 //! A consistent copy of a store while it is written.
+//!
+//! The copy holds the commits up to one instant: runs are copied, memtables are written as
+//! runs of the copy, and the manifest comes last, so that an interrupted backup is no store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use timestrata_format::manifest::StreamDefinition;
+use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+use timestrata_io::OpenMode;
+
+use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
+use crate::memtable::MemtableView;
+use crate::run::{Provenance, RunWriter};
+use crate::scan::merge_sources;
+use crate::store::{Engine, RUNS_DIR, Version, WAL_DIR};
+use crate::{Error, ErrorKind, Result, Stream};
+
+const COPY_BYTES: usize = 1 << 20;
 
 /// What a backup copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -8,5 +27,170 @@ pub struct BackupReport {
     /// Bytes in the copy.
     pub bytes: u64,
     /// The last commit that is in the copy.
-    pub seq: timestrata_format::SeqNo,
+    pub seq: SeqNo,
+}
+
+/// One stream at the instant of the backup.
+struct Frozen {
+    stream: Arc<Stream>,
+    version: Arc<Version>,
+    memtables: Vec<Arc<MemtableView>>,
+}
+
+impl Engine {
+    /// Copies the store as it is now to a new directory.
+    pub(crate) fn backup(&self, destination: &Path) -> Result<BackupReport> {
+        self.prepare_destination(destination)?;
+        let (seq, frozen) = self.freeze();
+        let mut report = BackupReport { seq, ..BackupReport::default() };
+        let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
+        let mut state = ManifestState {
+            next_run: RunId(next_run.saturating_add(1 << 20)),
+            next_stream: StreamId(1),
+            wal_floor: WalId(1),
+            closed: Some(seq),
+            ..ManifestState::default()
+        };
+        for stream in &frozen {
+            let entry = self.copy_stream(destination, stream, seq, &mut state, &mut report)?;
+            let id = stream.stream.id();
+            state.next_stream = state.next_stream.max(id.next());
+            state.streams.insert(id, entry);
+        }
+        let sync = |dir: &Path| {
+            self.io.disk.sync_dir(dir).map_err(|error| Error::io("sync the copy's", dir, error))
+        };
+        sync(&destination.join(RUNS_DIR))?;
+        ManifestLog::create(&self.io, destination, self.store_id, 1, state)?;
+        if let Some(parent) = destination.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            sync(parent)?;
+        }
+        report.files += 1;
+        Ok(report)
+    }
+
+    fn prepare_destination(&self, destination: &Path) -> Result<()> {
+        let disk = &self.io.disk;
+        let io = |what, error| Error::io(what, destination, error);
+        if disk.exists(destination).map_err(|error| io("look at the destination", error))? {
+            let inside = disk.list(destination).map_err(|error| io("list the destination", error))?;
+            if let Some(entry) = inside.first() {
+                return Err(Error::new(
+                    ErrorKind::AlreadyExists,
+                    format!("the destination of a backup must be missing or empty; it holds '{}'", entry.name),
+                )
+                .at(destination));
+            }
+        }
+        for dir in [RUNS_DIR, WAL_DIR] {
+            let dir = destination.join(dir);
+            disk.create_dir(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        }
+        Ok(())
+    }
+
+    fn freeze(&self) -> (SeqNo, Vec<Frozen>) {
+        let mut core = self.core.lock();
+        let seq = core.last_seq;
+        let live = core.streams.iter_mut().filter(|state| !state.dropped);
+        let frozen = live.map(|state| {
+            let mut memtables: Vec<_> = state.sealed.iter().cloned().collect();
+            if !state.active.is_empty() {
+                memtables.push(state.active.view());
+            }
+            Frozen { stream: Arc::clone(&state.stream), version: Arc::clone(&state.version), memtables }
+        });
+        (seq, frozen.collect())
+    }
+
+    fn copy_stream(
+        &self,
+        destination: &Path,
+        frozen: &Frozen,
+        seq: SeqNo,
+        state: &mut ManifestState,
+        report: &mut BackupReport,
+    ) -> Result<StreamEntry> {
+        let mut metas: Vec<RunMeta> = Vec::new();
+        for run in &frozen.version.runs {
+            self.copy_run(destination, &run.meta)?;
+            metas.push(run.meta.clone());
+        }
+        let mut tombstones: Vec<Tombstone> = frozen.version.tombstones.clone();
+        for memtable in &frozen.memtables {
+            tombstones.extend(memtable.tombstones.iter().copied());
+            let id = state.next_run;
+            state.next_run = id.next();
+            metas.extend(self.write_copy(destination, &frozen.stream, memtable, id)?);
+        }
+        report.files += metas.len() as u64;
+        report.bytes += metas.iter().map(|meta| meta.file_bytes).sum::<u64>();
+        let definition: StreamDefinition = to_definition(frozen.stream.id(), frozen.stream.spec());
+        let runs = metas.into_iter().map(|meta| (meta.id, meta)).collect();
+        Ok(StreamEntry { definition, runs, tombstones, flushed_through: seq })
+    }
+
+    /// Copies one run file byte by byte. Its handle keeps it from being removed meanwhile.
+    fn copy_run(&self, destination: &Path, meta: &RunMeta) -> Result<()> {
+        let disk = &self.io.disk;
+        let from = self.folder.path(meta.id, meta.format);
+        let to = destination.join(RUNS_DIR).join(crate::run::run_file_name(meta.id, meta.format));
+        let read_error = |error| Error::io("read a run to copy", &from, error);
+        let write_error = |error| Error::io("write the copy of a run", &to, error);
+        let source = disk.open(&from, OpenMode::Read).map_err(read_error)?;
+        let copy = disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
+        let mut crc = timestrata_format::checksum::Crc32c::new();
+        let mut buffer = vec![0; COPY_BYTES];
+        let mut offset = 0;
+        while offset < meta.file_bytes {
+            let left = usize::try_from(meta.file_bytes - offset).unwrap_or(usize::MAX);
+            let piece = &mut buffer[..left.min(COPY_BYTES)];
+            source.read_at(offset, piece).map_err(read_error)?;
+            crc.update(piece);
+            copy.append(piece).map_err(write_error)?;
+            offset += piece.len() as u64;
+        }
+        if crc.value() != meta.file_crc {
+            return Err(Error::corruption(
+                &from,
+                0,
+                format!("file checksum: expected {:08x}, found {:08x}", meta.file_crc, crc.value()),
+            ));
+        }
+        copy.sync_all().map_err(write_error)
+    }
+
+    fn write_copy(
+        &self,
+        destination: &Path,
+        stream: &Arc<Stream>,
+        memtable: &MemtableView,
+        id: RunId,
+    ) -> Result<Option<RunMeta>> {
+        let dir = destination.join(RUNS_DIR);
+        let sources = memtable.sources.to_vec();
+        let mut writer: Option<RunWriter> = None;
+        for batch in merge_sources(stream, sources, &memtable.tombstones, true) {
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => {
+                    let store_id = self.store_id;
+                    let settings = &self.settings;
+                    let new = RunWriter::create(
+                        &self.io, &dir, store_id, stream, id, RunFormat::Hot, settings,
+                    )?;
+                    writer.insert(new)
+                }
+            };
+            writer.write(&batch?)?;
+        }
+        let provenance = Provenance {
+            seq_min: memtable.seq_min,
+            seq_max: memtable.seq_max,
+            tombstones_applied_through: memtable.seq_max,
+            level: 0,
+            created_wall_ns: self.io.clock.wall_ns(),
+        };
+        writer.map(|writer| writer.finish(provenance)).transpose()
+    }
 }

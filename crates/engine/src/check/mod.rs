@@ -1,10 +1,21 @@
 //! Reads every byte of a store and says what is wrong and where.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use timestrata_io::Io;
 
-use crate::Result;
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, from_definition};
+use crate::recovery::survey;
+use crate::run::{BlockCache, RunReader, run_file_name};
+use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::wal::WalReader;
+use crate::{Error, ErrorKind, Result};
+
+/// Times the check begins anew because a live writer replaced files under it.
+const TRIES: usize = 8;
+/// Whole runs are read, so their blocks need no cache.
+const CACHE_BYTES: u64 = 1 << 20;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +30,21 @@ pub struct Finding {
     pub is_damage: bool,
 }
 
+impl Finding {
+    fn damage(error: &Error, path: &Path) -> Self {
+        Self {
+            path: error.path().unwrap_or(path).to_owned(),
+            offset: error.offset(),
+            message: error.message().to_owned(),
+            is_damage: true,
+        }
+    }
+
+    fn remark(path: PathBuf, offset: Option<u64>, message: &str) -> Self {
+        Self { path, offset, message: message.to_owned(), is_damage: false }
+    }
+}
+
 /// What `check` read and found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckReport {
@@ -26,8 +52,10 @@ pub struct CheckReport {
     pub files: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Rows decoded.
+    /// Rows decoded from runs.
     pub rows: u64,
+    /// Commits decoded from the WAL.
+    pub wal_commits: u64,
     /// What is wrong.
     pub findings: Vec<Finding>,
 }
@@ -39,11 +67,134 @@ impl CheckReport {
     }
 }
 
-/// Checks the store in `dir` without changing a byte; needs no lock.
+/// Checks the store in `dir` without changing a byte; needs no lock, and goes beside a
+/// writer.
 ///
 /// # Errors
-/// `NotFound` or `NotAStore` if there is no store; damage is in the report, not an error.
+/// `NotFound` or `NotAStore` if there is no store, `UnsupportedVersion` for one of a newer
+/// format, `Io` if the disk refuses; damage is in the report, not an error.
 pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
-    let _ = (io, dir);
-    todo!()
+    check_store(io, dir)
+}
+
+pub(crate) fn check_store(io: &Io, dir: &Path) -> Result<CheckReport> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let manifest_path = dir.join(MANIFEST_NAME);
+        let loaded = match manifest::load(&*io.disk, dir) {
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return no_manifest(io, dir),
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                let findings = vec![Finding::damage(&error, &manifest_path)];
+                return Ok(CheckReport { findings, ..CheckReport::default() });
+            }
+            Err(error) => return Err(error),
+        };
+        let report = check_loaded(io, dir, &loaded)?;
+        if report.is_sound() || tries >= TRIES {
+            return Ok(report);
+        }
+        match manifest::load(&*io.disk, dir)? {
+            Some(newer) if newer.differs_from(&loaded) => {}
+            _ => return Ok(report),
+        }
+    }
+}
+
+fn no_manifest(io: &Io, dir: &Path) -> Result<CheckReport> {
+    let exists = io.disk.exists(dir).map_err(|error| Error::io("look at", dir, error))?;
+    let (kind, message) = match exists {
+        true => (ErrorKind::NotAStore, "the directory is not a store: it has no manifest"),
+        false => (ErrorKind::NotFound, "there is no such store"),
+    };
+    Err(Error::new(kind, message).at(dir))
+}
+
+fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckReport> {
+    let manifest_path = dir.join(MANIFEST_NAME);
+    let mut report = CheckReport { files: 1, bytes: loaded.bytes, ..CheckReport::default() };
+    if let Some(offset) = loaded.torn_at {
+        let message = "an edit that was never finished; the next open for writing cuts it";
+        report.findings.push(Finding::remark(manifest_path.clone(), Some(offset), message));
+    }
+    for entry in loaded.state.streams.values() {
+        check_stream(io, dir, loaded, entry, &mut report)?;
+    }
+    check_wal(io, dir, loaded, &mut report)?;
+    let survey = survey(&*io.disk, dir, &loaded.state)?;
+    for path in survey.orphans {
+        let message = "a run that was never finished; the next open for writing removes it";
+        report.findings.push(Finding::remark(path, None, message));
+    }
+    for path in survey.strays {
+        report.findings.push(Finding::remark(path, None, "not a file of the store's; it is left alone"));
+    }
+    Ok(report)
+}
+
+fn check_stream(
+    io: &Io,
+    dir: &Path,
+    loaded: &LoadedManifest,
+    entry: &StreamEntry,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let manifest_path = dir.join(MANIFEST_NAME);
+    let stream = match from_definition(&entry.definition) {
+        Ok(stream) => Arc::new(stream),
+        Err(problem) => {
+            let error = Error::corruption(&manifest_path, 0, problem);
+            report.findings.push(Finding::damage(&error, &manifest_path));
+            return Ok(());
+        }
+    };
+    let runs_dir = dir.join(RUNS_DIR);
+    let cache = Arc::new(BlockCache::new(CACHE_BYTES));
+    let of_stream = |meta: &&timestrata_format::RunMeta| meta.stream == stream.id();
+    for meta in loaded.state.all_runs().into_values().filter(of_stream) {
+        let path = runs_dir.join(run_file_name(meta.id, meta.format));
+        let store_id = loaded.store_id;
+        let verified =
+            RunReader::open(io, &runs_dir, store_id, &stream, meta.clone(), Arc::clone(&cache))
+                .and_then(|reader| reader.verify_all());
+        report.files += 1;
+        match verified {
+            Ok(verified) => {
+                report.bytes += verified.bytes;
+                report.rows += verified.rows;
+            }
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                report.findings.push(Finding::damage(&error, &path));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn check_wal(io: &Io, dir: &Path, loaded: &LoadedManifest, report: &mut CheckReport) -> Result<()> {
+    let wal_dir = dir.join(WAL_DIR);
+    let mut read = || -> Result<()> {
+        let floor = loaded.state.wal_floor;
+        let mut reader = WalReader::open(io, &wal_dir, loaded.store_id, floor, None)?;
+        while let Some(record) = reader.next_record()? {
+            report.wal_commits += 1;
+            report.bytes += record.payload.len() as u64;
+        }
+        let tail = reader.finish(loaded.state.last_seq())?;
+        if let Some((path, offset)) = tail.torn {
+            let message = "a commit that was never finished; the next open for writing cuts it";
+            report.findings.push(Finding::remark(path, Some(offset), message));
+        }
+        Ok(())
+    };
+    match read() {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Corruption => {
+            report.findings.push(Finding::damage(&error, &wal_dir));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -1,1 +1,11 @@
-//! Background work.
+//! Work that commits leave behind: flush, compaction, retention, periodic sync.
+//!
+//! Each is a method of the engine that does one piece of work in the calling thread;
+//! [`Workers`] are the threads that call them where maintenance is in the background.
+
+mod compact;
+mod flush;
+mod retain;
+mod workers;
+
+pub(crate) use workers::Workers;

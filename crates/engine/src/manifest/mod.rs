@@ -1,1 +1,12 @@
-//! The manifest: which runs and tombstones make the store.
+//! The manifest: which streams, runs, tombstones and pins make the store.
+//!
+//! [`ManifestState`] is what the edits add up to; [`ManifestLog`] is the file. An edit is
+//! durable before anything it describes is shown to readers or its WAL is let go.
+
+mod definition;
+mod log;
+mod state;
+
+pub(crate) use definition::{from_definition, to_definition};
+pub(crate) use log::{LoadedManifest, MANIFEST_NAME, ManifestLog, load};
+pub(crate) use state::{ManifestState, StreamEntry};

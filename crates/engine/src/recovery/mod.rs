@@ -1,9 +1,22 @@
 //! Opening: manifest, then the WAL from the first segment still needed.
+//!
+//! What recovery may not do: lose an acknowledged commit, or change a byte that it can't
+//! explain. A torn tail is cut (by going on in a new segment) and reported; damage in the
+//! middle is an error that names file and offset.
+
+mod files;
+mod follow;
+mod load;
+mod replay;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use timestrata_format::SeqNo;
+
+pub(crate) use files::survey;
+pub(crate) use follow::Follower;
+pub(crate) use load::{Recovered, load_core, recover};
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

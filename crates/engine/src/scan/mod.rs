@@ -1,11 +1,35 @@
 //! Reading: rows of many sorted sources, as one sorted sequence.
+//!
+//! A [`StreamView`] is a list of sources and range deletes. `merge` puts the sources
+//! together (flush and compaction use it too), `reverse` does the same from the top, `point`
+//! finds one row, `measure` answers counts and ends from metadata where that is exact.
+//!
+//! Invariant: what is read is the rows of all sources, in key order, equals in commit order,
+//! without those that a later range delete hides; of a `Latest` stream the newest row a key,
+//! unless that is a delete marker.
 
+mod cursor;
+mod gather;
+mod lead;
+mod measure;
+mod merge;
+mod plan;
+mod point;
+mod reverse;
 mod source;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod ties;
+mod tombstone;
+mod view;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use timestrata_format::KeyRange;
 
 use crate::Result;
+pub(crate) use merge::{Merge, merge_sources};
 pub(crate) use source::{Block, Source, StreamView};
 
 /// What to read.
@@ -21,14 +45,44 @@ pub struct ScanSpec {
     pub reverse: bool,
 }
 
-/// Record batches in key order; rows with equal keys in commit order.
-pub struct Scan {}
+/// Record batches in key order; rows with equal keys in commit order. After an error comes
+/// nothing.
+pub struct Scan {
+    schema: SchemaRef,
+    batches: Box<dyn merge::Batches>,
+    rows_left: usize,
+}
+
+impl Scan {
+    /// The columns of each batch.
+    pub fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
 
 impl Iterator for Scan {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        if self.rows_left == 0 {
+            return None;
+        }
+        let batch = match self.batches.next_batch(self.rows_left)? {
+            Ok(batch) if batch.num_rows() > self.rows_left => batch.slice(0, self.rows_left),
+            Ok(batch) => batch,
+            Err(error) => {
+                self.rows_left = 0;
+                return Some(Err(error));
+            }
+        };
+        self.rows_left -= batch.num_rows();
+        Some(Ok(batch))
     }
 }
 

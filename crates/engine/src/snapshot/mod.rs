@@ -1,71 +1,102 @@
 //! Snapshots: the whole store, frozen at one commit.
 
+use std::fmt;
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
-use crate::{Cell, Result, Row, Scan, ScanSpec};
+use crate::scan::StreamView;
+use crate::{Cell, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream};
 
-/// A frozen read view of every stream at one commit. Cheap to clone, safe to share; it
-/// keeps what it sees alive.
-#[derive(Debug, Clone)]
-pub struct Snapshot {}
+struct Inner {
+    seq: SeqNo,
+    /// By stream id.
+    views: Vec<(StreamId, Arc<StreamView>)>,
+}
+
+/// A frozen read view of one or all streams at one commit. Cheap to clone, safe to share
+/// between threads; it keeps what it sees alive, and never changes.
+#[derive(Clone)]
+pub struct Snapshot {
+    inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Snapshot({}, {} streams)", self.inner.seq, self.inner.views.len())
+    }
+}
 
 impl Snapshot {
-    /// The last commit it sees.
-    pub fn seq(&self) -> SeqNo {
-        todo!()
+    pub(crate) fn new(seq: SeqNo, mut views: Vec<(StreamId, Arc<StreamView>)>) -> Self {
+        views.sort_by_key(|(id, _)| *id);
+        Self { inner: Arc::new(Inner { seq, views }) }
     }
 
-    /// Reads rows in key order.
+    /// The last commit it sees.
+    pub fn seq(&self) -> SeqNo {
+        self.inner.seq
+    }
+
+    /// The streams it sees.
+    pub fn streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
+        self.inner.views.iter().map(|(_, view)| &view.stream)
+    }
+
+    pub(crate) fn view(&self, stream: StreamId) -> Result<&Arc<StreamView>> {
+        let views = &self.inner.views;
+        match views.binary_search_by_key(&stream, |(id, _)| *id) {
+            Ok(index) => Ok(&views[index].1),
+            Err(_) => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the snapshot at commit {} holds no stream with id {stream}", self.inner.seq),
+            )),
+        }
+    }
+
+    /// Reads rows in key order; see [`ScanSpec`].
     ///
     /// # Errors
     /// `NotFound` for a stream that the snapshot doesn't hold, `InvalidArgument` for a bad
-    /// column; the batches themselves may be `Corruption` or `Io`.
+    /// column or key; the batches themselves may be `Corruption` or `Io`.
     pub fn scan(&self, stream: StreamId, spec: &ScanSpec) -> Result<Scan> {
-        let _ = (stream, spec);
-        todo!()
+        self.view(stream)?.scan(spec)
     }
 
     /// Exact number of rows whose leading key is in `range`; from metadata where that is exact.
     pub fn count(&self, stream: StreamId, range: &KeyRange) -> Result<u64> {
-        let _ = (stream, range);
-        todo!()
+        self.view(stream)?.count(range)
     }
 
     /// Smallest leading key in `range`.
     pub fn min_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
-        let _ = (stream, range);
-        todo!()
+        self.view(stream)?.min_key(range)
     }
 
     /// Greatest leading key in `range`.
     pub fn max_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
-        let _ = (stream, range);
-        todo!()
+        self.view(stream)?.max_key(range)
     }
 
-    /// First row in `range`.
+    /// First row in `range`; among rows with equal keys, the one committed first.
     pub fn first(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
-        let _ = (stream, range);
-        todo!()
+        self.view(stream)?.first(range)
     }
 
-    /// Last row in `range`.
+    /// Last row in `range`; among rows with equal keys, the one committed last.
     pub fn last(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
-        let _ = (stream, range);
-        todo!()
+        self.view(stream)?.last(range)
     }
 
     /// The row with this whole key (`Latest`), or the first with it (`Keep`). `key` has one
     /// cell a key column.
     pub fn get(&self, stream: StreamId, key: &[Cell<'_>]) -> Result<Option<Row>> {
-        let _ = (stream, key);
-        todo!()
+        self.view(stream)?.get(key)
     }
 
-    /// All rows of a range, as one batch. For small answers.
+    /// All rows that a scan gives, as one batch. For answers that fit in memory.
     pub fn collect(&self, stream: StreamId, spec: &ScanSpec) -> Result<RecordBatch> {
-        let _ = (stream, spec);
-        todo!()
+        self.view(stream)?.collect(spec)
     }
 }

@@ -1,5 +1,16 @@
 //! The store: open, commit, read, maintain, close.
 
+mod appender;
+mod commit;
+mod core;
+mod direct;
+mod engine;
+mod open;
+mod pins;
+mod stats;
+mod streams;
+mod version;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,10 +18,24 @@ use timestrata_format::manifest::Retention;
 use timestrata_format::{SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
 
+pub use self::appender::RowAppender;
+pub(crate) use self::core::{Core, Slot, StreamState};
+pub(crate) use self::engine::Engine;
+pub(crate) use self::pins::PinState;
+pub use self::stats::{StoreStats, StreamStats};
+pub(crate) use self::version::{RunFolder, RunHandle, Version};
+use self::engine::Handle;
+use self::open::Opening;
+use self::streams::no_stream_named;
 use crate::{
-    BackupReport, Cell, Changes, CheckReport, Durability, RecoveryReport, Result, Settings,
-    Snapshot, Stream, StreamSpec,
+    BackupReport, Changes, CheckReport, Durability, RecoveryReport, Result, Settings, Snapshot,
+    Stream, StreamSpec,
 };
+
+/// Directory of run files, in the store's.
+pub(crate) const RUNS_DIR: &str = "runs";
+/// Directory of WAL segments, in the store's.
+pub(crate) const WAL_DIR: &str = "wal";
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,217 +61,227 @@ pub struct PinInfo {
     pub created_wall_ns: i64,
 }
 
-/// Figures of one stream.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StreamStats {
-    /// Its name.
-    pub name: String,
-    /// Runs on disk.
-    pub runs: u64,
-    /// Rows in runs (before tombstones; delete markers included).
-    pub run_rows: u64,
-    /// Bytes of run files.
-    pub run_bytes: u64,
-    /// Rows in memtables.
-    pub memtable_rows: u64,
-    /// Bytes in memtables.
-    pub memtable_bytes: u64,
-    /// Range deletes that runs must still heed.
-    pub tombstones: u64,
-    /// Bytes that compaction would rewrite now.
-    pub compaction_debt_bytes: u64,
-}
-
-/// Figures of a store.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StoreStats {
-    /// Last commit.
-    pub last_seq: SeqNo,
-    /// Last commit that a power cut can't take.
-    pub synced_seq: SeqNo,
-    /// Bytes of WAL that recovery would replay.
-    pub wal_bytes: u64,
-    /// Files in the WAL directory, spares included.
-    pub wal_segments: u64,
-    /// Bytes in memtables of all streams.
-    pub memtable_bytes: u64,
-    /// Flushes done since open.
-    pub flushes: u64,
-    /// Compactions done since open.
-    pub compactions: u64,
-    /// Bytes that flushes wrote since open.
-    pub flush_bytes: u64,
-    /// Bytes that compactions wrote since open.
-    pub compaction_bytes: u64,
-    /// The first error of background work, if any; the next write reports it too.
-    pub background_error: Option<String>,
-    /// One entry a stream, by name.
-    pub streams: Vec<StreamStats>,
-}
-
-/// An open store. Cheap to clone; all clones are the same store.
+/// An open store. Cheap to clone; all clones are the same store, which closes when the last
+/// one is dropped.
 #[derive(Debug, Clone)]
-pub struct Store {}
-
-/// Appends single rows to one stream: the fast path, without a batch a row.
-#[derive(Debug)]
-pub struct RowAppender {}
-
-impl RowAppender {
-    /// Commits one row; `cells` has one cell a column of the schema.
-    pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
-        let _ = (cells, durability);
-        todo!()
-    }
+pub struct Store {
+    handle: Arc<Handle>,
 }
 
 impl Store {
     /// Opens the store in `dir` on the real disk with [`Access::Write`].
+    ///
+    /// # Errors
+    /// As [`Store::open_with`].
     pub fn open(dir: impl AsRef<Path>, settings: Settings) -> Result<Self> {
         Self::open_with(Io::os(), dir.as_ref(), Access::Write, settings)
     }
 
     /// A store in memory, through the same code; nothing outlives it.
     pub fn memory(settings: Settings) -> Result<Self> {
-        let _ = settings;
-        todo!()
+        let dir = PathBuf::from("memory");
+        let access = Access::Write;
+        Self::start(Opening { io: Io::memory(), dir, access, settings, memory_only: true })
     }
 
     /// Opens the store in `dir` of `io`'s disk.
+    ///
+    /// # Errors
+    /// `NotFound` where it must exist and doesn't, `NotAStore` for a directory that holds
+    /// something else, `Locked` if another writer has it open, `UnsupportedVersion` for a
+    /// store of a newer format, `Corruption` for damage that recovery can't explain (no byte
+    /// is changed then), `Io` and `NoSpace` from the disk, `InvalidArgument` for settings that
+    /// don't go together.
     pub fn open_with(io: Io, dir: &Path, access: Access, settings: Settings) -> Result<Self> {
-        let _ = (io, dir, access, settings);
-        todo!()
+        Self::start(Opening { io, dir: dir.to_owned(), access, settings, memory_only: false })
+    }
+
+    fn start(opening: Opening) -> Result<Self> {
+        Ok(Self { handle: Arc::new(Handle { engine: opening.open()? }) })
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.handle.engine
     }
 
     /// What opening found.
     pub fn recovery_report(&self) -> &RecoveryReport {
-        todo!()
+        &self.engine().report
     }
 
     /// The store's identity.
     pub fn id(&self) -> StoreId {
-        todo!()
+        self.engine().store_id
     }
 
     /// Where it is; `None` in memory.
-    pub fn path(&self) -> Option<PathBuf> {
-        todo!()
+    pub fn path(&self) -> Option<&Path> {
+        self.engine().path.as_deref()
+    }
+
+    /// Whether it was opened for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.engine().manifest.is_none()
     }
 
     /// Creates a stream, durably. Creating one that exists with the same spec gives that one.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a spec that makes no sense, `AlreadyExists` for a name that is
+    /// taken by another spec.
     pub fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
-        let _ = spec;
-        todo!()
+        self.engine().create_stream(spec)
     }
 
     /// A stream by name.
     pub fn stream(&self, name: &str) -> Option<Arc<Stream>> {
-        let _ = name;
-        todo!()
+        self.engine().stream_by_name(name)
     }
 
     /// All streams, by name.
     pub fn streams(&self) -> Vec<Arc<Stream>> {
-        todo!()
+        let core = self.engine().core.lock();
+        let mut streams: Vec<_> = core.live().map(|(_, state)| Arc::clone(&state.stream)).collect();
+        streams.sort_by(|a, b| a.name().cmp(b.name()));
+        streams
     }
 
-    /// Removes a stream and its rows, durably.
+    /// Removes a stream and its rows, durably. Snapshots that see it go on seeing it.
     pub fn drop_stream(&self, name: &str) -> Result<()> {
-        let _ = name;
-        todo!()
+        self.engine().drop_stream(name)
     }
 
     /// Changes a stream's retention, durably.
     pub fn set_retention(&self, stream: StreamId, retention: Retention) -> Result<()> {
-        let _ = (stream, retention);
-        todo!()
+        self.engine().set_retention(stream, retention)
     }
 
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.
+    ///
+    /// A commit larger than [`Settings::memtable_bytes_max`], or than half a WAL segment,
+    /// goes straight to runs; it is `Synced` whatever was asked for.
+    ///
+    /// # Errors
+    /// `NotFound`, `InvalidData`, `InvalidArgument`, `TooLarge`, `Busy`: nothing was written.
+    /// `Io`, `NoSpace`: the commit is in doubt and the store is poisoned; reopening tells.
     pub fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
-        let _ = (changes, durability);
-        todo!()
+        self.engine().commit(changes, durability)
     }
 
     /// A row appender for one stream.
     pub fn appender(&self, stream: StreamId) -> Result<RowAppender> {
-        let _ = stream;
-        todo!()
+        self.engine().check_writable()?;
+        let core = self.engine().core.lock();
+        let slot = core.slot_of(stream)?;
+        let stream = Arc::clone(&core.streams[slot].stream);
+        Ok(RowAppender::new(Arc::clone(&self.handle), stream, slot))
     }
 
     /// A frozen view of all streams now.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        todo!()
+        self.engine().check_open()?;
+        Ok(self.engine().core.lock().snapshot())
     }
 
-    /// Makes a named, durable snapshot of now.
+    /// A frozen view of one stream now: cheaper than one of all.
+    pub fn snapshot_of(&self, stream: StreamId) -> Result<Snapshot> {
+        self.engine().check_open()?;
+        let mut core = self.engine().core.lock();
+        let (slot, seq) = (core.slot_of(stream)?, core.last_seq);
+        let view = core.streams[slot].view();
+        drop(core);
+        Ok(Snapshot::new(seq, vec![(stream, view)]))
+    }
+
+    /// Makes a named, durable snapshot of now. What is in memory is flushed first.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for a name that is taken.
     pub fn pin(&self, name: &str) -> Result<SeqNo> {
-        let _ = name;
-        todo!()
+        self.engine().pin(name)
     }
 
     /// Removes a pin; files that only it kept are removed.
     pub fn unpin(&self, name: &str) -> Result<()> {
-        let _ = name;
-        todo!()
+        self.engine().unpin(name)
     }
 
     /// All pins, by name.
     pub fn pins(&self) -> Vec<PinInfo> {
-        todo!()
+        self.engine().pins()
     }
 
     /// The view that a pin keeps.
     pub fn snapshot_at(&self, pin: &str) -> Result<Snapshot> {
-        let _ = pin;
-        todo!()
+        self.engine().check_open()?;
+        self.engine().snapshot_at(pin)
     }
 
-    /// Makes every commit so far survive a power cut.
+    /// Makes every commit so far survive a power cut. Gives the last one that does.
     pub fn sync(&self) -> Result<SeqNo> {
-        todo!()
+        self.engine().check_writable()?;
+        let last_seq = self.engine().core.lock().last_seq;
+        self.engine().sync_through(last_seq)
     }
 
     /// Writes all memtables to runs.
     pub fn flush(&self) -> Result<()> {
-        todo!()
+        self.engine().flush_all()
     }
 
     /// Compacts one stream, or all, until nothing is left to do; applies retention.
     pub fn compact(&self, stream: Option<StreamId>) -> Result<()> {
-        let _ = stream;
-        todo!()
+        let slot = match stream {
+            Some(stream) => Some(self.engine().core.lock().slot_of(stream)?),
+            None => None,
+        };
+        self.engine().compact_fully(slot)
     }
 
     /// Does one piece of due maintenance in this thread; false if there was none.
     pub fn maintain_step(&self) -> Result<bool> {
-        todo!()
+        Ok(self.engine().flush_step()? || self.engine().maintain_runs()?)
     }
 
-    /// Reads every byte of the store's files.
+    /// Reads every byte of the store's files, as [`crate::check`] does.
     pub fn check(&self) -> Result<CheckReport> {
-        todo!()
+        self.engine().check_open()?;
+        crate::check::check_store(&self.engine().io, &self.engine().dir)
     }
 
-    /// Copies the store to the new directory `destination`, consistently, while writing goes on.
+    /// Copies the store to the directory `destination`, which must be missing or empty,
+    /// consistently, while writing goes on. Pins are not copied.
     pub fn backup(&self, destination: &Path) -> Result<BackupReport> {
-        let _ = destination;
-        todo!()
+        self.engine().check_open()?;
+        self.engine().backup(destination)
     }
 
-    /// Read-only stores: catches up with the writer. Gives the last commit seen.
+    /// Read-only stores: catches up with the writer. Gives the last commit seen. For a
+    /// writer there is nothing to catch up with.
     pub fn refresh(&self) -> Result<SeqNo> {
-        todo!()
+        self.engine().check_open()?;
+        match &self.engine().follower {
+            Some(follower) => follower.refresh(self.engine()),
+            None => Ok(self.engine().core.lock().last_seq),
+        }
     }
 
     /// Figures.
     pub fn stats(&self) -> StoreStats {
-        todo!()
+        self.engine().stats()
     }
 
     /// Flushes, syncs and closes. Fine to call twice. Dropping the last clone closes as well,
     /// but can't report an error.
     pub fn close(&self) -> Result<()> {
-        todo!()
+        self.engine().close()
+    }
+
+    /// The stream of that name.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn expect_stream(&self, name: &str) -> Result<Arc<Stream>> {
+        self.stream(name).ok_or_else(|| no_stream_named(name))
     }
 }

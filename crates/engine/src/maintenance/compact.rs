@@ -1,0 +1,256 @@
+//! Compaction: carries out what `compaction::choose` plans.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{RunId, RunMeta, SeqNo, Tombstone};
+
+use crate::compaction::{self, Plan, Rewrite};
+use crate::manifest::ManifestLog;
+use crate::run::{Provenance, RunWriter};
+use crate::scan::{Source, merge_sources};
+use crate::store::{Engine, Slot, StreamState, Version};
+use crate::{Result, Stream};
+
+/// A stream as compaction finds it.
+struct Ground {
+    slot: Slot,
+    stream: Arc<Stream>,
+    version: Arc<Version>,
+    flushed_through: SeqNo,
+}
+
+impl Ground {
+    fn of(slot: Slot, state: &StreamState) -> Self {
+        Self {
+            slot,
+            stream: Arc::clone(&state.stream),
+            version: Arc::clone(&state.version),
+            flushed_through: state.flushed_through,
+        }
+    }
+
+    /// Runs that compaction may touch: none that is newer than a memtable that waits for its
+    /// flush, or the output would hold commits from both sides of it.
+    fn metas(&self) -> Vec<RunMeta> {
+        let mut metas = self.version.metas();
+        metas.retain(|meta| meta.seq_max <= self.flushed_through);
+        metas
+    }
+
+    fn tombstones(&self) -> Vec<Tombstone> {
+        let mut tombstones = self.version.tombstones.clone();
+        tombstones.retain(|tombstone| tombstone.seq <= self.flushed_through);
+        tombstones
+    }
+}
+
+impl Engine {
+    /// Compacts a stream, or all, until nothing is left to do.
+    pub(crate) fn compact_fully(&self, only: Option<Slot>) -> Result<()> {
+        self.flush_all()?;
+        let slots: Vec<Slot> = match only {
+            Some(slot) => vec![slot],
+            None => self.core.lock().live().map(|(slot, _)| slot).collect(),
+        };
+        for slot in slots {
+            while self.retain_step(slot)? || self.compact_step(slot, true)? {}
+        }
+        Ok(())
+    }
+
+    /// Does the most useful compaction of a stream; false if there is none.
+    pub(crate) fn compact_step(&self, slot: Slot, force: bool) -> Result<bool> {
+        let _compacting = self.compacting.lock();
+        self.check_writable()?;
+        let ground = {
+            let core = self.core.lock();
+            match core.streams.get(slot) {
+                Some(state) if !state.dropped => Ground::of(slot, state),
+                _ => return Ok(false),
+            }
+        };
+        let metas = ground.metas();
+        let tombstones = ground.tombstones();
+        let plan = compaction::choose(&ground.stream, &metas, &tombstones, &self.settings, force);
+        match plan {
+            None => Ok(false),
+            Some(Plan::Drop { runs }) => {
+                self.replace_runs(&ground, &runs, Vec::new())?;
+                Ok(true)
+            }
+            Some(Plan::Rewrite(plan)) => {
+                let added = self.rewrite(&ground, &plan, &tombstones)?;
+                self.replace_runs(&ground, &plan.inputs, added)?;
+                self.counters.compactions.fetch_add(1, Ordering::Relaxed);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Bytes that compaction of a stream would rewrite now.
+    pub(crate) fn compaction_debt_bytes(&self, state: &StreamState) -> u64 {
+        let ground = Ground::of(0, state);
+        compaction::debt_bytes(&ground.stream, &ground.metas(), &ground.tombstones(), &self.settings)
+    }
+
+    fn rewrite(
+        &self,
+        ground: &Ground,
+        plan: &Rewrite,
+        tombstones: &[Tombstone],
+    ) -> Result<Vec<RunMeta>> {
+        let inputs: Vec<_> =
+            ground.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
+        let sources = inputs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
+        let metas: Vec<&RunMeta> = inputs.iter().map(|run| &run.meta).collect();
+        let provenance = Provenance {
+            seq_min: metas.iter().map(|meta| meta.seq_min).min().unwrap_or_default(),
+            seq_max: metas.iter().map(|meta| meta.seq_max).max().unwrap_or_default(),
+            tombstones_applied_through: ground.flushed_through,
+            level: plan.output_level,
+            created_wall_ns: metas.iter().map(|meta| meta.created_wall_ns).max().unwrap_or_default(),
+        };
+        let mut merged =
+            merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
+        let mut outputs = Outputs { engine: self, ground, plan, provenance, writer: None, done: Vec::new() };
+        let outcome = merged.try_for_each(|batch| outputs.write(&batch?));
+        match outcome.and_then(|()| outputs.finish()) {
+            Ok(metas) => Ok(metas),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    /// Makes it durable and visible that some runs have given way to others, and lets go of
+    /// the tombstones that no run has to heed any more.
+    pub(crate) fn replace_runs_locked(
+        &self,
+        manifest: &mut ManifestLog,
+        slot: Slot,
+        removed: &[RunId],
+        added: &[RunMeta],
+    ) -> Result<bool> {
+        let (stream, old, unflushed_min) = {
+            let core = self.core.lock();
+            let state = &core.streams[slot];
+            if state.dropped || removed.iter().any(|id| state.version.run(*id).is_none()) {
+                return Ok(false);
+            }
+            (Arc::clone(&state.stream), Arc::clone(&state.version), state.unflushed_min())
+        };
+        let handles = added
+            .iter()
+            .map(|meta| self.folder.handle(&stream, meta.clone()))
+            .collect::<Result<Vec<_>>>()?;
+        let next = old.changed(removed, handles.clone(), old.tombstones.clone());
+        let (kept, gone): (Vec<Tombstone>, Vec<Tombstone>) =
+            old.tombstones.iter().partition(|tombstone| {
+                next.heeds(tombstone) || unflushed_min.is_some_and(|min| min < tombstone.seq)
+            });
+        let id = stream.id();
+        let mut edit = VersionEdit::default();
+        edit.ops.extend(removed.iter().map(|run| ManifestOp::RemoveRun { stream: id, run: *run }));
+        edit.ops.extend(added.iter().cloned().map(ManifestOp::AddRun));
+        edit.ops.extend(
+            gone.iter().map(|tombstone| ManifestOp::RemoveTombstone { stream: id, tombstone: *tombstone }),
+        );
+        let through = added.iter().map(|meta| meta.seq_max).max().unwrap_or_default();
+        self.commit_edit(manifest, &edit, through)?;
+        for run in removed.iter().filter_map(|id| old.run(*id)) {
+            if !manifest.state().is_pinned(run.meta.id) {
+                run.mark_obsolete();
+            }
+        }
+        let replaced = {
+            let mut core = self.core.lock();
+            let state = &mut core.streams[slot];
+            // Only holders of the manifest's lock change a version, so it is still `old`.
+            let version = Arc::new(state.version.changed(removed, handles, kept));
+            let replaced = std::mem::replace(&mut state.version, version);
+            core.touch(slot);
+            replaced
+        };
+        drop((replaced, old, next));
+        Ok(true)
+    }
+
+    fn replace_runs(&self, ground: &Ground, removed: &[RunId], added: Vec<RunMeta>) -> Result<()> {
+        if !added.is_empty() {
+            self.sync_runs_dir()?;
+        }
+        let replaced = {
+            let mut manifest = self.check_writable()?.lock();
+            self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)?
+        };
+        if !replaced {
+            for meta in added {
+                // Its inputs have gone meanwhile (retention, drop), and so must it.
+                let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Output runs of one compaction, cut where the plan says.
+struct Outputs<'a> {
+    engine: &'a Engine,
+    ground: &'a Ground,
+    plan: &'a Rewrite,
+    provenance: Provenance,
+    writer: Option<RunWriter>,
+    done: Vec<RunMeta>,
+}
+
+impl Outputs<'_> {
+    fn write(&mut self, batch: &arrow_array::RecordBatch) -> Result<()> {
+        for piece in self.plan.cut.pieces(&self.ground.stream, batch)? {
+            let full = self.writer.as_ref().is_some_and(|writer| {
+                let settings = &self.engine.settings;
+                self.plan.cut.cuts_before(&self.ground.stream, writer, &piece, settings)
+            });
+            if full {
+                self.finish_run()?;
+            }
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                None => {
+                    let new = self.engine.new_run(&self.ground.stream, self.plan.format)?;
+                    self.writer.insert(new)
+                }
+            };
+            let before = writer.bytes_written();
+            writer.write(&piece)?;
+            self.engine.throttle(writer.bytes_written() - before);
+        }
+        Ok(())
+    }
+
+    fn finish_run(&mut self) -> Result<()> {
+        if let Some(writer) = self.writer.take() {
+            let meta = writer.finish(self.provenance)?;
+            self.engine.counters.compaction_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
+            self.done.push(meta);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<RunMeta>> {
+        self.finish_run()?;
+        Ok(std::mem::take(&mut self.done))
+    }
+}
+
+impl Engine {
+    /// Waits as long as writing `bytes` takes at the allowed rate.
+    fn throttle(&self, bytes: u64) {
+        if let Some(rate) = self.settings.compaction_bytes_per_second
+            && !self.is_manual()
+        {
+            let seconds = bytes as f64 / rate as f64;
+            self.workers.pause(Duration::from_secs_f64(seconds));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Flush: the oldest sealed memtable of a stream becomes a run.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{RunFormat, RunMeta, Tombstone};
+
+use crate::memtable::MemtableView;
+use crate::run::Provenance;
+use crate::scan::merge_sources;
+use crate::store::{Engine, Slot};
+use crate::{Result, Stream};
+
+impl Engine {
+    /// Flushes everything in memory.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        self.check_writable()?;
+        {
+            let mut core = self.core.lock();
+            let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                core.seal(slot);
+            }
+        }
+        self.flush_sealed()
+    }
+
+    /// Flushes every sealed memtable there is now.
+    pub(crate) fn flush_sealed(&self) -> Result<()> {
+        while self.flush_step()? {}
+        Ok(())
+    }
+
+    /// Flushes one sealed memtable; false if there was none.
+    pub(crate) fn flush_step(&self) -> Result<bool> {
+        let _flushing = self.flushing.lock();
+        self.flush_oldest()
+    }
+
+    /// As [`Engine::flush_step`], for callers who hold the flush lock.
+    pub(crate) fn flush_oldest(&self) -> Result<bool> {
+        self.check_writable()?;
+        let Some((slot, stream, memtable, over_older)) = self.choose_flush() else {
+            return Ok(false);
+        };
+        let run = self.write_memtable(&stream, &memtable, over_older)?;
+        self.install_flush(slot, &stream, &memtable, run)?;
+        Ok(true)
+    }
+
+    /// The sealed memtable with the oldest change, and whether a run may hold older rows of
+    /// its keys.
+    fn choose_flush(&self) -> Option<(Slot, Arc<Stream>, Arc<MemtableView>, bool)> {
+        let core = self.core.lock();
+        let sealed = core
+            .live()
+            .filter_map(|(slot, state)| Some((state.sealed.front()?.seq_min, slot)))
+            .min();
+        let (_, slot) = sealed?;
+        let state = core.streams.get(slot)?;
+        let memtable = state.sealed.front()?;
+        let over_older = !state.version.runs.is_empty();
+        Some((slot, Arc::clone(&state.stream), Arc::clone(memtable), over_older))
+    }
+
+    fn write_memtable(
+        &self,
+        stream: &Arc<Stream>,
+        memtable: &MemtableView,
+        over_older: bool,
+    ) -> Result<Option<RunMeta>> {
+        let sources = memtable.sources.to_vec();
+        let mut merged = merge_sources(stream, sources, &memtable.tombstones, over_older);
+        let mut writer = None;
+        let outcome = merged.try_for_each(|batch| {
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => writer.insert(self.new_run(stream, RunFormat::Hot)?),
+            };
+            writer.write(&batch?)
+        });
+        let Some(writer) = writer else {
+            return outcome.map(|()| None).map_err(|error| self.fail(error));
+        };
+        if let Err(error) = outcome {
+            writer.abandon();
+            return Err(self.fail(error));
+        }
+        let provenance = Provenance {
+            seq_min: memtable.seq_min,
+            seq_max: memtable.seq_max,
+            tombstones_applied_through: memtable.seq_max,
+            level: 0,
+            created_wall_ns: self.io.clock.wall_ns(),
+        };
+        let meta = writer.finish(provenance).map_err(|error| self.fail(error))?;
+        self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
+        self.sync_runs_dir()?;
+        Ok(Some(meta))
+    }
+
+    fn install_flush(
+        &self,
+        slot: Slot,
+        stream: &Arc<Stream>,
+        memtable: &Arc<MemtableView>,
+        run: Option<RunMeta>,
+    ) -> Result<()> {
+        let mut manifest = self.check_writable()?.lock();
+        let (version, unflushed_min, dropped) = {
+            let core = self.core.lock();
+            let state = &core.streams[slot];
+            (Arc::clone(&state.version), core.unflushed_min(Some(slot)), state.dropped)
+        };
+        if dropped {
+            if let Some(meta) = run {
+                let path = self.folder.path(meta.id, meta.format);
+                // Not in the manifest: what can't be removed now goes at the next open.
+                let _ = self.io.disk.remove(&path);
+            }
+            return Ok(());
+        }
+        let mut edit = VersionEdit::default();
+        edit.ops.extend(run.clone().map(ManifestOp::AddRun));
+        let heeded: Vec<Tombstone> =
+            memtable.tombstones.iter().filter(|tombstone| version.heeds(tombstone)).copied().collect();
+        edit.ops.extend(
+            heeded
+                .iter()
+                .map(|tombstone| ManifestOp::AddTombstone { stream: stream.id(), tombstone: *tombstone }),
+        );
+        let seq = memtable.seq_max;
+        edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
+        let floor = self.wal_floor_op(unflushed_min)?;
+        edit.ops.extend(floor.clone());
+        self.commit_edit(&mut manifest, &edit, seq)?;
+        let handle = run.map(|meta| self.folder.handle(stream, meta)).transpose()?;
+        let replaced = {
+            let mut core = self.core.lock();
+            let state = &mut core.streams[slot];
+            let mut tombstones = state.version.tombstones.clone();
+            tombstones.extend(heeded);
+            let added = handle.into_iter().collect();
+            let version = Arc::new(state.version.changed(&[], added, tombstones));
+            let old = std::mem::replace(&mut state.version, version);
+            let flushed = state.sealed.pop_front();
+            state.flushed_through = seq;
+            core.touch(slot);
+            core.recount();
+            (old, flushed)
+        };
+        self.room.notify_all();
+        drop(replaced);
+        self.recycle_wal(floor)?;
+        self.counters.flushes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}

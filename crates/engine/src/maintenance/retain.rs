@@ -1,0 +1,27 @@
+//! Retention: drops whole runs that the stream's rule lets go.
+
+use crate::Result;
+use crate::compaction::retention;
+use crate::store::{Engine, Slot};
+
+impl Engine {
+    /// Drops the runs of a stream that its retention lets go; false if there are none.
+    pub(crate) fn retain_step(&self, slot: Slot) -> Result<bool> {
+        let _compacting = self.compacting.lock();
+        let mut manifest = self.check_writable()?.lock();
+        let expired = {
+            let core = self.core.lock();
+            let Some(state) = core.streams.get(slot).filter(|state| !state.dropped) else {
+                return Ok(false);
+            };
+            let mut metas = state.version.metas();
+            metas.retain(|meta| meta.seq_max <= state.flushed_through);
+            let rule = state.stream.spec().retention;
+            retention::expired(&state.stream, &metas, &rule, self.io.clock.wall_ns())
+        };
+        if expired.is_empty() {
+            return Ok(false);
+        }
+        self.replace_runs_locked(&mut manifest, slot, &expired, &[])
+    }
+}

@@ -1,0 +1,203 @@
+//! A place in one source: reads blocks when the merge reaches them, and shows the parts that
+//! the range and the tombstones leave.
+//!
+//! A cursor is in one of three states. *Waiting*: [`Cursor::bound`] says that no row comes
+//! before a key, and nothing of the next block has been read. *At rows*: `window` has rows
+//! of `batch`. *Done*: neither. Called by the merge only.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use timestrata_format::{KeyRange, LeadKey};
+
+use super::plan::Plan;
+use super::{Block, Source, tombstone};
+use crate::Result;
+use crate::key::KeyView;
+
+/// A block as read.
+#[derive(Debug, Clone)]
+pub(super) struct Loaded {
+    pub(super) block: usize,
+    pub(super) batch: RecordBatch,
+    /// Delete markers, where some are to be dropped.
+    pub(super) markers: Option<BooleanArray>,
+    /// Rough size of one row of the columns given.
+    pub(super) row_bytes: usize,
+}
+
+impl Loaded {
+    pub(super) fn read(plan: &Plan, source: &dyn Source, block: usize) -> Result<Self> {
+        let batch = source.read(block, &plan.read)?;
+        plan.check(&batch)?;
+        let rows = batch.num_rows().max(1);
+        let bytes: usize = plan
+            .output_columns(&batch)
+            .map(|column| column.to_data().get_slice_memory_size().unwrap_or(0))
+            .sum();
+        let markers = plan.markers(&batch);
+        Ok(Self { block, batch, markers, row_bytes: bytes / rows })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Cursor {
+    source: Arc<dyn Source>,
+    /// What may be seen: disjoint, ascending, none empty.
+    visible: Vec<KeyRange>,
+    /// The visible part that the next row is in or before.
+    part: usize,
+    /// The next block to read.
+    block: usize,
+    opened: bool,
+    pub(super) loaded: Option<Loaded>,
+    /// Rows of `loaded` that come next.
+    pub(super) window: Range<usize>,
+    /// Rises with each block read: names `loaded`.
+    pub(super) loads: u32,
+    /// Where the gathering holds `loaded`: its round and index.
+    pub(super) held: Option<(u64, usize)>,
+}
+
+impl Cursor {
+    /// A cursor over the `visible` parts of a source; `spare` is a block read before.
+    pub(super) fn new(
+        source: Arc<dyn Source>,
+        visible: Vec<KeyRange>,
+        spare: Option<Loaded>,
+    ) -> Self {
+        Self {
+            source,
+            visible,
+            part: 0,
+            block: 0,
+            opened: false,
+            loaded: spare,
+            window: 0..0,
+            loads: 0,
+            held: None,
+        }
+    }
+
+    /// No row to come is before this key; `None` if none comes. Reads no block, and before
+    /// the first load not even the zone maps.
+    pub(super) fn bound(&mut self) -> Result<Option<LeadKey>> {
+        let (min, max) = match self.opened {
+            false => (self.source.key_min(), self.source.key_max()),
+            true => match self.next_block()? {
+                Some(block) => (block.key_min, block.key_max),
+                None => return Ok(None),
+            },
+        };
+        Ok(tombstone::first_overlap(&self.visible, self.part, min, max))
+    }
+
+    /// The next block that may have a visible row; moves `block` and `part` to it.
+    fn next_block(&mut self) -> Result<Option<Block>> {
+        let blocks = self.source.blocks()?;
+        while let Some(block) = blocks.get(self.block) {
+            let Some(rest) = self.visible.get(self.part..) else { return Ok(None) };
+            self.part += tombstone::first_ending_after(rest, block.key_min);
+            let Some(part) = self.visible.get(self.part) else { return Ok(None) };
+            match part.lo {
+                Some(lo) if block.key_max < lo => {
+                    let later = &blocks[self.block..];
+                    self.block += later.partition_point(|block| block.key_max < lo);
+                }
+                _ if block.rows == 0 => self.block += 1,
+                _ => return Ok(Some(*block)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// From waiting to being at rows, if the next block has visible ones; else the next
+    /// bound (or the end) is found by [`Cursor::bound`].
+    pub(super) fn load(&mut self, plan: &Plan) -> Result<()> {
+        self.opened = true;
+        self.window = 0..0;
+        if self.next_block()?.is_none() {
+            self.loaded = None;
+            return Ok(());
+        }
+        if self.loaded.as_ref().is_none_or(|loaded| loaded.block != self.block) {
+            self.loaded = Some(Loaded::read(plan, self.source.as_ref(), self.block)?);
+        }
+        self.loads += 1;
+        self.held = None;
+        self.block += 1;
+        self.seek(plan, 0)
+    }
+
+    /// From the end of a window to the next one of the same block, if there is one.
+    pub(super) fn advance(&mut self, plan: &Plan) -> Result<()> {
+        self.seek(plan, self.window.end)
+    }
+
+    /// Shows the first visible rows of the block from row `row` on.
+    fn seek(&mut self, plan: &Plan, mut row: usize) -> Result<()> {
+        self.window = 0..0;
+        let Some(loaded) = &self.loaded else { return Ok(()) };
+        let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+        while row < keys.len() {
+            let rest = self.visible.get(self.part..).unwrap_or_default();
+            self.part += tombstone::first_ending_after(rest, keys.get(row));
+            let Some(part) = self.visible.get(self.part) else { return Ok(()) };
+            let rows = keys.rows_in(part);
+            row = row.max(rows.start);
+            if row < rows.end {
+                self.window = row..rows.end;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the next block can be counted unread: all of it visible, no row a marker.
+    /// Its rows and its greatest key.
+    pub(super) fn countable(&mut self) -> Result<Option<(usize, LeadKey)>> {
+        if self.source.delete_markers() > 0 {
+            return Ok(None);
+        }
+        let Some(block) = self.next_block()? else { return Ok(None) };
+        let whole = self
+            .visible
+            .get(self.part)
+            .is_some_and(|part| part.covers(block.key_min, block.key_max));
+        Ok(whole.then_some((block.rows, block.key_max)))
+    }
+
+    /// Goes past the block that [`Cursor::countable`] spoke of.
+    pub(super) fn skip_block(&mut self) {
+        self.opened = true;
+        self.block += 1;
+    }
+
+    /// The least visible key; reads a block only where the zone maps don't say.
+    pub(super) fn first_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
+        let min = self.source.key_min();
+        if tombstone::covered(&self.visible, min, min) {
+            return Ok(Some(min));
+        }
+        self.opened = true;
+        while let Some(block) = self.next_block()? {
+            if tombstone::covered(&self.visible, block.key_min, block.key_min) {
+                return Ok(Some(block.key_min));
+            }
+            self.load(plan)?;
+            if let Some(loaded) = &self.loaded
+                && !self.window.is_empty()
+            {
+                let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+                return Ok(Some(keys.get(self.window.start)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The block that was read last, for a later cursor.
+    pub(super) fn into_spare(self) -> Option<Loaded> {
+        self.loaded
+    }
+}

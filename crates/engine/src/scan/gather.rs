@@ -1,0 +1,237 @@
+//! Pieces of many blocks, put together into batches.
+//!
+//! Long pieces leave as slices of their block; short ones are gathered and copied together.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::interleave::interleave;
+
+use super::cursor::Loaded;
+use super::plan::{Plan, unfit};
+use crate::{Error, ErrorKind, Result};
+
+/// A piece of at least this many rows leaves as a slice...
+const SLICE_ROWS_MIN: usize = 1_024;
+/// ...but if short pieces wait before it, only from this many on: else a late row here and
+/// there would cut the answer into crumbs.
+const SLICE_ROWS_MIN_BEHIND: usize = 4_096;
+/// A slice has at most this many.
+const SLICE_ROWS_MAX: usize = 65_536;
+/// A gathered batch has about this many...
+const GATHER_ROWS: usize = 8_192;
+/// ...and about this many bytes, whichever is less.
+const GATHER_BYTES: usize = 16 << 20;
+
+/// Rows of one block that stay together.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    held: usize,
+    start: usize,
+    rows: usize,
+}
+
+/// Where the merge's rows go.
+#[derive(Debug)]
+pub(super) struct Gather {
+    plan: Arc<Plan>,
+    /// Blocks that pieces are of.
+    held: Vec<RecordBatch>,
+    /// Rises whenever `held` is emptied.
+    pub(super) round: u64,
+    pieces: Vec<Piece>,
+    rows: usize,
+    /// Rows at which the pieces are put together.
+    rows_full: usize,
+    ready: VecDeque<RecordBatch>,
+    /// Count rows instead of keeping them.
+    counting: bool,
+    /// All rows that came.
+    pub(super) count: u64,
+}
+
+impl Gather {
+    pub(super) fn new(plan: Arc<Plan>, counting: bool) -> Self {
+        Self {
+            plan,
+            held: Vec::new(),
+            round: 0,
+            pieces: Vec::new(),
+            rows: 0,
+            rows_full: GATHER_ROWS,
+            ready: VecDeque::new(),
+            counting,
+            count: 0,
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<RecordBatch> {
+        self.ready.pop_front()
+    }
+
+    /// Whether there are rows enough for a batch.
+    #[inline]
+    pub(super) fn is_full(&self, rows_wanted: usize) -> bool {
+        self.rows >= self.rows_full.min(rows_wanted)
+    }
+
+    /// Whether a batch waits to be taken or put together.
+    #[inline]
+    pub(super) fn must_stop(&self, rows_wanted: usize) -> bool {
+        !self.ready.is_empty() || self.is_full(rows_wanted)
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.held.clear();
+        self.pieces.clear();
+        self.ready.clear();
+    }
+
+    /// Takes rows of a block, without those that `markers` says are deleted. `held` is where
+    /// the block was held the last time.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        loaded: &Loaded,
+        held: &mut Option<(u64, usize)>,
+        rows: Range<usize>,
+    ) -> Result<()> {
+        match &loaded.markers {
+            None => self.push_piece(loaded, held, rows),
+            Some(markers) => self.push_unmarked(loaded, markers, held, rows),
+        }
+    }
+
+    #[cold]
+    fn push_unmarked(
+        &mut self,
+        loaded: &Loaded,
+        markers: &BooleanArray,
+        held: &mut Option<(u64, usize)>,
+        rows: Range<usize>,
+    ) -> Result<()> {
+        let bits = markers.values().slice(rows.start, rows.len());
+        let mut kept_from = 0;
+        for (deleted_from, deleted_to) in bits.set_slices() {
+            if kept_from < deleted_from {
+                let kept = rows.start + kept_from..rows.start + deleted_from;
+                self.push_piece(loaded, held, kept)?;
+            }
+            kept_from = deleted_to;
+        }
+        if kept_from < rows.len() {
+            self.push_piece(loaded, held, rows.start + kept_from..rows.end)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_piece(
+        &mut self,
+        loaded: &Loaded,
+        held: &mut Option<(u64, usize)>,
+        rows: Range<usize>,
+    ) -> Result<()> {
+        self.count += rows.len() as u64;
+        if self.counting {
+            return Ok(());
+        }
+        let slice_min = match self.pieces.is_empty() {
+            true => SLICE_ROWS_MIN,
+            false => SLICE_ROWS_MIN_BEHIND,
+        };
+        if rows.len() >= slice_min {
+            self.flush()?;
+            return self.push_slices(&loaded.batch, rows);
+        }
+        let index = match *held {
+            Some((round, index)) if round == self.round => index,
+            _ => self.hold(loaded, held),
+        };
+        self.rows += rows.len();
+        match self.pieces.last_mut() {
+            Some(last) if last.held == index && last.start + last.rows == rows.start => {
+                last.rows += rows.len();
+            }
+            _ => self.pieces.push(Piece { held: index, start: rows.start, rows: rows.len() }),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn hold(&mut self, loaded: &Loaded, held: &mut Option<(u64, usize)>) -> usize {
+        self.rows_full = self.rows_full.min(GATHER_BYTES / loaded.row_bytes.max(1)).max(1);
+        self.held.push(loaded.batch.clone());
+        *held = Some((self.round, self.held.len() - 1));
+        self.held.len() - 1
+    }
+
+    fn push_slices(&mut self, batch: &RecordBatch, rows: Range<usize>) -> Result<()> {
+        let mut start = rows.start;
+        while start < rows.end {
+            let len = (rows.end - start).min(SLICE_ROWS_MAX);
+            let columns = self.plan.output_columns(batch);
+            let columns = match len == batch.num_rows() {
+                true => columns.cloned().collect(),
+                false => columns.map(|column| column.slice(start, len)).collect(),
+            };
+            self.ready.push_back(self.plan.batch(columns, len)?);
+            start += len;
+        }
+        Ok(())
+    }
+
+    /// Puts the pieces together.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let pieces = std::mem::take(&mut self.pieces);
+        let held = std::mem::take(&mut self.held);
+        match pieces.as_slice() {
+            [] => {}
+            [piece] => {
+                self.push_slices(&held[piece.held], piece.start..piece.start + piece.rows)?;
+            }
+            _ => self.copy(&held, &pieces)?,
+        }
+        self.pieces = pieces;
+        self.pieces.clear();
+        self.held = held;
+        self.held.clear();
+        self.rows = 0;
+        self.rows_full = GATHER_ROWS;
+        self.round += 1;
+        Ok(())
+    }
+
+    /// Copies pieces into one batch; into several where a column's 32-bit offsets run over.
+    fn copy(&mut self, held: &[RecordBatch], pieces: &[Piece]) -> Result<()> {
+        let rows = pieces.iter().map(|piece| piece.rows).sum();
+        let mut indices = Vec::with_capacity(rows);
+        for piece in pieces {
+            indices.extend((piece.start..piece.start + piece.rows).map(|row| (piece.held, row)));
+        }
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.plan.output_len());
+        for index in 0..self.plan.output_len() {
+            let arrays: Vec<&dyn Array> =
+                held.iter().map(|batch| self.plan.output_column(batch, index).as_ref()).collect();
+            match interleave(&arrays, &indices) {
+                Ok(column) => columns.push(column),
+                Err(ArrowError::OffsetOverflowError(_)) if pieces.len() > 1 => {
+                    let (front, back) = pieces.split_at(pieces.len() / 2);
+                    self.copy(held, front)?;
+                    return self.copy(held, back);
+                }
+                Err(error @ ArrowError::OffsetOverflowError(_)) => {
+                    let message = "rows are too large for one batch; use 64-bit offsets";
+                    return Err(Error::new(ErrorKind::TooLarge, message).caused_by(error));
+                }
+                Err(error) => return Err(unfit(&error)),
+            }
+        }
+        self.ready.push_back(self.plan.batch(columns, rows)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,399 @@
+//! The merge of sorted sources: rows in key order, equals in commit order.
+//!
+//! Sources and blocks wait, unread, until the merge comes to their least key. Of the
+//! cursors at rows, the one with the smallest head gives all rows that go before the next
+//! one's head at once: a long piece is a slice of its block, so sources that don't overlap
+//! are chained without copying. In `Latest` streams a row goes only if no newer source
+//! has its key.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use timestrata_format::{KeyRange, Tombstone};
+
+use super::cursor::{Cursor, Loaded};
+use super::gather::Gather;
+use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
+use super::plan::{Meeting, Plan};
+use super::ties::{At, Ties};
+use super::{Source, tombstone};
+use crate::key::KeyView;
+use crate::{LeadKind, Result, Stream};
+
+/// Batches in key order, whatever the kind of key.
+pub(super) trait Batches: Send {
+    /// The next batch; with fewer rows where fewer are wanted. Nothing follows an error.
+    fn next_batch(&mut self, rows_wanted: usize) -> Option<Result<RecordBatch>>;
+}
+
+/// A merge, whatever the kind of key.
+pub(super) trait Merging: Batches {
+    /// Counts what is left.
+    fn count(&mut self) -> Result<u64>;
+    /// The blocks that the cursors hold.
+    fn into_spares(self: Box<Self>) -> Vec<Option<Loaded>>;
+}
+
+/// What becomes of the rows and blocks of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Batches.
+    Batches,
+    /// Batches; each cursor keeps the block it read last.
+    BatchesAndSpares,
+    /// The number of rows only.
+    Count,
+}
+
+/// A merge of cursors, which are in commit order.
+pub(super) fn merge(
+    plan: Arc<Plan>,
+    cursors: Vec<Cursor>,
+    purpose: Purpose,
+) -> Result<Box<dyn Merging>> {
+    Ok(match plan.stream.lead_kind() {
+        LeadKind::Time => Box::new(Core::<Time>::new(plan, cursors, purpose)?),
+        LeadKind::Offset => Box::new(Core::<Offset>::new(plan, cursors, purpose)?),
+        LeadKind::Id16 => Box::new(Core::<Id16>::new(plan, cursors, purpose)?),
+        LeadKind::Id32 => Box::new(Core::<Id32>::new(plan, cursors, purpose)?),
+    })
+}
+
+/// The head of a cursor that is at rows.
+#[derive(Debug, Clone, Copy)]
+struct Head<V> {
+    key: V,
+    cursor: usize,
+    /// Place among the lanes of a sweep.
+    slot: usize,
+}
+
+/// A cursor's window during a sweep.
+struct Lane<'a, S> {
+    keys: &'a [S],
+    row: usize,
+    end: usize,
+    loaded: &'a Loaded,
+    at: At<'a>,
+    held: Option<(u64, usize)>,
+}
+
+struct Core<L: Lead> {
+    plan: Arc<Plan>,
+    latest: bool,
+    purpose: Purpose,
+    cursors: Vec<Cursor>,
+    /// Cursors that wait, by bound.
+    waiting: BinaryHeap<Reverse<(L::Value, usize)>>,
+    /// Cursors at rows, the one whose row goes first in front.
+    heads: Vec<Head<L::Value>>,
+    ties: Ties,
+    gather: Gather,
+    done: bool,
+}
+
+impl<L: Lead> Core<L> {
+    fn new(plan: Arc<Plan>, cursors: Vec<Cursor>, purpose: Purpose) -> Result<Self> {
+        let mut core = Self {
+            latest: plan.stream.is_latest(),
+            purpose,
+            waiting: BinaryHeap::with_capacity(cursors.len()),
+            cursors,
+            heads: Vec::new(),
+            ties: Ties::default(),
+            gather: Gather::new(Arc::clone(&plan), purpose == Purpose::Count),
+            plan,
+            done: false,
+        };
+        for cursor in 0..core.cursors.len() {
+            core.wait(cursor)?;
+        }
+        Ok(core)
+    }
+
+    /// One step towards the next batch.
+    fn step(&mut self, rows_wanted: usize) -> Result<()> {
+        self.open_reached()?;
+        if self.heads.is_empty() {
+            self.done = true;
+            return self.gather.flush();
+        }
+        if let Some(cursor) = self.sweep(rows_wanted)? {
+            self.cursors[cursor].advance(&self.plan)?;
+            self.place(cursor)?;
+        }
+        if self.gather.is_full(rows_wanted) {
+            self.gather.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the blocks of cursors whose turn may have come.
+    fn open_reached(&mut self) -> Result<()> {
+        while let Some(&Reverse((bound, cursor))) = self.waiting.peek() {
+            if self.heads.first().is_some_and(|head| head.key < bound) {
+                break;
+            }
+            self.waiting.pop();
+            if self.purpose == Purpose::Count && self.count_block(cursor)? {
+                self.wait(cursor)?;
+                continue;
+            }
+            self.ties.forget(cursor);
+            self.cursors[cursor].load(&self.plan)?;
+            self.place(cursor)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the next block of a cursor unread, if it is before all other rows.
+    fn count_block(&mut self, cursor: usize) -> Result<bool> {
+        let Some((rows, key_max)) = self.cursors[cursor].countable()? else { return Ok(false) };
+        let key_max = L::value_checked(key_max)?;
+        let head = self.heads.first().map(|head| head.key);
+        let waiting = self.waiting.peek().map(|Reverse((bound, _))| *bound);
+        if [head, waiting].into_iter().flatten().any(|other| other <= key_max) {
+            return Ok(false);
+        }
+        self.gather.count += rows as u64;
+        self.cursors[cursor].skip_block();
+        Ok(true)
+    }
+
+    /// Puts a cursor among the heads or the waiting.
+    fn place(&mut self, cursor: usize) -> Result<()> {
+        let Some(key) = self.head_key(cursor)? else {
+            if self.purpose != Purpose::BatchesAndSpares {
+                self.cursors[cursor].loaded = None;
+            }
+            return self.wait(cursor);
+        };
+        let head = Head { key, cursor, slot: 0 };
+        let Self { plan, cursors, ties, heads, .. } = self;
+        let goes_before = |other: &Head<L::Value>| {
+            let order = other.key.cmp(&key).then_with(|| {
+                match (row_of(cursors, other.cursor), row_of(cursors, cursor)) {
+                    (Some(a), Some(b)) => ties.compare(plan, a, b),
+                    _ => Ordering::Equal,
+                }
+            });
+            order.then(other.cursor.cmp(&cursor)).is_lt()
+        };
+        let place = heads.partition_point(goes_before);
+        heads.insert(place, head);
+        self.ties.failure()
+    }
+
+    fn wait(&mut self, cursor: usize) -> Result<()> {
+        if let Some(bound) = self.cursors[cursor].bound()? {
+            self.waiting.push(Reverse((L::value_checked(bound)?, cursor)));
+        }
+        Ok(())
+    }
+
+    fn head_key(&self, cursor: usize) -> Result<Option<L::Value>> {
+        let cursor = &self.cursors[cursor];
+        match &cursor.loaded {
+            Some(loaded) if !cursor.window.is_empty() => {
+                let view = KeyView::of_column(loaded.batch.column(self.plan.lead).as_ref())?;
+                Ok(L::keys_checked(view)?.get(cursor.window.start).map(L::load))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Moves rows from the heads to the gathering until a window ends (whose cursor is
+    /// returned, no longer among the heads), a waiting cursor's turn comes, or a batch is full.
+    fn sweep(&mut self, rows_wanted: usize) -> Result<Option<usize>> {
+        let stop = self.waiting.peek().map(|Reverse((bound, _))| *bound);
+        let Self { plan, cursors, heads, ties, gather, latest, .. } = self;
+        let mut lanes: Vec<Lane<'_, L::Stored>> = Vec::with_capacity(heads.len());
+        for head in heads.iter_mut() {
+            let Some(lane) = lane_of::<L>(plan, cursors, head.cursor)? else { continue };
+            head.slot = lanes.len();
+            lanes.push(lane);
+        }
+        let mut ended = None;
+        while let Some(head) = heads.first()
+            && stop.is_none_or(|stop| head.key < stop)
+        {
+            let slot = head.slot;
+            let rows = rows_before::<L>(plan, *latest, heads, &lanes, ties, stop);
+            let lane = &mut lanes[slot];
+            let next = lane.row + rows.max(1);
+            // No row goes before an equal of a newer source: it is replaced by that one.
+            if rows > 0 || !*latest {
+                gather.push(lane.loaded, &mut lane.held, lane.row..next)?;
+            }
+            lane.row = next;
+            if next >= lane.end {
+                ended = Some(heads.remove(0).cursor);
+                break;
+            }
+            heads[0].key = L::load(&lane.keys[next]);
+            reorder(plan, heads, &lanes, ties);
+            if gather.must_stop(rows_wanted) {
+                break;
+            }
+        }
+        ties.failure()?;
+        let places: Vec<_> =
+            lanes.iter().map(|lane| (lane.at.cursor, lane.row, lane.held)).collect();
+        for (cursor, row, held) in places {
+            cursors[cursor].window.start = row;
+            cursors[cursor].held = held;
+        }
+        Ok(ended)
+    }
+}
+
+fn row_of(cursors: &[Cursor], cursor: usize) -> Option<(At<'_>, usize)> {
+    let place = &cursors[cursor];
+    let batch = &place.loaded.as_ref()?.batch;
+    Some((At { cursor, loads: place.loads, batch }, place.window.start))
+}
+
+fn lane_of<'a, L: Lead>(
+    plan: &Plan,
+    cursors: &'a [Cursor],
+    cursor: usize,
+) -> Result<Option<Lane<'a, L::Stored>>> {
+    let place = &cursors[cursor];
+    let Some(loaded) = &place.loaded else { return Ok(None) };
+    let keys = L::keys_checked(KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?)?;
+    let at = At { cursor, loads: place.loads, batch: &loaded.batch };
+    let (row, end) = (place.window.start, place.window.end);
+    Ok(Some(Lane { keys, row, end, loaded, at, held: place.held }))
+}
+
+/// How many rows of the first head go before the second head and before `stop`.
+#[inline]
+fn rows_before<L: Lead>(
+    plan: &Plan,
+    latest: bool,
+    heads: &[Head<L::Value>],
+    lanes: &[Lane<'_, L::Stored>],
+    ties: &mut Ties,
+    stop: Option<L::Value>,
+) -> usize {
+    let first = &heads[0];
+    let lane = &lanes[first.slot];
+    let keys = &lane.keys[lane.row..lane.end];
+    let below = |bound| gallop(keys.len(), |row| L::load(&keys[row]) < bound);
+    let Some(second) = heads.get(1) else { return stop.map_or(keys.len(), below) };
+    if let Some(stop) = stop
+        && stop <= second.key
+    {
+        return below(stop);
+    }
+    // Of equals the older go first, if they go at all.
+    let equals_too = !latest && first.cursor < second.cursor;
+    if plan.rest.is_empty() {
+        return match equals_too {
+            true => gallop(keys.len(), |row| L::load(&keys[row]) <= second.key),
+            false => below(second.key),
+        };
+    }
+    let lesser = below(second.key);
+    let other = &lanes[second.slot];
+    lesser
+        + gallop(keys.len() - lesser, |row| {
+            let row = lesser + row;
+            L::load(&keys[row]) == second.key && {
+                let order = ties.compare(plan, (lane.at, lane.row + row), (other.at, other.row));
+                order.is_lt() || (order.is_eq() && equals_too)
+            }
+        })
+}
+
+/// Moves the first head, whose row has changed, to its place.
+#[inline]
+fn reorder<V: Ord + Copy, S>(
+    plan: &Plan,
+    heads: &mut [Head<V>],
+    lanes: &[Lane<'_, S>],
+    ties: &mut Ties,
+) {
+    let first = heads[0];
+    let before = gallop(heads.len() - 1, |index| {
+        let other = &heads[index + 1];
+        let order = other.key.cmp(&first.key).then_with(|| {
+            let (a, b) = (&lanes[other.slot], &lanes[first.slot]);
+            ties.compare(plan, (a.at, a.row), (b.at, b.row))
+        });
+        order.then(other.cursor.cmp(&first.cursor)).is_lt()
+    });
+    heads[..=before].rotate_left(1);
+}
+
+impl<L: Lead> Batches for Core<L> {
+    fn next_batch(&mut self, rows_wanted: usize) -> Option<Result<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.gather.pop() {
+                return Some(Ok(batch));
+            }
+            if self.done {
+                return None;
+            }
+            if let Err(error) = self.step(rows_wanted.max(1)) {
+                self.done = true;
+                self.gather.clear();
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+impl<L: Lead> Merging for Core<L> {
+    fn count(&mut self) -> Result<u64> {
+        while !self.done {
+            self.step(usize::MAX)?;
+        }
+        Ok(self.gather.count)
+    }
+
+    fn into_spares(self: Box<Self>) -> Vec<Option<Loaded>> {
+        self.cursors.into_iter().map(Cursor::into_spare).collect()
+    }
+}
+
+/// Rows of some sources as batches of the stored schema, in key order: what flush and
+/// compaction write.
+pub(crate) struct Merge {
+    batches: std::result::Result<Box<dyn Merging>, Option<crate::Error>>,
+}
+
+/// Merges `sources` (oldest first): applies the tombstones, keeps the newest row a key in
+/// `Latest` streams, and drops delete markers unless they are to be kept for older rows
+/// elsewhere.
+pub(crate) fn merge_sources(
+    stream: &Arc<Stream>,
+    sources: Vec<Arc<dyn Source>>,
+    tombstones: &[Tombstone],
+    keep_delete_markers: bool,
+) -> Merge {
+    let meeting = Meeting {
+        several: sources.len() > 1,
+        drop_markers: !keep_delete_markers
+            && sources.iter().any(|source| source.delete_markers() > 0),
+    };
+    let plan = Arc::new(Plan::stored(stream, meeting));
+    let cursors = sources.into_iter().map(|source| {
+        let visible = tombstone::visible(&KeyRange::ALL, tombstones, source.as_ref());
+        Cursor::new(source, visible, None)
+    });
+    Merge { batches: merge(plan, cursors.collect(), Purpose::Batches).map_err(Some) }
+}
+
+impl Iterator for Merge {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.batches {
+            Ok(batches) => batches.next_batch(usize::MAX),
+            Err(error) => error.take().map(Err),
+        }
+    }
+}

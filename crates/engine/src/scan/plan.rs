@@ -1,0 +1,157 @@
+//! What one reading needs of each source, and what it gives: worked out once, shared by all
+//! cursors.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// Columns to read and columns to give.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) stream: Arc<Stream>,
+    /// Columns of the stored schema that are read.
+    pub(super) read: Vec<usize>,
+    /// Positions in `read` of the columns given.
+    output: Vec<usize>,
+    /// The columns given.
+    pub(super) schema: SchemaRef,
+    /// Position in `read` of the leading key.
+    pub(super) lead: usize,
+    /// Positions in `read` of the other key columns; empty where they need not be compared.
+    pub(super) rest: Vec<usize>,
+    /// Position in `read` of the delete marker, where rows that have it are to be dropped.
+    pub(super) deleted: Option<usize>,
+}
+
+/// How the rows of a reading meet each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meeting {
+    /// Rows of several sources are to be compared.
+    pub(super) several: bool,
+    /// Some rows are delete markers that are to be dropped.
+    pub(super) drop_markers: bool,
+}
+
+impl Plan {
+    /// A plan that gives the `columns` of the schema (all where `None`).
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a column that isn't there.
+    pub(super) fn new(
+        stream: &Arc<Stream>,
+        columns: Option<&[usize]>,
+        meeting: Meeting,
+    ) -> Result<Self> {
+        let schema = stream.schema();
+        let Some(columns) = columns else {
+            let all: Vec<usize> = (0..schema.fields().len()).collect();
+            return Ok(Self::with(stream, &all, Arc::clone(schema), meeting));
+        };
+        if let Some(column) = columns.iter().find(|column| **column >= schema.fields().len()) {
+            let message = format!(
+                "stream '{}': no column {column}, there are {}",
+                stream.name(),
+                schema.fields().len()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let projected = schema.project(columns).map_err(|error| unfit(&error))?;
+        Ok(Self::with(stream, columns, Arc::new(projected), meeting))
+    }
+
+    /// A plan that gives all columns of the stored schema.
+    pub(super) fn stored(stream: &Arc<Stream>, meeting: Meeting) -> Self {
+        let schema = Arc::clone(stream.stored_schema());
+        let all: Vec<usize> = (0..schema.fields().len()).collect();
+        Self::with(stream, &all, schema, meeting)
+    }
+
+    fn with(stream: &Arc<Stream>, columns: &[usize], schema: SchemaRef, meeting: Meeting) -> Self {
+        let mut read = Vec::with_capacity(columns.len() + stream.key_columns().len());
+        let mut position_of =
+            |column: usize| match read.iter().position(|candidate| *candidate == column) {
+                Some(position) => position,
+                None => {
+                    read.push(column);
+                    read.len() - 1
+                }
+            };
+        let output = columns.iter().map(|column| position_of(*column)).collect();
+        let lead = position_of(stream.lead_column());
+        let rest = match meeting.several {
+            true => stream.key_columns().iter().skip(1).map(|key| position_of(*key)).collect(),
+            false => Vec::new(),
+        };
+        let deleted = (stream.is_latest() && meeting.drop_markers)
+            .then(|| position_of(stream.schema().fields().len()));
+        Self { stream: Arc::clone(stream), read, output, schema, lead, rest, deleted }
+    }
+
+    /// The columns given, of a batch as read.
+    pub(super) fn output_columns<'a>(
+        &'a self,
+        batch: &'a RecordBatch,
+    ) -> impl Iterator<Item = &'a ArrayRef> {
+        self.output.iter().map(|position| batch.column(*position))
+    }
+
+    /// How many columns are given.
+    pub(super) fn output_len(&self) -> usize {
+        self.output.len()
+    }
+
+    /// The `index`th column given, of a batch as read.
+    pub(super) fn output_column<'a>(&self, batch: &'a RecordBatch, index: usize) -> &'a ArrayRef {
+        batch.column(self.output[index])
+    }
+
+    /// A batch of the columns given.
+    pub(super) fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(|error| unfit(&error))
+    }
+
+    /// Checks that a block is what was asked for, so that nothing behind this can panic.
+    pub(super) fn check(&self, batch: &RecordBatch) -> Result<()> {
+        if batch.num_columns() != self.read.len() {
+            let message = format!(
+                "a block of stream '{}' was read with {} columns, expected {}",
+                self.stream.name(),
+                batch.num_columns(),
+                self.read.len()
+            );
+            return Err(Error::new(ErrorKind::Corruption, message));
+        }
+        let fields = self.stream.stored_schema().fields();
+        for (column, array) in self.read.iter().zip(batch.columns()) {
+            let field = &fields[*column];
+            if array.data_type() != field.data_type() {
+                let message = format!(
+                    "a block of stream '{}' has type {} in column '{}', expected {}",
+                    self.stream.name(),
+                    array.data_type(),
+                    field.name(),
+                    field.data_type()
+                );
+                return Err(Error::new(ErrorKind::Corruption, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The delete markers of a batch as read, where some row has one that counts.
+    pub(super) fn markers(&self, batch: &RecordBatch) -> Option<BooleanArray> {
+        let column = batch.column(self.deleted?);
+        let markers = column.as_any().downcast_ref::<BooleanArray>()?;
+        (markers.true_count() > 0).then(|| markers.clone())
+    }
+}
+
+/// Arrow refused columns that come from the store.
+pub(super) fn unfit(error: &ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("stored columns don't fit together: {error}"))
+}

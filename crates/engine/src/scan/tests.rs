@@ -1,0 +1,5 @@
+//! Reading, against a model that sorts everything.
+
+mod fixture;
+mod model;
+mod promises;

@@ -1,0 +1,123 @@
+//! The ways to read a [`StreamView`].
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+use timestrata_format::{KeyRange, LeadKey, Tombstone};
+
+use super::cursor::Cursor;
+use super::merge::{Batches, Merging, Purpose, merge};
+use super::plan::{Meeting, Plan};
+use super::reverse::Reverse;
+use super::{Row, Scan, ScanSpec, Source, StreamView, tombstone};
+use crate::{Error, ErrorKind, LeadKind, Result};
+
+/// A source and the parts of it that a reading sees.
+pub(super) type Seen = (Arc<dyn Source>, Vec<KeyRange>);
+
+impl StreamView {
+    /// Reads rows in key order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a column that isn't there or a range of other keys than the
+    /// stream's. The batches may be the errors of the sources.
+    pub(crate) fn scan(self: &Arc<Self>, spec: &ScanSpec) -> Result<Scan> {
+        let seen = self.seen(&spec.range)?;
+        let plan = Arc::new(Plan::new(&self.stream, spec.columns.as_deref(), meeting(&seen))?);
+        let schema = Arc::clone(&plan.schema);
+        let batches: Box<dyn Batches> = match spec.reverse {
+            true => Box::new(Reverse::new(plan, seen)),
+            false => forward(plan, seen, Purpose::Batches)?,
+        };
+        Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX) })
+    }
+
+    /// All rows of a scan, as one batch.
+    ///
+    /// # Errors
+    /// As [`StreamView::scan`]; `TooLarge` where a column's 32-bit offsets run over.
+    pub(crate) fn collect(self: &Arc<Self>, spec: &ScanSpec) -> Result<RecordBatch> {
+        let scan = self.scan(spec)?;
+        let schema = scan.schema();
+        let batches = scan.collect::<Result<Vec<_>>>()?;
+        if let [batch] = batches.as_slice() {
+            return Ok(batch.clone());
+        }
+        concat_batches(&schema, &batches).map_err(|error| {
+            let message = format!("the rows don't fit into one batch: {error}");
+            Error::new(ErrorKind::TooLarge, message).caused_by(error)
+        })
+    }
+
+    /// The first row in `range`.
+    pub(crate) fn first(self: &Arc<Self>, range: &KeyRange) -> Result<Option<Row>> {
+        self.end(range, false)
+    }
+
+    /// The last row in `range`.
+    pub(crate) fn last(self: &Arc<Self>, range: &KeyRange) -> Result<Option<Row>> {
+        self.end(range, true)
+    }
+
+    fn end(self: &Arc<Self>, range: &KeyRange, reverse: bool) -> Result<Option<Row>> {
+        let spec = ScanSpec { range: *range, limit: Some(1), reverse, columns: None };
+        let batch = self.scan(&spec)?.next().transpose()?;
+        Ok(batch.map(|batch| Row { batch, index: 0 }))
+    }
+
+    /// The sources that `range` may see rows of, oldest first.
+    pub(super) fn seen(&self, range: &KeyRange) -> Result<Vec<Seen>> {
+        check_kind(self.stream.lead_kind(), range)?;
+        let touching: Vec<Tombstone>;
+        let tombstones = match range == &KeyRange::ALL {
+            true => &self.tombstones,
+            false => {
+                let touches = |tombstone: &&Tombstone| !tombstone.range.intersect(range).is_empty();
+                touching = self.tombstones.iter().filter(touches).copied().collect();
+                &touching
+            }
+        };
+        let seen = self.sources.iter().filter_map(|source| {
+            let visible = tombstone::visible(range, tombstones, source.as_ref());
+            (!visible.is_empty()).then(|| (Arc::clone(source), visible))
+        });
+        Ok(seen.collect())
+    }
+}
+
+/// Reads all of some sources.
+pub(super) fn forward(
+    plan: Arc<Plan>,
+    seen: Vec<Seen>,
+    purpose: Purpose,
+) -> Result<Box<dyn Merging>> {
+    let cursors =
+        seen.into_iter().map(|(source, visible)| Cursor::new(source, visible, None)).collect();
+    merge(plan, cursors, purpose)
+}
+
+pub(super) fn meeting(seen: &[Seen]) -> Meeting {
+    Meeting {
+        several: seen.len() > 1,
+        drop_markers: seen.iter().any(|(source, _)| source.delete_markers() > 0),
+    }
+}
+
+fn check_kind(kind: LeadKind, range: &KeyRange) -> Result<()> {
+    for key in [range.lo, range.hi].into_iter().flatten() {
+        let fits = matches!(
+            (kind, key),
+            (LeadKind::Time, LeadKey::Time(_))
+                | (LeadKind::Offset, LeadKey::Offset(_))
+                | (LeadKind::Id16, LeadKey::Id16(_))
+                | (LeadKind::Id32, LeadKey::Id32(_))
+        );
+        if !fits {
+            let message =
+                format!("a range of {} keys, but the stream's leading key is {kind:?}", key.kind());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The write path: prepare outside the lock, log and apply under it, sync outside.
+
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
+use timestrata_format::wal::{EntryKind, encode_entry_header};
+use timestrata_format::{SeqNo, StreamId, Tombstone};
+
+use super::core::{Core, Slot};
+use super::engine::Engine;
+use crate::changes::Change;
+use crate::memtable::PreparedBatch;
+use crate::wal::{RecordBuilder, batch};
+use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
+
+/// A change that has been checked and ordered, ready to be applied.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    Rows { stream: Arc<Stream>, batch: PreparedBatch },
+    DeleteRange { stream: Arc<Stream>, tombstone: Tombstone },
+}
+
+impl Prepared {
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
+        match self {
+            Self::Rows { stream, .. } | Self::DeleteRange { stream, .. } => stream,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Rows { batch, .. } => batch.bytes,
+            Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
+        }
+    }
+}
+
+impl Engine {
+    /// Commits a group of changes.
+    pub(crate) fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
+        self.check_writable()?;
+        let prepared = self.prepare(changes)?;
+        if prepared.is_empty() {
+            return Ok(self.core.lock().last_seq);
+        }
+        let bytes: u64 = prepared.iter().map(Prepared::bytes).sum();
+        if bytes >= self.direct_bytes_min() {
+            return self.commit_direct(prepared);
+        }
+        let record = match &self.wal {
+            Some(_) => Some(encode(&prepared)?),
+            None => None,
+        };
+        let (seq, flush_due) = {
+            let mut core = self.lock_with_room(bytes)?;
+            let slots = resolve(&core, &prepared)?;
+            let seq = core.last_seq.next();
+            if let (Some(wal), Some(record)) = (&self.wal, &record) {
+                record.append_to(wal, seq).map_err(|error| self.fail_unless_refused(error))?;
+            }
+            core.last_seq = seq;
+            let mut flush_due = false;
+            for (change, slot) in prepared.into_iter().zip(slots) {
+                apply(&mut core, slot, change, seq);
+                flush_due |= self.seal_if_full(&mut core, slot);
+            }
+            (seq, flush_due | self.seal_for_wal(&mut core))
+        };
+        self.after_commit(seq, durability, flush_due)?;
+        Ok(seq)
+    }
+
+    /// A batch at least this large goes straight to a run: through the WAL it would be
+    /// written twice, and could exceed a segment.
+    pub(crate) fn direct_bytes_min(&self) -> u64 {
+        let fits_segment = match self.wal {
+            Some(_) => self.settings.wal_segment_bytes / 2,
+            None => u64::MAX,
+        };
+        self.settings.memtable_bytes_max.min(fits_segment)
+    }
+
+    /// Syncs if asked to, and sees to a flush that the commit made due.
+    pub(crate) fn after_commit(
+        &self,
+        seq: SeqNo,
+        durability: Durability,
+        flush_due: bool,
+    ) -> Result<()> {
+        if durability == Durability::Synced {
+            self.sync_through(seq)?;
+        }
+        if flush_due {
+            if self.is_manual() {
+                self.flush_sealed()?;
+            } else {
+                self.workers.wake();
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks, orders and names the streams of all changes. Nothing is locked for long.
+    fn prepare(&self, changes: Changes) -> Result<Vec<Prepared>> {
+        let mut prepared = Vec::with_capacity(changes.list.len());
+        for change in changes.list {
+            let id = match &change {
+                Change::Insert { stream, .. }
+                | Change::DeleteRange { stream, .. }
+                | Change::DeleteKeys { stream, .. } => *stream,
+            };
+            let stream = self.stream_by_id(id)?;
+            match change {
+                Change::Insert { batch, .. } => {
+                    if batch.num_rows() > 0 || batch.num_columns() != stream.schema().fields().len()
+                    {
+                        let batch = PreparedBatch::insert(&stream, batch)?;
+                        prepared.push(Prepared::Rows { stream, batch });
+                    }
+                }
+                Change::DeleteKeys { keys, .. } => {
+                    let batch = PreparedBatch::delete_keys(&stream, keys)?;
+                    if batch.rows > 0 {
+                        prepared.push(Prepared::Rows { stream, batch });
+                    }
+                }
+                Change::DeleteRange { range, .. } => {
+                    check_range(&stream, &range)?;
+                    if !range.is_empty() {
+                        let tombstone = Tombstone { range, seq: SeqNo::default() };
+                        prepared.push(Prepared::DeleteRange { stream, tombstone });
+                    }
+                }
+            }
+        }
+        // A range delete hides earlier commits only, so within this one it goes first; the
+        // sort is stable, and so keeps the order of all others.
+        prepared.sort_by_key(|change| matches!(change, Prepared::Rows { .. }));
+        Ok(prepared)
+    }
+
+    /// A stream of this store by id.
+    pub(crate) fn stream_by_id(&self, id: StreamId) -> Result<Arc<Stream>> {
+        let core = self.core.lock();
+        let slot = core.slot_of(id)?;
+        Ok(Arc::clone(&core.streams[slot].stream))
+    }
+
+    /// The commit lock, once there is room for `bytes` more in memory.
+    pub(crate) fn lock_with_room(&self, bytes: u64) -> Result<MutexGuard<'_, Core>> {
+        loop {
+            let mut core = self.core.lock();
+            self.check_writable()?;
+            let bound = self.settings.memory_bytes_max;
+            if core.memory_bytes == 0 || core.memory_bytes.saturating_add(bytes) <= bound {
+                return Ok(core);
+            }
+            if core.live().all(|(_, state)| state.sealed.is_empty()) {
+                let largest = core.live().max_by_key(|(_, state)| state.active.bytes());
+                if let Some(slot) = largest.map(|(slot, _)| slot) {
+                    core.seal(slot);
+                }
+            }
+            self.workers.wake();
+            match (self.settings.busy_policy, self.is_manual()) {
+                (BusyPolicy::Raise, _) => return Err(self.busy(&core, bytes)),
+                (BusyPolicy::Block, false) => self.room.wait(&mut core),
+                (BusyPolicy::Block, true) | (BusyPolicy::Flush, _) => {
+                    drop(core);
+                    self.flush_sealed()?;
+                }
+            }
+        }
+    }
+
+    fn busy(&self, core: &Core, bytes: u64) -> Error {
+        Error::new(
+            ErrorKind::Busy,
+            format!(
+                "flushes have fallen behind: {} bytes in memory, {bytes} more would exceed \
+                 memory_bytes_max ({}); nothing of this commit was kept",
+                core.memory_bytes, self.settings.memory_bytes_max
+            ),
+        )
+    }
+
+    /// Seals a memtable that has reached its bound.
+    pub(crate) fn seal_if_full(&self, core: &mut Core, slot: Slot) -> bool {
+        core.streams[slot].active.bytes() >= self.settings.memtable_bytes_max && core.seal(slot)
+    }
+
+    /// Seals the memtable that keeps the most WAL, when there is too much of it.
+    pub(crate) fn seal_for_wal(&self, core: &mut Core) -> bool {
+        let Some(wal) = &self.wal else { return false };
+        if wal.bytes() < self.settings.wal_bytes_max {
+            return false;
+        }
+        match Self::oldest_unflushed(core) {
+            Some(slot) => core.seal(slot) || !core.streams[slot].sealed.is_empty(),
+            None => false,
+        }
+    }
+
+    /// A commit that the WAL refuses as too large has written nothing; any other failure
+    /// leaves it in doubt.
+    pub(crate) fn fail_unless_refused(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::TooLarge => error,
+            _ => self.fail(error),
+        }
+    }
+}
+
+/// The slots of the changes' streams; an error if one has been dropped since.
+pub(crate) fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
+    prepared.iter().map(|change| core.slot_of(change.stream().id())).collect()
+}
+
+/// Applies a change that has its place in the order. Can't fail: everything was checked.
+pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
+    core.touch(slot);
+    let active = &mut core.streams[slot].active;
+    let before = active.bytes();
+    match change {
+        Prepared::Rows { batch, .. } => active.insert(seq, batch),
+        Prepared::DeleteRange { tombstone, .. } => {
+            active.delete_range(Tombstone { seq, ..tombstone });
+        }
+    }
+    let grown = active.bytes().saturating_sub(before);
+    core.memory_bytes += grown;
+}
+
+/// A range's ends must be of the stream's kind of key.
+fn check_range(stream: &Stream, range: &timestrata_format::KeyRange) -> Result<()> {
+    for key in [range.lo, range.hi].into_iter().flatten() {
+        stream.check_key(key)?;
+    }
+    Ok(())
+}
+
+/// The WAL record of a commit.
+fn encode(prepared: &[Prepared]) -> Result<RecordBuilder> {
+    let mut record = RecordBuilder::new();
+    for change in prepared {
+        match change {
+            Prepared::Rows { stream, batch } => {
+                batch::encode(&mut record, stream.id(), &batch.batch)?;
+            }
+            Prepared::DeleteRange { stream, tombstone } => {
+                encode_entry_header(EntryKind::DeleteRange, stream.id(), &tombstone.range, &mut record);
+            }
+        }
+    }
+    Ok(record)
+}

@@ -1,0 +1,213 @@
+//! What the commit lock guards: every stream's memtables and version, and the next commit's
+//! place in the order.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use timestrata_format::{SeqNo, StreamId, Tombstone};
+
+use super::pins::PinState;
+use super::version::Version;
+use crate::memtable::{Memtable, MemtableView};
+use crate::scan::{Source, StreamView};
+use crate::snapshot::Snapshot;
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// Place of a stream in [`Core::streams`]; stays the same while the store is open.
+pub(crate) type Slot = usize;
+
+/// One stream's state.
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    pub(crate) stream: Arc<Stream>,
+    /// Takes writes.
+    pub(crate) active: Memtable,
+    /// Wait for their flush, oldest first. Each holds an interval of commits, and no run of
+    /// the stream has commits on both sides of one.
+    pub(crate) sealed: VecDeque<Arc<MemtableView>>,
+    pub(crate) version: Arc<Version>,
+    /// Commits up to this are in runs.
+    pub(crate) flushed_through: SeqNo,
+    pub(crate) dropped: bool,
+    view: Option<Arc<StreamView>>,
+}
+
+impl StreamState {
+    pub(crate) fn new(stream: Arc<Stream>, version: Version, flushed_through: SeqNo) -> Self {
+        Self {
+            active: Memtable::new(Arc::clone(&stream)),
+            stream,
+            sealed: VecDeque::new(),
+            version: Arc::new(version),
+            flushed_through,
+            dropped: false,
+            view: None,
+        }
+    }
+
+    /// Forgets the cached view; called after every change.
+    pub(crate) fn touch(&mut self) {
+        self.view = None;
+    }
+
+    /// Moves the active memtable, if it holds anything, to those that wait for a flush.
+    pub(crate) fn seal(&mut self) -> bool {
+        if self.active.is_empty() {
+            return false;
+        }
+        let fresh = Memtable::new(Arc::clone(&self.stream));
+        let mut full = std::mem::replace(&mut self.active, fresh);
+        self.sealed.push_back(full.view());
+        self.touch();
+        true
+    }
+
+    /// Commit of the oldest change that is only in memory.
+    pub(crate) fn unflushed_min(&self) -> Option<SeqNo> {
+        self.sealed.front().map(|sealed| sealed.seq_min).or_else(|| self.active.seq_min())
+    }
+
+    /// Bytes in memory, flushes under way included.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.active.bytes() + self.sealed.iter().map(|sealed| sealed.bytes).sum::<u64>()
+    }
+
+    /// The stream as of now.
+    pub(crate) fn view(&mut self) -> Arc<StreamView> {
+        if let Some(view) = &self.view {
+            return Arc::clone(view);
+        }
+        let active = (!self.active.is_empty()).then(|| self.active.view());
+        let memtables: Vec<&Arc<MemtableView>> = self.sealed.iter().chain(&active).collect();
+        let view = Arc::new(StreamView {
+            stream: Arc::clone(&self.stream),
+            sources: ordered_sources(&self.version, &memtables),
+            tombstones: all_tombstones(&self.version, &memtables),
+        });
+        self.view = Some(Arc::clone(&view));
+        view
+    }
+}
+
+/// Runs and memtables, oldest first. A run may be newer than a memtable that waits for its
+/// flush, where a large commit went straight to a run.
+fn ordered_sources(version: &Version, memtables: &[&Arc<MemtableView>]) -> Vec<Arc<dyn Source>> {
+    let of_memtables: usize = memtables.iter().map(|memtable| memtable.sources.len()).sum();
+    let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(version.runs.len() + of_memtables);
+    let mut runs = version.runs.iter().peekable();
+    for memtable in memtables {
+        while let Some(run) = runs.next_if(|run| run.meta.seq_min < memtable.seq_min) {
+            sources.push(Arc::clone(run) as Arc<dyn Source>);
+        }
+        sources.extend(memtable.sources.iter().cloned());
+    }
+    sources.extend(runs.map(|run| Arc::clone(run) as Arc<dyn Source>));
+    sources
+}
+
+fn all_tombstones(version: &Version, memtables: &[&Arc<MemtableView>]) -> Vec<Tombstone> {
+    let of_memtables = memtables.iter().flat_map(|memtable| memtable.tombstones.iter());
+    version.tombstones.iter().chain(of_memtables).copied().collect()
+}
+
+/// Everything that the commit lock guards.
+#[derive(Debug, Default)]
+pub(crate) struct Core {
+    pub(crate) streams: Vec<StreamState>,
+    by_name: HashMap<String, Slot>,
+    by_id: HashMap<StreamId, Slot>,
+    /// The last commit made.
+    pub(crate) last_seq: SeqNo,
+    /// Bytes in all memtables, flushes under way included.
+    pub(crate) memory_bytes: u64,
+    pub(crate) pins: BTreeMap<String, PinState>,
+    snapshot: Option<Snapshot>,
+}
+
+impl Core {
+    /// Adds a stream.
+    pub(crate) fn add_stream(&mut self, state: StreamState) -> Slot {
+        let slot = self.streams.len();
+        self.by_name.insert(state.stream.name().to_owned(), slot);
+        self.by_id.insert(state.stream.id(), slot);
+        self.streams.push(state);
+        self.snapshot = None;
+        slot
+    }
+
+    /// Takes a stream out. Its slot stays, empty, for those who still hold its number.
+    pub(crate) fn remove_stream(&mut self, slot: Slot) {
+        let Some(state) = self.streams.get_mut(slot) else { return };
+        self.by_name.remove(state.stream.name());
+        self.by_id.remove(&state.stream.id());
+        let stream = Arc::clone(&state.stream);
+        *state = StreamState::new(stream, Version::default(), SeqNo::default());
+        state.dropped = true;
+        self.snapshot = None;
+        self.recount();
+    }
+
+    pub(crate) fn slot_of_name(&self, name: &str) -> Option<Slot> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn slot_of(&self, stream: StreamId) -> Result<Slot> {
+        self.by_id.get(&stream).copied().ok_or_else(|| no_stream(stream))
+    }
+
+    /// The streams that exist, with their slots.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (Slot, &StreamState)> {
+        self.streams.iter().enumerate().filter(|(_, state)| !state.dropped)
+    }
+
+    /// Notes that a stream changed.
+    pub(crate) fn touch(&mut self, slot: Slot) {
+        self.streams[slot].touch();
+        self.snapshot = None;
+    }
+
+    /// The whole store as of now.
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        if let Some(snapshot) = &self.snapshot {
+            return snapshot.clone();
+        }
+        let live = self.streams.iter_mut().filter(|state| !state.dropped);
+        let views = live.map(|state| (state.stream.id(), state.view())).collect();
+        let snapshot = Snapshot::new(self.last_seq, views);
+        self.snapshot = Some(snapshot.clone());
+        snapshot
+    }
+
+    /// Seals the active memtable of a stream.
+    pub(crate) fn seal(&mut self, slot: Slot) -> bool {
+        let sealed = self.streams[slot].seal();
+        if sealed {
+            self.snapshot = None;
+            self.recount();
+        }
+        sealed
+    }
+
+    /// Counts memory anew: sealing and merging chunks changes what a memtable takes.
+    pub(crate) fn recount(&mut self) {
+        self.memory_bytes = self.live().map(|(_, state)| state.memory_bytes()).sum();
+    }
+
+    /// Commit of the oldest change of any stream that is only in memory, leaving out the
+    /// first sealed memtable of `except`, which is about to be in a run.
+    pub(crate) fn unflushed_min(&self, except: Option<Slot>) -> Option<SeqNo> {
+        self.live()
+            .filter_map(|(slot, state)| {
+                if except != Some(slot) {
+                    return state.unflushed_min();
+                }
+                state.sealed.get(1).map(|sealed| sealed.seq_min).or_else(|| state.active.seq_min())
+            })
+            .min()
+    }
+}
+
+/// The error for a stream id that the store doesn't hold.
+pub(crate) fn no_stream(stream: StreamId) -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no stream with id {stream}"))
+}

@@ -1,0 +1,168 @@
+//! What all clones of a store share.
+//!
+//! Order of locks: `flushing`, `compacting`, `manifest`, `core`. The WAL has its own lock
+//! below `core`. I/O is done under `manifest`, never under `core`, but for the WAL's memory
+//! copy and the last step of a commit that goes straight to a run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{RunId, SeqNo, StoreId};
+use timestrata_io::{Io, LockGuard};
+
+use super::core::{Core, Slot};
+use super::version::RunFolder;
+use crate::maintenance::Workers;
+use crate::manifest::ManifestLog;
+use crate::poison::Poison;
+use crate::recovery::Follower;
+use crate::wal::Wal;
+use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
+
+/// Counters since open.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) flushes: AtomicU64,
+    pub(crate) flush_bytes: AtomicU64,
+    pub(crate) compactions: AtomicU64,
+    pub(crate) compaction_bytes: AtomicU64,
+}
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) io: Io,
+    /// `None`: memory only.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) dir: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) store_id: StoreId,
+    pub(crate) report: RecoveryReport,
+    pub(crate) folder: RunFolder,
+    /// One flush at a time, in commit order.
+    pub(crate) flushing: Mutex<()>,
+    /// One compaction at a time.
+    pub(crate) compacting: Mutex<()>,
+    /// `None`: read-only.
+    pub(crate) manifest: Option<Mutex<ManifestLog>>,
+    pub(crate) core: Mutex<Core>,
+    /// `None`: read-only or memory only.
+    pub(crate) wal: Option<Wal>,
+    /// Read-only stores follow the writer.
+    pub(crate) follower: Option<Follower>,
+    pub(crate) next_run: AtomicU64,
+    pub(crate) poison: Poison,
+    pub(crate) closed: AtomicBool,
+    /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.
+    pub(crate) room: Condvar,
+    pub(crate) workers: Workers,
+    pub(crate) counters: Counters,
+    /// Released when the store is closed, or dropped.
+    pub(crate) writer_lock: Mutex<Option<Box<dyn LockGuard>>>,
+}
+
+impl Engine {
+    /// An error if the store is closed.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, "the store is closed"));
+        }
+        Ok(())
+    }
+
+    /// An error if the store takes no writes; else its manifest.
+    pub(crate) fn check_writable(&self) -> Result<&Mutex<ManifestLog>> {
+        self.check_open()?;
+        self.poison.check()?;
+        self.manifest.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::ReadOnly, "the store was opened for reading").at(&self.dir)
+        })
+    }
+
+    /// Whether a large or full memtable is flushed by the thread that notices.
+    pub(crate) fn is_manual(&self) -> bool {
+        self.settings.maintenance == Maintenance::Manual
+    }
+
+    /// Remembers a failure after which nobody knows what is on disk, and wakes all who wait.
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        let error = self.poison.set(error);
+        self.room.notify_all();
+        error
+    }
+
+    /// An identity for a new run.
+    pub(crate) fn new_run_id(&self) -> RunId {
+        RunId(self.next_run.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Makes all commits up to `seq` survive a power cut.
+    pub(crate) fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
+        match &self.wal {
+            None => Ok(seq),
+            Some(wal) => wal.sync_through(seq).map_err(|error| self.fail(error)),
+        }
+    }
+
+    /// Makes an edit durable. What it makes durable may not outrun the WAL: every commit
+    /// before `through` must survive a power cut too, or the store would come back without
+    /// a prefix of its commits.
+    pub(crate) fn commit_edit(
+        &self,
+        manifest: &mut ManifestLog,
+        edit: &VersionEdit,
+        through: SeqNo,
+    ) -> Result<()> {
+        self.sync_through(through)?;
+        manifest.commit(edit).map_err(|error| self.fail(error))
+    }
+
+    /// Makes the names of new run files durable.
+    pub(crate) fn sync_runs_dir(&self) -> Result<()> {
+        self.io.disk.sync_dir(&self.folder.dir).map_err(|error| {
+            self.fail(Error::io("sync the directory of runs", &self.folder.dir, error))
+        })
+    }
+
+    /// The WAL floor that holds once everything before `unflushed_min` is in runs, as an
+    /// operation for the edit that makes it so.
+    pub(crate) fn wal_floor_op(&self, unflushed_min: Option<SeqNo>) -> Result<Option<ManifestOp>> {
+        let Some(wal) = &self.wal else { return Ok(None) };
+        let needed_from = unflushed_min.unwrap_or_else(|| wal.appended_seq().next());
+        let released = wal.release_through(SeqNo(needed_from.0.saturating_sub(1)))?;
+        Ok(released.map(ManifestOp::WalFloor))
+    }
+
+    /// Recycles WAL segments after the edit that let them go is durable.
+    pub(crate) fn recycle_wal(&self, floor: Option<ManifestOp>) -> Result<()> {
+        match (&self.wal, floor) {
+            (Some(wal), Some(ManifestOp::WalFloor(floor))) => {
+                wal.recycle_below(floor).map_err(|error| self.fail(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The stream to flush so that the WAL can shrink: the one with the oldest change that is
+    /// only in memory.
+    pub(crate) fn oldest_unflushed(core: &Core) -> Option<Slot> {
+        let with_seq = core.live().filter_map(|(slot, state)| Some((state.unflushed_min()?, slot)));
+        with_seq.min().map(|(_, slot)| slot)
+    }
+}
+
+/// A reference that closes the engine when the last store handle goes.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) engine: Arc<Engine>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Nobody is left to hear of a failure; what was acknowledged is safe in the WAL.
+        let _ = self.engine.close();
+    }
+}

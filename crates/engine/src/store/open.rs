@@ -1,0 +1,318 @@
+//! Opening and closing a store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{RunId, SeqNo, StoreId, StreamId, WalId};
+use timestrata_io::{Io, LockGuard, LockOutcome};
+
+use super::core::Core;
+use super::engine::{Counters, Engine};
+use super::version::RunFolder;
+use super::{Access, RUNS_DIR, WAL_DIR};
+use crate::maintenance::Workers;
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
+use crate::poison::Poison;
+use crate::recovery::{self, Follower, Recovered};
+use crate::run::BlockCache;
+use crate::wal::Wal;
+use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
+
+const LOCK_NAME: &str = "LOCK";
+/// Times a reader tries anew while a live writer replaces files.
+const READ_TRIES: usize = 16;
+
+/// Where and how a store is opened.
+pub(crate) struct Opening {
+    pub(crate) io: Io,
+    pub(crate) dir: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) settings: Settings,
+    /// Nothing outlives the store: no WAL, no lock.
+    pub(crate) memory_only: bool,
+}
+
+impl Opening {
+    /// Opens the store.
+    pub(crate) fn open(self) -> Result<Arc<Engine>> {
+        self.settings.validate()?;
+        let start_ns = self.io.clock.monotonic_ns();
+        let engine = match self.access {
+            Access::Read => self.open_reading(start_ns)?,
+            Access::Write | Access::WriteExisting => self.open_writing(start_ns)?,
+        };
+        let engine = Arc::new(engine);
+        if engine.manifest.is_some() && engine.settings.maintenance == Maintenance::Background {
+            engine.workers.start(&engine)?;
+        }
+        Ok(engine)
+    }
+
+    fn open_reading(self, start_ns: u64) -> Result<Engine> {
+        let mut tries = 0;
+        let (loaded, folder, core, mut report, position) = loop {
+            let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
+                return Err(self.no_store()?);
+            };
+            let folder = self.folder(loaded.store_id);
+            tries += 1;
+            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), &loaded.state) {
+                Ok((core, report, position)) => break (loaded, folder, core, report, position),
+                // A live writer may have replaced files since we read what it names.
+                Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
+                    Some(newer) if tries < READ_TRIES && newer.differs_from(&loaded) => {}
+                    _ => return Err(error),
+                },
+            }
+        };
+        report.clean = loaded.state.closed.is_some();
+        report.took = self.took(start_ns);
+        let parts = Parts {
+            follower: Some(Follower::new(self.wal_dir(), &loaded, position)),
+            next_run: loaded.state.next_run,
+            folder,
+            core,
+            report,
+            manifest: None,
+            wal: None,
+            writer_lock: None,
+        };
+        Ok(self.engine(parts))
+    }
+
+    fn open_writing(self, start_ns: u64) -> Result<Engine> {
+        let writer_lock = self.prepare_dir()?;
+        let loaded = manifest::load(&*self.io.disk, &self.dir)?;
+        let created = loaded.is_none();
+        let loaded = match loaded {
+            Some(loaded) => loaded,
+            None => self.create()?,
+        };
+        let folder = self.folder(loaded.store_id);
+        let Recovered { core, mut report, next_wal } =
+            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
+        report.created = created;
+        report.clean = created || loaded.state.closed.is_some();
+        let next_run = loaded.state.next_run;
+        let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
+        let wal = match self.memory_only {
+            true => None,
+            false => Some(self.start_wal(&folder, next_wal, core.last_seq)?),
+        };
+        report.took = self.took(start_ns);
+        let manifest = Some(manifest);
+        let follower = None;
+        Ok(self.engine(Parts { folder, core, report, manifest, wal, follower, next_run, writer_lock }))
+    }
+
+    /// A fresh segment, so that nothing is ever written behind a torn tail.
+    fn start_wal(&self, folder: &RunFolder, id: WalId, last_seq: SeqNo) -> Result<Wal> {
+        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, id, last_seq.next())
+    }
+
+    /// Makes the directory if it may, refuses one that holds something else, and takes the
+    /// writer's lock.
+    fn prepare_dir(&self) -> Result<Option<Box<dyn LockGuard>>> {
+        let disk = &self.io.disk;
+        let exists = disk.exists(&self.dir).map_err(|e| Error::io("look at", &self.dir, e))?;
+        if !exists {
+            if self.access == Access::WriteExisting {
+                return Err(self.no_store()?);
+            }
+            disk.create_dir(&self.dir).map_err(|e| Error::io("create", &self.dir, e))?;
+            if let Some(parent) = self.dir.parent().filter(|p| !p.as_os_str().is_empty()) {
+                disk.sync_dir(parent).map_err(|e| Error::io("sync", parent, e))?;
+            }
+        } else if !self.holds_manifest()? {
+            // Before the lock file is made: a directory that isn't ours is not touched.
+            self.refuse_foreign()?;
+            if self.access == Access::WriteExisting {
+                return Err(self.no_store()?);
+            }
+        }
+        if self.memory_only { Ok(None) } else { self.lock().map(Some) }
+    }
+
+    fn lock(&self) -> Result<Box<dyn LockGuard>> {
+        let path = self.dir.join(LOCK_NAME);
+        let owner = format!("{}\n", std::process::id());
+        match self.io.disk.try_lock(&path, &owner) {
+            Ok(LockOutcome::Acquired(guard)) => Ok(guard),
+            Ok(LockOutcome::Held(owner)) => {
+                let owner = owner.trim();
+                let who = if owner == std::process::id().to_string() {
+                    "this process already has it open for writing".to_owned()
+                } else {
+                    format!("process {owner} has it open for writing")
+                };
+                Err(Error::new(ErrorKind::Locked, format!("the store is locked: {who}")).at(&self.dir))
+            }
+            Err(error) => Err(Error::io("lock the store", &path, error)),
+        }
+    }
+
+    fn holds_manifest(&self) -> Result<bool> {
+        let path = self.dir.join(MANIFEST_NAME);
+        self.io.disk.exists(&path).map_err(|error| Error::io("look for", &path, error))
+    }
+
+    /// An error if the directory, which has no manifest, holds anything that an interrupted
+    /// creation can't have left.
+    fn refuse_foreign(&self) -> Result<()> {
+        let list = |dir: &Path| {
+            self.io.disk.list(dir).map_err(|error| Error::io("list the directory", dir, error))
+        };
+        for entry in list(&self.dir)? {
+            let ours = match (entry.name.as_str(), entry.is_dir) {
+                (LOCK_NAME | "MANIFEST.new", false) => true,
+                (RUNS_DIR | WAL_DIR, true) => {
+                    let inside = self.dir.join(&entry.name);
+                    if !list(&inside)?.is_empty() {
+                        return Err(Error::corruption(
+                            &self.dir.join(MANIFEST_NAME),
+                            0,
+                            format!("the manifest is missing, but there is data in '{}'", entry.name),
+                        ));
+                    }
+                    true
+                }
+                _ => false,
+            };
+            if !ours {
+                return Err(Error::new(
+                    ErrorKind::NotAStore,
+                    format!("the directory is not a store: it has no manifest, and holds '{}'", entry.name),
+                )
+                .at(&self.dir));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a place without a store.
+    fn no_store(&self) -> Result<Error> {
+        let exists = self.io.disk.exists(&self.dir);
+        if !exists.map_err(|error| Error::io("look at", &self.dir, error))? {
+            return Ok(Error::new(ErrorKind::NotFound, "there is no such store").at(&self.dir));
+        }
+        self.refuse_foreign()?;
+        Ok(Error::new(ErrorKind::NotFound, "the directory is empty: there is no store in it").at(&self.dir))
+    }
+
+    fn create(&self) -> Result<LoadedManifest> {
+        for dir in [self.dir.join(RUNS_DIR), self.wal_dir()] {
+            self.io.disk.create_dir(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        }
+        let mut id = StoreId::default();
+        self.io.rng.fill(&mut id.0);
+        let state = ManifestState {
+            next_run: RunId(1),
+            next_stream: StreamId(1),
+            wal_floor: WalId(1),
+            ..ManifestState::default()
+        };
+        ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
+        let written = manifest::load(&*self.io.disk, &self.dir)?;
+        written.ok_or_else(|| {
+            Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir)
+        })
+    }
+
+    fn wal_dir(&self) -> PathBuf {
+        self.dir.join(WAL_DIR)
+    }
+
+    fn folder(&self, store_id: StoreId) -> RunFolder {
+        RunFolder {
+            io: self.io.clone(),
+            dir: self.dir.join(RUNS_DIR),
+            store_id,
+            cache: Arc::new(BlockCache::new(self.settings.cache_bytes_max)),
+        }
+    }
+
+    fn took(&self, start_ns: u64) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.io.clock.monotonic_ns().saturating_sub(start_ns))
+    }
+
+    fn engine(self, parts: Parts) -> Engine {
+        Engine {
+            io: self.io,
+            path: (!self.memory_only).then(|| self.dir.clone()),
+            dir: self.dir,
+            settings: self.settings,
+            store_id: parts.folder.store_id,
+            report: parts.report,
+            folder: parts.folder,
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            manifest: parts.manifest.map(Mutex::new),
+            core: Mutex::new(parts.core),
+            wal: parts.wal,
+            follower: parts.follower,
+            next_run: AtomicU64::new(parts.next_run.0.max(1)),
+            poison: Poison::default(),
+            closed: AtomicBool::new(false),
+            room: Condvar::new(),
+            workers: Workers::default(),
+            counters: Counters::default(),
+            writer_lock: Mutex::new(parts.writer_lock),
+        }
+    }
+}
+
+/// What opening has gathered.
+struct Parts {
+    folder: RunFolder,
+    core: Core,
+    report: RecoveryReport,
+    manifest: Option<ManifestLog>,
+    wal: Option<Wal>,
+    follower: Option<Follower>,
+    next_run: RunId,
+    writer_lock: Option<Box<dyn LockGuard>>,
+}
+
+impl Engine {
+    /// Flushes, syncs, notes the good order, and lets go of the lock. A second call does
+    /// nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.workers.stop();
+        let outcome = match self.manifest {
+            Some(_) => self.settle(),
+            None => Ok(()),
+        };
+        self.closed.store(true, Ordering::Release);
+        self.room.notify_all();
+        *self.writer_lock.lock() = None;
+        outcome
+    }
+
+    /// Leaves nothing for recovery to replay.
+    fn settle(&self) -> Result<()> {
+        self.check_writable()?;
+        self.flush_all()?;
+        let mut manifest = self.check_writable()?.lock();
+        let (last_seq, unflushed_min) = {
+            let core = self.core.lock();
+            (core.last_seq, core.unflushed_min(None))
+        };
+        if unflushed_min.is_some() {
+            // Somebody committed while we flushed. The commit is safe in the WAL; the next
+            // open replays it.
+            drop(manifest);
+            return self.sync_through(last_seq).map(|_| ());
+        }
+        let floor = self.wal_floor_op(None)?;
+        let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
+        edit.ops.push(ManifestOp::Closed { last_seq });
+        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        self.recycle_wal(floor)
+    }
+}

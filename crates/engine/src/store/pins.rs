@@ -1,0 +1,146 @@
+//! Pins: named snapshots that outlive the process.
+
+use std::sync::Arc;
+
+use timestrata_format::SeqNo;
+use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream, VersionEdit};
+
+use super::PinInfo;
+use super::core::{Core, Slot};
+use super::engine::Engine;
+use super::version::{RunFolder, RunHandle, Version};
+use crate::scan::StreamView;
+use crate::{Error, ErrorKind, Result, Snapshot};
+
+const NAME_BYTES_MAX: usize = 255;
+
+/// A pin of an open store.
+#[derive(Debug)]
+pub(crate) struct PinState {
+    info: PinInfo,
+    snapshot: Snapshot,
+    runs: Vec<Arc<RunHandle>>,
+}
+
+impl PinState {
+    /// The view that a pin keeps. Runs that the streams still have are shared with them.
+    pub(crate) fn load(folder: &RunFolder, core: &Core, pin: &Pin) -> Result<Self> {
+        let mut views = Vec::with_capacity(pin.streams.len());
+        let mut all_runs = Vec::new();
+        for pinned in &pin.streams {
+            let state = &core.streams[core.slot_of(pinned.stream)?];
+            let mut runs = Vec::with_capacity(pinned.runs.len());
+            for meta in &pinned.runs {
+                runs.push(match state.version.run(meta.id) {
+                    Some(run) => Arc::clone(run),
+                    None => folder.handle(&state.stream, meta.clone())?,
+                });
+            }
+            all_runs.extend(runs.iter().cloned());
+            let version = Version::new(runs, pinned.tombstones.clone());
+            let view = StreamView {
+                stream: Arc::clone(&state.stream),
+                sources: version.sources(),
+                tombstones: version.tombstones,
+            };
+            views.push((pinned.stream, Arc::new(view)));
+        }
+        let info =
+            PinInfo { name: pin.name.clone(), seq: pin.seq, created_wall_ns: pin.created_wall_ns };
+        Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs })
+    }
+}
+
+impl Engine {
+    /// Pins the store as it is now. Everything in memory goes to runs first.
+    pub(crate) fn pin(&self, name: &str) -> Result<SeqNo> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("a pin's name must be 1 to {NAME_BYTES_MAX} bytes without control characters"),
+            ));
+        }
+        self.check_writable()?;
+        // While these are held no run can come to hold commits from both sides of the pin.
+        let _flushing = self.flushing.lock();
+        let _compacting = self.compacting.lock();
+        let seq = {
+            let mut core = self.core.lock();
+            let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                core.seal(slot);
+            }
+            core.last_seq
+        };
+        while self.oldest_sealed().is_some_and(|oldest| oldest <= seq) {
+            self.flush_oldest()?;
+        }
+        let mut manifest = self.check_writable()?.lock();
+        if manifest.state().pins.contains_key(name) {
+            return Err(Error::new(ErrorKind::AlreadyExists, format!("the pin '{name}' exists")));
+        }
+        let pin = self.pin_at(name, seq);
+        let edit = VersionEdit { ops: vec![ManifestOp::AddPin(pin.clone())] };
+        self.commit_edit(&mut manifest, &edit, seq)?;
+        let mut core = self.core.lock();
+        let state = PinState::load(&self.folder, &core, &pin)?;
+        core.pins.insert(name.to_owned(), state);
+        Ok(seq)
+    }
+
+    fn oldest_sealed(&self) -> Option<SeqNo> {
+        let core = self.core.lock();
+        core.live().filter_map(|(_, state)| state.sealed.front().map(|sealed| sealed.seq_min)).min()
+    }
+
+    /// What every stream's runs hold of the commits up to `seq`.
+    fn pin_at(&self, name: &str, seq: SeqNo) -> Pin {
+        let core = self.core.lock();
+        let of_stream = |state: &super::core::StreamState| PinnedStream {
+            stream: state.stream.id(),
+            runs: state.version.metas().into_iter().filter(|meta| meta.seq_max <= seq).collect(),
+            tombstones: {
+                let tombstones = state.version.tombstones.iter().copied();
+                tombstones.filter(|tombstone| tombstone.seq <= seq).collect()
+            },
+        };
+        Pin {
+            name: name.to_owned(),
+            seq,
+            created_wall_ns: self.io.clock.wall_ns(),
+            streams: core.live().map(|(_, state)| of_stream(state)).collect(),
+        }
+    }
+
+    /// Lets a pin go, and the files that only it kept.
+    pub(crate) fn unpin(&self, name: &str) -> Result<()> {
+        let mut manifest = self.check_writable()?.lock();
+        let Some(pin) = manifest.state().pins.get(name).cloned() else {
+            return Err(no_pin(name));
+        };
+        let edit = VersionEdit { ops: vec![ManifestOp::RemovePin(name.to_owned())] };
+        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let live = manifest.state().all_runs();
+        let Some(state) = self.core.lock().pins.remove(name) else { return Ok(()) };
+        for run in state.runs.iter().filter(|run| !live.contains_key(&run.meta.id)) {
+            run.mark_obsolete();
+        }
+        Ok(())
+    }
+
+    /// All pins, by name.
+    pub(crate) fn pins(&self) -> Vec<PinInfo> {
+        self.core.lock().pins.values().map(|pin| pin.info.clone()).collect()
+    }
+
+    /// The view that a pin keeps.
+    pub(crate) fn snapshot_at(&self, name: &str) -> Result<Snapshot> {
+        let core = self.core.lock();
+        core.pins.get(name).map(|pin| pin.snapshot.clone()).ok_or_else(|| no_pin(name))
+    }
+}
+
+fn no_pin(name: &str) -> Error {
+    let shown: String = name.chars().take(80).collect();
+    Error::new(ErrorKind::NotFound, format!("there is no pin '{shown}'"))
+}

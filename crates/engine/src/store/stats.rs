@@ -1,0 +1,97 @@
+//! Figures of a store.
+
+use std::sync::atomic::Ordering;
+
+use timestrata_format::SeqNo;
+
+use super::core::StreamState;
+use super::engine::Engine;
+
+/// Figures of one stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StreamStats {
+    /// Its name.
+    pub name: String,
+    /// Runs on disk.
+    pub runs: u64,
+    /// Rows in runs (before tombstones; delete markers included).
+    pub run_rows: u64,
+    /// Bytes of run files.
+    pub run_bytes: u64,
+    /// Rows in memtables.
+    pub memtable_rows: u64,
+    /// Bytes in memtables.
+    pub memtable_bytes: u64,
+    /// Range deletes that runs must still heed.
+    pub tombstones: u64,
+    /// Bytes that compaction would rewrite now.
+    pub compaction_debt_bytes: u64,
+}
+
+/// Figures of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoreStats {
+    /// Last commit.
+    pub last_seq: SeqNo,
+    /// Last commit that a power cut can't take.
+    pub synced_seq: SeqNo,
+    /// Bytes of WAL that recovery would replay.
+    pub wal_bytes: u64,
+    /// Files in the WAL directory, spares included.
+    pub wal_segments: u64,
+    /// Bytes in memtables of all streams.
+    pub memtable_bytes: u64,
+    /// Flushes done since open.
+    pub flushes: u64,
+    /// Compactions done since open.
+    pub compactions: u64,
+    /// Bytes that flushes wrote since open.
+    pub flush_bytes: u64,
+    /// Bytes that compactions wrote since open.
+    pub compaction_bytes: u64,
+    /// The first error of background work, if any; the next write reports it too.
+    pub background_error: Option<String>,
+    /// One entry a stream, by name.
+    pub streams: Vec<StreamStats>,
+}
+
+
+impl Engine {
+    /// Figures now.
+    pub(crate) fn stats(&self) -> StoreStats {
+        let core = self.core.lock();
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let mut streams: Vec<StreamStats> =
+            core.live().map(|(_, state)| self.stream_stats(state)).collect();
+        streams.sort_by(|a, b| a.name.cmp(&b.name));
+        let wal = self.wal.as_ref();
+        StoreStats {
+            last_seq: core.last_seq,
+            synced_seq: wal.map_or(core.last_seq, |wal| wal.synced_seq()),
+            wal_bytes: wal.map_or(0, |wal| wal.bytes()),
+            wal_segments: wal.map_or(0, |wal| wal.segments()),
+            memtable_bytes: core.memory_bytes,
+            flushes: count(&self.counters.flushes),
+            compactions: count(&self.counters.compactions),
+            flush_bytes: count(&self.counters.flush_bytes),
+            compaction_bytes: count(&self.counters.compaction_bytes),
+            background_error: self.poison.cause(),
+            streams,
+        }
+    }
+
+    fn stream_stats(&self, state: &StreamState) -> StreamStats {
+        let runs = &state.version.runs;
+        let sealed_rows: u64 = state.sealed.iter().map(|sealed| sealed.rows).sum();
+        StreamStats {
+            name: state.stream.name().to_owned(),
+            runs: runs.len() as u64,
+            run_rows: runs.iter().map(|run| run.meta.rows).sum(),
+            run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
+            memtable_rows: state.active.rows() + sealed_rows,
+            memtable_bytes: state.memory_bytes(),
+            tombstones: state.version.tombstones.len() as u64,
+            compaction_debt_bytes: self.compaction_debt_bytes(state),
+        }
+    }
+}

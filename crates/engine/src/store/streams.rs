@@ -1,0 +1,98 @@
+//! The catalog: streams are created, dropped and changed through the manifest alone.
+
+use std::sync::Arc;
+
+use timestrata_format::manifest::{ManifestOp, Retention, VersionEdit};
+use timestrata_format::{SeqNo, StreamId};
+
+use super::core::StreamState;
+use super::engine::Engine;
+use super::version::Version;
+use crate::manifest::{from_definition, to_definition};
+use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
+
+impl Engine {
+    /// Creates a stream durably, or gives the one that is there with the same spec.
+    pub(crate) fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
+        let mut manifest = self.check_writable()?.lock();
+        if let Some(existing) = self.stream_by_name(&spec.name) {
+            let known = to_definition(existing.id(), existing.spec());
+            if known == to_definition(existing.id(), &spec) {
+                return Ok(existing.id());
+            }
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("stream '{}' exists with another definition", spec.name),
+            ));
+        }
+        let id = manifest.state().next_stream;
+        Stream::new(id, spec.clone())?;
+        let definition = to_definition(id, &spec);
+        // What the manifest will give back at the next open must be what is used now.
+        let stream = from_definition(&definition).map_err(|problem| {
+            let message = format!("stream '{}' can't be stored: {problem}", spec.name);
+            Error::new(ErrorKind::InvalidArgument, message)
+        })?;
+        let edit = VersionEdit { ops: vec![ManifestOp::CreateStream(definition)] };
+        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let state = StreamState::new(Arc::new(stream), Version::default(), SeqNo::default());
+        self.core.lock().add_stream(state);
+        Ok(id)
+    }
+
+    /// A stream by name.
+    pub(crate) fn stream_by_name(&self, name: &str) -> Option<Arc<Stream>> {
+        let core = self.core.lock();
+        let slot = core.slot_of_name(name)?;
+        Some(Arc::clone(&core.streams[slot].stream))
+    }
+
+    /// Removes a stream durably. Its files go when no snapshot reads them any more.
+    pub(crate) fn drop_stream(&self, name: &str) -> Result<()> {
+        let mut manifest = self.check_writable()?.lock();
+        let (slot, stream, version, last_seq) = {
+            let core = self.core.lock();
+            let slot = core.slot_of_name(name).ok_or_else(|| no_stream_named(name))?;
+            let state = &core.streams[slot];
+            (slot, Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
+        };
+        let pins = &manifest.state().pins;
+        let holder = pins.values().find(|pin| pin.streams.iter().any(|p| p.stream == stream.id()));
+        if let Some(pin) = holder {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("stream '{name}' is kept by the pin '{}': unpin that first", pin.name),
+            ));
+        }
+        let edit = VersionEdit { ops: vec![ManifestOp::DropStream(stream.id())] };
+        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        for run in &version.runs {
+            run.mark_obsolete();
+        }
+        let mut core = self.core.lock();
+        core.remove_stream(slot);
+        drop(core);
+        self.room.notify_all();
+        Ok(())
+    }
+
+    /// Changes a stream's retention durably.
+    pub(crate) fn set_retention(&self, id: StreamId, retention: Retention) -> Result<()> {
+        let mut manifest = self.check_writable()?.lock();
+        let stream = self.stream_by_id(id)?;
+        let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
+        let edit = VersionEdit { ops: vec![ManifestOp::SetRetention { stream: id, retention }] };
+        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let mut core = self.core.lock();
+        let slot = core.slot_of(id)?;
+        core.streams[slot].stream = Arc::new(changed);
+        core.touch(slot);
+        Ok(())
+    }
+}
+
+/// The error for a name that the store doesn't hold.
+pub(crate) fn no_stream_named(name: &str) -> Error {
+    let shown: String = name.chars().take(80).collect();
+    Error::new(ErrorKind::NotFound, format!("there is no stream '{shown}'"))
+}

@@ -1,0 +1,171 @@
+//! The runs and tombstones that make a stream's durable state, as readers hold them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use timestrata_format::{RunFormat, RunId, RunMeta, StoreId, Tombstone};
+use timestrata_io::{Disk, Io};
+
+use crate::run::{BlockCache, RunReader, run_file_name};
+use crate::scan::Source;
+use crate::{Result, Stream};
+
+/// Where run files live, and all that opening one needs.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFolder {
+    pub(crate) io: Io,
+    pub(crate) dir: PathBuf,
+    pub(crate) store_id: StoreId,
+    pub(crate) cache: Arc<BlockCache>,
+}
+
+impl RunFolder {
+    /// The path of a run's file.
+    pub(crate) fn path(&self, id: RunId, format: RunFormat) -> PathBuf {
+        self.dir.join(run_file_name(id, format))
+    }
+
+    /// A handle on a run; no file is touched yet.
+    pub(crate) fn handle(&self, stream: &Arc<Stream>, meta: RunMeta) -> Result<Arc<RunHandle>> {
+        let path = self.path(meta.id, meta.format);
+        let reader = RunReader::open(
+            &self.io,
+            &self.dir,
+            self.store_id,
+            stream,
+            meta.clone(),
+            Arc::clone(&self.cache),
+        )?;
+        Ok(Arc::new(RunHandle {
+            meta,
+            reader: Arc::new(reader),
+            obsolete: AtomicBool::new(false),
+            disk: Arc::clone(&self.io.disk),
+            path,
+        }))
+    }
+}
+
+/// A run that somebody may be reading. When it has left the version and the last reader
+/// lets go, its file is removed.
+#[derive(Debug)]
+pub(crate) struct RunHandle {
+    pub(crate) meta: RunMeta,
+    pub(crate) reader: Arc<RunReader>,
+    obsolete: AtomicBool,
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+}
+
+impl RunHandle {
+    /// The file goes with the last handle.
+    pub(crate) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for RunHandle {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Acquire) {
+            // A file that can't be removed now is an orphan that the next open removes.
+            let _ = self.disk.remove(&self.path);
+        }
+    }
+}
+
+/// A stream's durable state. Immutable; a change makes a new one.
+#[derive(Debug, Default)]
+pub(crate) struct Version {
+    /// By their oldest commit, which for runs with a key in common is the order of all
+    /// their commits.
+    pub(crate) runs: Vec<Arc<RunHandle>>,
+    /// Range deletes that some run must still heed.
+    pub(crate) tombstones: Vec<Tombstone>,
+}
+
+impl Version {
+    /// A version of these runs, in the right order.
+    pub(crate) fn new(mut runs: Vec<Arc<RunHandle>>, tombstones: Vec<Tombstone>) -> Self {
+        runs.sort_by_key(|run| (run.meta.seq_min, run.meta.key_min, run.meta.id));
+        Self { runs, tombstones }
+    }
+
+    /// This one with some runs gone, some new, and other tombstones.
+    pub(crate) fn changed(
+        &self,
+        removed: &[RunId],
+        added: Vec<Arc<RunHandle>>,
+        tombstones: Vec<Tombstone>,
+    ) -> Self {
+        let kept = self.runs.iter().filter(|run| !removed.contains(&run.meta.id)).cloned();
+        Self::new(kept.chain(added).collect(), tombstones)
+    }
+
+    /// All runs, to be read.
+    pub(crate) fn sources(&self) -> Vec<Arc<dyn Source>> {
+        self.runs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect()
+    }
+
+    /// Metadata of all runs.
+    pub(crate) fn metas(&self) -> Vec<RunMeta> {
+        self.runs.iter().map(|run| run.meta.clone()).collect()
+    }
+
+    /// The handle of a run.
+    pub(crate) fn run(&self, id: RunId) -> Option<&Arc<RunHandle>> {
+        self.runs.iter().find(|run| run.meta.id == id)
+    }
+
+    /// Whether some run was written before the tombstone and has not had it applied.
+    pub(crate) fn heeds(&self, tombstone: &Tombstone) -> bool {
+        self.runs.iter().any(|run| {
+            run.meta.tombstones_applied_through < tombstone.seq
+                && run.meta.seq_max < tombstone.seq
+                && tombstone.range.overlaps(run.meta.key_min, run.meta.key_max)
+        })
+    }
+}
+
+/// A run handle is read as its reader; the handle keeps the file from being removed.
+impl Source for RunHandle {
+    fn key_min(&self) -> timestrata_format::LeadKey {
+        self.meta.key_min
+    }
+
+    fn key_max(&self) -> timestrata_format::LeadKey {
+        self.meta.key_max
+    }
+
+    fn rows(&self) -> u64 {
+        self.meta.rows
+    }
+
+    fn delete_markers(&self) -> u64 {
+        self.meta.delete_markers
+    }
+
+    fn seq_min(&self) -> timestrata_format::SeqNo {
+        self.meta.seq_min
+    }
+
+    fn seq_max(&self) -> timestrata_format::SeqNo {
+        self.meta.seq_max
+    }
+
+    fn tombstones_applied_through(&self) -> timestrata_format::SeqNo {
+        self.meta.tombstones_applied_through
+    }
+
+    fn blocks(&self) -> Result<&[crate::scan::Block]> {
+        self.reader.blocks()
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<arrow_array::RecordBatch> {
+        self.reader.read(block, columns)
+    }
+
+    fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {
+        self.reader.may_contain(key)
+    }
+}

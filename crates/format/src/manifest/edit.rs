@@ -1,0 +1,317 @@
+//! Bytes of a version edit: `u32 count`, then each operation as a tag byte and its fields.
+
+use crate::input::{Input, put_key_range, put_lead_key, put_prefixed};
+use crate::manifest::{
+    ManifestOp, Merge, Pin, PinnedStream, Retention, StreamDefinition, VersionEdit,
+};
+use crate::{DecodeError, RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+
+/// Tags of the operations. A number is never given to another operation.
+mod tag {
+    pub(super) const CREATE_STREAM: u8 = 1;
+    pub(super) const DROP_STREAM: u8 = 2;
+    pub(super) const ADD_RUN: u8 = 3;
+    pub(super) const REMOVE_RUN: u8 = 4;
+    pub(super) const ADD_TOMBSTONE: u8 = 5;
+    pub(super) const REMOVE_TOMBSTONE: u8 = 6;
+    pub(super) const FLUSHED_THROUGH: u8 = 7;
+    pub(super) const SET_RETENTION: u8 = 8;
+    pub(super) const ADD_PIN: u8 = 9;
+    pub(super) const REMOVE_PIN: u8 = 10;
+    pub(super) const NEXT_RUN_ID: u8 = 11;
+    pub(super) const NEXT_STREAM_ID: u8 = 12;
+    pub(super) const WAL_FLOOR: u8 = 13;
+    pub(super) const CLOSED: u8 = 14;
+}
+
+/// The fewest bytes a run's description takes (keys of 8 bytes).
+const RUN_META_BYTES_MIN: usize = 108;
+/// The fewest bytes a tombstone takes (both ends open).
+const TOMBSTONE_BYTES_MIN: usize = 9;
+
+/// The payload of an edit's frame.
+pub fn encode_edit(edit: &VersionEdit) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128 * (1 + edit.ops.len()));
+    put_count(&mut out, edit.ops.len());
+    edit.ops.iter().for_each(|op| put_op(&mut out, op));
+    out
+}
+
+/// Reads what [`encode_edit`] wrote.
+pub fn decode_edit(bytes: &[u8]) -> Result<VersionEdit, DecodeError> {
+    let mut input = Input::new(bytes);
+    let count = input.count(1, "number of operations")?;
+    let mut ops = Vec::new();
+    for _ in 0..count {
+        ops.push(read_op(&mut input)?);
+    }
+    input.finish("edit")?;
+    Ok(VersionEdit { ops })
+}
+
+fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
+    match op {
+        ManifestOp::CreateStream(definition) => {
+            out.push(tag::CREATE_STREAM);
+            put_stream(out, definition);
+        }
+        ManifestOp::DropStream(stream) => {
+            out.push(tag::DROP_STREAM);
+            put_u64(out, stream.0);
+        }
+        ManifestOp::AddRun(run) => {
+            out.push(tag::ADD_RUN);
+            put_run(out, run);
+        }
+        ManifestOp::RemoveRun { stream, run } => {
+            out.push(tag::REMOVE_RUN);
+            put_u64(out, stream.0);
+            put_u64(out, run.0);
+        }
+        ManifestOp::AddTombstone { stream, tombstone } => {
+            out.push(tag::ADD_TOMBSTONE);
+            put_u64(out, stream.0);
+            put_tombstone(out, tombstone);
+        }
+        ManifestOp::RemoveTombstone { stream, tombstone } => {
+            out.push(tag::REMOVE_TOMBSTONE);
+            put_u64(out, stream.0);
+            put_tombstone(out, tombstone);
+        }
+        ManifestOp::FlushedThrough { stream, seq } => {
+            out.push(tag::FLUSHED_THROUGH);
+            put_u64(out, stream.0);
+            put_u64(out, seq.0);
+        }
+        ManifestOp::SetRetention { stream, retention } => {
+            out.push(tag::SET_RETENTION);
+            put_u64(out, stream.0);
+            put_retention(out, retention);
+        }
+        ManifestOp::AddPin(pin) => {
+            out.push(tag::ADD_PIN);
+            put_pin(out, pin);
+        }
+        ManifestOp::RemovePin(name) => {
+            out.push(tag::REMOVE_PIN);
+            put_prefixed(out, name.as_bytes());
+        }
+        ManifestOp::NextRunId(RunId(id)) => put_tagged(out, tag::NEXT_RUN_ID, *id),
+        ManifestOp::NextStreamId(StreamId(id)) => put_tagged(out, tag::NEXT_STREAM_ID, *id),
+        ManifestOp::WalFloor(WalId(id)) => put_tagged(out, tag::WAL_FLOOR, *id),
+        ManifestOp::Closed { last_seq } => put_tagged(out, tag::CLOSED, last_seq.0),
+    }
+}
+
+fn read_op(input: &mut Input<'_>) -> Result<ManifestOp, DecodeError> {
+    let offset = input.offset();
+    Ok(match input.u8("operation")? {
+        tag::CREATE_STREAM => ManifestOp::CreateStream(read_stream(input)?),
+        tag::DROP_STREAM => ManifestOp::DropStream(read_stream_id(input)?),
+        tag::ADD_RUN => ManifestOp::AddRun(read_run(input)?),
+        tag::REMOVE_RUN => ManifestOp::RemoveRun {
+            stream: read_stream_id(input)?,
+            run: RunId(input.u64("run id")?),
+        },
+        tag::ADD_TOMBSTONE => ManifestOp::AddTombstone {
+            stream: read_stream_id(input)?,
+            tombstone: read_tombstone(input)?,
+        },
+        tag::REMOVE_TOMBSTONE => ManifestOp::RemoveTombstone {
+            stream: read_stream_id(input)?,
+            tombstone: read_tombstone(input)?,
+        },
+        tag::FLUSHED_THROUGH => ManifestOp::FlushedThrough {
+            stream: read_stream_id(input)?,
+            seq: SeqNo(input.u64("flushed commit")?),
+        },
+        tag::SET_RETENTION => ManifestOp::SetRetention {
+            stream: read_stream_id(input)?,
+            retention: read_retention(input)?,
+        },
+        tag::ADD_PIN => ManifestOp::AddPin(read_pin(input)?),
+        tag::REMOVE_PIN => ManifestOp::RemovePin(input.string("pin name")?),
+        tag::NEXT_RUN_ID => ManifestOp::NextRunId(RunId(input.u64("next run id")?)),
+        tag::NEXT_STREAM_ID => ManifestOp::NextStreamId(StreamId(input.u64("next stream id")?)),
+        tag::WAL_FLOOR => ManifestOp::WalFloor(WalId(input.u64("WAL floor")?)),
+        tag::CLOSED => ManifestOp::Closed { last_seq: SeqNo(input.u64("last commit")?) },
+        unknown => {
+            return Err(DecodeError::new(
+                offset,
+                "operation",
+                format_args!("a tag of 1 to {}", tag::CLOSED),
+                format_args!("unknown tag {unknown}"),
+            ));
+        }
+    })
+}
+
+fn put_u64(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
+    out.push(tag);
+    put_u64(out, number);
+}
+
+/// # Panics
+/// If there are 4 Gi items or more.
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    assert!(u32::try_from(count).is_ok(), "an edit with {count} items");
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+}
+
+fn read_stream_id(input: &mut Input<'_>) -> Result<StreamId, DecodeError> {
+    input.u64("stream id").map(StreamId)
+}
+
+fn put_stream(out: &mut Vec<u8>, definition: &StreamDefinition) {
+    put_u64(out, definition.id.0);
+    put_prefixed(out, definition.name.as_bytes());
+    put_prefixed(out, &definition.schema_ipc);
+    put_count(out, definition.key.len());
+    definition.key.iter().for_each(|name| put_prefixed(out, name.as_bytes()));
+    out.push(match definition.merge {
+        Merge::Keep => 1,
+        Merge::Latest => 2,
+    });
+    put_run_format(out, definition.run_format);
+    put_retention(out, &definition.retention);
+    put_count(out, definition.properties.len());
+    for (name, value) in &definition.properties {
+        put_prefixed(out, name.as_bytes());
+        put_prefixed(out, value.as_bytes());
+    }
+}
+
+fn read_stream(input: &mut Input<'_>) -> Result<StreamDefinition, DecodeError> {
+    let id = read_stream_id(input)?;
+    let name = input.string("stream name")?;
+    let schema_ipc = input.prefixed("schema")?.to_vec();
+    let key_count = input.count(4, "number of key columns")?;
+    let key = (0..key_count).map(|_| input.string("key column")).collect::<Result<_, _>>()?;
+    let merge_offset = input.offset();
+    let merge = match input.u8("merge rule")? {
+        1 => Merge::Keep,
+        2 => Merge::Latest,
+        other => return Err(DecodeError::new(merge_offset, "merge rule", "1 or 2", other)),
+    };
+    let run_format = read_run_format(input)?;
+    let retention = read_retention(input)?;
+    let property_count = input.count(8, "number of properties")?;
+    let properties = (0..property_count)
+        .map(|_| Ok((input.string("property name")?, input.string("property value")?)))
+        .collect::<Result<_, DecodeError>>()?;
+    Ok(StreamDefinition { id, name, schema_ipc, key, merge, run_format, retention, properties })
+}
+
+fn put_run_format(out: &mut Vec<u8>, format: RunFormat) {
+    out.push(match format {
+        RunFormat::Hot => 1,
+        RunFormat::Cold => 2,
+    });
+}
+
+fn read_run_format(input: &mut Input<'_>) -> Result<RunFormat, DecodeError> {
+    let offset = input.offset();
+    match input.u8("run format")? {
+        1 => Ok(RunFormat::Hot),
+        2 => Ok(RunFormat::Cold),
+        other => Err(DecodeError::new(offset, "run format", "1 or 2", other)),
+    }
+}
+
+fn put_retention(out: &mut Vec<u8>, retention: &Retention) {
+    for limit in [retention.age_ns, retention.bytes] {
+        out.push(u8::from(limit.is_some()));
+        limit.iter().for_each(|&number| put_u64(out, number));
+    }
+}
+
+fn read_retention(input: &mut Input<'_>) -> Result<Retention, DecodeError> {
+    let mut limit = |what| if input.flag(what)? { input.u64(what).map(Some) } else { Ok(None) };
+    Ok(Retention { age_ns: limit("retention by age")?, bytes: limit("retention by bytes")? })
+}
+
+fn put_tombstone(out: &mut Vec<u8>, tombstone: &Tombstone) {
+    put_u64(out, tombstone.seq.0);
+    put_key_range(out, &tombstone.range);
+}
+
+fn read_tombstone(input: &mut Input<'_>) -> Result<Tombstone, DecodeError> {
+    let seq = SeqNo(input.u64("commit of a tombstone")?);
+    Ok(Tombstone { range: input.key_range("range of a tombstone")?, seq })
+}
+
+fn put_run(out: &mut Vec<u8>, run: &RunMeta) {
+    put_u64(out, run.id.0);
+    put_u64(out, run.stream.0);
+    put_run_format(out, run.format);
+    out.push(run.level);
+    put_lead_key(out, run.key_min);
+    put_lead_key(out, run.key_max);
+    put_u64(out, run.seq_min.0);
+    put_u64(out, run.seq_max.0);
+    put_u64(out, run.tombstones_applied_through.0);
+    put_u64(out, run.rows);
+    put_u64(out, run.delete_markers);
+    put_u64(out, run.file_bytes);
+    out.extend_from_slice(&run.file_crc.to_le_bytes());
+    put_u64(out, run.tail_offset);
+    out.extend_from_slice(&run.tail_crc.to_le_bytes());
+    out.extend_from_slice(&run.created_wall_ns.to_le_bytes());
+}
+
+fn read_run(input: &mut Input<'_>) -> Result<RunMeta, DecodeError> {
+    Ok(RunMeta {
+        id: RunId(input.u64("run id")?),
+        stream: read_stream_id(input)?,
+        format: read_run_format(input)?,
+        level: input.u8("level of a run")?,
+        key_min: input.lead_key("smallest key of a run")?,
+        key_max: input.lead_key("greatest key of a run")?,
+        seq_min: SeqNo(input.u64("oldest commit of a run")?),
+        seq_max: SeqNo(input.u64("newest commit of a run")?),
+        tombstones_applied_through: SeqNo(input.u64("tombstones applied to a run")?),
+        rows: input.u64("rows of a run")?,
+        delete_markers: input.u64("delete markers of a run")?,
+        file_bytes: input.u64("length of a run")?,
+        file_crc: input.u32("checksum of a run")?,
+        tail_offset: input.u64("tail offset of a run")?,
+        tail_crc: input.u32("tail checksum of a run")?,
+        created_wall_ns: input.i64("creation time of a run")?,
+    })
+}
+
+fn put_pin(out: &mut Vec<u8>, pin: &Pin) {
+    put_prefixed(out, pin.name.as_bytes());
+    put_u64(out, pin.seq.0);
+    out.extend_from_slice(&pin.created_wall_ns.to_le_bytes());
+    put_count(out, pin.streams.len());
+    for pinned in &pin.streams {
+        put_u64(out, pinned.stream.0);
+        put_count(out, pinned.runs.len());
+        pinned.runs.iter().for_each(|run| put_run(out, run));
+        put_count(out, pinned.tombstones.len());
+        pinned.tombstones.iter().for_each(|tombstone| put_tombstone(out, tombstone));
+    }
+}
+
+fn read_pin(input: &mut Input<'_>) -> Result<Pin, DecodeError> {
+    let name = input.string("pin name")?;
+    let seq = SeqNo(input.u64("commit of a pin")?);
+    let created_wall_ns = input.i64("creation time of a pin")?;
+    let stream_count = input.count(16, "number of pinned streams")?;
+    let mut streams = Vec::with_capacity(stream_count);
+    for _ in 0..stream_count {
+        let stream = read_stream_id(input)?;
+        let run_count = input.count(RUN_META_BYTES_MIN, "number of pinned runs")?;
+        let runs = (0..run_count).map(|_| read_run(input)).collect::<Result<_, _>>()?;
+        let tombstone_count = input.count(TOMBSTONE_BYTES_MIN, "number of pinned tombstones")?;
+        let tombstones =
+            (0..tombstone_count).map(|_| read_tombstone(input)).collect::<Result<_, _>>()?;
+        streams.push(PinnedStream { stream, runs, tombstones });
+    }
+    Ok(Pin { name, seq, created_wall_ns, streams })
+}

@@ -1,0 +1,153 @@
+//! The payload of a commit record: one entry behind the other.
+//!
+//! `u8 kind, u8 padding, u16 zero, u32 length, u64 stream`, then `padding` zeros, then the
+//! body of `length` bytes, then zeros up to a multiple of 8. A body that holds Arrow data
+//! begins at a multiple of 64 of the payload, which in a large record is one of the file.
+
+use crate::input::Input;
+use crate::wal::PAYLOAD_ALIGNMENT;
+use crate::{DecodeError, StreamId};
+
+/// Bytes before an entry's padding and body.
+pub const ENTRY_HEADER_BYTES: usize = 16;
+
+const ENTRY_ALIGNMENT: usize = 8;
+
+/// What an entry does to its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Adds rows, in the compact encoding of single rows.
+    Rows,
+    /// Adds the rows of an Arrow batch.
+    Batch,
+    /// Deletes a range of leading keys.
+    DeleteRange,
+    /// Deletes the keys of an Arrow batch.
+    DeleteKeys,
+}
+
+impl EntryKind {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Rows => 1,
+            Self::Batch => 2,
+            Self::DeleteRange => 3,
+            Self::DeleteKeys => 4,
+        }
+    }
+
+    /// Whether the body is Arrow data, and so aligned.
+    fn is_arrow(self) -> bool {
+        matches!(self, Self::Batch | Self::DeleteKeys)
+    }
+}
+
+/// What stands before an entry's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryHeader {
+    /// What the entry does.
+    pub kind: EntryKind,
+    /// The stream it does it to.
+    pub stream: StreamId,
+    /// Zeros between header and body.
+    pub padding: u8,
+    /// Length of the body in bytes.
+    pub body_bytes: u32,
+}
+
+impl EntryHeader {
+    /// The header of an entry that begins at `offset` of the payload.
+    pub fn new(kind: EntryKind, stream: StreamId, body_bytes: u32, offset: usize) -> Self {
+        let unaligned = (offset + ENTRY_HEADER_BYTES) % PAYLOAD_ALIGNMENT;
+        let padding = match kind.is_arrow() {
+            true => (PAYLOAD_ALIGNMENT - unaligned) % PAYLOAD_ALIGNMENT,
+            false => 0,
+        };
+        Self { kind, stream, padding: padding as u8, body_bytes }
+    }
+
+    /// Its bytes, without the padding.
+    pub fn encode(&self) -> [u8; ENTRY_HEADER_BYTES] {
+        let mut bytes = [0; ENTRY_HEADER_BYTES];
+        bytes[0] = self.kind.tag();
+        bytes[1] = self.padding;
+        bytes[4..8].copy_from_slice(&self.body_bytes.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.stream.0.to_le_bytes());
+        bytes
+    }
+}
+
+/// Zeros behind a body that ends at `offset` of the payload.
+pub fn entry_padding(offset: usize) -> usize {
+    offset.next_multiple_of(ENTRY_ALIGNMENT) - offset
+}
+
+/// One entry, borrowed from a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryRef<'a> {
+    /// What it does.
+    pub kind: EntryKind,
+    /// The stream it does it to.
+    pub stream: StreamId,
+    /// Where the body begins in the payload.
+    pub body_offset: usize,
+    /// What to add or delete, in the kind's own encoding.
+    pub body: &'a [u8],
+}
+
+/// The entries of a payload, in order; ends after the first error.
+#[derive(Debug, Clone)]
+pub struct Entries<'a> {
+    input: Input<'a>,
+    failed: bool,
+}
+
+impl<'a> Entries<'a> {
+    /// Of a payload whose checksum was right.
+    pub fn new(payload: &'a [u8]) -> Self {
+        Self { input: Input::new(payload), failed: false }
+    }
+
+    fn read(&mut self) -> Result<EntryRef<'a>, DecodeError> {
+        let input = &mut self.input;
+        let offset = input.offset();
+        let [tag, padding, zero_low, zero_high] = input.array("entry header")?;
+        let kind = match tag {
+            1 => EntryKind::Rows,
+            2 => EntryKind::Batch,
+            3 => EntryKind::DeleteRange,
+            4 => EntryKind::DeleteKeys,
+            other => {
+                return Err(DecodeError::new(
+                    offset,
+                    "entry kind",
+                    "1 to 4",
+                    format_args!("unknown kind {other}"),
+                ));
+            }
+        };
+        if zero_low != 0 || zero_high != 0 {
+            return Err(DecodeError::new(offset + 2, "entry header", 0, "another number"));
+        }
+        let body_bytes = input.u32("entry length")?;
+        let stream = StreamId(input.u64("entry stream")?);
+        input.bytes(usize::from(padding), "entry padding")?;
+        let body_offset = input.offset() as usize;
+        let body = input.bytes(body_bytes as usize, "entry body")?;
+        input.bytes(entry_padding(input.offset() as usize), "entry end padding")?;
+        Ok(EntryRef { kind, stream, body_offset, body })
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<EntryRef<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.input.remaining() == 0 {
+            return None;
+        }
+        let entry = self.read();
+        self.failed = entry.is_err();
+        Some(entry)
+    }
+}

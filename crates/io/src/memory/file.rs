@@ -1,0 +1,202 @@
+//! The bytes of one file in memory.
+//!
+//! A file that is mapped is sealed: its bytes become shared memory without a copy. A later
+//! write takes them back, copying only if somebody still holds the map.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+
+use crate::DiskFile;
+
+#[derive(Debug)]
+enum Content {
+    Open(Vec<u8>),
+    Sealed(Bytes),
+}
+
+/// A file, whatever its names.
+#[derive(Debug)]
+pub(super) struct Node {
+    content: RwLock<Content>,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { content: RwLock::new(Content::Open(Vec::new())) }
+    }
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Open(bytes) => bytes,
+            Self::Sealed(bytes) => bytes,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        if let Self::Sealed(bytes) = self {
+            *self = Self::Open(Vec::from(std::mem::take(bytes)));
+        }
+        match self {
+            Self::Open(bytes) => bytes,
+            Self::Sealed(_) => unreachable!("it was opened just above"),
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn zeroed(bytes: u64) -> io::Result<Self> {
+        let mut content = Vec::new();
+        resize(&mut content, bytes)?;
+        Ok(Self { content: RwLock::new(Content::Open(content)) })
+    }
+
+    pub(super) fn holding(bytes: &[u8]) -> Self {
+        Self { content: RwLock::new(Content::Open(bytes.to_vec())) }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.content.read().bytes().len() as u64
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(self.content.read().bytes()).into_owned()
+    }
+}
+
+/// Zero-extends or cuts; a length that memory can't hold is a full disk.
+fn resize(content: &mut Vec<u8>, bytes: u64) -> io::Result<()> {
+    let full = |_| io::Error::new(io::ErrorKind::StorageFull, "no memory for so long a file");
+    let length = usize::try_from(bytes).map_err(|_| full(()))?;
+    content.try_reserve(length.saturating_sub(content.len())).map_err(|_| full(()))?;
+    content.resize(length, 0);
+    Ok(())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    /// Reads and writes within a fixed length.
+    Log,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct MemoryFile {
+    pub(super) node: Arc<Node>,
+    pub(super) access: Access,
+}
+
+impl MemoryFile {
+    fn must_be_writable(&self) -> io::Result<()> {
+        if self.access == Access::Read {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the file was opened for reading",
+            ));
+        }
+        Ok(())
+    }
+
+    fn must_not_be_log(&self, what: &str) -> io::Result<()> {
+        if self.access == Access::Log {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("a log file has a fixed length and can't be {what}"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl DiskFile for MemoryFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.node.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let content = self.node.content.read();
+        let found = usize::try_from(offset).ok().and_then(|start| {
+            let end = start.checked_add(buffer.len())?;
+            content.bytes().get(start..end)
+        });
+        match found {
+            Some(found) => {
+                buffer.copy_from_slice(found);
+                Ok(())
+            }
+            None => Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!(
+                    "{} bytes at byte {offset} of a file of {} bytes",
+                    buffer.len(),
+                    content.bytes().len()
+                ),
+            )),
+        }
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.must_be_writable()?;
+        let mut content = self.node.content.write();
+        let length = content.bytes().len() as u64;
+        let end = offset.saturating_add(bytes.len() as u64);
+        if end > length {
+            if self.access == Access::Log {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!(
+                        "a log file of {length} bytes can't take {} bytes at byte {offset}",
+                        bytes.len()
+                    ),
+                ));
+            }
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            resize(content.bytes_mut(), end)?;
+        }
+        let start = offset as usize;
+        content.bytes_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+        self.must_be_writable()?;
+        self.must_not_be_log("appended to")?;
+        let mut content = self.node.content.write();
+        let start = content.bytes().len() as u64;
+        content.bytes_mut().extend_from_slice(bytes);
+        Ok(start)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.must_be_writable()?;
+        self.must_not_be_log("cut or extended")?;
+        resize(self.node.content.write().bytes_mut(), bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn map(&self) -> io::Result<Bytes> {
+        let mut content = self.node.content.write();
+        if let Content::Open(bytes) = &mut *content {
+            *content = Content::Sealed(Bytes::from(std::mem::take(bytes)));
+        }
+        match &*content {
+            Content::Sealed(bytes) => Ok(bytes.clone()),
+            Content::Open(_) => unreachable!("it was sealed just above"),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Log files: allocated, zeroed and mapped, so that a write is a memory copy.
+//!
+//! Invariant: the file is exactly as long as its map for as long as the map lives, so no
+//! access to the map can lie behind the end of the file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use memmap2::MmapRaw;
+
+use crate::DiskFile;
+
+const ZEROS_BYTES: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct LogFile {
+    file: File,
+    map: Arc<MmapRaw>,
+}
+
+impl LogFile {
+    /// Opens the log file at `path`, or makes it, `bytes` long.
+    pub(super) fn open(path: &Path, bytes: u64) -> io::Result<Self> {
+        if bytes == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{}: a log file must have a length", path.display()),
+            ));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let file = match options.open(path) {
+            Ok(file) => {
+                let found = file.metadata()?.len();
+                if found != bytes {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!(
+                            "{}: expected a log file of {bytes} bytes, found {found} bytes",
+                            path.display()
+                        ),
+                    ));
+                }
+                file
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let file = options.create_new(true).open(path)?;
+                if let Err(error) = fill_with_zeros(&file, bytes) {
+                    // A piece of a log file would only be in the way of the next try.
+                    let _ = std::fs::remove_file(path);
+                    return Err(error);
+                }
+                file
+            }
+            Err(error) => return Err(error),
+        };
+        let map = MmapRaw::map_raw(&file)?;
+        if map.len() as u64 != bytes {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{}: its length changed while it was opened", path.display()),
+            ));
+        }
+        Ok(Self { file, map: Arc::new(map) })
+    }
+}
+
+/// Allocates and writes every block, durably. Allocation alone would leave extents that
+/// are marked unwritten, and the first write to each would change metadata.
+fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        // One call finds out about a full disk early and keeps the blocks together; file
+        // systems that can't do it allocate as the zeros are written.
+        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let zeros = vec![0; ZEROS_BYTES];
+    let mut written = 0;
+    while written < bytes {
+        let piece = (bytes - written).min(ZEROS_BYTES as u64);
+        file.write_all_at(&zeros[..piece as usize], written)?;
+        written += piece;
+    }
+    file.set_len(bytes)?;
+    file.sync_all()
+}
+
+impl DiskFile for LogFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.map.len() as u64)
+    }
+
+    /// Reads through the file, which shows what was written to the map, because a sector
+    /// that can't be read is then an error and not a signal that ends the process.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let fits = start.checked_add(bytes.len()).is_some_and(|end| end <= self.map.len());
+        if !fits {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "a log file of {} bytes can't take {} bytes at byte {offset}",
+                    self.map.len(),
+                    bytes.len()
+                ),
+            ));
+        }
+        // SAFETY: `start + bytes.len()` is within the map, which lives as long as `self` and
+        // whose file keeps its length. No reference into the map is formed here, writers keep
+        // to disjoint ranges, and `bytes` is not part of the map: by the contract of
+        // `DiskFile::map`, a slice of it is only held once the file no longer changes.
+        unsafe {
+            let target = self.map.as_mut_ptr().add(start);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+        }
+        Ok(())
+    }
+
+    fn append(&self, _bytes: &[u8]) -> io::Result<u64> {
+        Err(fixed_length("appended to"))
+    }
+
+    fn set_len(&self, _bytes: u64) -> io::Result<()> {
+        Err(fixed_length("cut or extended"))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn map(&self) -> io::Result<Bytes> {
+        Ok(Bytes::from_owner(MapOwner(Arc::clone(&self.map))))
+    }
+}
+
+fn fixed_length(what: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("a log file has a fixed length and can't be {what}"),
+    )
+}
+
+struct MapOwner(Arc<MmapRaw>);
+
+impl AsRef<[u8]> for MapOwner {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the map is readable, `len` bytes long and kept alive by the `Arc`; by the
+        // contract of `DiskFile::map` nobody writes to the file while the slice is used.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len()) }
+    }
+}

@@ -1,0 +1,261 @@
+//! A disk that knows what is durable, counts operations, and fails where it is told to.
+//!
+//! [`SimDisk`] owns what the running process sees and, apart from it, what a power cut
+//! leaves: contents that were synced, names whose directory was synced, and any part of
+//! the rest ([`SimDisk::crash_states`]). Every call that changes or syncs something is one
+//! numbered operation; reads are not counted.
+//!
+//! Invariant: what is durable only grows through a sync (or a lie's absence of one), so a
+//! crash state never holds bytes that were not written.
+
+mod crash;
+mod fault;
+mod file;
+mod names;
+mod node;
+mod world;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use timestrata_io::{DirEntry, Disk, DiskFile, LockGuard, LockOutcome, OpenMode};
+
+pub use crash::{CrashKind, CrashState};
+pub use fault::{Fault, Lie, Which};
+pub use world::{Operation, OperationKind};
+
+use file::{Access, SimFile};
+use names::{NameOp, plain};
+use world::{World, failure};
+
+/// The simulated disk. Clones are the same disk.
+#[derive(Debug, Clone)]
+pub struct SimDisk {
+    world: Arc<Mutex<World>>,
+}
+
+impl SimDisk {
+    /// An empty disk; `seed` decides which parts of unsynced work survive in crash states.
+    pub fn new(seed: u64) -> Self {
+        Self::of(World::new(seed))
+    }
+
+    fn of(world: World) -> Self {
+        Self { world: Arc::new(Mutex::new(world)) }
+    }
+
+    /// Operations begun so far; the next one has this number.
+    pub fn operations(&self) -> u64 {
+        self.world.lock().log.len() as u64
+    }
+
+    /// What each operation was, by number.
+    pub fn operation_log(&self) -> Vec<Operation> {
+        self.world.lock().log.clone()
+    }
+
+    /// Makes operation `n` and all after it fail, as if the machine stopped there: it has
+    /// no effect, but for a write, of which crash states hold a part.
+    pub fn crash_at(&self, n: u64) {
+        self.world.lock().crash_at = Some(n);
+    }
+
+    /// Whether the crash has happened.
+    pub fn is_crashed(&self) -> bool {
+        self.world.lock().crashed
+    }
+
+    /// Makes operation `n` fail, once.
+    pub fn fail_at(&self, n: u64, fault: Fault) {
+        self.world.lock().faults.insert(n, fault);
+    }
+
+    /// Makes the disk lie from now on, in one more way.
+    pub fn lie(&self, lie: Lie) {
+        self.world.lock().lies.push(lie);
+    }
+
+    /// The disks that may be found after the process was killed or the power was cut now:
+    /// the extremes, and `subsets` seeded mixtures of what was not synced.
+    pub fn crash_states(&self, subsets: usize) -> Vec<CrashState> {
+        crash::crash_states(&self.world.lock(), subsets)
+    }
+
+    /// A number that tells disks of different names or contents apart.
+    pub fn fingerprint(&self) -> u64 {
+        self.world.lock().fingerprint()
+    }
+
+    /// A copy of what the running process sees, as a disk of its own with nothing unsynced.
+    pub fn copy(&self) -> Self {
+        Self::of(crash::copy(&self.world.lock()))
+    }
+
+    /// All files with their lengths, sorted by path.
+    pub fn files(&self) -> Vec<(PathBuf, u64)> {
+        let world = self.world.lock();
+        let files = world.names.files.iter();
+        files.map(|(path, id)| (path.clone(), world.nodes[id].len())).collect()
+    }
+
+    /// Turns one bit of a file over, durably, as a decaying medium would.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown file, `InvalidInput` for a bit past its end.
+    pub fn flip_bit(&self, path: &Path, bit: u64) -> io::Result<()> {
+        let mut world = self.world.lock();
+        let id = world.names.file(&plain(path))?;
+        let node = world.node(id)?;
+        if node.flip_bit(bit) {
+            Ok(())
+        } else {
+            Err(failure(io::ErrorKind::InvalidInput, path, "has no such bit"))
+        }
+    }
+
+    fn file(&self, id: u64, path: PathBuf, access: Access) -> Arc<dyn DiskFile> {
+        Arc::new(SimFile { world: Arc::clone(&self.world), id, path, access })
+    }
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        let path = plain(path);
+        let mut world = self.world.lock();
+        let (id, access) = match mode {
+            OpenMode::Read => (world.names.file(&path)?, Access::Read),
+            OpenMode::ReadWrite => (world.names.file(&path)?, Access::Write),
+            OpenMode::CreateNew => {
+                if world.names.exists(&path) {
+                    return Err(failure(io::ErrorKind::AlreadyExists, &path, "already exists"));
+                }
+                world.names.must_take_file(&path)?;
+                world.begin(OperationKind::Create, &path)?;
+                (world.create(&path), Access::Write)
+            }
+        };
+        drop(world);
+        Ok(self.file(id, path, access))
+    }
+
+    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
+        let path = plain(path);
+        let mut world = self.world.lock();
+        let id = world.open_log(&path, bytes)?;
+        drop(world);
+        Ok(self.file(id, path, Access::Log))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from, to) = (plain(from), plain(to));
+        let mut world = self.world.lock();
+        let node = world.names.file(&from)?;
+        world.names.must_take_file(&to)?;
+        world.begin(OperationKind::Rename, &to)?;
+        if from != to {
+            world.change_names(NameOp::Rename { from, to, node });
+        }
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let path = plain(path);
+        let mut world = self.world.lock();
+        world.names.file(&path)?;
+        world.begin(OperationKind::Remove, &path)?;
+        world.change_names(NameOp::Remove { path });
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
+        let dir = plain(dir);
+        let world = self.world.lock();
+        world.names.must_be_dir(&dir)?;
+        let files = world.names.files.iter();
+        let files = files.map(|(path, id)| (path, world.nodes[id].len(), false));
+        let dirs = world.names.dirs.iter().map(|path| (path, 0, true));
+        let mut entries: Vec<_> = files
+            .chain(dirs)
+            .filter(|(path, ..)| path.parent() == Some(&dir))
+            .filter_map(|(path, len, is_dir)| {
+                let name = path.file_name()?.to_string_lossy().into_owned();
+                Some(DirEntry { name, len, is_dir })
+            })
+            .collect();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        let dir = plain(dir);
+        let mut world = self.world.lock();
+        if let Some(file) = dir.ancestors().find(|path| world.names.files.contains_key(*path)) {
+            return Err(failure(io::ErrorKind::NotADirectory, file, "is not a directory"));
+        }
+        let missing: Vec<PathBuf> = dir
+            .ancestors()
+            .filter(|path| !world.names.is_dir(path))
+            .map(Path::to_path_buf)
+            .collect();
+        // Each directory is made by a call of its own, the topmost first.
+        for path in missing.into_iter().rev() {
+            world.begin(OperationKind::CreateDir, &path)?;
+            world.change_names(NameOp::CreateDir { path });
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let dir = plain(dir);
+        let mut world = self.world.lock();
+        world.names.must_be_dir(&dir)?;
+        world.begin(OperationKind::SyncDir, &dir)?;
+        world.sync_dir(&dir);
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.world.lock().names.exists(&plain(path)))
+    }
+
+    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
+        let path = plain(path);
+        let mut world = self.world.lock();
+        if world.locked.contains(&path) {
+            let id = world.names.file(&path)?;
+            return Ok(LockOutcome::Held(world.node(id)?.text()));
+        }
+        world.names.must_take_file(&path)?;
+        world.begin(OperationKind::Lock, &path)?;
+        let id = match world.names.file(&path) {
+            Ok(id) => id,
+            Err(_) => world.create(&path),
+        };
+        let node = world.node(id)?;
+        node.set_len(0);
+        node.write(0, owner.as_bytes());
+        world.locked.insert(path.clone());
+        drop(world);
+        Ok(LockOutcome::Acquired(Box::new(SimLock { world: Arc::clone(&self.world), path })))
+    }
+
+    fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+}
+
+#[derive(Debug)]
+struct SimLock {
+    world: Arc<Mutex<World>>,
+    path: PathBuf,
+}
+
+impl LockGuard for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.world.lock().locked.remove(&self.path);
+    }
+}

@@ -1,0 +1,238 @@
+//! The state of a simulated disk, and the rules by which an operation happens, fails or
+//! is the last one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::fault::{Fault, Lie};
+use super::names::{NameOp, Names, synced_with};
+use super::node::{FileOp, Node};
+
+/// What an operation did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OperationKind {
+    /// Made a file.
+    Create,
+    /// Made a directory.
+    CreateDir,
+    /// Renamed a file.
+    Rename,
+    /// Removed a file.
+    Remove,
+    /// Wrote to a file.
+    Write,
+    /// Changed a file's length.
+    SetLen,
+    /// Synced a file.
+    SyncFile,
+    /// Synced a directory.
+    SyncDir,
+    /// Took a lock.
+    Lock,
+}
+
+/// One numbered operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// What it did.
+    pub kind: OperationKind,
+    /// The file or directory (of a rename, the new name).
+    pub path: PathBuf,
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) seed: u64,
+    pub(super) log: Vec<Operation>,
+    pub(super) crash_at: Option<u64>,
+    pub(super) crashed: bool,
+    pub(super) faults: BTreeMap<u64, Fault>,
+    pub(super) lies: Vec<Lie>,
+    file_syncs: u64,
+    dir_syncs: u64,
+    pub(super) nodes: BTreeMap<u64, Node>,
+    pub(super) names: Names,
+    pub(super) durable_names: Names,
+    /// Changes of names since the last sync of their directory, in order.
+    pub(super) pending_names: Vec<NameOp>,
+    pub(super) locked: BTreeSet<PathBuf>,
+    /// The write that the crash interrupted.
+    pub(super) in_flight: Option<(u64, FileOp)>,
+}
+
+pub(super) fn failure(kind: io::ErrorKind, path: &Path, what: &str) -> io::Error {
+    io::Error::new(kind, format!("{}: {what}", path.display()))
+}
+
+fn crash() -> io::Error {
+    io::Error::other("simulated crash")
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            log: Vec::new(),
+            crash_at: None,
+            crashed: false,
+            faults: BTreeMap::new(),
+            lies: Vec::new(),
+            file_syncs: 0,
+            dir_syncs: 0,
+            nodes: BTreeMap::new(),
+            names: Names::default(),
+            durable_names: Names::default(),
+            pending_names: Vec::new(),
+            locked: BTreeSet::new(),
+            in_flight: None,
+        }
+    }
+
+    /// Numbers an operation, and gives the fault it is to have.
+    fn number(&mut self, kind: OperationKind, path: &Path) -> io::Result<Option<Fault>> {
+        if self.crashed {
+            return Err(crash());
+        }
+        let n = self.log.len() as u64;
+        self.log.push(Operation { kind, path: path.to_path_buf() });
+        if self.crash_at == Some(n) {
+            self.crashed = true;
+            return Err(crash());
+        }
+        Ok(self.faults.remove(&n))
+    }
+
+    /// Begins an operation that happens whole or not at all.
+    pub(super) fn begin(&mut self, kind: OperationKind, path: &Path) -> io::Result<()> {
+        match self.number(kind, path)? {
+            Some(fault) => Err(fault.error()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn node(&mut self, id: u64) -> io::Result<&mut Node> {
+        self.nodes
+            .get_mut(&id)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the file is not of this disk"))
+    }
+
+    /// Makes an empty file.
+    pub(super) fn create(&mut self, path: &Path) -> u64 {
+        let id = self.nodes.keys().next_back().map_or(0, |last| last + 1);
+        self.nodes.insert(id, Node::default());
+        self.change_names(NameOp::Create { path: path.to_path_buf(), node: id });
+        id
+    }
+
+    pub(super) fn change_names(&mut self, op: NameOp) {
+        op.apply(&mut self.names);
+        self.pending_names.push(op);
+    }
+
+    /// Writes, counted: whole, in part, or not at all.
+    pub(super) fn write(
+        &mut self,
+        id: u64,
+        path: &Path,
+        offset: u64,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let was_crashed = self.crashed;
+        let fault = self.number(OperationKind::Write, path);
+        if self.crashed && !was_crashed {
+            self.in_flight = Some((id, FileOp::Write { offset, bytes: bytes.to_vec() }));
+        }
+        match fault? {
+            None => {
+                self.node(id)?.write(offset, bytes);
+                Ok(())
+            }
+            Some(fault) => {
+                if fault == Fault::ShortWrite {
+                    self.node(id)?.write(offset, &bytes[..bytes.len() / 2]);
+                }
+                Err(fault.error())
+            }
+        }
+    }
+
+    /// Syncs a file, counted.
+    pub(super) fn sync_file(&mut self, id: u64, path: &Path) -> io::Result<()> {
+        if let Some(fault) = self.number(OperationKind::SyncFile, path)? {
+            if fault == Fault::SyncLosesPages {
+                self.node(id)?.lose_pages();
+            }
+            return Err(fault.error());
+        }
+        let n = self.file_syncs;
+        self.file_syncs += 1;
+        let dropped = |lie: &Lie| matches!(lie, Lie::DropFileSync(which) if which.holds(n));
+        if !self.lies.iter().any(dropped) {
+            self.node(id)?.sync();
+        }
+        Ok(())
+    }
+
+    /// Makes the names of `dir` durable.
+    pub(super) fn sync_dir(&mut self, dir: &Path) {
+        let n = self.dir_syncs;
+        self.dir_syncs += 1;
+        let dropped = |lie: &Lie| matches!(lie, Lie::DropDirSync(which) if which.holds(n));
+        if self.lies.iter().any(dropped) {
+            return;
+        }
+        let (synced, rest) = synced_with(dir, std::mem::take(&mut self.pending_names));
+        self.pending_names = rest;
+        for op in synced {
+            op.apply(&mut self.durable_names);
+        }
+    }
+
+    /// Opens a log file, or makes it in the steps of the real disk: the name, the zeros,
+    /// their sync. A file that could not be made whole is taken away again.
+    pub(super) fn open_log(&mut self, path: &Path, bytes: u64) -> io::Result<u64> {
+        if bytes == 0 {
+            return Err(failure(
+                io::ErrorKind::InvalidInput,
+                path,
+                "a log file must have a length",
+            ));
+        }
+        let id = match self.names.file(path) {
+            Ok(id) => id,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.names.must_take_file(path)?;
+                self.begin(OperationKind::Create, path)?;
+                let id = self.create(path);
+                let zeros = vec![0; bytes as usize];
+                let filled = self.write(id, path, 0, &zeros);
+                if let Err(error) = filled.and_then(|()| self.sync_file(id, path)) {
+                    if !self.crashed {
+                        self.change_names(NameOp::Remove { path: path.to_path_buf() });
+                    }
+                    return Err(error);
+                }
+                id
+            }
+            Err(error) => return Err(error),
+        };
+        let found = self.node(id)?.len();
+        if found != bytes {
+            let what = format!("expected a log file of {bytes} bytes, found {found} bytes");
+            return Err(failure(io::ErrorKind::InvalidData, path, &what));
+        }
+        Ok(id)
+    }
+
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.names.dirs.hash(&mut hasher);
+        for (path, id) in &self.names.files {
+            path.hash(&mut hasher);
+            self.nodes[id].seen.hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
