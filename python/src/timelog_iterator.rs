@@ -42,20 +42,24 @@ enum State {
 }
 
 struct Reading {
-    blocks: Guarded<Blocks>,
-    block: Option<EntryBlock>,
-    next: usize,
+    source: Guarded<Source>,
     codec: Codec,
 }
 
-impl Reading {
+/// Where entries come from; it keeps files of the store alive.
+struct Source {
+    blocks: Blocks,
+    block: Option<EntryBlock>,
+    next: usize,
+}
+
+impl Source {
     /// The block that has the next entry; `false` at the end. Hears Ctrl-C at each block.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         while self.block.as_ref().is_none_or(|block| self.next >= block.len()) {
             py.check_signals()?;
             self.next = 0;
-            let blocks = self.blocks.get_mut()?;
-            self.block = match py.detach(|| blocks.next()) {
+            self.block = match py.detach(|| self.blocks.next()) {
                 None => return Ok(false),
                 Some(Ok(block)) => Some(block),
                 Some(Err(error)) => return Err(to_python(py, &error)),
@@ -63,17 +67,25 @@ impl Reading {
         }
         Ok(true)
     }
+}
+
+impl Reading {
+    fn new(py: Python<'_>, selection: Selection, codec: Codec) -> Self {
+        let blocks = py.detach(|| selection.blocks());
+        Self { source: Guarded::new(Source { blocks, block: None, next: 0 }), codec }
+    }
 
     fn entry<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
-        if !self.advance(py)? {
+        let source = self.source.get_mut()?;
+        if !source.advance(py)? {
             return Ok(None);
         }
-        let Some(block) = &self.block else { return Ok(None) };
-        let index = self.next;
+        let Some(block) = &source.block else { return Ok(None) };
+        let index = source.next;
         let (Some(time), Some(bytes)) = (block.times().get(index), block.value(index)) else {
             return Ok(None);
         };
-        self.next += 1;
+        source.next += 1;
         match decode(self.codec, py, bytes) {
             Ok(value) => Ok(Some((*time, value))),
             Err(error) => {
@@ -103,8 +115,7 @@ impl Reading {
 impl TimelogIter {
     /// Over a selection of a log with this codec.
     pub(crate) fn new(py: Python<'_>, selection: Selection, codec: Codec) -> Self {
-        let blocks = Guarded::new(py.detach(|| selection.blocks()));
-        let reading = Reading { blocks, block: None, next: 0, codec };
+        let reading = Reading::new(py, selection, codec);
         Self { state: Mutex::new(State::Ready(Box::new(reading))) }
     }
 
@@ -114,8 +125,7 @@ impl TimelogIter {
         selection: Selection,
         codec: Codec,
     ) -> PyResult<Vec<(i64, Bound<'py, PyAny>)>> {
-        let blocks = Guarded::new(py.detach(|| selection.blocks()));
-        Reading { blocks, block: None, next: 0, codec }.batch(py, usize::MAX)
+        Reading::new(py, selection, codec).batch(py, usize::MAX)
     }
 
     fn replace(&self, change: impl FnOnce(&mut State) -> State) -> State {
