@@ -96,7 +96,7 @@ def test_the_examples_in_native_docs_run() -> None:
     runner = doctest.DocTestRunner()
     count = 0
     for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter"):
-        for test in finder.find(getattr(native, name), name, module=False, globs={}):  # type: ignore[arg-type]
+        for test in finder.find(getattr(native, name), name, module=False, globs={}):
             count += len(test.examples)
             runner.run(test)
     assert count > 30
