@@ -73,10 +73,9 @@ pub(super) fn bytes_within(run: &RunMeta, lo: u64, hi: u64) -> u64 {
 /// (so that new rows overlap nothing), and cells that grow fourfold with the distance from
 /// the newest keys (so that old windows get few, large pieces, and are complete).
 pub(super) fn by_age(inputs: &[&RunMeta], others: &[RunMeta], bytes_max: u64) -> Cuts {
-    let (Some(low), Some(high)) = (
-        inputs.iter().map(|run| run.key_min).min(),
-        inputs.iter().map(|run| run.key_max).max(),
-    ) else {
+    let (Some(low), Some(high)) =
+        (inputs.iter().map(|run| run.key_min).min(), inputs.iter().map(|run| run.key_max).max())
+    else {
         return Cuts::by_size(bytes_max);
     };
     // The middle one: a single row dated far ahead must not move the grid.
@@ -141,16 +140,14 @@ fn cells_around(center: u64, rank: u32, low: u64, high: u64) -> Vec<u64> {
 /// key ranges tell.
 pub(super) fn by_bytes(inputs: &[&RunMeta], cell_bytes: u64, bytes_max: u64) -> Cuts {
     let mut cuts = Cuts::by_size(bytes_max);
-    let (Some(low), Some(high)) = (
-        inputs.iter().map(|run| run.key_min).min(),
-        inputs.iter().map(|run| run.key_max).max(),
-    ) else {
+    let (Some(low), Some(high)) =
+        (inputs.iter().map(|run| run.key_min).min(), inputs.iter().map(|run| run.key_max).max())
+    else {
         return cuts;
     };
     let (from, to) = (u128::from(place(low)), u128::from(place(high)));
-    let rank = (0..RANK_ALL)
-        .find(|rank| from / width(*rank) == to / width(*rank))
-        .unwrap_or(RANK_ALL);
+    let rank =
+        (0..RANK_ALL).find(|rank| from / width(*rank) == to / width(*rank)).unwrap_or(RANK_ALL);
     let mut starts = Vec::new();
     split(inputs, from / width(rank) * width(rank), rank, cell_bytes.max(1), &mut starts);
     cuts.keys = starts

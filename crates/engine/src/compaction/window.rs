@@ -15,6 +15,8 @@ use super::order;
 
 /// A layer may be this many times as large as the largest above it to be taken along.
 const SIMILAR: u64 = 2;
+/// A layer counts if it has at least this part of the heaviest one.
+const WEIGHTY_PART: u64 = 8;
 /// Layers over one key, in multiples of those of similar size, before size no longer counts.
 const DEEP: usize = 4;
 /// A merge is not widened beyond this many full runs.
@@ -54,22 +56,25 @@ pub(super) fn fresh_and_settled(runs: &[RunMeta]) -> (Vec<usize>, Vec<usize>) {
     all.into_iter().partition(|index| {
         let run = &runs[*index];
         run.level == 0
-            && !compacted.iter().any(|other| other.seq_max > run.seq_max && order::overlap(other, run))
+            && !compacted
+                .iter()
+                .any(|other| other.seq_max > run.seq_max && order::overlap(other, run))
     })
 }
 
 /// Whether merging these layers at least doubles what each of their rows lives in: its run,
-/// or its layer where that is more than a run may be long.
+/// or its layer where that is more than a run may be long. A layer that is small beside the
+/// others is no reason to rewrite them.
 fn is_worth(scene: &Scene<'_>, layers: &[Layer]) -> bool {
     let total: u64 = layers.iter().map(|layer| layer.bytes).fold(0, u64::saturating_add);
-    layers.len() >= scene.layers_max
+    let heaviest = layers.iter().map(|layer| layer.bytes.min(scene.run_bytes_max)).max();
+    let growth = (scene.layers_max as u64).saturating_sub(1).max(2);
+    let weighty = heaviest.unwrap_or(0) / WEIGHTY_PART;
+    layers.iter().filter(|layer| layer.bytes >= weighty).count() >= scene.layers_max
         && layers.iter().all(|layer| {
-            let home = if layer.bytes > scene.run_bytes_max {
-                layer.bytes
-            } else {
-                layer.largest_bytes
-            };
-            home.saturating_mul(2) <= total
+            let home =
+                if layer.bytes > scene.run_bytes_max { layer.bytes } else { layer.largest_bytes };
+            home.saturating_mul(growth) <= total
         })
 }
 
@@ -84,14 +89,16 @@ pub(super) fn pick(
     let mut best: Option<(u64, Vec<usize>)> = None;
     for anchor in pool {
         let over = layers_over(scene.runs, pool, &depth, *anchor);
-        let found = match worthwhile(scene, &over, worth) {
+        let least = best.as_ref().map_or(u64::MAX, |(bytes, _)| *bytes);
+        let found = match worthwhile(scene, &over, worth, least) {
             None if over.len() > DEEP * scene.layers_max => {
                 let chosen: Vec<usize> = over
                     .iter()
                     .take(scene.layers_max)
                     .flat_map(|layer| layer.runs.iter().copied())
                     .collect();
-                Some(order::close(scene.runs, &chosen))
+                let closed = order::close(scene.runs, &chosen);
+                (layers_among(scene.runs, &closed).len() > 1).then_some(closed)
             }
             found => found,
         };
@@ -129,22 +136,26 @@ fn layers_over(runs: &[RunMeta], pool: &[usize], depth: &[usize], anchor: usize)
     layers.into_iter().map(|(_, layer)| layer).collect()
 }
 
-/// The newest stretch of neighbouring layers that is worth merging, also after its closure.
+/// The newest stretch of neighbouring layers that is worth merging, also after its closure,
+/// and that is not dearer than what was found before.
 fn worthwhile(
     scene: &Scene<'_>,
     over: &[Layer],
     worth: &dyn Fn(&[Layer]) -> bool,
+    bytes_below: u64,
 ) -> Option<Vec<usize>> {
     for start in 0..over.len() {
-        for end in start + 2..=over.len() {
-            if !worth(&over[start..end]) {
+        let first_end = (start + 2..=over.len()).find(|end| worth(&over[start..*end]));
+        if let Some(end) = first_end {
+            if over[start..end].iter().map(|layer| layer.bytes).sum::<u64>() >= bytes_below {
                 continue;
             }
             let end = widened(scene, over, start, end, worth);
             let chosen: Vec<usize> =
                 over[start..end].iter().flat_map(|layer| layer.runs.iter().copied()).collect();
             let closed = order::close(scene.runs, &chosen);
-            if closed.len() == chosen.len() || worth(&layers_among(scene.runs, &closed)) {
+            // Layers are counted over the whole pool: what looked like two may be one here.
+            if worth(&layers_among(scene.runs, &closed)) {
                 return Some(closed);
             }
         }

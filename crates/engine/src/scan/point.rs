@@ -264,7 +264,7 @@ fn lower_bound(keys: &KeyView<'_>, key: LeadKey) -> Result<usize> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a guess")]
+#[expect(clippy::cast_precision_loss, reason = "a guess")]
 fn top(id: u128) -> f64 {
     (id >> 64) as u64 as f64
 }

@@ -126,7 +126,7 @@ impl World {
             };
             let deleted = self.shape.markers && self.stream.is_latest() && self.dice.below(4) == 0;
             let payload = (number * 1_000_000 + index).cast_signed();
-            if self.shape.seed % 2 == 0 || part.contains(lead) {
+            if self.shape.seed.is_multiple_of(2) || part.contains(lead) {
                 rows.push(TestRow { lead, second, payload, deleted });
             }
         }
