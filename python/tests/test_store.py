@@ -102,7 +102,9 @@ def test_a_path_is_a_str_or_a_path(path: Path) -> None:
         timestrata.open(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("size", ["64MiB", "64 mib", 64 << 20, "67108864", "0.0625GiB", "67108864B"])
+@pytest.mark.parametrize(
+    "size", ["64MiB", "64 mib", 64 << 20, "67108864", "0.0625GiB", "67108864B"]
+)
 def test_sizes_are_written_as_people_do(size: int | str) -> None:
     timestrata.open(memtable_bytes_max=size, memory_bytes_max="1GB").close()
 

@@ -102,7 +102,9 @@ class Store:
 
 class Timelog:
     @overload
-    def append(self, obj_or_ts: Any, *, ts: Timestamp | None = None, sync: bool = False) -> None: ...
+    def append(
+        self, obj_or_ts: Any, *, ts: Timestamp | None = None, sync: bool = False
+    ) -> None: ...
     @overload
     def append(self, obj_or_ts: Timestamp, obj_or_none: Any, *, sync: bool = False) -> None: ...
     @overload
