@@ -80,7 +80,7 @@ def test_objects_take_no_attributes_of_others() -> None:
         log = store.timelog("log")
         for one in (store, log, iter(log), store.recovery, store.check()):
             with pytest.raises(AttributeError):
-                one.something = 1
+                one.something = 1  # type: ignore[union-attr]
             with pytest.raises(AttributeError):
                 one.closed = True  # type: ignore[union-attr, misc]
 
