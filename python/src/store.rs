@@ -218,7 +218,7 @@ impl Store {
     /// Its directory; None in memory.
     #[getter]
     fn path(&self) -> PyResult<Option<PathBuf>> {
-        Ok(self.handle.store_even_closed()?.path())
+        Ok(self.handle.store_even_closed()?.path().map(PathBuf::from))
     }
 
     /// The mode it was opened with.
