@@ -1,1 +1,41 @@
-//! Timestrata: the Python extension module
+//! The Python extension module `timestrata._timestrata`: one file a class.
+//!
+//! Every class is frozen: what changes is behind the engine's own locks. The GIL is released
+//! wherever the engine may wait, no lock is held while Python code may run, and long loops hear
+//! Ctrl-C. Python's own parts (errors, `python -m timestrata`) are in `timestrata/`.
+
+use pyo3::prelude::*;
+
+mod codec;
+mod error;
+mod fork;
+mod handle;
+mod interrupt;
+mod open;
+mod reports;
+mod rows;
+mod settings;
+mod store;
+mod timelog;
+mod timelog_iterator;
+mod timestamp;
+
+/// The native part of timestrata. Import from `timestrata` instead.
+#[pymodule]
+fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FORMAT_VERSION", timestrata_engine::FORMAT_VERSION)?;
+    module.add_function(wrap_pyfunction!(open::open, module)?)?;
+    module.add_function(wrap_pyfunction!(codec::cbor_encode, module)?)?;
+    module.add_function(wrap_pyfunction!(codec::cbor_decode, module)?)?;
+    module.add_class::<store::Store>()?;
+    module.add_class::<timelog::Timelog>()?;
+    module.add_class::<timelog_iterator::TimelogIter>()?;
+    module.add_class::<reports::BackupReport>()?;
+    module.add_class::<reports::CheckReport>()?;
+    module.add_class::<reports::Finding>()?;
+    module.add_class::<reports::Pin>()?;
+    module.add_class::<reports::RecoveryReport>()?;
+    fork::watch(module)?;
+    handle::close_at_exit(module)
+}

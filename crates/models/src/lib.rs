@@ -1,1 +1,9 @@
-//! stub
+//! The data models: what people see on top of the engine's streams.
+//!
+//! A model is a set of streams with agreed schemas and words in their properties, and the
+//! calls that fit what people do with it. Models hold no state of their own that a crash
+//! could lose, and name no file: everything goes through a
+//! [`Store`](timestrata_engine::Store).
+#![forbid(unsafe_code)]
+
+pub mod timelog;

@@ -1,1 +1,42 @@
-//! stub
+//! Timestrata: one embedded, Arrow-native, log-structured store for everything that happens
+//! over time.
+//!
+//! A [`Store`] is a directory (or memory). Models live in it side by side; so far:
+//!
+//! - [`timelog`]: values (bytes, or objects as CBOR) by timestamp, with slices, late data and
+//!   range deletes.
+//!
+//! What a commit survives is its [`Durability`]; what an error asks you to do is its
+//! [`ErrorKind`].
+//!
+//! ```
+//! use timestrata::timelog::{Codec, Timelog, TimelogOptions};
+//! use timestrata::{Settings, Store};
+//!
+//! # fn main() -> timestrata::Result<()> {
+//! let store = Store::memory(Settings::default())?; // or Store::open("readings", ...)
+//! let options = TimelogOptions { codec: Codec::Cbor, ..Default::default() };
+//! let log = Timelog::create(&store, "cellar", options)?;
+//! log.append_value(1_357_016_400_000, &("temperature", 11.5))?;
+//! log.append_value(1_357_020_000_000, &("temperature", 11.75))?;
+//!
+//! let readings: Vec<(i64, (String, f64))> =
+//!     log.range(1_357_020_000_000..)?.decode().collect::<Result<_, _>>()?;
+//! assert_eq!(readings[0].1.1, 11.75);
+//! store.close()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The streams under the models can be used directly as well: see [`StreamSpec`],
+//! [`Changes`] and [`Snapshot::scan`].
+#![forbid(unsafe_code)]
+
+pub use timestrata_engine::{
+    Access, BackupReport, BusyPolicy, Cell, Changes, CheckReport, Durability, Error, ErrorKind,
+    FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind, Maintenance, Merge, PinInfo,
+    RecoveryReport, Result, Retention, Row, RowAppender, RunFormat, Scan, ScanSpec, SeqNo,
+    Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats,
+    check,
+};
+pub use timestrata_models::timelog;

@@ -1,0 +1,66 @@
+//! Why a verb didn't do what was asked, and how the user hears of it.
+
+use std::io;
+use std::process::ExitCode;
+
+/// What a verb returns.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+/// A verb's failure.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line asks for something that has no meaning.
+    Usage { message: String, hint: String },
+    /// It couldn't be done.
+    Failed { message: String, hint: Option<String> },
+    /// Whoever read our output has had enough (`| head`): nothing went wrong.
+    OutputClosed,
+}
+
+impl Failure {
+    /// A command line that has no meaning.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: hint.into() }
+    }
+
+    /// A failure, and what to do about it.
+    pub(crate) fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// A failure that says all there is to say.
+    pub(crate) fn plain(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: None }
+    }
+
+    /// A failed write to stdout.
+    pub(crate) fn output(cause: &io::Error) -> Self {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::plain(format!("could not write the output: {cause}")),
+        }
+    }
+
+    /// Tells the user; gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let (message, hint, code) = match self {
+            Self::OutputClosed => return ExitCode::SUCCESS,
+            Self::Usage { message, hint } => (message, Some(hint), USAGE),
+            Self::Failed { message, hint } => (message, hint, FAILED),
+        };
+        eprintln!("error: {message}");
+        if let Some(hint) = hint {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<timestrata::Error> for Failure {
+    fn from(error: timestrata::Error) -> Self {
+        Self::failed(error.to_string(), error.hint())
+    }
+}

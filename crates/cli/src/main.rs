@@ -1,0 +1,69 @@
+//! The `timestrata` command: reads the command line, runs one verb, and turns its outcome
+//! into an exit code.
+//!
+//! Data goes to stdout, messages to stderr. A verb lives in `verbs/`, one file each.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod input;
+mod output;
+mod rows;
+mod times;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use verbs::{backup, check, compact, completions, delete, info, ingest, query, version};
+
+const AFTER_HELP: &str = "\
+Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
+
+Times are RFC 3339 with a zone ('2013-01-01T06:00:00Z'), a date with or without a time of day
+('2013-01-01', '2013-01-01 06:00:00.5': UTC), or an integer.
+
+Exit codes: 0 done, 1 failed (or 'check' found damage), 2 the command line is wrong.
+
+Examples:
+  timestrata ingest ./store weather weather.csv --as timelog --time time_hour
+  timestrata query ./store weather --from 2013-07-01 --to 2013-07-02 --columns origin,temp
+  timestrata info ./store
+  timestrata check ./store";
+
+/// One embedded store for everything that happens over time.
+#[derive(Debug, Parser)]
+#[command(name = "timestrata", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Ingest(ingest::Arguments),
+    Query(query::Arguments),
+    Delete(delete::Arguments),
+    Info(info::Arguments),
+    Check(check::Arguments),
+    Compact(compact::Arguments),
+    Backup(backup::Arguments),
+    Version(version::Arguments),
+    Completions(completions::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.verb {
+        Verb::Ingest(arguments) => ingest::run(arguments),
+        Verb::Query(arguments) => query::run(arguments),
+        Verb::Delete(arguments) => delete::run(arguments),
+        Verb::Info(arguments) => info::run(arguments),
+        Verb::Check(arguments) => check::run(arguments),
+        Verb::Compact(arguments) => compact::run(arguments),
+        Verb::Backup(arguments) => backup::run(arguments),
+        Verb::Version(arguments) => version::run(arguments),
+        Verb::Completions(arguments) => completions::run::<Arguments>(arguments),
+    };
+    outcome.map_or_else(failure::Failure::report, |()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,103 @@
+//! One value as text or as JSON.
+
+use ciborium::Value;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+/// A value as bare text: what a table and CSV show. Null is empty; lists and maps are JSON.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Text(text) => text.clone(),
+        Value::Bytes(bytes) => bytes_text(bytes),
+        Value::Bool(value) => value.to_string(),
+        Value::Integer(value) => i128::from(*value).to_string(),
+        Value::Float(value) if !value.is_finite() => value.to_string(),
+        Value::Tag(_, value) => text(value),
+        other => serde_json::to_string(&AsJson(other)).unwrap_or_else(|cause| cause.to_string()),
+    }
+}
+
+/// Bytes as text where they are UTF-8, else as hexadecimal digits.
+fn bytes_text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => {
+            let mut text = String::with_capacity(2 + 2 * bytes.len());
+            text.push_str("0x");
+            for byte in bytes {
+                for digit in [byte >> 4, byte & 15] {
+                    text.extend(char::from_digit(u32::from(digit), 16));
+                }
+            }
+            text
+        }
+    }
+}
+
+/// A CBOR value as JSON: tags give way to what they tag, bytes to text, keys to text.
+pub(super) struct AsJson<'a>(pub(super) &'a Value);
+
+impl Serialize for AsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Integer(value) => match i64::try_from(*value) {
+                Ok(value) => serializer.serialize_i64(value),
+                Err(_) => match u64::try_from(*value) {
+                    Ok(value) => serializer.serialize_u64(value),
+                    Err(_) => serializer.serialize_str(&i128::from(*value).to_string()),
+                },
+            },
+            Value::Float(value) => serializer.serialize_f64(*value),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Bytes(bytes) => serializer.serialize_str(&bytes_text(bytes)),
+            Value::Tag(_, value) => AsJson(value).serialize(serializer),
+            Value::Array(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                for value in values {
+                    list.serialize_element(&AsJson(value))?;
+                }
+                list.end()
+            }
+            Value::Map(fields) => {
+                let mut map = serializer.serialize_map(Some(fields.len()))?;
+                for (name, value) in fields {
+                    map.serialize_entry(&text(name), &AsJson(value))?;
+                }
+                map.end()
+            }
+            _ => serializer.serialize_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_people_write_them() {
+        let list = Value::Array(vec![Value::Integer(1.into()), Value::Null]);
+        let cases = [
+            (Value::Null, ""),
+            (Value::Text("a \"b\"".to_owned()), "a \"b\""),
+            (Value::Bytes(vec![0xff, 0x0a]), "0xff0a"),
+            (Value::Bytes(b"plain".to_vec()), "plain"),
+            (Value::Float(0.5), "0.5"),
+            (Value::Float(f64::NAN), "NaN"),
+            (Value::Integer(u64::MAX.into()), "18446744073709551615"),
+            (Value::Tag(0, Box::new(Value::Text("2013-01-01".to_owned()))), "2013-01-01"),
+            (list, "[1,null]"),
+        ];
+        for (value, shown) in cases {
+            assert_eq!(text(&value), shown);
+        }
+    }
+
+    #[test]
+    fn maps_whose_keys_are_not_text_still_make_json() {
+        let map = Value::Map(vec![(Value::Integer(1.into()), Value::Bool(true))]);
+        assert_eq!(text(&map), "{\"1\":true}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Rows on their way to stdout, in the format asked for.
+
+mod arrow;
+mod cell;
+mod columns;
+mod csv;
+mod json;
+pub(crate) mod table;
+
+use std::io::{BufWriter, IsTerminal, Write};
+
+use ciborium::Value;
+use clap::ValueEnum;
+use timestrata::timelog::{Codec, Entry, Selection, Unit};
+
+use crate::failure::{Failure, Result};
+use columns::Columns;
+
+/// Name of the column that has an entry's time.
+const TIME: &str = "time";
+/// Name of the column that has a value which isn't a map.
+const VALUE: &str = "value";
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people; long values are cut.
+    Table,
+    /// A header, then one row a line.
+    Csv,
+    /// One JSON object a line.
+    Json,
+    /// An Arrow IPC stream.
+    Arrow,
+}
+
+/// One row: a time, and the fields of its value.
+struct Row {
+    time: i64,
+    fields: Vec<(String, Value)>,
+}
+
+impl Row {
+    /// The fields of a value: those of a map; else the whole value as one field. A field that
+    /// has the name of the time column is shown as `value.time`.
+    fn new(time: i64, value: Value) -> Self {
+        let fields = match value {
+            Value::Map(fields) => fields
+                .into_iter()
+                .map(|(name, value)| {
+                    let name = match name {
+                        Value::Text(name) => name,
+                        other => cell::text(&other),
+                    };
+                    if name == TIME { (format!("{VALUE}.{TIME}"), value) } else { (name, value) }
+                })
+                .collect(),
+            other => vec![(VALUE.to_owned(), other)],
+        };
+        Self { time, fields }
+    }
+
+    /// A field by name; `position` is where it was in the row before, and is looked at first.
+    fn field(&self, name: &str, position: &mut usize) -> Option<&Value> {
+        if let Some((found, value)) = self.fields.get(*position)
+            && found == name
+        {
+            return Some(value);
+        }
+        let found = self.fields.iter().position(|(found, _)| found == name)?;
+        *position = found;
+        self.fields.get(found).map(|(_, value)| value)
+    }
+}
+
+/// What is written, and from where.
+pub(crate) struct Request {
+    pub(crate) selection: Selection,
+    pub(crate) name: String,
+    pub(crate) codec: Codec,
+    pub(crate) unit: Unit,
+    pub(crate) columns: Option<Vec<String>>,
+}
+
+impl Request {
+    /// The rows, decoded. Asked for twice, they are the same: the selection is frozen.
+    fn rows(&self) -> impl Iterator<Item = Result<Row>> {
+        self.selection.clone().into_iter().map(|entry| self.decode(&entry?))
+    }
+
+    fn decode(&self, entry: &Entry) -> Result<Row> {
+        let value = match self.codec {
+            Codec::Bytes => Value::Bytes(entry.value.to_vec()),
+            Codec::Cbor => entry.value.decode().map_err(|error| {
+                Failure::failed(
+                    format!("'{}', value at time {}: {error}", self.name, entry.time),
+                    "the log says 'cbor', but holds something else",
+                )
+            })?,
+        };
+        Ok(Row::new(entry.time, value))
+    }
+}
+
+/// Writes the rows to stdout; gives how many there were.
+pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
+    let stdout = std::io::stdout();
+    if format == Format::Arrow && stdout.is_terminal() {
+        return Err(Failure::usage(
+            "an Arrow stream is not for a terminal",
+            "send it to a file or a program: --format arrow > rows.arrow",
+        ));
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
+    let mut columns = match (&request.columns, format) {
+        (Some(names), Format::Arrow) => Columns::found(request)?.only(names),
+        (Some(names), _) => Columns::named(names),
+        (None, _) => Columns::found(request)?,
+    };
+    let rows = match format {
+        Format::Table => table::write(&mut out, request, &mut columns),
+        Format::Csv => csv::write(&mut out, request, &mut columns),
+        Format::Json if request.columns.is_none() => json::write_whole(&mut out, request),
+        Format::Json => json::write(&mut out, request, &mut columns),
+        Format::Arrow => arrow::write(&mut out, request, &mut columns),
+    }?;
+    out.flush().map_err(|cause| Failure::output(&cause))?;
+    if rows > 0 {
+        for name in columns.never_seen() {
+            eprintln!("warning: no row has a column '{name}'");
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,169 @@
+//! What a field of CSV says: CSV has text only, so each value's type is read off its shape.
+
+use serde::{Serialize, Serializer};
+
+/// A field with a type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Field<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Text(&'a str),
+}
+
+impl<'a> Field<'a> {
+    /// Types a field: empty is null; `true` and `false` are booleans; what is written as
+    /// JSON writes numbers is a number. All else is text, so that `007`, `+49` and `1e999`
+    /// lose nothing.
+    pub(super) fn infer(text: &'a str) -> Self {
+        match text {
+            "" => return Self::Null,
+            "true" | "True" | "TRUE" => return Self::Bool(true),
+            "false" | "False" | "FALSE" => return Self::Bool(false),
+            _ => {}
+        }
+        match number_shape(text) {
+            Some(Shape::Integer) => text
+                .parse()
+                .map(Self::Int)
+                .or_else(|_| text.parse().map(Self::UInt))
+                .unwrap_or(Self::Text(text)),
+            Some(Shape::Real) => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() => Self::Float(value),
+                _ => Self::Text(text),
+            },
+            None => Self::Text(text),
+        }
+    }
+}
+
+enum Shape {
+    Integer,
+    Real,
+}
+
+/// Whether `text` is a number by JSON's grammar, and which kind.
+fn number_shape(text: &str) -> Option<Shape> {
+    let unsigned = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let (whole, rest) = split_digits(unsigned);
+    if whole.is_empty() || (whole.len() > 1 && whole.first() == Some(&b'0')) {
+        return None;
+    }
+    if rest.is_empty() {
+        // "-0" is a real: an integer would lose its sign.
+        return Some(if text == "-0" { Shape::Real } else { Shape::Integer });
+    }
+    let rest = match rest.strip_prefix(b".") {
+        Some(fraction) => {
+            let (digits, rest) = split_digits(fraction);
+            if digits.is_empty() {
+                return None;
+            }
+            rest
+        }
+        None => rest,
+    };
+    let rest = match rest.split_first() {
+        Some((b'e' | b'E', exponent)) => {
+            let unsigned = match exponent.split_first() {
+                Some((b'+' | b'-', unsigned)) => unsigned,
+                _ => exponent,
+            };
+            let (digits, rest) = split_digits(unsigned);
+            if digits.is_empty() {
+                return None;
+            }
+            rest
+        }
+        _ => rest,
+    };
+    rest.is_empty().then_some(Shape::Real)
+}
+
+fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    bytes.split_at(digits)
+}
+
+impl Serialize for Field<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Null => serializer.serialize_none(),
+            Self::Bool(value) => serializer.serialize_bool(value),
+            Self::Int(value) => serializer.serialize_i64(value),
+            Self::UInt(value) => serializer.serialize_u64(value),
+            Self::Float(value) => serializer.serialize_f64(value),
+            Self::Text(value) => serializer.serialize_str(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_value_has_the_type_of_its_shape() {
+        let cases = [
+            ("", Field::Null),
+            ("TRUE", Field::Bool(true)),
+            ("false", Field::Bool(false)),
+            ("0", Field::Int(0)),
+            ("-17", Field::Int(-17)),
+            ("9223372036854775807", Field::Int(i64::MAX)),
+            ("18446744073709551615", Field::UInt(u64::MAX)),
+            ("39.02", Field::Float(39.02)),
+            ("1e-3", Field::Float(0.001)),
+            ("-0", Field::Float(-0.0)),
+        ];
+        for (text, field) in cases {
+            assert_eq!(Field::infer(text), field, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_number_would_spoil_stays_text() {
+        for text in [
+            "007",
+            "+49",
+            "1.",
+            ".5",
+            "1e",
+            "1e+",
+            "1e999",
+            "NaN",
+            "inf",
+            "0x10",
+            "1_000",
+            "--1",
+            "-",
+            "99999999999999999999",
+            "NA",
+            "tRUE",
+            " 1",
+            "00.5",
+        ] {
+            assert_eq!(Field::infer(text), Field::Text(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_keep_their_value(integer in any::<i64>(), float in any::<f64>()) {
+            let text = integer.to_string();
+            prop_assert_eq!(Field::infer(&text), Field::Int(integer));
+            prop_assume!(float.is_finite());
+            let text = format!("{float:?}");
+            prop_assert_eq!(Field::infer(&text), Field::Float(float));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,20}") {
+            let _ = Field::infer(&text);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `timestrata check`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use timestrata::{CheckReport, Finding, Io};
+
+use super::{bytes_shown, counted};
+use crate::failure::{Failure, Result};
+
+/// Read every byte of a store, and say what is wrong and where.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Nothing is changed, and a store that is being written may be checked. Findings go to stdout, one
+a line. The exit code is 1 if there is damage; other findings (a stray file, a torn tail that
+the next open cuts) are told, and the exit code stays 0.
+
+Examples:
+  timestrata check ./store
+  timestrata check ./store --json")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let report = timestrata::check(&Io::os(), &arguments.dir)?;
+    let mut out = io::stdout().lock();
+    let written = if arguments.json {
+        writeln!(out, "{}", as_json(&report))
+    } else {
+        report.findings.iter().try_for_each(|finding| writeln!(out, "{}", line(finding)))
+    };
+    written.map_err(|cause| Failure::output(&cause))?;
+    let read = format!(
+        "read {} in {}, {}",
+        bytes_shown(report.bytes),
+        counted(report.files, "file"),
+        counted(report.rows, "row")
+    );
+    if report.is_sound() {
+        eprintln!("{read}: sound");
+        return Ok(());
+    }
+    let damaged = report.findings.iter().filter(|finding| finding.is_damage).count() as u64;
+    Err(Failure::failed(
+        format!("{read}: {} [{}]", counted(damaged, "damaged place"), arguments.dir.display()),
+        "restore the files named from a backup; no byte was changed",
+    ))
+}
+
+/// One finding as text.
+fn line(finding: &Finding) -> String {
+    let kind = if finding.is_damage { "damage" } else { "note" };
+    let place = match finding.offset {
+        Some(offset) => format!("{}, byte {offset}", finding.path.display()),
+        None => finding.path.display().to_string(),
+    };
+    format!("{kind}: {} [{place}]", finding.message)
+}
+
+fn as_json(report: &CheckReport) -> serde_json::Value {
+    let findings: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "path": finding.path.display().to_string(),
+                "offset": finding.offset,
+                "message": finding.message,
+                "damage": finding.is_damage,
+            })
+        })
+        .collect();
+    json!({
+        "sound": report.is_sound(),
+        "files": report.files,
+        "bytes": report.bytes,
+        "rows": report.rows,
+        "findings": findings,
+    })
+}

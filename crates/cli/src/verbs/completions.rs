@@ -1,0 +1,24 @@
+//! `timestrata completions`.
+
+use std::io::{self, Write};
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::failure::{Failure, Result};
+
+/// Print a script that completes this command's words in a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  timestrata completions bash > ~/.local/share/bash-completion/completions/timestrata")]
+pub(crate) struct Arguments {
+    /// The shell.
+    shell: Shell,
+}
+
+pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut C::command(), "timestrata", &mut script);
+    io::stdout().write_all(&script).map_err(|cause| Failure::output(&cause))
+}

@@ -1,0 +1,47 @@
+//! `timestrata delete`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use timestrata::Access;
+use timestrata::timelog::Timelog;
+
+use super::{counted, open, range};
+use crate::failure::Result;
+
+/// Delete the rows of a range of times.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("bound").required(true).multiple(true).args(["from", "to", "all"]))]
+#[command(after_help = "\
+The range is half-open: --from is in it, --to is not. Integers are in the log's unit. The rows
+are gone at once; their room on disk is freed by compaction.
+
+Example:
+  timestrata delete ./store weather --to 2013-02-01")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The time log.
+    name: String,
+    /// First time deleted; default: from the oldest row.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// First time kept again; default: to the newest row, inclusive.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// Delete every row.
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    all: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let store = open(&arguments.dir, Access::WriteExisting)?;
+    let log = Timelog::open(&store, &arguments.name)?;
+    let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
+    let rows = log.range(range.bounds())?.count()?;
+    log.delete_range(range.bounds())?;
+    log.sync()?;
+    store.close()?;
+    eprintln!("deleted {} from '{}'", counted(rows, "row"), arguments.name);
+    Ok(())
+}

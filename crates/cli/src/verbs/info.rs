@@ -1,0 +1,159 @@
+//! `timestrata info`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use timestrata::timelog::Unit;
+use timestrata::{
+    Access, Error, ErrorKind, KeyRange, LeadKey, Snapshot, Store, Stream, StreamStats,
+};
+
+use super::{bytes_shown, counted, grouped, open};
+use crate::failure::{Failure, Result};
+use crate::output::table::Table;
+use crate::times;
+
+/// Print what a store holds.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timestrata info ./store
+  timestrata info ./store weather --json")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// Only this stream; default all.
+    name: Option<String>,
+    /// Print it as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One stream, as it is told.
+struct StreamInfo {
+    name: String,
+    properties: Vec<(String, String)>,
+    rows: u64,
+    first: Option<String>,
+    last: Option<String>,
+    stats: StreamStats,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let streams = match &arguments.name {
+        None => store.streams(),
+        Some(name) => vec![store.stream(name).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("no stream '{name}'")).at(&arguments.dir)
+        })?],
+    };
+    let snapshot = store.snapshot()?;
+    let mut stats = store.stats().streams;
+    let mut infos = Vec::with_capacity(streams.len());
+    for stream in streams {
+        let found = stats.iter().position(|stats| stats.name == stream.name());
+        let stats = found.map(|index| stats.swap_remove(index)).unwrap_or_default();
+        infos.push(read(&snapshot, &stream, stats)?);
+    }
+    let written = match arguments.json {
+        true => writeln!(io::stdout(), "{}", as_json(&store, &infos)),
+        false => write_text(&store, &infos),
+    };
+    written.map_err(|cause| Failure::output(&cause))
+}
+
+fn read(snapshot: &Snapshot, stream: &Stream, stats: StreamStats) -> Result<StreamInfo> {
+    let spec = stream.spec();
+    let unit = spec.properties.iter().find(|(key, _)| key == "unit");
+    let unit = unit.and_then(|(_, unit)| unit.parse::<Unit>().ok());
+    let shown = |key: LeadKey| match (key, unit) {
+        (LeadKey::Time(time), Some(unit)) => times::format(time, unit),
+        (key, _) => key.to_string(),
+    };
+    Ok(StreamInfo {
+        name: spec.name.clone(),
+        properties: spec.properties.clone(),
+        rows: snapshot.count(stream.id(), &KeyRange::ALL)?,
+        first: snapshot.min_key(stream.id(), &KeyRange::ALL)?.map(shown),
+        last: snapshot.max_key(stream.id(), &KeyRange::ALL)?.map(shown),
+        stats,
+    })
+}
+
+impl StreamInfo {
+    fn property(&self, wanted: &str) -> &str {
+        let found = self.properties.iter().find(|(key, _)| key == wanted);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+}
+
+fn write_text(store: &Store, infos: &[StreamInfo]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let stats = store.stats();
+    if let Some(path) = store.path() {
+        writeln!(out, "store {}", path.display())?;
+    }
+    writeln!(
+        out,
+        "commit {}, WAL {}, {}\n",
+        stats.last_seq.0,
+        bytes_shown(stats.wal_bytes),
+        counted(infos.len() as u64, "stream")
+    )?;
+    let header = ["name", "model", "codec", "unit", "rows", "first", "last", "runs", "on disk"];
+    let mut table = Table::new(header.into_iter());
+    for info in infos {
+        let cells = vec![
+            info.name.clone(),
+            info.property("model").to_owned(),
+            info.property("codec").to_owned(),
+            info.property("unit").to_owned(),
+            grouped(info.rows),
+            info.first.clone().unwrap_or_default(),
+            info.last.clone().unwrap_or_default(),
+            info.stats.runs.to_string(),
+            bytes_shown(info.stats.run_bytes),
+        ];
+        table.push(cells, &mut out)?;
+    }
+    table.finish(&mut out)?;
+    Ok(())
+}
+
+fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
+    let stats = store.stats();
+    let streams: Vec<Value> = infos
+        .iter()
+        .map(|info| {
+            let properties: serde_json::Map<String, Value> = info
+                .properties
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone().into()))
+                .collect();
+            json!({
+                "name": info.name,
+                "properties": properties,
+                "rows": info.rows,
+                "first": info.first,
+                "last": info.last,
+                "runs": info.stats.runs,
+                "run_rows": info.stats.run_rows,
+                "run_bytes": info.stats.run_bytes,
+                "memtable_rows": info.stats.memtable_rows,
+                "memtable_bytes": info.stats.memtable_bytes,
+                "tombstones": info.stats.tombstones,
+                "compaction_debt_bytes": info.stats.compaction_debt_bytes,
+            })
+        })
+        .collect();
+    json!({
+        "path": store.path().map(|path| path.display().to_string()),
+        "id": store.id().to_string(),
+        "last_seq": stats.last_seq.0,
+        "synced_seq": stats.synced_seq.0,
+        "wal_bytes": stats.wal_bytes,
+        "streams": streams,
+    })
+}

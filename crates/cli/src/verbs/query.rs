@@ -1,0 +1,72 @@
+//! `timestrata query`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use timestrata::Access;
+use timestrata::timelog::Timelog;
+
+use super::{open, range};
+use crate::failure::Result;
+use crate::output::{self, Format, Request};
+
+/// Print the rows of a range of times, oldest first.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The range is half-open: --from is in it, --to is not. Integers are in the log's unit. A store that
+is being written may be read; nothing is changed.
+
+Columns: 'time', then the fields of the values; a value that is no map is the column 'value'. A
+field that is itself called 'time' is 'value.time'. Bytes are shown as text where they are UTF-8,
+else as 0x and hexadecimal digits.
+
+Examples:
+  timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z
+  timestrata query ./store weather --reverse --limit 10 --columns time,origin,temp
+  timestrata query ./store weather --format arrow > weather.arrow")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The time log.
+    name: String,
+    /// First time wanted; default: from the oldest row.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// First time not wanted any more; default: to the newest row, inclusive.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// Rows wanted at most.
+    #[arg(long, value_name = "ROWS")]
+    limit: Option<usize>,
+    /// Newest first.
+    #[arg(long)]
+    reverse: bool,
+    /// Columns wanted, in this order; default all.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// How to print them.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let log = Timelog::open(&store, &arguments.name)?;
+    let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
+    let mut selection = log.range(range.bounds())?;
+    if arguments.reverse {
+        selection = selection.reverse();
+    }
+    if let Some(limit) = arguments.limit {
+        selection = selection.limit(limit);
+    }
+    let request = Request {
+        selection,
+        name: arguments.name.clone(),
+        codec: log.codec(),
+        unit: log.unit(),
+        columns: arguments.columns.clone(),
+    };
+    output::write(&request, arguments.format)?;
+    Ok(())
+}

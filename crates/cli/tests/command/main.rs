@@ -1,0 +1,10 @@
+//! The real `timestrata`, run on directories of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+mod ingest;
+mod maintain;
+mod query;
+mod real_data;
+mod refusals;
+mod runner;

@@ -1,0 +1,109 @@
+//! Delete, info, check, compact, backup.
+
+use crate::runner::Runner;
+
+/// Three loads, so that there are several batches.
+fn store() -> Runner {
+    let runner = Runner::new();
+    for load in 0..3 {
+        let rows: String = (0..100).map(|row| format!("{},{load}\n", row * 3 + load)).collect();
+        runner.file("rows.csv", format!("at,load\n{rows}"));
+        let load = ["ingest", "store", "rows", "rows.csv", "--as", "timelog", "--time", "at"];
+        runner.ok(&[&load[..], &["--time-unit", "s", "--log-unit", "s"]].concat());
+    }
+    runner
+}
+
+#[test]
+fn delete_takes_the_range_and_says_how_much_it_was() {
+    let runner = store();
+    runner.fails(&["delete", "store", "rows"], 2, &["--from", "--to", "--all"]);
+    runner.fails(&["delete", "store", "rows", "--all", "--to", "5"], 2, &["--all"]);
+    let ran = runner.run(&["delete", "store", "rows", "--from", "10", "--to", "20"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.err, "deleted 10 rows from 'rows'\n");
+    assert_eq!(runner.rows("store", "rows"), 290);
+    let ran = runner.run(&["delete", "store", "rows", "--all"]);
+    assert_eq!(ran.err, "deleted 290 rows from 'rows'\n");
+    assert_eq!(runner.rows("store", "rows"), 0);
+    runner.fails(&["delete", "store", "none", "--all"], 1, &["'none'", "hint:"]);
+}
+
+#[test]
+fn info_tells_what_there_is() {
+    let runner = store();
+    let text = runner.ok(&["info", "store"]);
+    for word in ["rows", "timelog", "cbor", "300", "1970-01-01T00:04:59Z"] {
+        assert!(text.contains(word), "no '{word}' in {text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&runner.ok(&["info", "store", "rows", "--json"])).unwrap();
+    assert_eq!(json["streams"][0]["rows"], 300);
+    assert_eq!(json["streams"][0]["properties"]["unit"], "s");
+    assert_eq!(json["streams"][0]["first"], "1970-01-01T00:00:00Z");
+    runner.fails(&["info", "store", "none"], 1, &["no stream 'none'"]);
+}
+
+#[test]
+fn compaction_keeps_the_rows_and_leaves_fewer_runs() {
+    let runner = store();
+    runner.ok(&["delete", "store", "rows", "--to", "100"]);
+    let before = runner.ok(&["query", "store", "rows", "--format", "csv"]);
+    let ran = runner.run(&["compact", "store", "rows"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("compacted 3 runs") && ran.err.contains("to 1 run"), "{ran:?}");
+    assert_eq!(runner.ok(&["query", "store", "rows", "--format", "csv"]), before);
+    runner.ok(&["compact", "store"]);
+    runner.fails(&["compact", "store", "none"], 1, &["no stream 'none'"]);
+}
+
+#[test]
+fn a_backup_is_a_store_with_the_same_rows() {
+    let runner = store();
+    let ran = runner.run(&["backup", "store", "copy"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("to copy, up to commit"), "{ran:?}");
+    for verb in ["query", "info"] {
+        let rest: &[&str] = if verb == "query" { &["rows", "--format", "csv"] } else { &["rows"] };
+        let of = |store: &str| {
+            runner.ok(&[&[verb, store], rest].concat()).lines().skip(3).collect::<String>()
+        };
+        assert_eq!(of("store"), of("copy"));
+    }
+    runner.ok(&["check", "copy"]);
+    runner.fails(&["backup", "store", "copy"], 1, &["copy"]);
+}
+
+#[test]
+fn check_finds_a_flipped_byte_and_names_the_file() {
+    let runner = store();
+    let ran = runner.run(&["check", "store"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.err.contains("sound"), "{ran:?}");
+    runner.ok(&["compact", "store"]);
+    let run = first_file(&runner.path("store/runs"));
+    flip(&run, 200);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let ran = runner.fails(&["check", "store"], 1, &["damaged place", "hint:"]);
+    assert!(ran.out.starts_with("damage: ") && ran.out.contains(name), "{ran:?}");
+    let ran = runner.run(&["check", "store", "--json"]);
+    assert_eq!(ran.code, 1);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(json["sound"], false);
+    assert!(json["findings"][0]["path"].as_str().unwrap().contains(name));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
+fn first_file(dir: &std::path::Path) -> std::path::PathBuf {
+    let mut files: Vec<_> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.remove(0)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
+fn flip(path: &std::path::Path, offset: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[offset] ^= 0x40;
+    std::fs::write(path, bytes).unwrap();
+}

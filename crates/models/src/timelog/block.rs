@@ -1,0 +1,151 @@
+//! Entries on their way out: slices of Arrow batches, not copies.
+
+use std::fmt;
+use std::ops::Deref;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use arrow_array::{BinaryArray, RecordBatch};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use serde::de::DeserializeOwned;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::Unit;
+use super::codec::decode_cbor;
+use super::options::{TIME_COLUMN, VALUE_COLUMN};
+
+/// One value: a slice of the store's memory (or of a mapped file), shared, not copied.
+///
+/// It keeps the whole block that it came from alive; copy the bytes (`to_vec`) to keep few
+/// values for long.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Value {
+    bytes: Buffer,
+}
+
+impl Value {
+    /// Reads the value as one CBOR item.
+    ///
+    /// # Errors
+    /// `InvalidData` if the bytes are not CBOR, or not of this type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
+        decode_cbor(self).map_err(|cause| {
+            Error::new(
+                ErrorKind::InvalidData,
+                format!("can't read a value of {} bytes as CBOR: {cause}", self.len()),
+            )
+        })
+    }
+}
+
+impl Deref for Value {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+}
+
+impl AsRef<[u8]> for Value {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.escape_ascii())
+    }
+}
+
+/// One entry of a time log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// When, in the log's unit since 1970-01-01 UTC.
+    pub time: i64,
+    /// What.
+    pub value: Value,
+}
+
+/// A block of entries, as it lies in the store: two columns of the same length.
+#[derive(Debug, Clone)]
+pub struct EntryBlock {
+    batch: RecordBatch,
+    times: ScalarBuffer<i64>,
+    values: BinaryArray,
+}
+
+impl EntryBlock {
+    /// Takes the two columns out of a batch of a time log's stream.
+    pub(super) fn new(batch: RecordBatch, unit: Unit) -> Result<Self> {
+        let column = |index: usize| batch.columns().get(index);
+        let times = column(TIME_COLUMN).and_then(|column| match unit {
+            Unit::Second => {
+                column.as_primitive_opt::<TimestampSecondType>().map(|a| a.values().clone())
+            }
+            Unit::Milli => {
+                column.as_primitive_opt::<TimestampMillisecondType>().map(|a| a.values().clone())
+            }
+            Unit::Micro => {
+                column.as_primitive_opt::<TimestampMicrosecondType>().map(|a| a.values().clone())
+            }
+            Unit::Nano => {
+                column.as_primitive_opt::<TimestampNanosecondType>().map(|a| a.values().clone())
+            }
+        });
+        let values = column(VALUE_COLUMN).and_then(|column| column.as_binary_opt::<i32>()).cloned();
+        match (times, values) {
+            (Some(times), Some(values)) => Ok(Self { batch, times, values }),
+            _ => Err(Error::new(
+                ErrorKind::Corruption,
+                format!(
+                    "a block of a time log in '{unit}' has other columns: {}",
+                    batch.schema_ref()
+                ),
+            )),
+        }
+    }
+
+    /// Entries in it.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The times, in the log's unit, in the order of the selection.
+    pub fn times(&self) -> &[i64] {
+        &self.times
+    }
+
+    /// The values, one a time; none is null.
+    pub fn values(&self) -> &BinaryArray {
+        &self.values
+    }
+
+    /// Both columns, `time` and `value`, as an Arrow batch.
+    pub fn record_batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// The entry at `index`, `None` behind the end.
+    pub fn entry(&self, index: usize) -> Option<Entry> {
+        let time = *self.times.get(index)?;
+        let offsets = self.values.value_offsets();
+        let start = usize::try_from(*offsets.get(index)?).ok()?;
+        let end = usize::try_from(*offsets.get(index + 1)?).ok()?;
+        let bytes = self.values.values().slice_with_length(start, end.checked_sub(start)?);
+        Some(Entry { time, value: Value { bytes } })
+    }
+
+    /// The bytes of the value at `index`, borrowed; `None` behind the end.
+    pub fn value(&self, index: usize) -> Option<&[u8]> {
+        (index < self.len()).then(|| self.values.value(index))
+    }
+}

@@ -1,0 +1,147 @@
+//! What a time log's values and timestamps are: the words kept in the stream's properties.
+
+use std::fmt;
+use std::str::FromStr;
+
+use arrow_schema::TimeUnit;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+/// What the values of a time log are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Codec {
+    /// Bytes that only the caller understands.
+    #[default]
+    Bytes,
+    /// One CBOR item (RFC 8949) a value.
+    Cbor,
+}
+
+impl Codec {
+    /// The word for it: `bytes` or `cbor`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Cbor => "cbor",
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Codec {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self> {
+        match word {
+            "bytes" => Ok(Self::Bytes),
+            "cbor" => Ok(Self::Cbor),
+            other => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("codec '{other}': must be 'bytes' or 'cbor'"),
+            )),
+        }
+    }
+}
+
+/// The unit of a time log's timestamps, which count from 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Unit {
+    /// Seconds.
+    Second,
+    /// Milliseconds.
+    #[default]
+    Milli,
+    /// Microseconds.
+    Micro,
+    /// Nanoseconds.
+    Nano,
+}
+
+impl Unit {
+    /// The word for it: `s`, `ms`, `us` or `ns`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Second => "s",
+            Self::Milli => "ms",
+            Self::Micro => "us",
+            Self::Nano => "ns",
+        }
+    }
+
+    /// How many make a second.
+    pub fn per_second(self) -> i64 {
+        match self {
+            Self::Second => 1,
+            Self::Milli => 1_000,
+            Self::Micro => 1_000_000,
+            Self::Nano => 1_000_000_000,
+        }
+    }
+
+    /// Arrow's word for it.
+    pub fn to_arrow(self) -> TimeUnit {
+        match self {
+            Self::Second => TimeUnit::Second,
+            Self::Milli => TimeUnit::Millisecond,
+            Self::Micro => TimeUnit::Microsecond,
+            Self::Nano => TimeUnit::Nanosecond,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Unit {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self> {
+        match word {
+            "s" => Ok(Self::Second),
+            "ms" => Ok(Self::Milli),
+            "us" => Ok(Self::Micro),
+            "ns" => Ok(Self::Nano),
+            other => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("time unit '{other}': must be 's', 'ms', 'us' or 'ns'"),
+            )),
+        }
+    }
+}
+
+/// Appends the CBOR form of `value` to `bytes`; on an error `bytes` is as it was.
+pub(super) fn encode_cbor<T: Serialize + ?Sized>(value: &T, bytes: &mut Vec<u8>) -> Result<()> {
+    let start = bytes.len();
+    ciborium::into_writer(value, &mut *bytes).map_err(|cause| {
+        bytes.truncate(start);
+        Error::new(ErrorKind::InvalidData, format!("the value has no CBOR form: {cause}"))
+    })
+}
+
+/// Reads one CBOR item that takes all of `bytes`.
+pub(super) fn decode_cbor<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
+    let mut rest = bytes;
+    let value = ciborium::from_reader(&mut rest).map_err(|cause| match cause {
+        ciborium::de::Error::Io(_) => "the CBOR ends too early".to_owned(),
+        ciborium::de::Error::Syntax(offset) => format!("not CBOR at byte {offset}"),
+        ciborium::de::Error::Semantic(Some(offset), message) => {
+            format!("{message} (at byte {offset})")
+        }
+        ciborium::de::Error::Semantic(None, message) => message,
+        ciborium::de::Error::RecursionLimitExceeded => "the CBOR is nested too deeply".to_owned(),
+    })?;
+    if rest.is_empty() {
+        Ok(value)
+    } else {
+        Err(format!("{} bytes follow the CBOR item", rest.len()))
+    }
+}

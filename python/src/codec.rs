@@ -1,0 +1,92 @@
+//! Codecs: a Python object as the bytes that a timelog stores, and back. Which codec a timelog
+//! has was chosen when it was created, and is kept with it.
+
+mod cbor;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use timestrata_models::timelog::Codec;
+
+use crate::timestamp::type_name;
+
+/// Adds an object's bytes to `out`. After an error `out` may hold a part of them.
+///
+/// # Errors
+/// `TypeError` for what the codec doesn't take; see the codecs.
+pub(crate) fn encode(codec: Codec, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
+    match codec {
+        Codec::Cbor => cbor::encode(value, out),
+        Codec::Bytes => {
+            if let Ok(bytes) = value.cast::<PyBytes>() {
+                out.extend_from_slice(bytes.as_bytes());
+                return Ok(());
+            }
+            let Ok(view) = PyMemoryView::from(value) else {
+                return Err(not_bytes(value));
+            };
+            let bytes = view.call_method0("tobytes")?;
+            out.extend_from_slice(bytes.cast::<PyBytes>()?.as_bytes());
+            Ok(())
+        }
+    }
+}
+
+/// The object of stored bytes.
+///
+/// # Errors
+/// `InvalidDataError` if they are not what the codec writes.
+pub(crate) fn decode<'py>(
+    codec: Codec,
+    py: Python<'py>,
+    bytes: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    match codec {
+        Codec::Bytes => Ok(PyBytes::new(py, bytes).into_any()),
+        Codec::Cbor => cbor::decode(py, bytes),
+    }
+}
+
+fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {
+    let advice = if value.is_instance_of::<PyString>() {
+        "encode it first"
+    } else {
+        "make the timelog with codec='cbor' for plain data"
+    };
+    PyTypeError::new_err(format!(
+        "a timelog with codec 'bytes' takes bytes-like objects, not '{}': {advice}",
+        type_name(value)
+    ))
+}
+
+/// The bytes of an object in the cbor codec.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> timestrata.cbor_encode([1, None]).hex()
+/// '8201f6'
+#[pyfunction]
+#[pyo3(signature = (value, /))]
+pub(crate) fn cbor_encode<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let mut out = Vec::new();
+    cbor::encode(value, &mut out)?;
+    Ok(PyBytes::new(value.py(), &out))
+}
+
+/// The object of bytes in the cbor codec.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> timestrata.cbor_decode(bytes.fromhex("8201f6"))
+/// [1, None]
+#[pyfunction]
+#[pyo3(signature = (data, /))]
+pub(crate) fn cbor_decode<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return cbor::decode(data.py(), bytes.as_bytes());
+    }
+    let copy = PyByteArray::from(data)?.to_vec();
+    cbor::decode(data.py(), &copy)
+}

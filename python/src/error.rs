@@ -1,0 +1,77 @@
+//! The engine's errors as Python exceptions: every kind has a class in `timestrata.errors`.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
+use timestrata_engine::{Error, ErrorKind};
+
+static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// Name of the class for a kind. The kinds may grow: one that this version doesn't know is
+/// the base class, never a panic.
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidArgument => "InvalidArgumentError",
+        ErrorKind::InvalidData => "InvalidDataError",
+        ErrorKind::TooLarge => "TooLargeError",
+        ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::AlreadyExists => "AlreadyExistsError",
+        ErrorKind::NotAStore => "NotAStoreError",
+        ErrorKind::UnsupportedVersion => "UnsupportedVersionError",
+        ErrorKind::Locked => "LockedError",
+        ErrorKind::ReadOnly => "ReadOnlyError",
+        ErrorKind::Busy => "BusyError",
+        ErrorKind::NoSpace => "NoSpaceError",
+        ErrorKind::Io => "IoError",
+        ErrorKind::Corruption => "CorruptionError",
+        ErrorKind::Poisoned => "PoisonedError",
+        ErrorKind::Closed => "ClosedError",
+        _ => "TimestrataError",
+    }
+}
+
+/// The exception for an engine's error, with its path, offset and hint.
+pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
+    let build = || -> PyResult<PyErr> {
+        let details = PyDict::new(py);
+        if let Some(path) = error.path() {
+            details.set_item("path", path.display().to_string())?;
+        }
+        details.set_item("offset", error.offset())?;
+        details.set_item("hint", error.hint())?;
+        raise(py, class_name(error.kind()), &error.to_string(), Some(&details))
+    };
+    // An error while making an error (no memory, interpreter going down) takes its place.
+    build().unwrap_or_else(|failure| failure)
+}
+
+/// An exception of kind `kind` for a mistake that this layer noticed.
+pub(crate) fn refused(kind: ErrorKind, message: impl Into<String>) -> PyErr {
+    Python::attach(|py| to_python(py, &Error::new(kind, message)))
+}
+
+/// The exception for a store of the parent process.
+pub(crate) fn forked() -> PyErr {
+    Python::attach(|py| {
+        let build = || -> PyResult<PyErr> {
+            let details = PyDict::new(py);
+            details
+                .set_item("hint", "open stores after the fork, in the process that uses them")?;
+            let message = "this store was opened by the parent process, before the fork";
+            raise(py, "ForkedError", message, Some(&details))
+        };
+        build().unwrap_or_else(|failure| failure)
+    })
+}
+
+fn raise(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    details: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyErr> {
+    let errors = ERRORS
+        .get_or_try_init(py, || Ok::<_, PyErr>(py.import("timestrata.errors")?.unbind()))?
+        .bind(py);
+    Ok(PyErr::from_value(errors.getattr(class)?.call((message,), details)?))
+}

@@ -1,0 +1,105 @@
+//! An open store, shared by the objects that Python holds of it.
+//!
+//! It is closed once: by `close()`, by the last object going away, or when the interpreter
+//! exits, so that the next open has nothing to replay.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use pyo3::prelude::*;
+use timestrata_engine::{Durability, ErrorKind, Store};
+
+use crate::error::refused;
+use crate::fork::Guarded;
+use crate::interrupt::detached;
+
+static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
+
+/// A store that is open, or was.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    store: Guarded<Store>,
+    closed: AtomicBool,
+    /// "w", "r", "r+" or "x".
+    pub(crate) mode: &'static str,
+    /// What writes have that say nothing themselves.
+    pub(crate) durability: Durability,
+}
+
+impl Handle {
+    /// Takes an open store, and sees to it that it is closed at exit.
+    pub(crate) fn new(store: Store, mode: &'static str, durability: Durability) -> Arc<Self> {
+        let closed = AtomicBool::new(false);
+        let handle = Arc::new(Self { store: Guarded::new(store), closed, mode, durability });
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&handle));
+        handle
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// `ClosedError` once closed, `ForkedError` in a child of the process that opened it.
+    pub(crate) fn store(&self) -> PyResult<&Store> {
+        let store = self.store.get()?;
+        if self.is_closed() {
+            return Err(refused(ErrorKind::Closed, "the store has been closed"));
+        }
+        Ok(store)
+    }
+
+    /// The store, closed or not.
+    pub(crate) fn store_even_closed(&self) -> PyResult<&Store> {
+        self.store.get()
+    }
+
+    /// Whether it was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// The durability of a write that was called with or without `sync=True`.
+    pub(crate) fn durability(&self, sync: bool) -> Durability {
+        if sync { Durability::Synced } else { self.durability }
+    }
+
+    /// Closes it; later calls do nothing.
+    pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.store.get()?;
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        detached(py, || store.close())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Errors have nobody to go to here; what was acknowledged is in the WAL.
+        if self.store.is_own() && !self.is_closed() {
+            let _ = Python::try_attach(|py| self.close(py));
+        }
+    }
+}
+
+/// Closes what is still open. Python calls it at exit.
+#[pyfunction]
+#[pyo3(name = "_close_all")]
+pub(crate) fn close_all(py: Python<'_>) {
+    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    for handle in open.iter().filter_map(Weak::upgrade) {
+        if handle.store.is_own()
+            && let Err(error) = handle.close(py)
+        {
+            error.write_unraisable(py, None);
+        }
+    }
+}
+
+/// Has Python call [`close_all`] at exit.
+pub(crate) fn close_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let hook = wrap_pyfunction!(close_all, module)?;
+    module.py().import("atexit")?.call_method1("register", (hook,))?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! What a store reports about itself: frozen classes, one file each.
+
+mod backup_report;
+mod check_report;
+mod finding;
+mod pin;
+mod recovery_report;
+
+pub(crate) use backup_report::BackupReport;
+pub(crate) use check_report::CheckReport;
+pub(crate) use finding::Finding;
+pub(crate) use pin::Pin;
+pub(crate) use recovery_report::RecoveryReport;
+
+use std::path::Path;
+
+/// A path as Python shows it.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

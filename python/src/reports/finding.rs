@@ -1,0 +1,43 @@
+//! `Finding`: one thing that `check` found.
+
+use pyo3::prelude::*;
+
+use super::shown;
+
+/// One thing that is wrong in a store's files.
+#[pyclass(frozen, module = "timestrata")]
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    /// The file.
+    #[pyo3(get)]
+    path: String,
+    /// The byte in it, if known.
+    #[pyo3(get)]
+    offset: Option<u64>,
+    /// What is wrong.
+    #[pyo3(get)]
+    message: String,
+    /// Whether data may be lost or wrong; False for a stray file or a torn tail.
+    #[pyo3(get)]
+    is_damage: bool,
+}
+
+impl From<timestrata_engine::Finding> for Finding {
+    fn from(finding: timestrata_engine::Finding) -> Self {
+        Self {
+            path: shown(&finding.path),
+            offset: finding.offset,
+            message: finding.message,
+            is_damage: finding.is_damage,
+        }
+    }
+}
+
+#[pymethods]
+impl Finding {
+    fn __repr__(&self) -> String {
+        let place = self.offset.map(|offset| format!(" byte {offset}")).unwrap_or_default();
+        let kind = if self.is_damage { "damage" } else { "harmless" };
+        format!("<Finding {kind} {:?}{place}: {}>", self.path, self.message)
+    }
+}

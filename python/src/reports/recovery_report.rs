@@ -1,0 +1,69 @@
+//! `RecoveryReport`: what opening a store found and did.
+
+use pyo3::prelude::*;
+
+use super::shown;
+
+/// What opening a store found and did.
+#[pyclass(frozen, module = "timestrata")]
+#[derive(Debug)]
+pub(crate) struct RecoveryReport {
+    /// Whether the store was made by this open.
+    #[pyo3(get)]
+    created: bool,
+    /// Whether the last writer closed the store in good order.
+    #[pyo3(get)]
+    clean: bool,
+    /// The last commit that the store held.
+    #[pyo3(get)]
+    last_seq: u64,
+    /// Commits replayed from the write-ahead log.
+    #[pyo3(get)]
+    commits_replayed: u64,
+    /// Bytes of the write-ahead log replayed.
+    #[pyo3(get)]
+    bytes_replayed: u64,
+    /// A torn tail that was cut: its file and where it began, or None.
+    #[pyo3(get)]
+    torn_tail: Option<(String, u64)>,
+    /// Unfinished files of an interrupted flush or compaction that were removed.
+    #[pyo3(get)]
+    orphans_removed: Vec<String>,
+    /// Files that are not the store's; they were left alone.
+    #[pyo3(get)]
+    strays: Vec<String>,
+    /// How long it took.
+    #[pyo3(get)]
+    seconds: f64,
+}
+
+impl From<&timestrata_engine::RecoveryReport> for RecoveryReport {
+    fn from(report: &timestrata_engine::RecoveryReport) -> Self {
+        Self {
+            created: report.created,
+            clean: report.clean,
+            last_seq: report.last_seq.0,
+            commits_replayed: report.commits_replayed,
+            bytes_replayed: report.bytes_replayed,
+            torn_tail: report.torn_tail.as_ref().map(|(path, offset)| (shown(path), *offset)),
+            orphans_removed: report.orphans_removed.iter().map(|path| shown(path)).collect(),
+            strays: report.strays.iter().map(|path| shown(path)).collect(),
+            seconds: report.took.as_secs_f64(),
+        }
+    }
+}
+
+#[pymethods]
+impl RecoveryReport {
+    fn __repr__(&self) -> String {
+        let how = match (self.created, self.clean) {
+            (true, _) => "created",
+            (false, true) => "clean",
+            (false, false) => "recovered",
+        };
+        format!(
+            "<RecoveryReport {how} last_seq={} commits_replayed={}>",
+            self.last_seq, self.commits_replayed
+        )
+    }
+}

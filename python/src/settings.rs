@@ -1,0 +1,195 @@
+//! Settings as Python programs write them: sizes as int or "64MiB", durations as "100ms".
+
+use std::time::Duration;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDelta, PyDict, PyString};
+use timestrata_engine::{BusyPolicy, Durability, ErrorKind, Maintenance, Settings};
+
+use crate::error::refused;
+use crate::timestamp::type_name;
+
+const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
+                     sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
+                     level0_runs_max, compaction_bytes_per_second";
+
+const SIZE_UNITS: [(&str, u64); 9] = [
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+const DURATION_UNITS: [(&str, u64); 6] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// Settings from keywords; what is missing or `None` keeps its default.
+///
+/// # Errors
+/// `TypeError` for a name that is not a setting, or a value of the wrong type;
+/// `InvalidArgumentError` for what can't be read. What can't work together the engine refuses.
+pub(crate) fn settings(
+    maintenance: &str,
+    busy_policy: &str,
+    rest: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Settings> {
+    let mut settings = Settings {
+        maintenance: choice(
+            "maintenance",
+            maintenance,
+            &[("background", Maintenance::Background), ("manual", Maintenance::Manual)],
+        )?,
+        busy_policy: choice(
+            "busy_policy",
+            busy_policy,
+            &[
+                ("block", BusyPolicy::Block),
+                ("raise", BusyPolicy::Raise),
+                ("flush", BusyPolicy::Flush),
+            ],
+        )?,
+        ..Settings::default()
+    };
+    for (name, value) in rest.into_iter().flat_map(|rest| rest.iter()) {
+        let name: String = name.extract()?;
+        set(&mut settings, &name, &value)?;
+    }
+    Ok(settings)
+}
+
+/// The durability of a name.
+///
+/// # Errors
+/// `InvalidArgumentError` for another one.
+pub(crate) fn durability(name: &str) -> PyResult<Durability> {
+    choice(
+        "durability",
+        name,
+        &[
+            ("buffered", Durability::Buffered),
+            ("written", Durability::Written),
+            ("synced", Durability::Synced),
+        ],
+    )
+}
+
+/// Of a few named values, the one asked for.
+pub(crate) fn choice<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    if let Some((_, value)) = choices.iter().find(|(known, _)| *known == name) {
+        return Ok(*value);
+    }
+    let known: Vec<_> = choices.iter().map(|(known, _)| format!("'{known}'")).collect();
+    Err(invalid(format!("{what} '{name}': must be {}", known.join(" or "))))
+}
+
+fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let bytes = |into: &mut u64| size(name, value).map(|size| *into = size);
+    let rows = |into: &mut usize| -> PyResult<()> {
+        *into = usize::try_from(size(name, value)?)?;
+        Ok(())
+    };
+    if value.is_none() {
+        return Ok(());
+    }
+    match name {
+        "memtable_bytes_max" => bytes(&mut settings.memtable_bytes_max),
+        "memory_bytes_max" => bytes(&mut settings.memory_bytes_max),
+        "wal_segment_bytes" => bytes(&mut settings.wal_segment_bytes),
+        "wal_bytes_max" => bytes(&mut settings.wal_bytes_max),
+        "run_bytes_max" => bytes(&mut settings.run_bytes_max),
+        "cache_bytes_max" => bytes(&mut settings.cache_bytes_max),
+        "run_batch_rows" => rows(&mut settings.run_batch_rows),
+        "level0_runs_max" => rows(&mut settings.level0_runs_max),
+        "sync_interval" => {
+            settings.sync_interval = duration(name, value)?;
+            Ok(())
+        }
+        "compaction_bytes_per_second" => {
+            settings.compaction_bytes_per_second = Some(size(name, value)?);
+            Ok(())
+        }
+        other => Err(PyTypeError::new_err(format!(
+            "open() got an unexpected keyword argument '{other}'; the settings are {NAMES}"
+        ))),
+    }
+}
+
+fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_str()?;
+        return scaled(text, "B", &SIZE_UNITS).ok_or_else(|| {
+            invalid(format!("{name} '{text}': must be a size such as '64MiB', '1GB' or 4096"))
+        });
+    }
+    if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
+        return Err(PyTypeError::new_err(format!(
+            "{name} must be an int or a str such as '64MiB', not '{}'",
+            type_name(value)
+        )));
+    }
+    value.extract().map_err(|_| invalid(format!("{name} {value}: must be 0 to 2**64-1")))
+}
+
+fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let unreadable = |shown: &str| {
+        invalid(format!("{name} '{shown}': must be a duration such as '100ms' or '2s'"))
+    };
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_str()?;
+        // Without a unit nobody knows what is meant.
+        return scaled(text, "", &DURATION_UNITS)
+            .map(Duration::from_nanos)
+            .ok_or_else(|| unreadable(text));
+    }
+    if value.is_instance_of::<PyDelta>() {
+        return value.extract().map_err(|_| unreadable(&value.to_string()));
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("{name} must be a duration, not 'bool'")));
+    }
+    let seconds: f64 = value.extract().map_err(|_| {
+        PyTypeError::new_err(format!(
+            "{name} must be a str such as '100ms', a timedelta or a number of seconds, not '{}'",
+            type_name(value)
+        ))
+    })?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| unreadable(&value.to_string()))
+}
+
+/// A number with a unit, exactly: whole numbers, or decimals that come out whole.
+fn scaled(text: &str, unit_default: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(split)?;
+    let unit = if unit.is_empty() { unit_default } else { unit };
+    let (_, scale) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
+    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+    let digits_only = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    if whole.is_empty() || !digits_only(whole) || !digits_only(fraction) || fraction.len() > 12 {
+        return None;
+    }
+    let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
+    let decimals = fraction.chars().filter(|c| *c != '_').count();
+    let value = digits.parse::<u128>().ok()?.checked_mul(u128::from(*scale))?;
+    let divisor = 10_u128.checked_pow(u32::try_from(decimals).ok()?)?;
+    if value % divisor != 0 {
+        return None;
+    }
+    u64::try_from(value / divisor).ok()
+}
+
+fn invalid(message: String) -> PyErr {
+    refused(ErrorKind::InvalidArgument, message)
+}

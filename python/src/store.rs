@@ -1,0 +1,305 @@
+//! `Store`: an open store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use timestrata_engine::StreamStats;
+use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
+
+use crate::error::to_python;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
+use crate::timelog::Timelog;
+
+/// An open store: a directory, or memory. Made by `timestrata.open`.
+///
+/// Safe to use from several threads. After a fork the child must open it anew.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> with timestrata.open() as store:
+/// ...     store.timelog("door").append(1, "opened")
+/// ...     store
+/// <Store in memory, open, streams=1>
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Store {
+    handle: Arc<Handle>,
+}
+
+impl Store {
+    pub(crate) fn new(handle: Arc<Handle>) -> Self {
+        Self { handle }
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// Give the time log of this name; make it if it is missing.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    /// codec : {"cbor", "bytes"}, optional
+    ///     How values are stored: plain Python data as CBOR (RFC 8949), or bytes as they are.
+    ///     A new log has "cbor"; one that exists keeps its own.
+    /// unit : {"ms", "s", "us", "ns"}, optional
+    ///     Unit of its timestamps. A new log has "ms"; one that exists keeps its own.
+    ///
+    /// Raises
+    /// ------
+    /// AlreadyExistsError
+    ///     It exists with another codec or unit than asked for.
+    /// NotFoundError
+    ///     It doesn't exist, and the store was opened for reading.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.timelog("raw", codec="bytes", unit="ns")
+    /// <Timelog 'raw' codec=bytes unit=ns>
+    #[pyo3(signature = (name, *, codec=None, unit=None))]
+    fn timelog(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        codec: Option<&str>,
+        unit: Option<&str>,
+    ) -> PyResult<Timelog> {
+        let wrong = |error| to_python(py, &error);
+        let codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
+        let unit = unit.map(str::parse::<Unit>).transpose().map_err(wrong)?;
+        let store = self.handle.store()?;
+        let must_exist = self.handle.mode == "r";
+        let log = detached(py, || {
+            let (codec_default, unit_default) = if must_exist || store.stream(name).is_some() {
+                let log = TimelogModel::open(store, name)?;
+                (log.codec(), log.unit())
+            } else {
+                (Codec::Cbor, Unit::default())
+            };
+            let options = TimelogOptions {
+                codec: codec.unwrap_or(codec_default),
+                unit: unit.unwrap_or(unit_default),
+                ..TimelogOptions::default()
+            };
+            TimelogModel::create(store, name, options)
+        })?;
+        Ok(Timelog::new(Arc::clone(&self.handle), log))
+    }
+
+    /// List the names of all time logs.
+    fn timelogs(&self) -> PyResult<Vec<String>> {
+        let store = self.handle.store()?;
+        let is_timelog = |name: &String| TimelogModel::open(store, name).is_ok();
+        Ok(names(store).filter(is_timelog).collect())
+    }
+
+    /// The names of all streams, of whatever model.
+    #[getter]
+    fn streams(&self) -> PyResult<Vec<String>> {
+        Ok(names(self.handle.store()?).collect())
+    }
+
+    /// Remove a stream and its rows, durably.
+    fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || store.drop_stream(name))
+    }
+
+    /// Make every commit so far survive a power cut. Gives the last one.
+    fn sync(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.handle.store()?;
+        detached(py, || store.sync()).map(|seq| seq.0)
+    }
+
+    /// Write what is in memory to run files.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.handle.store()?.clone();
+        interruptible(py, move || store.flush())
+    }
+
+    /// Compact one stream, or all, until nothing is left to do. Ctrl-C ends the waiting.
+    #[pyo3(signature = (name=None))]
+    fn compact(&self, py: Python<'_>, name: Option<&str>) -> PyResult<()> {
+        let store = self.handle.store()?.clone();
+        let stream = match name {
+            None => None,
+            Some(name) => Some(stream_id(&store, name)?),
+        };
+        interruptible(py, move || store.compact(stream))
+    }
+
+    /// Read every byte of the store's files and say what is wrong and where.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> bool(timestrata.open().check())
+    /// True
+    fn check(&self, py: Python<'_>) -> PyResult<CheckReport> {
+        let store = self.handle.store()?.clone();
+        interruptible(py, move || store.check()).map(CheckReport::from)
+    }
+
+    /// Copy the store to a new directory, consistently, while writing goes on.
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<BackupReport> {
+        let store = self.handle.store()?.clone();
+        interruptible(py, move || store.backup(&path)).map(BackupReport::from)
+    }
+
+    /// Make a named, durable snapshot of now. Gives the commit it sees.
+    fn pin(&self, py: Python<'_>, name: &str) -> PyResult<u64> {
+        let store = self.handle.store()?;
+        detached(py, || store.pin(name)).map(|seq| seq.0)
+    }
+
+    /// Remove a pin; files that only it kept are removed.
+    fn unpin(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || store.unpin(name))
+    }
+
+    /// List all pins.
+    fn pins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let pins = self.handle.store()?.pins();
+        let pins = pins.into_iter().map(|pin| Py::new(py, Pin::from(pin)));
+        PyList::new(py, pins.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Catch up with the writer, in a store opened for reading. Gives the last commit seen.
+    fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.handle.store()?;
+        detached(py, || store.refresh()).map(|seq| seq.0)
+    }
+
+    /// Give figures of the store and of each stream.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.timelog("door").append(1, "opened")
+    /// >>> store.stats()["streams"]["door"]["memtable_rows"]
+    /// 1
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let store = self.handle.store()?;
+        let stats = py.detach(|| store.stats());
+        let shown = PyDict::new(py);
+        shown.set_item("last_seq", stats.last_seq.0)?;
+        shown.set_item("synced_seq", stats.synced_seq.0)?;
+        shown.set_item("wal_bytes", stats.wal_bytes)?;
+        shown.set_item("wal_segments", stats.wal_segments)?;
+        shown.set_item("memtable_bytes", stats.memtable_bytes)?;
+        shown.set_item("flushes", stats.flushes)?;
+        shown.set_item("compactions", stats.compactions)?;
+        shown.set_item("flush_bytes", stats.flush_bytes)?;
+        shown.set_item("compaction_bytes", stats.compaction_bytes)?;
+        shown.set_item("background_error", stats.background_error)?;
+        let streams = PyDict::new(py);
+        for stream in stats.streams {
+            streams.set_item(&stream.name, stream_stats(py, &stream)?)?;
+        }
+        shown.set_item("streams", streams)?;
+        Ok(shown)
+    }
+
+    /// What opening the store found and did.
+    #[getter]
+    fn recovery(&self) -> PyResult<RecoveryReport> {
+        Ok(RecoveryReport::from(self.handle.store_even_closed()?.recovery_report()))
+    }
+
+    /// Its directory; None in memory.
+    #[getter]
+    fn path(&self) -> PyResult<Option<PathBuf>> {
+        Ok(self.handle.store_even_closed()?.path().map(PathBuf::from))
+    }
+
+    /// The mode it was opened with.
+    #[getter]
+    fn mode(&self) -> &'static str {
+        self.handle.mode
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.handle.is_closed()
+    }
+
+    /// Flush, sync and close. Fine to call twice.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.close(py)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().handle.store()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (exception_type, exception, traceback, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        exception_type: &Bound<'_, PyAny>,
+        exception: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let _ = (exception, traceback);
+        match self.close(py) {
+            // The body's own exception says more than what closing met after it.
+            Err(_) if !exception_type.is_none() => Ok(false),
+            outcome => outcome.map(|()| false),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let Ok(store) = self.handle.store_even_closed() else {
+            return "<Store of the parent process>".to_owned();
+        };
+        let place = match store.path() {
+            Some(path) => format!("{:?}", path.display().to_string()),
+            None => "in memory".to_owned(),
+        };
+        if self.handle.is_closed() {
+            return format!("<Store {place}, closed>");
+        }
+        let mode = if self.handle.mode == "r" { "read-only" } else { "open" };
+        format!("<Store {place}, {mode}, streams={}>", store.streams().len())
+    }
+}
+
+fn names(store: &timestrata_engine::Store) -> impl Iterator<Item = String> {
+    store.streams().into_iter().map(|stream| stream.name().to_owned())
+}
+
+fn stream_id(
+    store: &timestrata_engine::Store,
+    name: &str,
+) -> PyResult<timestrata_engine::StreamId> {
+    match store.stream(name) {
+        Some(stream) => Ok(stream.id()),
+        None => Err(crate::error::refused(
+            timestrata_engine::ErrorKind::NotFound,
+            format!("no stream '{name}'"),
+        )),
+    }
+}
+
+fn stream_stats<'py>(py: Python<'py>, stream: &StreamStats) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    shown.set_item("runs", stream.runs)?;
+    shown.set_item("run_rows", stream.run_rows)?;
+    shown.set_item("run_bytes", stream.run_bytes)?;
+    shown.set_item("memtable_rows", stream.memtable_rows)?;
+    shown.set_item("memtable_bytes", stream.memtable_bytes)?;
+    shown.set_item("tombstones", stream.tombstones)?;
+    shown.set_item("compaction_debt_bytes", stream.compaction_debt_bytes)?;
+    Ok(shown)
+}

@@ -1,0 +1,99 @@
+//! What Python programs call a time, as the store's signed 64-bit count of units.
+
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyInt, PyString};
+use timestrata_models::timelog::Unit;
+
+static EPOCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// A timestamp given by the caller: an int (anything with `__index__`, but no bool), or an
+/// aware datetime, converted by integer arithmetic and rounded down to the unit, as automatic
+/// times are.
+///
+/// # Errors
+/// `TypeError` for anything else, `OverflowError` outside signed 64 bits.
+pub(crate) fn timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    if value.is_exact_instance_of::<PyInt>() {
+        return value.extract().map_err(|_| out_of_range(value));
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("timestamp must be int (bool not allowed)"));
+    }
+    if value.is_instance_of::<PyDateTime>() {
+        return from_datetime(value, unit);
+    }
+    if value.hasattr("__index__")? {
+        return value.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(value.py()) {
+                out_of_range(value)
+            } else {
+                error
+            }
+        });
+    }
+    Err(wrong_type(value, unit))
+}
+
+/// An optional bound: `None` is open.
+pub(crate) fn bound(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<Option<i64>> {
+    if value.is_none() { Ok(None) } else { timestamp(value, unit).map(Some) }
+}
+
+fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
+    let given = type_name(value);
+    let advice = if given == "float" {
+        format!("round it yourself, for instance int(t * {}) for seconds", unit.per_second())
+    } else if value.is_instance_of::<PyString>() {
+        "parse it first, for instance with datetime.fromisoformat()".to_owned()
+    } else {
+        "give an int or an aware datetime".to_owned()
+    };
+    PyTypeError::new_err(format!(
+        "timestamp must be int (a count of '{}' since 1970), not '{given}': {advice}",
+        unit.name()
+    ))
+}
+
+fn out_of_range(value: &Bound<'_, PyAny>) -> PyErr {
+    PyOverflowError::new_err(format!("timestamp {value} is outside int64 range [-2**63, 2**63-1]"))
+}
+
+fn from_datetime(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    let py = value.py();
+    if value.call_method0("utcoffset")?.is_none() {
+        return Err(PyTypeError::new_err(format!(
+            "timestamp {value} has no time zone, so it names no instant: make it aware, for \
+             instance with .replace(tzinfo=datetime.timezone.utc) or .astimezone()"
+        )));
+    }
+    let epoch = EPOCH.get_or_try_init(py, || {
+        let datetime = py.import("datetime")?;
+        let utc = datetime.getattr("timezone")?.getattr("utc")?;
+        let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
+        Ok::<_, PyErr>(epoch.unbind())
+    })?;
+    let since = value.sub(epoch.bind(py))?;
+    let since = since.cast::<PyDelta>()?;
+    let seconds = i128::from(since.get_days()) * 86_400 + i128::from(since.get_seconds());
+    let mut ns = seconds * 1_000_000_000 + i128::from(since.get_microseconds()) * 1_000;
+    if !value.is_exact_instance_of::<PyDateTime>() && value.hasattr("nanosecond")? {
+        // Finer than a datetime: a pandas Timestamp.
+        ns += i128::from(value.getattr("nanosecond")?.extract::<u16>()?);
+    }
+    i64::try_from(ns.div_euclid(i128::from(1_000_000_000 / unit.per_second()))).map_err(|_| {
+        PyOverflowError::new_err(format!(
+            "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
+            unit.name()
+        ))
+    })
+}
+
+/// The name of a value's type, for messages.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    match value.get_type().name() {
+        Ok(name) => name.to_string(),
+        Err(_) => "object".to_owned(),
+    }
+}

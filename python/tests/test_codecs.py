@@ -1,0 +1,246 @@
+"""What a codec takes comes back the same; what it doesn't take is refused by name and place."""
+
+import math
+import random
+import struct
+from collections import OrderedDict, namedtuple
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import IntEnum
+
+import pytest
+
+import timestrata
+from timestrata import Store, Timelog, cbor_decode, cbor_encode
+
+SAME = [
+    None,
+    True,
+    False,
+    *(2**bits + more for bits in range(0, 130, 3) for more in (-1, 0, 1)),
+    *(-(2**bits) + more for bits in range(0, 130, 3) for more in (-1, 0, 1)),
+    2**63 - 1,
+    -(2**63),
+    2**64 - 1,
+    2**64,
+    -(2**64),
+    -(2**64) - 1,
+    10**100,
+    -(10**100),
+    0.0,
+    1.5,
+    -1e300,
+    5e-324,
+    math.inf,
+    -math.inf,
+    0.1,
+    "",
+    "plain",
+    "grüße 🌍 \0",
+    "x" * 70_000,
+    b"",
+    b"\0\xff" * 40_000,
+    [],
+    [1, [2, [3, None]]],
+    {},
+    {"a": 1, "b": {"c": [True]}},
+    {1: "int", None: "none", (1, (2, 3)): "tuple", b"x": "bytes", 2.5: "float", False: "bool"},
+    {frozenset({1, 2}): 1},
+    set(),
+    {1, "a", (2, 3)},
+    datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=timezone.utc),
+    datetime(1, 1, 1, tzinfo=timezone.utc),
+    datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=-9, minutes=-30))),
+]
+
+
+@pytest.mark.parametrize("value", SAME, ids=lambda value: repr(value)[:40])
+def test_plain_data_comes_back_the_same(log: Timelog, value: object) -> None:
+    log.append(1, value)
+    [back] = log[1]
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_a_datetime_keeps_its_offset() -> None:
+    when = datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    assert cbor_decode(cbor_encode(when)).utcoffset() == timedelta(hours=5, minutes=30)
+    assert b"2024-01-01T00:00:00+05:30" in cbor_encode(when)
+
+
+def test_an_offset_with_seconds_goes_in_as_the_same_instant_in_utc() -> None:
+    when = datetime(1890, 1, 1, tzinfo=timezone(timedelta(minutes=53, seconds=28)))
+    assert cbor_decode(cbor_encode(when)) == when
+
+
+def test_special_floats_keep_their_bits() -> None:
+    for number in (-0.0, math.nan, struct.unpack("<d", b"\1\2\3\4\5\6\xf8\x7f")[0]):
+        back = cbor_decode(cbor_encode(number))
+        assert struct.pack("<d", back) == struct.pack("<d", number)
+
+
+def test_kin_of_plain_data_comes_back_as_plain_data() -> None:
+    class Color(IntEnum):
+        RED = 1
+
+    Point = namedtuple("Point", "x y")
+    value = [(1, 2), bytearray(b"a"), memoryview(b"b"), OrderedDict(a=1), Color.RED, Point(1, 2)]
+    back = cbor_decode(cbor_encode(value))
+    assert back == [[1, 2], b"a", b"b", {"a": 1}, 1, [1, 2]]
+    assert type(back[4]) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (object(), r"value: can't store a 'object'"),
+        ({"orders": [1, {"price": Decimal(1)}]}, r"value\['orders'\]\[1\]\['price'\].*'Decimal'"),
+        ([[], [date(2024, 1, 1)]], r"value\[1\]\[0\].*'date'"),
+        ({1: {1j: 2}}, r"value\[1\] key 1j.*'complex'"),
+        (datetime(2024, 1, 1), r"value: the datetime .* no time zone"),
+        ([len], r"value\[0\].*'builtin_function_or_method'"),
+    ],
+)
+def test_other_types_are_refused_by_name_and_place(
+    log: Timelog, value: object, place: str
+) -> None:
+    with pytest.raises(TypeError, match=place):
+        log.append(1, value)
+    assert len(log) == 0
+
+
+def test_an_object_that_contains_itself_is_refused() -> None:
+    ring: list[object] = []
+    ring.append([{"again": ring}])
+    with pytest.raises(timestrata.InvalidDataError, match="contains itself"):
+        cbor_encode(ring)
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="deeper than 256"):
+        cbor_encode(deep)
+
+
+def test_an_object_that_unfolds_without_end_is_refused() -> None:
+    value: list[object] = ["x" * 1000]
+    for _ in range(40):
+        value = [value, value]
+    with pytest.raises(timestrata.TooLargeError):
+        cbor_encode(value)
+
+
+def test_a_failed_append_leaves_nothing_of_itself_behind(log: Timelog) -> None:
+    with pytest.raises(TypeError):
+        log.append(1, ["stored?", object()])
+    log.append(2, "whole")
+    assert list(log) == [(2, "whole")]
+
+
+def test_half_a_surrogate_pair_is_refused(log: Timelog) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        log.append(1, "\ud800")
+
+
+SPRING_2013 = datetime(2013, 3, 21, 20, 4, tzinfo=timezone.utc)
+
+# RFC 8949, appendix A: what other writers may have written.
+FOREIGN = [
+    ("f97e00", math.nan),
+    ("fa47c35000", 100000.0),
+    ("5f42010243030405ff", b"\1\2\3\4\5"),
+    ("7f657374726561646d696e67ff", "streaming"),
+    ("9f018202039f0405ffff", [1, [2, 3], [4, 5]]),
+    ("bf6346756ef563416d7421ff", {"Fun": True, "Amt": -2}),
+    ("c074323031332d30332d32315432303a30343a30305a", SPRING_2013),
+    ("c11a514b67b0", SPRING_2013),
+    ("d9d9f783010203", [1, 2, 3]),
+    ("f7", None),
+    ("c240", 0),
+]
+
+
+@pytest.mark.parametrize(("data", "value"), FOREIGN)
+def test_other_writers_cbor_is_read(data: str, value: object) -> None:
+    back = cbor_decode(bytes.fromhex(data))
+    assert back == value or (back != back and value != value)
+
+
+HOSTILE = [
+    "",
+    "1c",
+    "ff",
+    "5b7fffffffffffffff",
+    "7b00000000ffffffff",
+    "9b7fffffffffffffff",
+    "9affffffff",
+    "bb7fffffffffffffff",
+    "bf",
+    "9f" * 10_000,
+    "81" * 10_000,
+    "c1" * 10_000,
+    "d9d9f7" * 10_000,
+    "5f6161ff",
+    "7f5f4161ffff",
+    "61ff",
+    "f8ff",
+    "f0",
+    "c06161",
+    "c074323031332d30332d32315432303a30343a303000",
+    "c1fb7fefffffffffffff",
+    "c101" + "00",
+    "c26161",
+    "d9010201",
+    "d8ff00",
+    "a1a0f6",
+    "a201f601f6",
+    "00ff",
+    "0000",
+]
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=lambda data: data[:20])
+def test_hostile_bytes_are_refused(data: str) -> None:
+    with pytest.raises(timestrata.InvalidDataError, match="at its byte"):
+        cbor_decode(bytes.fromhex(data))
+
+
+def test_random_bytes_are_read_or_refused_and_never_worse() -> None:
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    whole = cbor_encode(SAME)
+    for _ in range(20_000):
+        if rng.random() < 0.5:
+            data = rng.randbytes(rng.randrange(1, 40))
+        else:
+            start = rng.randrange(len(whole) - 100)
+            damaged = bytearray(whole[start : start + rng.randrange(1, 100)])
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+            data = bytes(damaged)
+        try:
+            cbor_decode(data)
+        except timestrata.InvalidDataError:
+            pass
+        except Exception as error:
+            pytest.fail(f"seed {seed}: {data.hex()}: {error!r}")
+
+
+class TestBytes:
+    @pytest.fixture
+    def raw(self, store: Store) -> Timelog:
+        return store.timelog("raw", codec="bytes")
+
+    def test_bytes_and_their_like_are_stored_as_they_are(self, raw: Timelog) -> None:
+        from array import array
+
+        values = [b"", b"abc", bytearray(b"def"), memoryview(b"ghijkl")[::2], array("H", [1, 2])]
+        raw.extend(range(5), values)
+        expected = [b"", b"abc", b"def", b"gik", array("H", [1, 2]).tobytes()]
+        assert [value for _, value in raw] == expected
+
+    @pytest.mark.parametrize(
+        ("value", "advice"), [("text", "encode it"), (5, "cbor"), (None, "cbor")]
+    )
+    def test_other_types_are_refused(self, raw: Timelog, value: object, advice: str) -> None:
+        with pytest.raises(TypeError, match=advice):
+            raw.append(1, value)
+        assert len(raw) == 0

@@ -1,0 +1,145 @@
+"""Each native name has a typed Python face, its examples run, and nothing else is needed."""
+
+import ast
+import doctest
+import inspect
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import timestrata
+from timestrata import _timestrata as native
+
+# What every class has, or what type checkers know without being told.
+IMPLIED = {"__doc__", "__module__", "__repr__", "__new__", "__weakref__"}
+CLASSES = [value for value in vars(native).values() if inspect.isclass(value)]
+
+
+def stub() -> ast.Module:
+    return ast.parse(resources.files("timestrata").joinpath("_timestrata.pyi").read_text())
+
+
+def stub_functions(body: list[ast.stmt]) -> dict[str, list[ast.FunctionDef]]:
+    functions: dict[str, list[ast.FunctionDef]] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+    return functions
+
+
+def stub_parameters(functions: list[ast.FunctionDef]) -> set[str]:
+    names: set[str] = set()
+    for function in functions:
+        arguments = function.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        names.update(argument.arg for argument in every)
+    return names
+
+
+def test_the_native_module_has_exactly_the_stubs_names() -> None:
+    declared = set()
+    for node in stub().body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            declared.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            declared.add(node.target.id)
+    only_types = {"Timestamp", "Size", "Duration", "StreamFigures", "StoreFigures"}
+    hooks = {"_after_fork_in_child", "_close_all"}
+    offered = {name for name in vars(native) if not name.startswith("__")} - hooks
+    assert offered | {"__version__"} == declared - only_types
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_each_native_class_has_exactly_the_stubs_methods(cls: type) -> None:
+    nodes = {node.name: node for node in stub().body if isinstance(node, ast.ClassDef)}
+    declared = stub_functions(nodes[cls.__name__].body)
+    offered = {name: value for name, value in vars(cls).items() if name not in IMPLIED}
+    assert set(offered) == set(declared)
+    for name, functions in declared.items():
+        signature = getattr(offered[name], "__text_signature__", None)
+        if signature and not name.startswith("__"):
+            parameters = set(inspect.signature(offered[name]).parameters)
+            assert parameters == stub_parameters(functions), name
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_each_native_class_is_documented_and_made_only_by_a_store(cls: type) -> None:
+    assert cls.__doc__
+    for name, value in vars(cls).items():
+        if not name.startswith("__"):
+            assert value.__doc__, f"{cls.__name__}.{name}"
+    with pytest.raises(TypeError):
+        cls()
+
+
+def test_objects_take_no_attributes_of_others() -> None:
+    with timestrata.open() as store:
+        log = store.timelog("log")
+        for one in (store, log, iter(log), store.recovery, store.check()):
+            with pytest.raises(AttributeError):
+                one.something = 1  # type: ignore[union-attr]
+            with pytest.raises(AttributeError):
+                one.closed = True  # type: ignore[union-attr, misc]
+
+
+def test_the_package_offers_all_native_names() -> None:
+    offered = {name for name in vars(native) if not name.startswith("_")}
+    assert offered <= set(timestrata.__all__)
+    assert all(hasattr(timestrata, name) for name in timestrata.__all__)
+
+
+def test_the_examples_in_native_docs_run() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    runner = doctest.DocTestRunner()
+    count = 0
+    for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter"):
+        for test in finder.find(getattr(native, name), name, module=False, globs={}):
+            count += len(test.examples)
+            runner.run(test)
+    assert count > 30
+    assert runner.failures == 0
+
+
+def test_type_checkers_agree_with_the_stub_and_the_readme() -> None:
+    mypy = pytest.importorskip("mypy.api")
+    package = Path(timestrata.__file__).parent
+    output, errors, code = mypy.run(["--strict", str(package)])
+    assert code == 0, output + errors
+
+
+def test_nothing_else_needs_to_be_installed(tmp_path: Path) -> None:
+    program = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"numpy", "pandas", "pyarrow", "polars", "typing_extensions"}:
+            raise ImportError(f"{name} is not wanted")
+sys.meta_path.insert(0, Refuse())
+import timestrata
+with timestrata.open(sys.argv[1]) as store:
+    log = store.timelog("log")
+    log.extend([(2, {"b": [1.5]}), (1, "a")])
+    assert list(log[:2]) == [(1, "a")]
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "store")]
+    subprocess.run(command, check=True, timeout=60)
+
+
+def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "timestrata", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert timestrata.__version__ in run().stdout
+    assert run("--version").stdout.strip() == timestrata.__version__
+    with timestrata.open(tmp_path / "store") as store:
+        store.timelog("door").extend(range(3), range(3))
+    shown = run(str(tmp_path / "store"))
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "door\t3 rows" in shown.stdout
+    missing = run(str(tmp_path / "nothing"))
+    assert missing.returncode == 1
+    assert "hint:" in missing.stderr

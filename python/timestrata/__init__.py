@@ -1,0 +1,85 @@
+"""Timestrata: keeps what happens, in the order in which it happens, in one directory.
+
+An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timelog` gives a
+`Timelog`, which keeps Python objects by timestamp and gives them back by slices of time.
+
+Examples
+--------
+>>> import timestrata
+>>> with timestrata.open() as store:  # give a path to keep it
+...     door = store.timelog("door")
+...     door.append(1_700_000_000_000, {"state": "open"})
+...     door.append(1_700_000_060_000, {"state": "closed"})
+...     list(door[:1_700_000_060_000])
+[(1700000000000, {'state': 'open'})]
+"""
+
+from __future__ import annotations
+
+from timestrata._timestrata import (
+    FORMAT_VERSION,
+    BackupReport,
+    CheckReport,
+    Finding,
+    Pin,
+    RecoveryReport,
+    Store,
+    Timelog,
+    TimelogIter,
+    __version__,
+    cbor_decode,
+    cbor_encode,
+    open,
+)
+from timestrata.errors import (
+    AlreadyExistsError,
+    BusyError,
+    ClosedError,
+    CorruptionError,
+    ForkedError,
+    InvalidArgumentError,
+    InvalidDataError,
+    IoError,
+    LockedError,
+    NoSpaceError,
+    NotAStoreError,
+    NotFoundError,
+    PoisonedError,
+    ReadOnlyError,
+    TimestrataError,
+    TooLargeError,
+    UnsupportedVersionError,
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "AlreadyExistsError",
+    "BackupReport",
+    "BusyError",
+    "CheckReport",
+    "ClosedError",
+    "CorruptionError",
+    "Finding",
+    "ForkedError",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "IoError",
+    "LockedError",
+    "NoSpaceError",
+    "NotAStoreError",
+    "NotFoundError",
+    "Pin",
+    "PoisonedError",
+    "ReadOnlyError",
+    "RecoveryReport",
+    "Store",
+    "Timelog",
+    "TimelogIter",
+    "TimestrataError",
+    "TooLargeError",
+    "UnsupportedVersionError",
+    "__version__",
+    "cbor_decode",
+    "cbor_encode",
+    "open",
+]
