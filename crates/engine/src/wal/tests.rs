@@ -140,12 +140,8 @@ fn no_directory_and_no_segment_are_an_empty_log() {
 fn large_payloads_are_aligned_in_the_file() {
     let io = io();
     let wal = create(&io, 65536, WalStart::new(FIRST));
-    for seq in 1..8 {
-        append(&wal, seq, 1000 + seq as usize * 100);
-        append(&wal, 100 * seq + 5, 11);
-        if seq > 1 {
-            break;
-        }
+    for seq in 1..40 {
+        append(&wal, seq, if seq % 2 == 0 { 1000 + seq as usize * 10 } else { 11 });
     }
     let mut reader = WalReader::open(&io, &dir(), STORE, ReadMode::Recovery, FIRST, None).unwrap();
     while let Some(record) = reader.next_record().unwrap() {

@@ -63,8 +63,9 @@ fn any_flipped_byte_gives_a_prefix_with_all_that_was_synced_or_corruption() {
         for place in 0..bytes.len() {
             let mut damaged = files.clone();
             damaged[index].1[place] ^= 0xA5;
+            let disk = disk_of(&damaged);
             for mode in [ReadMode::Recovery, ReadMode::Follower] {
-                match read(&disk_of(&damaged), mode, FIRST) {
+                match read(&disk, mode, FIRST) {
                     Ok((records, _)) => {
                         assert!(all.starts_with(&records), "{path:?} byte {place}");
                         assert!(records.len() >= 25, "{path:?} byte {place}: {}", records.len());
