@@ -1,6 +1,6 @@
 //! Appending to the log.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -322,7 +322,7 @@ impl Wal {
 
 /// A record that recovery read may still be in the page cache only. What is appended from
 /// now on claims that everything before is durable.
-fn sync_older(io: &Io, path: &PathBuf) -> Result<()> {
+fn sync_older(io: &Io, path: &Path) -> Result<()> {
     let file = io.disk.open(path, OpenMode::ReadWrite);
     let synced = file.and_then(|file| file.sync_data());
     synced.map_err(|source| Error::io("sync the log", path, source))
