@@ -6,7 +6,9 @@
 
 mod disk;
 
-pub use disk::{CrashKind, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which};
+pub use disk::{
+    CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
+};
 
 use std::sync::Arc;
 
