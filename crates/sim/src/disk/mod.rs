@@ -96,6 +96,18 @@ impl SimDisk {
         std::mem::take(&mut world.captured).into_iter().map(CrashPoint::new).collect()
     }
 
+    /// This moment, as a crash now would leave it.
+    pub fn now(&self) -> CrashPoint {
+        CrashPoint::new(self.world.lock().state.clone())
+    }
+
+    /// A disk of its own in the same condition, unsynced work included; nothing is counted
+    /// or locked on it.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self::of(World::found(self.world.lock().state.clone()))
+    }
+
     /// A number that tells disks of different names or contents apart.
     pub fn fingerprint(&self) -> u64 {
         self.world.lock().state.fingerprint()
