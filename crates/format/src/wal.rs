@@ -32,6 +32,10 @@ pub const PAYLOAD_ALIGNMENT: usize = 64;
 /// From this length on a payload is aligned to [`PAYLOAD_ALIGNMENT`].
 pub const ALIGNED_PAYLOAD_BYTES_MIN: usize = 1024;
 
+/// Zeros that stand behind the last record, so that an end in good order is told from one
+/// that a crash tore.
+pub const END_MARK_BYTES: usize = 16;
+
 /// Stands in every record header, so that a search for records can skip what is none.
 const RECORD_MAGIC: u16 = 0xC5D7;
 
@@ -108,8 +112,9 @@ impl RecordSeed {
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
-    /// First in its segment: `seq` is the last record's of all segments before, so that
-    /// what is missing between two segments is noticed. No payload.
+    /// First in its segment: `seq` is the last commit's of all segments before (0 if there
+    /// is none), so that what is missing between two segments is noticed. The payload is the
+    /// id of the segment that holds that commit, as 8 bytes.
     Start,
     /// A commit: its entries are the payload.
     Commit,
@@ -122,7 +127,7 @@ pub enum RecordKind {
 pub struct RecordHeader {
     /// What the record is.
     pub kind: RecordKind,
-    /// Bytes of zeros between header and payload: a multiple of 8 below 64.
+    /// Unused bytes between header and payload: a multiple of 8 below 64.
     pub padding: u8,
     /// Length of the payload in bytes.
     pub payload_bytes: u32,
@@ -206,7 +211,7 @@ impl RecordHeader {
     }
 }
 
-/// Zeros between header and payload of a record at `offset`.
+/// Unused bytes between header and payload of a record at `offset`.
 pub fn record_padding(offset: u64, payload_bytes: usize) -> u8 {
     if payload_bytes < ALIGNED_PAYLOAD_BYTES_MIN {
         return 0;

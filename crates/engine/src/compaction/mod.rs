@@ -1,1 +1,21 @@
 //! Compaction: runs to fewer, better runs.
+//!
+//! Owns the strategies, which are pure: the runs and tombstones of one stream go in, one
+//! [`Plan`] comes out. A worker carries a plan out and asks again; nothing here touches a
+//! file or a clock. Invariant of every plan: the rows of any run that stays outside and
+//! shares keys with the inputs were committed wholly before or wholly after the inputs'
+//! rows, so the outputs have one place in the order of commits.
+
+mod choose;
+mod concatenate;
+mod cut;
+mod leveled;
+mod order;
+mod retention;
+#[cfg(test)]
+mod simulation;
+mod window;
+
+pub(crate) use choose::{Plan, Rewrite, applied_tombstones, choose, debt_bytes};
+pub(crate) use cut::Cuts;
+pub(crate) use retention::{RetentionPlan, expired};

@@ -1,1 +1,380 @@
 //! The memtable: a stream's recent rows.
+//!
+//! The store holds one [`Memtable`] a stream under its commit lock; readers get an
+//! immutable [`MemtableView`]. A row is *in order* if its whole key is not below the
+//! greatest in-order key so far, else it is *late*. Each sort has its builder, which seals
+//! into immutable chunks, and its list of chunks. In-order chunks never overlap: they chain.
+//! A late row with some key came after every in-order row with that key, so in the list of
+//! sources all in-order chunks go before all late ones, each list in commit order.
+
+mod builder;
+mod chunk;
+mod chunks;
+mod column;
+mod memory;
+mod prepared;
+mod row;
+mod view;
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use timestrata_format::{LeadKey, SeqNo, Tombstone};
+
+use crate::key::{KeyOrder, KeyView};
+use crate::scan::Source;
+use crate::{Cell, Result, Stream};
+
+use builder::RowBuilder;
+use chunk::{Chunk, Commits};
+use chunks::{Chunks, MergeRules, Settled};
+pub(crate) use prepared::PreparedBatch;
+pub(crate) use row::check_row;
+pub(crate) use view::MemtableView;
+
+/// In-order chunks are cheap to chain, so they settle soon.
+const IN_ORDER_SETTLED: Settled =
+    Settled { rows: builder::BUILDER_ROWS_MAX, bytes: builder::BUILDER_BYTES_MAX };
+/// Late chunks overlap, and every one makes reads dearer, so they grow larger.
+const LATE_SETTLED: Settled = Settled { rows: 262_144, bytes: 16 << 20 };
+
+/// A stream's recent rows and range deletes, in memory.
+#[derive(Debug)]
+pub(crate) struct Memtable {
+    stream: Arc<Stream>,
+    order: KeyOrder,
+    /// `None` where the stream has a column that cells can't express.
+    builders: Option<Builders>,
+    greatest: Option<Greatest>,
+    in_order: Chunks,
+    late: Chunks,
+    tombstones: Arc<Vec<Tombstone>>,
+    commits: Option<Commits>,
+    view: Option<Arc<MemtableView>>,
+}
+
+#[derive(Debug)]
+struct Builders {
+    in_order: RowBuilder,
+    late: RowBuilder,
+}
+
+/// The greatest in-order key so far. It never falls, not even when its row is deleted: late
+/// rows may have gone behind it.
+#[derive(Debug)]
+struct Greatest {
+    lead: LeadKey,
+    /// Of keys of several columns, unless the key is the last of the in-order builder.
+    whole: Option<WholeKey>,
+}
+
+#[derive(Debug)]
+struct WholeKey {
+    /// One row of the key columns.
+    keys: RecordBatch,
+    /// The same with times as integers; only where the stream has builders.
+    plain: Vec<ArrayRef>,
+}
+
+impl Memtable {
+    /// An empty memtable.
+    ///
+    /// # Errors
+    /// `InvalidData` if a key column has a type that can't be ordered.
+    pub(crate) fn new(stream: Arc<Stream>) -> Result<Self> {
+        let order = KeyOrder::new(&stream)?;
+        let in_order = RowBuilder::new(Arc::clone(&stream));
+        let late = RowBuilder::new(Arc::clone(&stream));
+        let builders = in_order.zip(late).map(|(in_order, late)| Builders { in_order, late });
+        Ok(Self {
+            stream,
+            order,
+            builders,
+            greatest: None,
+            in_order: Chunks::new(IN_ORDER_SETTLED),
+            late: Chunks::new(LATE_SETTLED),
+            tombstones: Arc::default(),
+            commits: None,
+            view: None,
+        })
+    }
+
+    /// Appends one row that [`check_row`] has accepted, as a commit of its own. `seq` must
+    /// not be below that of any change before.
+    ///
+    /// # Panics
+    /// If the cells don't fit the stream.
+    pub(crate) fn append_row(&mut self, seq: SeqNo, cells: &[Cell<'_>]) {
+        let late = !self.advance(cells[self.stream.lead_column()]) && !self.take_place(cells);
+        self.note(seq);
+        let Some(builders) = &mut self.builders else {
+            panic!("a row was appended to a stream that takes batches only")
+        };
+        let builder = if late { &mut builders.late } else { &mut builders.in_order };
+        builder.push(seq, cells);
+        if builder.is_full() {
+            if late {
+                self.seal_late()
+            } else {
+                self.seal_in_order()
+            }
+            self.settle(seq);
+        }
+    }
+
+    /// Adds the rows of a prepared batch. `seq` must not be below that of any change before;
+    /// of one commit, changes come in their order.
+    pub(crate) fn insert(&mut self, seq: SeqNo, prepared: PreparedBatch) {
+        if prepared.rows() == 0 {
+            return;
+        }
+        self.note(seq);
+        self.seal_builders();
+        self.settle(seq);
+        let batch = prepared.into_batch();
+        let rows = batch.num_rows();
+        let late_rows = self.late_rows(&batch);
+        if late_rows == 0 {
+            self.push_in_order(batch, Commits::one(seq));
+        } else if late_rows == rows {
+            self.push_late(batch, Commits::one(seq));
+        } else {
+            let late = batch.slice(0, late_rows);
+            let in_order = batch.slice(late_rows, rows - late_rows);
+            // The two parts live on for different times, so at most one keeps the whole.
+            let late = memory::copied(&late).unwrap_or(late);
+            let in_order = match in_order.num_rows() < rows - rows / 4 {
+                true => memory::copied(&in_order).unwrap_or(in_order),
+                false => in_order,
+            };
+            self.push_in_order(in_order, Commits::one(seq));
+            self.push_late(late, Commits::one(seq));
+        }
+    }
+
+    /// Hides the rows of earlier commits in the tombstone's range. Rows of the same commit
+    /// stay, whether they come before or after this.
+    pub(crate) fn delete_range(&mut self, tombstone: Tombstone) {
+        if tombstone.range.is_empty() {
+            return;
+        }
+        self.note(tombstone.seq);
+        self.seal_builders();
+        Arc::make_mut(&mut self.tombstones).push(tombstone);
+        self.in_order.drop_covered(&tombstone);
+        self.late.drop_covered(&tombstone);
+    }
+
+    /// Whether nothing has been committed into it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commits.is_none()
+    }
+
+    /// Rows held, delete markers and rows that a range delete hides in part included.
+    pub(crate) fn rows(&self) -> usize {
+        let built = self.builders.as_ref().map_or(0, |b| b.in_order.rows() + b.late.rows());
+        built + self.in_order.rows() + self.late.rows()
+    }
+
+    /// Memory held, in bytes; what only open views still hold is not counted.
+    pub(crate) fn bytes(&self) -> usize {
+        let built = self.builders.as_ref().map_or(0, |b| b.in_order.bytes() + b.late.bytes());
+        let tombstones = self.tombstones.capacity() * size_of::<Tombstone>();
+        built + tombstones + self.in_order.bytes() + self.late.bytes()
+    }
+
+    /// Oldest commit, range deletes included.
+    pub(crate) fn seq_min(&self) -> Option<SeqNo> {
+        self.commits.map(|commits| commits.min)
+    }
+
+    /// Newest commit, range deletes included.
+    pub(crate) fn seq_max(&self) -> Option<SeqNo> {
+        self.commits.map(|commits| commits.max)
+    }
+
+    /// The memtable as of now, to be called between commits; the same view as before if
+    /// nothing has changed since.
+    pub(crate) fn view(&mut self) -> Arc<MemtableView> {
+        if let Some(view) = &self.view {
+            return Arc::clone(view);
+        }
+        self.seal_builders();
+        self.settle(SeqNo(u64::MAX));
+        let (in_order, late) = (self.in_order.list(), self.late.list());
+        let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(in_order.len() + late.len());
+        for chunk in in_order.iter().chain(late) {
+            sources.push(Arc::clone(chunk) as Arc<dyn Source>);
+        }
+        let view = Arc::new(MemtableView {
+            sources,
+            tombstones: Arc::clone(&self.tombstones),
+            rows: self.rows(),
+            bytes: self.bytes(),
+            seq_min: self.seq_min(),
+            seq_max: self.seq_max(),
+        });
+        self.view = Some(Arc::clone(&view));
+        view
+    }
+
+    #[inline]
+    fn note(&mut self, seq: SeqNo) {
+        if self.view.is_some() {
+            self.view = None;
+        }
+        match &mut self.commits {
+            Some(commits) => commits.max = seq,
+            None => self.commits = Some(Commits::one(seq)),
+        }
+    }
+
+    /// The common case at once: a 64-bit leading key above all in-order ones becomes the
+    /// greatest. False says nothing yet.
+    #[inline]
+    fn advance(&mut self, cell: Cell<'_>) -> bool {
+        match (self.greatest.as_mut().map(|greatest| &mut greatest.lead), cell) {
+            (Some(LeadKey::Time(greatest)), Cell::Int(time)) if time > *greatest => {
+                *greatest = time;
+                true
+            }
+            (Some(LeadKey::Offset(greatest)), Cell::UInt(offset)) if offset > *greatest => {
+                *greatest = offset;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes a row's key the greatest in-order one; false if it is below that, so late.
+    fn take_place(&mut self, cells: &[Cell<'_>]) -> bool {
+        let lead = row::lead_key(self.stream.lead_kind(), cells[self.stream.lead_column()]);
+        let late = self.greatest.as_ref().is_some_and(|greatest| match lead.cmp(&greatest.lead) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => !self.order.is_single() && self.is_late_by_rest(greatest, cells),
+        });
+        if late {
+            return false;
+        }
+        match &mut self.greatest {
+            Some(greatest) => greatest.lead = lead,
+            None => self.greatest = Some(Greatest { lead, whole: None }),
+        }
+        true
+    }
+
+    /// Whether a row with the greatest leading key is late by the other key columns.
+    fn is_late_by_rest(&self, greatest: &Greatest, cells: &[Cell<'_>]) -> bool {
+        let builder = self.builders.as_ref().map(|builders| &builders.in_order);
+        for (position, &column) in self.stream.key_columns().iter().enumerate().skip(1) {
+            let stored = match (builder, &greatest.whole) {
+                (Some(builder), _) if builder.rows() > 0 => builder.column(column).last_cell(),
+                (_, Some(whole)) => row::cell_at(&whole.plain[position], 0),
+                (_, None) => panic!("the greatest key is neither built nor sealed"),
+            };
+            let data_type = self.stream.schema().field(column).data_type();
+            match row::compare_cells(data_type, stored, cells[column]) {
+                Ordering::Less => return false,
+                Ordering::Greater => return true,
+                Ordering::Equal => {}
+            }
+        }
+        false
+    }
+
+    /// How many of a sorted batch's rows are below the greatest in-order key.
+    #[expect(clippy::expect_used, reason = "keys were checked when the batch was prepared")]
+    fn late_rows(&self, batch: &RecordBatch) -> usize {
+        let Some(greatest) = &self.greatest else { return 0 };
+        let lead = KeyView::of(&self.stream, batch).expect("a prepared batch has its keys");
+        let start = lead.lower_bound(greatest.lead);
+        let end = greatest.lead.successor().map_or(lead.len(), |next| lead.lower_bound(next));
+        match &greatest.whole {
+            Some(whole) if start < end => {
+                let ties = batch.slice(start, end - start);
+                let ties = self.order.rows(&ties).expect("a prepared batch has its keys");
+                let greatest = self.order.rows_of_keys(&whole.keys).expect("one row of keys");
+                start + ties.lower_bound(&greatest, 0)
+            }
+            _ => start,
+        }
+    }
+
+    fn push_in_order(&mut self, batch: RecordBatch, commits: Commits) {
+        self.greatest = Some(self.greatest_of(&batch));
+        let chunk = self.chunk(batch, commits);
+        self.in_order.push(chunk);
+    }
+
+    fn push_late(&mut self, batch: RecordBatch, commits: Commits) {
+        let chunk = self.chunk(batch, commits);
+        self.late.push(chunk);
+    }
+
+    /// A chunk of rows that no range delete so far hides: they are newer or of its commit.
+    #[expect(clippy::expect_used, reason = "only checked rows get here")]
+    fn chunk(&self, batch: RecordBatch, commits: Commits) -> Chunk {
+        Chunk::new(Arc::clone(&self.stream), batch, commits, commits.max)
+            .expect("a chunk has rows with leading keys")
+    }
+
+    /// The key of the last row of a sorted batch.
+    #[expect(clippy::expect_used, reason = "only checked rows get here")]
+    fn greatest_of(&self, batch: &RecordBatch) -> Greatest {
+        let keys = KeyView::of(&self.stream, batch).expect("a chunk has its keys");
+        let lead = keys.last().expect("a chunk is never empty");
+        let whole = (!self.order.is_single()).then(|| {
+            let keys = batch.project(self.stream.key_columns()).expect("a chunk has its keys");
+            let last = keys.slice(keys.num_rows() - 1, 1);
+            // A copy, so that the key doesn't keep the chunk alive.
+            let keys = memory::copied(&last).unwrap_or(last);
+            let plain = match &self.builders {
+                Some(_) => keys.columns().iter().map(row::as_plain).collect(),
+                None => Vec::new(),
+            };
+            WholeKey { keys, plain }
+        });
+        Greatest { lead, whole }
+    }
+
+    fn seal_builders(&mut self) {
+        self.seal_in_order();
+        self.seal_late();
+    }
+
+    fn seal_in_order(&mut self) {
+        let sealed = self.builders.as_mut().and_then(|builders| builders.in_order.seal());
+        if let Some((batch, commits)) = sealed {
+            let batch = self.sorted(batch);
+            self.push_in_order(batch, commits);
+        }
+    }
+
+    fn seal_late(&mut self) {
+        let sealed = self.builders.as_mut().and_then(|builders| builders.late.seal());
+        if let Some((batch, commits)) = sealed {
+            let batch = self.sorted(batch);
+            self.push_late(batch, commits);
+        }
+    }
+
+    #[expect(clippy::expect_used, reason = "the types of builders can all be sorted and taken")]
+    fn sorted(&self, batch: RecordBatch) -> RecordBatch {
+        chunks::sorted(&self.stream, &self.order, batch).expect("built rows can be sorted")
+    }
+
+    /// Merges what was committed before `seq`. Range deletes of `seq` itself are left out: a
+    /// chunk that had heeded one of them would miss a second one of the same commit.
+    fn settle(&mut self, seq: SeqNo) {
+        let earlier = self.tombstones.partition_point(|tombstone| tombstone.seq < seq);
+        let tombstones = &self.tombstones[..earlier];
+        let rules = MergeRules { stream: &self.stream, order: &self.order, tombstones };
+        self.in_order.settle(seq, rules);
+        self.late.settle(seq, rules);
+    }
+}
+
+#[cfg(test)]
+mod tests;

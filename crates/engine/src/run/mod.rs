@@ -1,1 +1,38 @@
-//! Runs: immutable files of rows sorted by the stream's key.
+//! Runs: immutable files of rows of one stream, sorted by the stream's whole key.
+//!
+//! A *hot* run is an Arrow IPC file that is mapped and read without copying; a *cold* run
+//! is a Parquet file. Either can be read on its own by any tool for its format: what the
+//! store adds (identity, zone maps, block checksums) is one entry of the file's metadata.
+//!
+//! Invariants: a run never changes once [`RunWriter::finish`] has given its
+//! [`timestrata_format::RunMeta`]; no byte of a file is handed out before its checksum has
+//! been compared. Flush and compaction write runs; scans and `check` read them.
+
+mod base64;
+mod cache;
+mod checked;
+mod cold;
+mod encoder;
+mod encodings;
+mod gather;
+mod hot;
+mod layout;
+mod name;
+mod reader;
+mod sink;
+mod tail;
+mod verify;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cache::BlockCache;
+pub(crate) use layout::check_column_types;
+pub(crate) use name::{file_name, parse_file_name};
+pub(crate) use reader::RunReader;
+pub(crate) use verify::VerifyReport;
+pub(crate) use writer::{Provenance, RunWriter};
+
+/// The key under which a run file's own metadata carries the run's tail, in base64.
+const METADATA_KEY: &str = "timestrata.run";

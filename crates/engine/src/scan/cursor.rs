@@ -174,6 +174,28 @@ impl Cursor {
         self.block += 1;
     }
 
+    /// The least visible key; reads a block only where the zone maps don't say.
+    pub(super) fn first_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
+        let min = self.source.key_min();
+        if tombstone::covered(&self.visible, min, min) {
+            return Ok(Some(min));
+        }
+        self.opened = true;
+        while let Some(block) = self.next_block()? {
+            if tombstone::covered(&self.visible, block.key_min, block.key_min) {
+                return Ok(Some(block.key_min));
+            }
+            self.load(plan)?;
+            if let Some(loaded) = &self.loaded
+                && !self.window.is_empty()
+            {
+                let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+                return Ok(Some(keys.get(self.window.start)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The block that was read last, for a later cursor.
     pub(super) fn into_spare(self) -> Option<Loaded> {
         self.loaded

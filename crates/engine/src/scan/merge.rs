@@ -26,6 +26,10 @@ use crate::{LeadKind, Result, Stream};
 pub(super) trait Batches: Send {
     /// The next batch; with fewer rows where fewer are wanted. Nothing follows an error.
     fn next_batch(&mut self, rows_wanted: usize) -> Option<Result<RecordBatch>>;
+}
+
+/// A merge, whatever the kind of key.
+pub(super) trait Merging: Batches {
     /// Counts what is left.
     fn count(&mut self) -> Result<u64>;
     /// The blocks that the cursors hold.
@@ -48,7 +52,7 @@ pub(super) fn merge(
     plan: Arc<Plan>,
     cursors: Vec<Cursor>,
     purpose: Purpose,
-) -> Result<Box<dyn Batches>> {
+) -> Result<Box<dyn Merging>> {
     Ok(match plan.stream.lead_kind() {
         LeadKind::Time => Box::new(Core::<Time>::new(plan, cursors, purpose)?),
         LeadKind::Offset => Box::new(Core::<Offset>::new(plan, cursors, purpose)?),
@@ -340,7 +344,9 @@ impl<L: Lead> Batches for Core<L> {
             }
         }
     }
+}
 
+impl<L: Lead> Merging for Core<L> {
     fn count(&mut self) -> Result<u64> {
         while !self.done {
             self.step(usize::MAX)?;
@@ -356,7 +362,7 @@ impl<L: Lead> Batches for Core<L> {
 /// Rows of some sources as batches of the stored schema, in key order: what flush and
 /// compaction write.
 pub(crate) struct Merge {
-    batches: std::result::Result<Box<dyn Batches>, Option<crate::Error>>,
+    batches: std::result::Result<Box<dyn Merging>, Option<crate::Error>>,
 }
 
 /// Merges `sources` (oldest first): applies the tombstones, keeps the newest row a key in

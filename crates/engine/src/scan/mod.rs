@@ -11,9 +11,13 @@
 mod cursor;
 mod gather;
 mod lead;
+mod measure;
 mod merge;
 mod plan;
+mod point;
+mod reverse;
 mod source;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod ties;

@@ -40,6 +40,11 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn blocks(&self) -> Result<&[Block]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
+    /// Decodes the first `count` columns of a block, which a point read takes all of. Sources
+    /// that hold blocks decoded give what they hold.
+    fn read_first(&self, block: usize, count: usize) -> Result<RecordBatch> {
+        self.read(block, &(0..count).collect::<Vec<_>>())
+    }
     /// False only where no row has this leading key (Bloom filters, hash indexes).
     fn may_contain(&self, key: LeadKey) -> Result<bool> {
         Ok(self.key_min() <= key && key <= self.key_max())

@@ -7,8 +7,9 @@ use arrow_select::concat::concat_batches;
 use timestrata_format::{KeyRange, LeadKey, Tombstone};
 
 use super::cursor::Cursor;
-use super::merge::{Batches, Purpose, merge};
+use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{Meeting, Plan};
+use super::reverse::Reverse;
 use super::{Row, Scan, ScanSpec, Source, StreamView, tombstone};
 use crate::{Error, ErrorKind, LeadKind, Result};
 
@@ -25,7 +26,10 @@ impl StreamView {
         let seen = self.seen(&spec.range)?;
         let plan = Arc::new(Plan::new(&self.stream, spec.columns.as_deref(), meeting(&seen))?);
         let schema = Arc::clone(&plan.schema);
-        let batches: Box<dyn Batches> = forward(plan, seen, Purpose::Batches)?;
+        let batches: Box<dyn Batches> = match spec.reverse {
+            true => Box::new(Reverse::new(plan, seen)),
+            false => forward(plan, seen, Purpose::Batches)?,
+        };
         Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX) })
     }
 
@@ -87,7 +91,7 @@ pub(super) fn forward(
     plan: Arc<Plan>,
     seen: Vec<Seen>,
     purpose: Purpose,
-) -> Result<Box<dyn Batches>> {
+) -> Result<Box<dyn Merging>> {
     let cursors =
         seen.into_iter().map(|(source, visible)| Cursor::new(source, visible, None)).collect();
     merge(plan, cursors, purpose)

@@ -11,8 +11,8 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 
 use super::fixture::{Dice, LEAD, PAYLOAD, TestRow, VecSource, lead, stream, view};
 use crate::key::KeyView;
-use crate::scan::{ScanSpec, Source, StreamView, merge_sources};
-use crate::{LeadKind, Result, Stream};
+use crate::scan::{Row, ScanSpec, Source, StreamView, merge_sources};
+use crate::{Cell, LeadKind, Result, Stream};
 
 /// What a random view is made of.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ impl World {
             };
             let deleted = self.shape.markers && self.stream.is_latest() && self.dice.below(4) == 0;
             let payload = (number * 1_000_000 + index).cast_signed();
-            if self.shape.seed % 2 == 0 || part.contains(lead) {
+            if self.shape.seed.is_multiple_of(2) || part.contains(lead) {
                 rows.push(TestRow { lead, second, payload, deleted });
             }
         }
@@ -236,12 +236,53 @@ fn check_world(mut world: World, readings: usize) {
         let limit =
             (world.dice.below(2) == 0).then(|| world.dice.below(world.shape.rows_max * 2) as usize);
         let range = if world.dice.below(4) == 0 { KeyRange::ALL } else { world.range() };
-        for reverse in [false] {
+        for reverse in [false, true] {
             let spec = ScanSpec { range, columns: columns.clone(), limit, reverse };
             check_scan(&world, &spec);
         }
+        check_measures(&world, range);
+        check_get(&mut world);
     }
     check_merge(&world);
+}
+
+fn check_measures(world: &World, range: KeyRange) {
+    let expected = world.expected(&ScanSpec { range, ..ScanSpec::default() });
+    assert_eq!(world.view.count(&range).unwrap(), expected.len() as u64);
+    assert_eq!(world.view.min_key(&range).unwrap(), expected.first().map(|row| row.lead));
+    assert_eq!(world.view.max_key(&range).unwrap(), expected.last().map(|row| row.lead));
+    let ends = [world.view.first(&range).unwrap(), world.view.last(&range).unwrap()];
+    let expected = [expected.first(), expected.last()].map(|row| row.map(|row| row.payload));
+    assert_eq!(ends.each_ref().map(|row| row.as_ref().map(payload)), expected);
+}
+
+fn payload(row: &Row) -> i64 {
+    assert_eq!(row.batch.num_columns(), 4);
+    row.batch.column(PAYLOAD).as_primitive::<Int64Type>().value(row.index)
+}
+
+fn check_get(world: &mut World) {
+    let merged = world.merged();
+    for _ in 0..8 {
+        let known = match world.dice.below(merged.len() as u64 * 5 / 4 + 1) as usize {
+            index if index < merged.len() => merged[index].lead,
+            _ => world.key(),
+        };
+        let second = match world.shape.composite {
+            true => format!("s{}", world.dice.below(3)),
+            false => String::new(),
+        };
+        let cell = match &known {
+            LeadKey::Time(time) => Cell::Int(*time),
+            LeadKey::Offset(offset) => Cell::UInt(*offset),
+            LeadKey::Id16(id) => Cell::Bytes(id),
+            LeadKey::Id32(id) => Cell::Bytes(id),
+        };
+        let cells = [cell, Cell::Text(&second)];
+        let found = world.view.get(&cells[..1 + usize::from(world.shape.composite)]).unwrap();
+        let expected = merged.iter().find(|row| row.key() == (known, &second) && !row.deleted);
+        assert_eq!(found.as_ref().map(payload), expected.map(|row| row.payload));
+    }
 }
 
 fn check_merge(world: &World) {

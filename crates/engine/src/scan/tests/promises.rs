@@ -7,8 +7,8 @@ use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 
 use super::fixture::{LEAD, PAYLOAD, TestRow, VecSource, stream, view};
-use crate::scan::{ScanSpec, merge_sources};
-use crate::{ErrorKind, LeadKind, Result, Stream};
+use crate::scan::{ScanSpec, Source, merge_sources};
+use crate::{Cell, ErrorKind, LeadKind, Result, Stream};
 
 fn rows(times: impl Iterator<Item = i64>) -> Vec<TestRow> {
     let row = |time| TestRow {
@@ -98,6 +98,92 @@ fn a_limit_leaves_later_blocks_and_sources_unread() {
     assert_eq!(rows, 15);
     assert_eq!(first.blocks_read(), [0, 1]);
     assert_eq!(over.opened.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn the_last_rows_are_read_from_the_last_blocks() {
+    let stream = times();
+    let first = Arc::new(source(&stream, 0..1_000, 100, 0));
+    let over = Arc::new(source(&stream, 500..980, 100, 1));
+    let view = view(&stream, &[Arc::clone(&first), Arc::clone(&over)], &[]);
+    let spec = ScanSpec { limit: Some(10), reverse: true, ..ScanSpec::default() };
+    let batch = view.collect(&spec).unwrap();
+    assert_eq!(batch.num_rows(), 10);
+    assert_eq!(first.blocks_read(), [9]);
+    assert_eq!(over.blocks_read(), []);
+    assert_eq!(view.last(&KeyRange::times(0, 300)).unwrap().unwrap().index, 0);
+    assert_eq!(first.blocks_read(), [2]);
+}
+
+#[test]
+fn a_reverse_scan_reads_each_block_once() {
+    let stream = times();
+    let sources = [
+        Arc::new(source(&stream, 0..1_000, 90, 0)),
+        Arc::new(source(&stream, 100..900, 70, 1)),
+        Arc::new(source(&stream, 2_000..2_100, 7, 2)),
+    ];
+    let view = view(&stream, &sources, &[]);
+    let spec = ScanSpec { reverse: true, ..ScanSpec::default() };
+    let rows: usize = view.scan(&spec).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 1_900);
+    for source in &sources {
+        let blocks = source.blocks().unwrap().len();
+        assert_eq!(source.blocks_read(), (0..blocks).rev().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn counts_and_ends_come_from_metadata_where_that_is_exact() {
+    let stream = times();
+    let first = Arc::new(source(&stream, (0..1_000).map(|time| time * 2), 100, 0));
+    let over = Arc::new(source(&stream, 500..600, 10, 1));
+    let view = view(&stream, &[Arc::clone(&first), Arc::clone(&over)], &[]);
+    assert_eq!(view.count(&KeyRange::ALL).unwrap(), 1_100);
+    assert_eq!(view.min_key(&KeyRange::ALL).unwrap(), Some(LeadKey::Time(0)));
+    assert_eq!(view.max_key(&KeyRange::ALL).unwrap(), Some(LeadKey::Time(1_998)));
+    assert_eq!(first.opened.load(Ordering::Relaxed) + over.opened.load(Ordering::Relaxed), 0);
+
+    // The range cuts one block at each end.
+    assert_eq!(view.count(&KeyRange::times(101, 1_901)).unwrap(), 900 + 100);
+    assert_eq!(first.blocks_read(), [0, 9]);
+    assert_eq!(over.blocks_read(), []);
+    assert_eq!(view.min_key(&KeyRange::times(101, 1_901)).unwrap(), Some(LeadKey::Time(102)));
+    assert_eq!(view.max_key(&KeyRange::times(101, 1_901)).unwrap(), Some(LeadKey::Time(1_900)));
+    assert_eq!(first.blocks_read(), [0, 9]);
+    assert_eq!(over.blocks_read(), []);
+}
+
+#[test]
+fn the_newest_rows_are_counted_by_reading_only_what_overlaps() {
+    let stream = stream(LeadKind::Time, false, Merge::Latest);
+    let first = Arc::new(source(&stream, 0..1_000, 100, 0));
+    let over = Arc::new(source(&stream, 450..470, 10, 1));
+    let alone = Arc::new(source(&stream, 2_000..3_000, 10, 2));
+    let sources = [Arc::clone(&first), Arc::clone(&over), Arc::clone(&alone)];
+    let view = view(&stream, &sources, &[]);
+    assert_eq!(view.count(&KeyRange::ALL).unwrap(), 2_000);
+    assert_eq!(first.blocks_read(), [4]);
+    assert_eq!(over.blocks_read(), [0, 1]);
+    assert_eq!(alone.opened.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_point_read_stops_at_the_newest_source_that_has_the_key() {
+    let stream = stream(LeadKind::Time, false, Merge::Latest);
+    let old = Arc::new(source(&stream, 0..100, 10, 0));
+    let new = Arc::new(source(&stream, 0..50, 10, 1));
+    let view = view(&stream, &[Arc::clone(&old), Arc::clone(&new)], &[]);
+    assert!(view.get(&[Cell::Int(25)]).unwrap().is_some());
+    assert_eq!(new.blocks_read(), [2]);
+    assert_eq!(old.blocks_read(), []);
+    assert!(view.get(&[Cell::Int(75)]).unwrap().is_some());
+    assert_eq!(new.blocks_read(), []);
+    assert_eq!(old.blocks_read(), [7]);
+    assert!(view.get(&[Cell::Int(100)]).unwrap().is_none());
+    for wrong in [&[][..], &[Cell::UInt(1)], &[Cell::Int(1), Cell::Int(1)]] {
+        assert_eq!(view.get(wrong).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
 }
 
 #[test]

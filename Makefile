@@ -1,0 +1,54 @@
+# Every target is safe to run twice, and from two clones at once: what is built goes to a
+# cache folder outside the clone, apart for each clone.
+#
+#   TIMESTRATA_CACHE   where everything built goes (default ~/.cache/timestrata)
+#   CARGO_TARGET_DIR   where cargo builds (default a folder of the clone's own in the cache)
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+SUITE ?= engine
+
+IN = tools/with-environment
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
+	@echo "make test               all tests, Rust and Python"
+	@echo "make lint               formatting, clippy, docs, house rules"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json"
+	@echo "make setup              only what the others need (they call it themselves)"
+	@echo "make clean              remove what this clone built"
+
+setup:
+	@tools/setup base
+
+demo:
+	@tools/setup demo
+	@$(IN) maturin develop --release --manifest-path python/Cargo.toml
+	@$(IN) python demo/run.py
+
+test:
+	@tools/setup test
+	@$(IN) cargo test --workspace --exclude timestrata-python
+	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
+	@$(IN) python -m pytest -c python/pyproject.toml --rootdir python python/tests
+	@$(IN) mypy --strict python/timestrata
+	@echo "make test: all passed"
+
+lint:
+	@tools/setup base
+	@$(IN) cargo fmt --all --check
+	@$(IN) cargo clippy --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(IN) cargo doc --workspace --no-deps --quiet
+	@$(IN) cargo test --quiet -p timestrata-tidy
+	@echo "make lint: clean"
+
+bench:
+	@tools/setup base
+	@mkdir -p bench/results
+	@$(IN) cargo run --release -p timestrata-bench -- $(SUITE)
+
+clean:
+	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --
+	@tools/with-environment --print VIRTUAL_ENV | xargs -r rm -rf --

@@ -1,0 +1,252 @@
+//! The most useful piece of compaction of one stream.
+//!
+//! Owns [`Plan`] and the order of urgency: drop what a range delete covers, merge what lies
+//! too deep, rewrite what is largely deleted, join what is small, change the format of what
+//! has settled. Called by the worker, which carries one plan a stream out at a time: the
+//! runs given must be all of the stream's.
+
+use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, Tombstone};
+
+use super::cut::{Cuts, bytes_within, place};
+use super::{concatenate, leveled, order, window};
+use crate::{LeadKind, Settings, Stream};
+
+/// A run of which this part is deleted is rewritten: one in so many bytes.
+const DELETED_PART: u64 = 4;
+/// Range deletes of a stream that runs must heed at most; beyond, the run that heeds the
+/// most is rewritten.
+const TOMBSTONES_MAX: usize = 256;
+/// How far ahead [`debt_bytes`] looks.
+const DEBT_PLANS_MAX: usize = 32;
+
+/// One piece of compaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Merge the inputs, apply the tombstones, write outputs.
+    Rewrite(Rewrite),
+    /// Every row of these runs is deleted: remove them from the version without reading them.
+    Drop {
+        /// The runs.
+        runs: Vec<RunId>,
+    },
+}
+
+/// Runs to merge into new ones. There may be no output at all, if every row was deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rewrite {
+    /// In the order of commits, oldest first.
+    pub(crate) inputs: Vec<RunId>,
+    /// Level of the outputs.
+    pub(crate) output_level: u8,
+    /// File format of the outputs.
+    pub(crate) format: RunFormat,
+    /// No older run outside the inputs has keys in their range: delete markers have nothing
+    /// left to hide in the runs.
+    pub(crate) drop_delete_markers: bool,
+    /// Where outputs end.
+    pub(crate) cuts: Cuts,
+}
+
+/// What strategies see.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) runs: &'a [RunMeta],
+    pub(super) format: RunFormat,
+    /// Runs of similar size that may lie over each other, at least 2.
+    pub(super) layers_max: usize,
+    pub(super) run_bytes_max: u64,
+    pub(super) force: bool,
+}
+
+impl Scene<'_> {
+    /// A rewrite of the closure of `chosen`.
+    pub(super) fn rewrite(&self, chosen: &[usize], output_level: u8, cuts: Cuts) -> Plan {
+        let inputs = order::close(self.runs, chosen);
+        let span = order::Span::of(self.runs, &inputs);
+        let drop_delete_markers = span.is_some_and(|span| {
+            !self.runs.iter().enumerate().any(|(index, run)| {
+                !inputs.contains(&index) && span.shares_keys(run) && run.seq_min < span.seq_min
+            })
+        });
+        Plan::Rewrite(Rewrite {
+            inputs: inputs.iter().map(|index| self.runs[*index].id).collect(),
+            output_level,
+            format: self.format,
+            drop_delete_markers,
+            cuts,
+        })
+    }
+
+    /// The runs at these places.
+    pub(super) fn metas(&self, chosen: &[usize]) -> Vec<&RunMeta> {
+        chosen.iter().map(|index| &self.runs[*index]).collect()
+    }
+}
+
+/// The most useful piece of work on a stream now; `None` when it has settled. `force` goes
+/// on until nothing overlaps, no tombstone touches a run and every run has the stream's
+/// format.
+pub(crate) fn choose(
+    stream: &Stream,
+    runs: &[RunMeta],
+    tombstones: &[Tombstone],
+    settings: &Settings,
+    force: bool,
+) -> Option<Plan> {
+    let scene = Scene {
+        runs,
+        format: stream.spec().run_format,
+        layers_max: settings.level0_runs_max.max(2),
+        run_bytes_max: settings.run_bytes_max,
+        force,
+    };
+    let is_id = matches!(stream.lead_kind(), LeadKind::Id16 | LeadKind::Id32);
+    drop_covered(&scene, tombstones)
+        .or_else(|| if force { merge_overlapping(&scene) } else { None })
+        .or_else(|| if is_id { leveled::choose(&scene) } else { window::choose(&scene) })
+        .or_else(|| rewrite_deleted(&scene, tombstones))
+        .or_else(|| concatenate::choose(&scene))
+}
+
+/// Bytes that compaction would rewrite now: of the plans that could run beside each other.
+pub(crate) fn debt_bytes(
+    stream: &Stream,
+    runs: &[RunMeta],
+    tombstones: &[Tombstone],
+    settings: &Settings,
+) -> u64 {
+    let mut rest = runs.to_vec();
+    let mut debt: u64 = 0;
+    for _ in 0..DEBT_PLANS_MAX {
+        let done = match choose(stream, &rest, tombstones, settings, false) {
+            Some(Plan::Rewrite(rewrite)) => {
+                let inputs = rest.iter().filter(|run| rewrite.inputs.contains(&run.id));
+                debt = inputs.map(|run| run.file_bytes).fold(debt, u64::saturating_add);
+                rewrite.inputs
+            }
+            Some(Plan::Drop { runs }) => runs,
+            None => break,
+        };
+        rest.retain(|run| !done.contains(&run.id));
+    }
+    debt
+}
+
+/// Tombstones that no run needs any more. A caller that holds unflushed rows older than one
+/// of them must keep it until they are flushed.
+pub(crate) fn applied_tombstones(runs: &[RunMeta], tombstones: &[Tombstone]) -> Vec<Tombstone> {
+    let needed = |tombstone: &Tombstone| runs.iter().any(|run| touches(tombstone, run));
+    tombstones.iter().filter(|tombstone| !needed(tombstone)).copied().collect()
+}
+
+/// Whether a tombstone hides rows of a run that its file still holds.
+fn touches(tombstone: &Tombstone, run: &RunMeta) -> bool {
+    tombstone.seq > run.seq_max
+        && tombstone.seq > run.tombstones_applied_through
+        && tombstone.range.overlaps(run.key_min, run.key_max)
+}
+
+/// What is hidden of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hidden {
+    All,
+    /// About this many bytes, by this many tombstones.
+    Some {
+        bytes: u64,
+        tombstones: usize,
+    },
+}
+
+fn hidden(run: &RunMeta, tombstones: &[Tombstone]) -> Hidden {
+    let mut touching: Vec<&Tombstone> =
+        tombstones.iter().filter(|tombstone| touches(tombstone, run)).collect();
+    touching.sort_by_key(|tombstone| tombstone.range.lo);
+    // `next` is the first key that no tombstone so far hides; `None`: hidden to the last key.
+    let mut next = Some(run.key_min);
+    let mut has_gap = false;
+    let mut bytes: u64 = 0;
+    for tombstone in &touching {
+        let Some(reached) = next else { break };
+        let from = tombstone.range.lo.map_or(reached, |lo| lo.max(reached));
+        if from > run.key_max {
+            break;
+        }
+        has_gap |= from > reached;
+        let end = tombstone.range.hi.filter(|hi| *hi <= run.key_max);
+        match end {
+            Some(hi) if hi <= from => continue,
+            Some(hi) => {
+                bytes = bytes.saturating_add(hidden_bytes(run, from, hi));
+                next = Some(hi);
+            }
+            None => {
+                bytes = bytes.saturating_add(bytes_within(run, place(from), u64::MAX));
+                next = None;
+            }
+        }
+    }
+    if next.is_none() && !has_gap {
+        return Hidden::All;
+    }
+    Hidden::Some { bytes, tombstones: touching.len() }
+}
+
+fn hidden_bytes(run: &RunMeta, from: LeadKey, hi: LeadKey) -> u64 {
+    match place(hi).checked_sub(1) {
+        Some(last) => bytes_within(run, place(from), last),
+        None => 0,
+    }
+}
+
+fn drop_covered(scene: &Scene<'_>, tombstones: &[Tombstone]) -> Option<Plan> {
+    let covered = scene.runs.iter().filter(|run| hidden(run, tombstones) == Hidden::All);
+    let runs: Vec<RunId> = covered.map(|run| run.id).collect();
+    (!runs.is_empty()).then_some(Plan::Drop { runs })
+}
+
+/// The run of which most is deleted, if that is worth a rewrite.
+fn rewrite_deleted(scene: &Scene<'_>, tombstones: &[Tombstone]) -> Option<Plan> {
+    let is_crowded = tombstones.len() > TOMBSTONES_MAX;
+    let mut best: Option<((bool, u64, usize), usize)> = None;
+    for (index, run) in scene.runs.iter().enumerate() {
+        let Hidden::Some { bytes, tombstones } = hidden(run, tombstones) else {
+            continue;
+        };
+        let is_large = bytes >= run.file_bytes.div_ceil(DELETED_PART).max(1);
+        if tombstones == 0 || !(is_large || scene.force || is_crowded) {
+            continue;
+        }
+        let worth = (is_large, if is_large { bytes } else { 0 }, tombstones);
+        if best.is_none_or(|(most, _)| worth > most) {
+            best = Some((worth, index));
+        }
+    }
+    let (_, index) = best?;
+    let level = scene.runs[index].level;
+    Some(scene.rewrite(&[index], level, Cuts::by_size(scene.run_bytes_max)))
+}
+
+/// Under force: all runs of the stretch of overlapping runs that is cheapest.
+fn merge_overlapping(scene: &Scene<'_>) -> Option<Plan> {
+    let mut by_key: Vec<usize> = (0..scene.runs.len()).collect();
+    by_key.sort_by_key(|index| scene.runs[*index].key_min);
+    let mut stretches: Vec<(LeadKey, Vec<usize>)> = Vec::new();
+    for index in by_key {
+        let run = &scene.runs[index];
+        match stretches.last_mut() {
+            Some((end, members)) if run.key_min <= *end => {
+                *end = run.key_max.max(*end);
+                members.push(index);
+            }
+            _ => stretches.push((run.key_max, vec![index])),
+        }
+    }
+    let (_, chosen) = stretches
+        .into_iter()
+        .filter(|(_, members)| members.len() > 1)
+        .min_by_key(|(_, members)| order::bytes_of(scene.runs, members))?;
+    Some(scene.rewrite(&chosen, 1, Cuts::by_size(scene.run_bytes_max)))
+}
+
+#[cfg(test)]
+mod tests;

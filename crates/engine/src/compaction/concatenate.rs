@@ -1,0 +1,108 @@
+//! Joining small neighbours, and the change of format of what has settled.
+//!
+//! Runs that overlap nothing need no merge: rows that came in key order stay where they
+//! were flushed, unless their runs are tiny or the stream wants another file format. All
+//! of the compaction of an offset stream whose runs never overlap. Called by `choose` when
+//! nothing needs a merge.
+
+use timestrata_format::RunFormat;
+
+use super::choose::{Plan, Scene};
+use super::cut::Cuts;
+use super::order;
+
+/// Runs below this part of a full run are worth joining.
+const SMALL_PART: u64 = 8;
+/// A run has settled when so many times the runs that may overlap are newer.
+const SETTLED_FACTOR: usize = 2;
+
+pub(super) fn choose(scene: &Scene<'_>) -> Option<Plan> {
+    let chains = lone_chains(scene);
+    let joined = chains.iter().filter_map(|chain| small_neighbours(scene, chain));
+    let chosen = joined.max_by_key(Vec::len).or_else(|| settled_hot(scene, &chains))?;
+    Some(scene.rewrite(&chosen, 1, Cuts::by_size(scene.run_bytes_max)))
+}
+
+/// Runs that overlap no other, as chains of neighbours in key order.
+fn lone_chains(scene: &Scene<'_>) -> Vec<Vec<usize>> {
+    let runs = scene.runs;
+    let mut by_key: Vec<usize> = (0..runs.len()).collect();
+    by_key.sort_by_key(|index| runs[*index].key_min);
+    let mut chains = vec![Vec::new()];
+    let mut reached = None;
+    for (position, index) in by_key.iter().enumerate() {
+        let run = &runs[*index];
+        let meets_older = reached.is_some_and(|key| run.key_min <= key);
+        let meets_next =
+            by_key.get(position + 1).is_some_and(|next| runs[*next].key_min <= run.key_max);
+        reached = reached.max(Some(run.key_max));
+        if meets_older || meets_next {
+            chains.push(Vec::new());
+        } else if let Some(chain) = chains.last_mut() {
+            chain.push(*index);
+        }
+    }
+    chains.retain(|chain| !chain.is_empty());
+    chains
+}
+
+/// The longest stretch of a chain that is worth joining: enough runs, none of them more
+/// than half of the whole (or two, under force), and no more than a full run together.
+fn small_neighbours(scene: &Scene<'_>, chain: &[usize]) -> Option<Vec<usize>> {
+    let (small, total_max, count_min) = if scene.force {
+        (scene.run_bytes_max / 2, scene.run_bytes_max / 4 * 3, 2)
+    } else {
+        (scene.run_bytes_max / SMALL_PART, scene.run_bytes_max, scene.layers_max)
+    };
+    let bytes = |index: &usize| scene.runs[*index].file_bytes;
+    let mut best: Option<&[usize]> = None;
+    for start in 0..chain.len() {
+        let (mut total, mut largest) = (0_u64, 0);
+        for (end, index) in chain.iter().enumerate().skip(start) {
+            total = total.saturating_add(bytes(index));
+            largest = bytes(index).max(largest);
+            if largest >= small || total > total_max {
+                break;
+            }
+            let stretch = &chain[start..=end];
+            let is_worth = scene.force || largest.saturating_mul(2) <= total;
+            if stretch.len() >= count_min
+                && is_worth
+                && best.is_none_or(|best| stretch.len() > best.len())
+            {
+                best = Some(stretch);
+            }
+        }
+    }
+    best.map(<[usize]>::to_vec)
+}
+
+/// Hot runs of a cold stream that are old enough to stay as they are: neighbours up to a
+/// full run, or one that lies under others.
+fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
+    if scene.format == RunFormat::Hot {
+        return None;
+    }
+    let newer_min = if scene.force { 0 } else { SETTLED_FACTOR * scene.layers_max };
+    let is_settled = |index: &usize| {
+        let run = &scene.runs[*index];
+        let newer = scene.runs.iter().filter(|other| other.seq_min > run.seq_max).count();
+        run.format == RunFormat::Hot && newer >= newer_min
+    };
+    for chain in chains {
+        let mut rest = chain.iter().copied().skip_while(|index| !is_settled(index));
+        let Some(first) = rest.next() else {
+            continue;
+        };
+        let mut chosen = vec![first];
+        for index in rest.take_while(is_settled) {
+            chosen.push(index);
+            if order::bytes_of(scene.runs, &chosen) > scene.run_bytes_max {
+                chosen.pop();
+                break;
+            }
+        }
+        return Some(chosen);
+    }
+    (0..scene.runs.len()).find(is_settled).map(|index| vec![index])
+}

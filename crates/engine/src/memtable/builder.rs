@@ -1,0 +1,101 @@
+//! A builder of rows: cells in, a record batch out.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use timestrata_format::SeqNo;
+
+use super::chunk::Commits;
+use super::column::ColumnBuilder;
+use crate::{Cell, Stream};
+
+/// A builder is full with this many rows, or with this many bytes.
+pub(super) const BUILDER_ROWS_MAX: usize = 32_768;
+pub(super) const BUILDER_BYTES_MAX: usize = 2 << 20;
+/// With fewer rows than this a seal copies, so that the builder keeps its buffers: readers
+/// between single appends then cost no regrowth.
+const COPIED_ROWS_MAX: usize = 1024;
+/// Bytes that an idle builder may keep for the rows to come.
+const KEPT_BYTES_MAX: usize = 256 << 10;
+
+/// Rows in the order appended, one builder a column.
+#[derive(Debug)]
+pub(super) struct RowBuilder {
+    stream: Arc<Stream>,
+    columns: Vec<ColumnBuilder>,
+    rows: usize,
+    variable_bytes: usize,
+    row_bytes: usize,
+    commits: Commits,
+}
+
+impl RowBuilder {
+    /// `None` if the stream has a column that cells can't express.
+    pub(super) fn new(stream: Arc<Stream>) -> Option<Self> {
+        let columns: Option<Vec<_>> =
+            stream.schema().fields().iter().map(|field| ColumnBuilder::new(field)).collect();
+        let columns = columns?;
+        let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
+        let commits = Commits::one(SeqNo(0));
+        Some(Self { stream, columns, rows: 0, variable_bytes: 0, row_bytes, commits })
+    }
+
+    /// Appends a row that `check_row` has accepted.
+    #[inline]
+    pub(super) fn push(&mut self, seq: SeqNo, cells: &[Cell<'_>]) {
+        if self.rows == 0 {
+            self.commits.min = seq;
+        }
+        self.commits.max = seq;
+        self.rows += 1;
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            self.variable_bytes += column.append(*cell);
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.rows >= BUILDER_ROWS_MAX
+            || self.rows * self.row_bytes + self.variable_bytes >= BUILDER_BYTES_MAX
+    }
+
+    /// The column at a position of the schema.
+    pub(super) fn column(&self, index: usize) -> &ColumnBuilder {
+        &self.columns[index]
+    }
+
+    /// The rows so far, in the order appended, with the stored columns; `None` without rows.
+    pub(super) fn seal(&mut self) -> Option<(RecordBatch, Commits)> {
+        if self.rows == 0 {
+            return None;
+        }
+        let (rows, full) = (self.rows, self.is_full());
+        let variable_bytes = self.variable_bytes;
+        let keep = rows < COPIED_ROWS_MAX && !full && self.bytes() <= KEPT_BYTES_MAX;
+        let mut columns: Vec<ArrayRef> =
+            self.columns.iter_mut().map(|column| column.finish(keep)).collect();
+        if full {
+            for column in &mut self.columns {
+                column.reserve(rows, variable_bytes);
+            }
+        }
+        if self.stream.is_latest() {
+            columns.push(Arc::new(BooleanArray::from(vec![false; rows])));
+        }
+        self.rows = 0;
+        self.variable_bytes = 0;
+        let schema = Arc::clone(self.stream.stored_schema());
+        #[expect(clippy::expect_used, reason = "columns were built by the schema, row by row")]
+        let batch = RecordBatch::try_new(schema, columns).expect("the builders follow the schema");
+        Some((batch, self.commits))
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.columns.iter().map(ColumnBuilder::bytes).sum()
+    }
+}

@@ -1,0 +1,190 @@
+//! A chunk: immutable sorted rows of a memtable, which scans read as a source.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use timestrata_format::{LeadKey, SeqNo, Tombstone};
+
+use super::memory::held_bytes;
+use crate::key::KeyView;
+use crate::scan::{Block, Source};
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// Rows of a block at most, so that a narrow range needn't touch all of a large chunk.
+pub(super) const BLOCK_ROWS_MAX: usize = 8192;
+
+/// Commits that rows come from, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Commits {
+    pub(super) min: SeqNo,
+    pub(super) max: SeqNo,
+}
+
+impl Commits {
+    pub(super) fn one(seq: SeqNo) -> Self {
+        Self { min: seq, max: seq }
+    }
+
+    pub(super) fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// Immutable rows, sorted by the whole key; equal keys are in commit order, or for `Latest`
+/// deduplicated to the newest. Never empty.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    stream: Arc<Stream>,
+    batch: RecordBatch,
+    blocks: Vec<Block>,
+    commits: Commits,
+    applied_through: SeqNo,
+    delete_markers: u64,
+    bytes: usize,
+}
+
+impl Chunk {
+    /// Takes sorted rows with the columns of the stored schema. Every range delete up to
+    /// `applied_through` must have been heeded.
+    pub(super) fn new(
+        stream: Arc<Stream>,
+        batch: RecordBatch,
+        commits: Commits,
+        applied_through: SeqNo,
+    ) -> Result<Self> {
+        let blocks = zones(&KeyView::of(&stream, &batch)?);
+        if blocks.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidData, "a chunk needs at least one row"));
+        }
+        let marks = stream.is_latest().then(|| batch.columns().last()).flatten();
+        let delete_markers = marks.map_or(0, |marks| marks.as_boolean().true_count() as u64);
+        let bytes = held_bytes(&batch);
+        Ok(Self { stream, batch, blocks, commits, applied_through, delete_markers, bytes })
+    }
+
+    pub(super) fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    pub(super) fn commits(&self) -> Commits {
+        self.commits
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + size_of::<Self>() + self.blocks.capacity() * size_of::<Block>()
+    }
+
+    fn keys(&self) -> Result<KeyView<'_>> {
+        KeyView::of(&self.stream, &self.batch)
+    }
+
+    /// Whether a range delete hides rows of this chunk that are still in it.
+    pub(super) fn is_touched_by(&self, tombstone: &Tombstone) -> bool {
+        tombstone.seq > self.applied_through
+            && tombstone.seq > self.commits.max
+            && tombstone.range.overlaps(self.key_min(), self.key_max())
+    }
+
+    /// Whether a range delete hides every row of this chunk.
+    pub(super) fn is_covered_by(&self, tombstone: &Tombstone) -> bool {
+        self.is_touched_by(tombstone) && tombstone.range.covers(self.key_min(), self.key_max())
+    }
+
+    /// The parts of the chunk that none of `tombstones` hides, in order.
+    pub(super) fn visible_parts(&self, tombstones: &[Tombstone]) -> Result<Vec<RecordBatch>> {
+        let keys = self.keys()?;
+        let mut hidden: Vec<_> = tombstones
+            .iter()
+            .filter(|tombstone| self.is_touched_by(tombstone))
+            .map(|tombstone| keys.rows_in(&tombstone.range))
+            .collect();
+        hidden.sort_by_key(|rows| rows.start);
+        let mut parts = Vec::with_capacity(1);
+        let mut next = 0;
+        for rows in hidden {
+            if next < rows.start {
+                parts.push(self.batch.slice(next, rows.start - next));
+            }
+            next = next.max(rows.end);
+        }
+        if next < self.rows() {
+            parts.push(self.batch.slice(next, self.rows() - next));
+        }
+        Ok(parts)
+    }
+}
+
+fn zones(keys: &KeyView<'_>) -> Vec<Block> {
+    let rows = keys.len();
+    (0..rows)
+        .step_by(BLOCK_ROWS_MAX)
+        .map(|start| {
+            let end = rows.min(start + BLOCK_ROWS_MAX);
+            Block { rows: end - start, key_min: keys.get(start), key_max: keys.get(end - 1) }
+        })
+        .collect()
+}
+
+impl Source for Chunk {
+    fn key_min(&self) -> LeadKey {
+        self.blocks[0].key_min
+    }
+
+    fn key_max(&self) -> LeadKey {
+        self.blocks[self.blocks.len() - 1].key_max
+    }
+
+    fn rows(&self) -> u64 {
+        self.batch.num_rows() as u64
+    }
+
+    fn delete_markers(&self) -> u64 {
+        self.delete_markers
+    }
+
+    fn seq_min(&self) -> SeqNo {
+        self.commits.min
+    }
+
+    fn seq_max(&self) -> SeqNo {
+        self.commits.max
+    }
+
+    fn tombstones_applied_through(&self) -> SeqNo {
+        self.applied_through
+    }
+
+    fn blocks(&self) -> Result<&[Block]> {
+        Ok(&self.blocks)
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
+        let Some(zone) = self.blocks.get(block) else {
+            let message = format!("block {block} of a chunk of {} blocks", self.blocks.len());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        let projected = self.batch.project(columns).map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, format!("no such column: {error}"))
+                .caused_by(error)
+        })?;
+        if zone.rows == self.batch.num_rows() {
+            return Ok(projected);
+        }
+        Ok(projected.slice(block * BLOCK_ROWS_MAX, zone.rows))
+    }
+
+    fn may_contain(&self, key: LeadKey) -> Result<bool> {
+        if key < self.key_min() || self.key_max() < key {
+            return Ok(false);
+        }
+        let keys = self.keys()?;
+        let row = keys.lower_bound(key);
+        Ok(row < keys.len() && keys.get(row) == key)
+    }
+}

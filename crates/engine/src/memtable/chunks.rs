@@ -1,0 +1,191 @@
+//! A list of chunks in commit order, merged so that there are never many small ones.
+//!
+//! The rule is geometric: a chunk joins those before it that are no larger, so sizes fall
+//! by halves towards the end, and a row is copied a logarithmic number of times. Chunks that
+//! have reached their settled size are left alone.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use timestrata_format::{SeqNo, Tombstone};
+
+use super::chunk::{Chunk, Commits};
+use super::memory::compacted;
+use crate::key::KeyOrder;
+use crate::scan::Source;
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// From which size on a chunk is merged no more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settled {
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+}
+
+/// Chunks in commit order.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    settled: Settled,
+    list: Vec<Arc<Chunk>>,
+    /// Chunks from here on have not been looked at by the geometric rule yet.
+    fresh_from: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+/// What a merge needs to know of its stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MergeRules<'a> {
+    pub(super) stream: &'a Arc<Stream>,
+    pub(super) order: &'a KeyOrder,
+    pub(super) tombstones: &'a [Tombstone],
+}
+
+impl Chunks {
+    pub(super) fn new(settled: Settled) -> Self {
+        Self { settled, list: Vec::new(), fresh_from: 0, rows: 0, bytes: 0 }
+    }
+
+    pub(super) fn list(&self) -> &[Arc<Chunk>] {
+        &self.list
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.list.capacity() * size_of::<Arc<Chunk>>()
+    }
+
+    /// Adds a chunk whose rows are newer than all others (of a list in key order: greater
+    /// as well).
+    pub(super) fn push(&mut self, chunk: Chunk) {
+        self.push_shared(Arc::new(chunk));
+    }
+
+    fn push_shared(&mut self, chunk: Arc<Chunk>) {
+        self.rows += chunk.rows();
+        self.bytes += chunk.bytes();
+        self.list.push(chunk);
+    }
+
+    fn pop(&mut self) -> Option<Arc<Chunk>> {
+        let chunk = self.list.pop()?;
+        self.rows -= chunk.rows();
+        self.bytes -= chunk.bytes();
+        Some(chunk)
+    }
+
+    /// Drops the chunks that a range delete hides wholly; true if there were any.
+    pub(super) fn drop_covered(&mut self, tombstone: &Tombstone) -> bool {
+        let before = self.list.len();
+        let fresh = self.list.split_off(self.fresh_from);
+        self.list.retain(|chunk| !chunk.is_covered_by(tombstone));
+        self.fresh_from = self.list.len();
+        self.list.extend(fresh.into_iter().filter(|chunk| !chunk.is_covered_by(tombstone)));
+        self.rows = self.list.iter().map(|chunk| chunk.rows()).sum();
+        self.bytes = self.list.iter().map(|chunk| chunk.bytes()).sum();
+        self.list.len() < before
+    }
+
+    /// Merges small neighbours whose commits are all before `seq`: those of an unfinished
+    /// commit stay apart, because a range delete of the same commit hides what is older only.
+    pub(super) fn settle(&mut self, seq: SeqNo, rules: MergeRules<'_>) {
+        let ready = self.list.partition_point(|chunk| chunk.commits().max < seq);
+        if ready <= self.fresh_from {
+            return;
+        }
+        let mut taken = Vec::with_capacity(self.list.len() - self.fresh_from);
+        while self.list.len() > self.fresh_from {
+            taken.extend(self.pop());
+        }
+        let unfinished = taken.len() - (ready - self.fresh_from);
+        for chunk in taken.drain(unfinished..).rev() {
+            self.push_shared(chunk);
+            self.merge_tail(rules);
+        }
+        self.fresh_from = self.list.len();
+        taken.into_iter().rev().for_each(|chunk| self.push_shared(chunk));
+    }
+
+    fn is_settled(&self, rows: usize, bytes: usize) -> bool {
+        rows >= self.settled.rows || bytes >= self.settled.bytes
+    }
+
+    /// Where the tail begins that the geometric rule merges into one.
+    fn tail_start(&self) -> usize {
+        let (mut rows, mut bytes) = (0, 0);
+        let mut start = self.list.len();
+        for chunk in self.list.iter().rev() {
+            let joins = start == self.list.len()
+                || (chunk.rows() <= rows
+                    && !self.is_settled(rows, bytes)
+                    && !self.is_settled(chunk.rows(), chunk.bytes()));
+            if !joins {
+                break;
+            }
+            rows += chunk.rows();
+            bytes += chunk.bytes();
+            start -= 1;
+        }
+        start
+    }
+
+    fn merge_tail(&mut self, rules: MergeRules<'_>) {
+        let start = self.tail_start();
+        if self.list.len() - start < 2 {
+            return;
+        }
+        // What Arrow can't concatenate (the values of two dictionaries may be too many for
+        // their key type) stays apart: more chunks, the same rows.
+        let Ok(merged) = merge(&self.list[start..], rules) else { return };
+        while self.list.len() > start {
+            self.pop();
+        }
+        if let Some(merged) = merged {
+            self.push(merged);
+        }
+    }
+}
+
+/// One chunk of neighbours in commit order; `None` if range deletes hide all of their rows.
+fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> {
+    let MergeRules { stream, order, tombstones } = rules;
+    let mut parts = Vec::with_capacity(chunks.len());
+    let mut commits: Option<Commits> = None;
+    let mut applied_through = tombstones.last().map_or(SeqNo(0), |tombstone| tombstone.seq);
+    for chunk in chunks {
+        parts.extend(chunk.visible_parts(tombstones)?);
+        commits = Some(commits.map_or(chunk.commits(), |all| all.union(chunk.commits())));
+        applied_through = applied_through.max(chunk.tombstones_applied_through());
+    }
+    let Some(commits) = commits.filter(|_| !parts.is_empty()) else { return Ok(None) };
+    let all = concat_batches(stream.stored_schema(), &parts).map_err(failed)?;
+    let batch = compacted(sorted(stream, order, all)?).map_err(failed)?;
+    let applied_through = applied_through.max(commits.max);
+    Chunk::new(Arc::clone(stream), batch, commits, applied_through).map(Some)
+}
+
+/// The rows in key order; equal keys stay in the order they have, or for `Latest` leave the
+/// last one.
+pub(super) fn sorted(stream: &Stream, order: &KeyOrder, batch: RecordBatch) -> Result<RecordBatch> {
+    if order.is_sorted(&batch, stream.is_latest())? {
+        return Ok(batch);
+    }
+    let keys = order.rows(&batch)?;
+    let mut rows = keys.sort_indices();
+    if stream.is_latest() {
+        keys.keep_last(&mut rows);
+    }
+    take_record_batch(&batch, &UInt32Array::from(rows)).map_err(failed)
+}
+
+pub(super) fn failed(error: ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("the rows can't be put in order: {error}"))
+        .caused_by(error)
+}

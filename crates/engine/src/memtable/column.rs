@@ -1,0 +1,283 @@
+//! Builders of single columns: cells in, an Arrow array out, without an allocation a cell.
+
+use std::mem;
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBufferBuilder};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field};
+
+use crate::Cell;
+
+/// One column of rows not yet sealed.
+#[derive(Debug)]
+pub(super) struct ColumnBuilder {
+    data_type: DataType,
+    values: Values,
+    /// Only where the column is nullable.
+    nulls: Option<NullBufferBuilder>,
+    rows: usize,
+}
+
+#[derive(Debug)]
+enum Values {
+    Bool(BooleanBufferBuilder),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Fixed { width: usize, bytes: Vec<u8> },
+    Short { ends: Vec<i32>, bytes: Vec<u8> },
+    Long { ends: Vec<i64>, bytes: Vec<u8> },
+}
+
+/// Runs `$body` with `$vec` bound to the values of any number type.
+macro_rules! with_numbers {
+    ($values:expr, $vec:ident => $body:expr, $($other:tt)+) => {
+        match $values {
+            Values::I8($vec) => $body,
+            Values::I16($vec) => $body,
+            Values::I32($vec) => $body,
+            Values::I64($vec) => $body,
+            Values::U8($vec) => $body,
+            Values::U16($vec) => $body,
+            Values::U32($vec) => $body,
+            Values::U64($vec) => $body,
+            Values::F32($vec) => $body,
+            Values::F64($vec) => $body,
+            $($other)+
+        }
+    };
+}
+
+impl Values {
+    /// `None` for types that no [`Cell`] can express.
+    fn new(data_type: &DataType) -> Option<Self> {
+        use DataType as T;
+        Some(match data_type {
+            T::Boolean => Self::Bool(BooleanBufferBuilder::new(0)),
+            T::Int8 => Self::I8(Vec::new()),
+            T::Int16 => Self::I16(Vec::new()),
+            T::Int32 | T::Date32 | T::Time32(_) => Self::I32(Vec::new()),
+            T::Int64 | T::Date64 | T::Time64(_) | T::Timestamp(_, _) | T::Duration(_) => {
+                Self::I64(Vec::new())
+            }
+            T::UInt8 => Self::U8(Vec::new()),
+            T::UInt16 => Self::U16(Vec::new()),
+            T::UInt32 => Self::U32(Vec::new()),
+            T::UInt64 => Self::U64(Vec::new()),
+            T::Float32 => Self::F32(Vec::new()),
+            T::Float64 => Self::F64(Vec::new()),
+            T::FixedSizeBinary(width) => {
+                Self::Fixed { width: usize::try_from(*width).ok()?, bytes: Vec::new() }
+            }
+            T::Binary | T::Utf8 => Self::Short { ends: Vec::new(), bytes: Vec::new() },
+            T::LargeBinary | T::LargeUtf8 => Self::Long { ends: Vec::new(), bytes: Vec::new() },
+            _ => return None,
+        })
+    }
+}
+
+impl ColumnBuilder {
+    /// `None` for types that no [`Cell`] can express.
+    pub(super) fn new(field: &Field) -> Option<Self> {
+        let data_type = field.data_type().clone();
+        let values = Values::new(&data_type)?;
+        let nulls = field.is_nullable().then(|| NullBufferBuilder::new(0));
+        Some(Self { data_type, values, nulls, rows: 0 })
+    }
+
+    /// Appends a cell that `check_row` has accepted; gives the bytes of variable width it took.
+    #[inline]
+    pub(super) fn append(&mut self, cell: Cell<'_>) -> usize {
+        let mut variable_bytes = 0;
+        match (&mut self.values, cell) {
+            (Values::I64(values), Cell::Int(value)) => values.push(value),
+            (Values::Short { ends, bytes }, Cell::Bytes(value)) => {
+                bytes.extend_from_slice(value);
+                // Sealed long before the end of i32, and no single cell is that large.
+                ends.push(bytes.len() as i32);
+                variable_bytes = value.len();
+            }
+            (Values::Short { ends, bytes }, Cell::Text(value)) => {
+                bytes.extend_from_slice(value.as_bytes());
+                ends.push(bytes.len() as i32);
+                variable_bytes = value.len();
+            }
+            (Values::F64(values), Cell::Float(value)) => values.push(value),
+            (Values::U64(values), Cell::UInt(value)) => values.push(value),
+            (Values::Fixed { bytes, .. }, Cell::Bytes(value)) => bytes.extend_from_slice(value),
+            (Values::Bool(values), Cell::Bool(value)) => values.append(value),
+            (Values::I32(values), Cell::Int(value)) => values.push(value as i32),
+            (Values::I16(values), Cell::Int(value)) => values.push(value as i16),
+            (Values::I8(values), Cell::Int(value)) => values.push(value as i8),
+            (Values::U32(values), Cell::UInt(value)) => values.push(value as u32),
+            (Values::U16(values), Cell::UInt(value)) => values.push(value as u16),
+            (Values::U8(values), Cell::UInt(value)) => values.push(value as u8),
+            (Values::F32(values), Cell::Float(value)) => values.push(value as f32),
+            (Values::Long { ends, bytes }, Cell::Bytes(value)) => {
+                variable_bytes = append_long(ends, bytes, value);
+            }
+            (Values::Long { ends, bytes }, Cell::Text(value)) => {
+                variable_bytes = append_long(ends, bytes, value.as_bytes());
+            }
+            (_, Cell::Null) => return self.append_null(),
+            (_, cell) => panic!("{cell:?} was appended to a column of type {}", self.data_type),
+        }
+        self.rows += 1;
+        if let Some(nulls) = &mut self.nulls {
+            nulls.append_non_null();
+        }
+        variable_bytes
+    }
+
+    fn append_null(&mut self) -> usize {
+        with_numbers!(&mut self.values, values => values.push(Default::default()),
+            Values::Bool(values) => values.append(false),
+            Values::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
+            Values::Short { ends, bytes } => ends.push(bytes.len() as i32),
+            Values::Long { ends, bytes } => ends.push(bytes.len() as i64),
+        );
+        self.rows += 1;
+        match &mut self.nulls {
+            Some(nulls) => nulls.append_null(),
+            None => panic!("a null was appended to a column that takes none"),
+        }
+        0
+    }
+
+    /// The last row's value; texts come as bytes. Only where there is a row without null.
+    pub(super) fn last_cell(&self) -> Cell<'_> {
+        fn last<T: Copy>(values: &[T]) -> T {
+            values[values.len() - 1]
+        }
+        fn tail<'a, T: ArrowNativeType>(ends: &[T], bytes: &'a [u8]) -> Cell<'a> {
+            let start = ends.len().checked_sub(2).map_or(0, |index| ends[index].as_usize());
+            Cell::Bytes(&bytes[start..])
+        }
+        match &self.values {
+            Values::Bool(values) => Cell::Bool(values.get_bit(self.rows - 1)),
+            Values::I8(values) => Cell::Int(last(values).into()),
+            Values::I16(values) => Cell::Int(last(values).into()),
+            Values::I32(values) => Cell::Int(last(values).into()),
+            Values::I64(values) => Cell::Int(last(values)),
+            Values::U8(values) => Cell::UInt(last(values).into()),
+            Values::U16(values) => Cell::UInt(last(values).into()),
+            Values::U32(values) => Cell::UInt(last(values).into()),
+            Values::U64(values) => Cell::UInt(last(values)),
+            Values::F32(values) => Cell::Float(last(values).into()),
+            Values::F64(values) => Cell::Float(last(values)),
+            Values::Fixed { width, bytes } => Cell::Bytes(&bytes[bytes.len() - width..]),
+            Values::Short { ends, bytes } => tail(ends, bytes),
+            Values::Long { ends, bytes } => tail(ends, bytes),
+        }
+    }
+
+    /// The rows so far as an array; the builder is empty afterwards. With `keep` the array is
+    /// an exact copy and the builder keeps its buffers for the rows to come.
+    pub(super) fn finish(&mut self, keep: bool) -> ArrayRef {
+        let rows = mem::take(&mut self.rows);
+        let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
+        let mut data = ArrayData::builder(self.data_type.clone()).len(rows).nulls(nulls);
+        data = with_numbers!(&mut self.values, values => data.add_buffer(finished(values, keep)),
+            Values::Bool(values) => data.add_buffer(values.finish().into_inner()),
+            Values::Fixed { bytes, .. } => data.add_buffer(finished(bytes, keep)),
+            Values::Short { ends, bytes } => {
+                data.add_buffer(offsets(ends, keep)).add_buffer(finished(bytes, keep))
+            }
+            Values::Long { ends, bytes } => {
+                data.add_buffer(offsets(ends, keep)).add_buffer(finished(bytes, keep))
+            }
+        );
+        #[expect(clippy::expect_used, reason = "the buffers were filled above, to their type")]
+        let data = data.build().expect("a column builder's buffers fit its type");
+        make_array(data)
+    }
+
+    /// Makes room for as many rows and bytes as a full builder had.
+    pub(super) fn reserve(&mut self, rows: usize, variable_bytes: usize) {
+        with_numbers!(&mut self.values, values => values.reserve(rows),
+            Values::Bool(values) => values.reserve(rows),
+            Values::Fixed { width, bytes } => bytes.reserve(rows * *width),
+            Values::Short { ends, bytes } => {
+                ends.reserve(rows);
+                bytes.reserve(variable_bytes);
+            }
+            Values::Long { ends, bytes } => {
+                ends.reserve(rows);
+                bytes.reserve(variable_bytes);
+            }
+        );
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        fn held<T>(values: &Vec<T>) -> usize {
+            values.capacity() * size_of::<T>()
+        }
+        let nulls = self.nulls.as_ref().map_or(0, NullBufferBuilder::allocated_size);
+        let values = with_numbers!(&self.values, values => held(values),
+            Values::Bool(values) => values.capacity() / 8,
+            Values::Fixed { bytes, .. } => held(bytes),
+            Values::Short { ends, bytes } => held(ends) + held(bytes),
+            Values::Long { ends, bytes } => held(ends) + held(bytes),
+        );
+        nulls + values
+    }
+
+    /// Bytes a row takes, without what is of variable width.
+    pub(super) fn row_bytes(&self) -> usize {
+        fn width<T>(_: &[T]) -> usize {
+            size_of::<T>()
+        }
+        with_numbers!(&self.values, values => width(values),
+            Values::Bool(_) => 1,
+            Values::Fixed { width, .. } => *width,
+            Values::Short { .. } => size_of::<i32>(),
+            Values::Long { .. } => size_of::<i64>(),
+        )
+    }
+}
+
+/// Whether cells can express a column of this type.
+pub(super) fn is_expressible(data_type: &DataType) -> bool {
+    Values::new(data_type).is_some()
+}
+
+fn append_long(ends: &mut Vec<i64>, bytes: &mut Vec<u8>, value: &[u8]) -> usize {
+    bytes.extend_from_slice(value);
+    ends.push(bytes.len() as i64);
+    value.len()
+}
+
+fn finished<T: ArrowNativeType>(values: &mut Vec<T>, keep: bool) -> Buffer {
+    if keep {
+        let copy = Buffer::from_vec(values.as_slice().to_vec());
+        values.clear();
+        return copy;
+    }
+    let mut values = mem::take(values);
+    if values.capacity() > values.len() + values.len() / 8 {
+        values.shrink_to_fit();
+    }
+    Buffer::from_vec(values)
+}
+
+/// Arrow's offsets are the ends with a zero before them.
+fn offsets<T: ArrowNativeType>(ends: &mut Vec<T>, keep: bool) -> Buffer {
+    let mut offsets = Vec::with_capacity(ends.len() + 1);
+    offsets.push(T::default());
+    offsets.extend_from_slice(ends);
+    if keep {
+        ends.clear();
+    } else {
+        *ends = Vec::new();
+    }
+    Buffer::from_vec(offsets)
+}

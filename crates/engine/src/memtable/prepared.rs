@@ -1,0 +1,157 @@
+//! Batches made ready for a memtable before the commit lock is taken.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::Field;
+use timestrata_format::LeadKey;
+
+use super::chunks::{failed, sorted};
+use super::memory::{compacted, filler, held_bytes};
+use crate::key::{KeyOrder, KeyView};
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// A checked batch with the stored columns, sorted by the whole key; for `Latest` without
+/// equal keys.
+#[derive(Debug, Clone)]
+pub(crate) struct PreparedBatch {
+    batch: RecordBatch,
+    bytes: usize,
+    keys: Option<(LeadKey, LeadKey)>,
+}
+
+impl PreparedBatch {
+    /// Rows to insert. Columns go by place; their names don't matter. Rows that are sorted
+    /// already are not copied, unless their batch holds far more memory than they need.
+    ///
+    /// # Errors
+    /// `InvalidData` names the first column that doesn't fit, what is expected and found.
+    pub(crate) fn insert(stream: &Arc<Stream>, batch: RecordBatch) -> Result<Self> {
+        let fields: Vec<&Field> =
+            stream.schema().fields().iter().map(|field| field.as_ref()).collect();
+        check_columns(stream, "a batch", &fields, &batch)?;
+        let rows = batch.num_rows();
+        Self::finish(stream, batch.columns().to_vec(), rows, false)
+    }
+
+    /// Keys to delete from a `Latest` stream: `keys` has the key columns, in key order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the stream is not `Latest`; else as [`Self::insert`].
+    pub(crate) fn delete_keys(stream: &Arc<Stream>, keys: RecordBatch) -> Result<Self> {
+        if !stream.is_latest() {
+            let message = format!(
+                "stream '{}' keeps every row: delete a range; only streams that keep the latest \
+                 row a key delete by key",
+                stream.name()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let fields: Vec<&Field> =
+            stream.key_columns().iter().map(|&column| stream.schema().field(column)).collect();
+        check_columns(stream, "a batch of keys", &fields, &keys)?;
+        let rows = keys.num_rows();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(stream.schema().fields().len() + 1);
+        for (index, field) in stream.schema().fields().iter().enumerate() {
+            let key = stream.key_columns().iter().position(|&column| column == index);
+            columns.push(match key {
+                Some(key) => Arc::clone(keys.column(key)),
+                None => filler(field.data_type(), field.is_nullable(), rows).map_err(|error| {
+                    let message = format!(
+                        "stream '{}': column '{}' takes no null and its type {} has no \
+                             default, so keys can't be deleted",
+                        stream.name(),
+                        field.name(),
+                        field.data_type()
+                    );
+                    Error::new(ErrorKind::InvalidData, message).caused_by(error)
+                })?,
+            });
+        }
+        Self::finish(stream, columns, rows, true)
+    }
+
+    fn finish(
+        stream: &Arc<Stream>,
+        mut columns: Vec<ArrayRef>,
+        rows: usize,
+        deleted: bool,
+    ) -> Result<Self> {
+        if stream.is_latest() {
+            columns.push(Arc::new(BooleanArray::from(vec![deleted; rows])));
+        }
+        let schema = Arc::clone(stream.stored_schema());
+        let batch = RecordBatch::try_new(schema, columns).map_err(failed)?;
+        let batch = sorted(stream, &KeyOrder::new(stream)?, batch)?;
+        let batch = compacted(batch).map_err(failed)?;
+        let lead = KeyView::of(stream, &batch)?;
+        let keys = lead.first().zip(lead.last());
+        let bytes = held_bytes(&batch);
+        Ok(Self { batch, bytes, keys })
+    }
+
+    /// Rows with the columns of the stored schema.
+    pub(crate) fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    pub(super) fn into_batch(self) -> RecordBatch {
+        self.batch
+    }
+
+    /// Rows, after `Latest` has dropped all but the newest of each key.
+    pub(crate) fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Smallest leading key; `None` without rows.
+    pub(crate) fn key_min(&self) -> Option<LeadKey> {
+        self.keys.map(|keys| keys.0)
+    }
+
+    /// Greatest leading key; `None` without rows.
+    pub(crate) fn key_max(&self) -> Option<LeadKey> {
+        self.keys.map(|keys| keys.1)
+    }
+}
+
+fn check_columns(
+    stream: &Stream,
+    what: &str,
+    fields: &[&Field],
+    batch: &RecordBatch,
+) -> Result<()> {
+    let invalid = |message: String| {
+        let message = format!("stream '{}': {message}", stream.name());
+        Err(Error::new(ErrorKind::InvalidData, message))
+    };
+    for (field, column) in fields.iter().zip(batch.columns()) {
+        if field.data_type() != column.data_type() {
+            return invalid(format!(
+                "column '{}': expected type {}, found {}",
+                field.name(),
+                field.data_type(),
+                column.data_type()
+            ));
+        }
+        let nulls = if field.is_nullable() { 0 } else { column.logical_null_count() };
+        if nulls > 0 {
+            return invalid(format!("column '{}': expected no nulls, found {nulls}", field.name()));
+        }
+    }
+    if fields.len() != batch.num_columns() {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        return invalid(format!(
+            "{what} has {} columns ({}), found {}",
+            fields.len(),
+            names.join(", "),
+            batch.num_columns()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Single rows of cells: whether they fit their stream, and how their keys compare.
+
+use std::cmp::Ordering;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_schema::{DataType, Field};
+use timestrata_format::LeadKey;
+
+use super::column::is_expressible;
+use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
+
+/// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
+const CELL_BYTES_MAX: usize = 1 << 30;
+
+/// Whether `cells` are one row of the stream: their number, types, nulls and sizes.
+///
+/// # Errors
+/// `InvalidData` names the first column that doesn't fit, what it takes and what it got;
+/// `TooLarge` for a value of more than 1 GiB.
+pub(crate) fn check_row(stream: &Stream, cells: &[Cell<'_>]) -> Result<()> {
+    let fields = stream.schema().fields();
+    if cells.len() != fields.len() {
+        return Err(Error::new(
+            ErrorKind::InvalidData,
+            format!(
+                "stream '{}': a row has {} columns, found {} cells",
+                stream.name(),
+                fields.len(),
+                cells.len()
+            ),
+        ));
+    }
+    for (field, cell) in fields.iter().zip(cells) {
+        if !fits(field, *cell) {
+            return Err(misfit(stream, field, *cell));
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn fits(field: &Field, cell: Cell<'_>) -> bool {
+    use DataType as T;
+    match (field.data_type(), cell) {
+        (
+            T::Timestamp(_, _) | T::Int64 | T::Date64 | T::Time64(_) | T::Duration(_),
+            Cell::Int(_),
+        )
+        | (T::UInt64, Cell::UInt(_))
+        | (T::Float64, Cell::Float(_))
+        | (T::Boolean, Cell::Bool(_)) => true,
+        (T::Binary | T::LargeBinary, Cell::Bytes(value)) => value.len() <= CELL_BYTES_MAX,
+        (T::Utf8 | T::LargeUtf8, Cell::Text(value)) => value.len() <= CELL_BYTES_MAX,
+        (T::FixedSizeBinary(width), Cell::Bytes(value)) => {
+            usize::try_from(*width).is_ok_and(|width| width == value.len())
+        }
+        (T::Int32 | T::Date32 | T::Time32(_), Cell::Int(value)) => i32::try_from(value).is_ok(),
+        (T::Int16, Cell::Int(value)) => i16::try_from(value).is_ok(),
+        (T::Int8, Cell::Int(value)) => i8::try_from(value).is_ok(),
+        (T::UInt32, Cell::UInt(value)) => u32::try_from(value).is_ok(),
+        (T::UInt16, Cell::UInt(value)) => u16::try_from(value).is_ok(),
+        (T::UInt8, Cell::UInt(value)) => u8::try_from(value).is_ok(),
+        // Rounded to the nearest; only what would become infinite is refused.
+        (T::Float32, Cell::Float(value)) => !value.is_finite() || (value as f32).is_finite(),
+        (data_type, Cell::Null) => field.is_nullable() && is_expressible(data_type),
+        _ => false,
+    }
+}
+
+#[cold]
+fn misfit(stream: &Stream, field: &Field, cell: Cell<'_>) -> Error {
+    let (name, column, data_type) = (stream.name(), field.name(), field.data_type());
+    if !is_expressible(data_type) {
+        return Error::new(
+            ErrorKind::InvalidData,
+            format!(
+                "stream '{name}': column '{column}' has type {data_type}, which single rows can't \
+                 express; insert record batches"
+            ),
+        );
+    }
+    let found = match cell {
+        Cell::Null => "null".to_owned(),
+        Cell::Bool(value) => format!("the boolean {value}"),
+        Cell::Int(value) => format!("the integer {value}"),
+        Cell::UInt(value) => format!("the unsigned integer {value}"),
+        Cell::Float(value) => format!("the float {value}"),
+        Cell::Bytes(value) => format!("{} bytes", value.len()),
+        Cell::Text(value) => format!("a text of {} bytes", value.len()),
+    };
+    let too_large = matches!(
+        (data_type, cell),
+        (DataType::Binary | DataType::LargeBinary, Cell::Bytes(_))
+            | (DataType::Utf8 | DataType::LargeUtf8, Cell::Text(_))
+    );
+    if too_large {
+        return Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "stream '{name}': column '{column}' takes at most {CELL_BYTES_MAX} bytes a value, \
+                 found {found}"
+            ),
+        );
+    }
+    let nulls = if field.is_nullable() { " or null" } else { " without nulls" };
+    Error::new(
+        ErrorKind::InvalidData,
+        format!("stream '{name}': column '{column}' takes {data_type}{nulls}, found {found}"),
+    )
+}
+
+/// The leading key of a row that [`check_row`] has accepted.
+#[inline]
+pub(super) fn lead_key(kind: LeadKind, cell: Cell<'_>) -> LeadKey {
+    match (kind, cell) {
+        (LeadKind::Time, Cell::Int(time)) => LeadKey::Time(time),
+        (LeadKind::Offset, Cell::UInt(offset)) => LeadKey::Offset(offset),
+        (LeadKind::Id16, Cell::Bytes(bytes)) => match bytes.try_into() {
+            Ok(id) => LeadKey::Id16(id),
+            Err(_) => panic!("a key of {} bytes was appended where 16 are taken", bytes.len()),
+        },
+        (LeadKind::Id32, Cell::Bytes(bytes)) => match bytes.try_into() {
+            Ok(id) => LeadKey::Id32(id),
+            Err(_) => panic!("a key of {} bytes was appended where 32 are taken", bytes.len()),
+        },
+        (kind, cell) => panic!("{cell:?} was appended as a key of kind {kind:?}"),
+    }
+}
+
+/// Orders a value of a key column as stored against one to be stored, as whole keys do.
+pub(super) fn compare_cells(data_type: &DataType, stored: Cell<'_>, new: Cell<'_>) -> Ordering {
+    match (stored, new) {
+        (Cell::Bool(a), Cell::Bool(b)) => a.cmp(&b),
+        (Cell::Int(a), Cell::Int(b)) => a.cmp(&b),
+        (Cell::UInt(a), Cell::UInt(b)) => a.cmp(&b),
+        (Cell::Float(a), Cell::Float(b)) if *data_type == DataType::Float32 => {
+            a.total_cmp(&f64::from(b as f32))
+        }
+        (Cell::Float(a), Cell::Float(b)) => a.total_cmp(&b),
+        (Cell::Bytes(a), Cell::Bytes(b)) => a.cmp(b),
+        (Cell::Bytes(a), Cell::Text(b)) => a.cmp(b.as_bytes()),
+        (stored, new) => panic!("{stored:?} can't be compared with {new:?}"),
+    }
+}
+
+/// The value of a row of an array of an expressible type, without null; texts come as bytes.
+pub(super) fn cell_at(array: &ArrayRef, row: usize) -> Cell<'_> {
+    use DataType as T;
+    match array.data_type() {
+        T::Boolean => Cell::Bool(array.as_boolean().value(row)),
+        T::Int8 => Cell::Int(array.as_primitive::<Int8Type>().value(row).into()),
+        T::Int16 => Cell::Int(array.as_primitive::<Int16Type>().value(row).into()),
+        T::Int32 => Cell::Int(array.as_primitive::<Int32Type>().value(row).into()),
+        T::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
+        T::UInt8 => Cell::UInt(array.as_primitive::<UInt8Type>().value(row).into()),
+        T::UInt16 => Cell::UInt(array.as_primitive::<UInt16Type>().value(row).into()),
+        T::UInt32 => Cell::UInt(array.as_primitive::<UInt32Type>().value(row).into()),
+        T::UInt64 => Cell::UInt(array.as_primitive::<UInt64Type>().value(row)),
+        T::Float32 => Cell::Float(array.as_primitive::<Float32Type>().value(row).into()),
+        T::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
+        T::FixedSizeBinary(_) => Cell::Bytes(array.as_fixed_size_binary().value(row)),
+        T::Binary => Cell::Bytes(array.as_binary::<i32>().value(row)),
+        T::LargeBinary => Cell::Bytes(array.as_binary::<i64>().value(row)),
+        T::Utf8 => Cell::Bytes(array.as_string::<i32>().value(row).as_bytes()),
+        T::LargeUtf8 => Cell::Bytes(array.as_string::<i64>().value(row).as_bytes()),
+        other => panic!("a key of type {other} can't be a cell"),
+    }
+}
+
+/// The array with its values as plain integers where it is a time, a date or a duration, so
+/// that [`cell_at`] can read it.
+pub(super) fn as_plain(array: &ArrayRef) -> ArrayRef {
+    use DataType as T;
+    let plain = match array.data_type() {
+        T::Timestamp(_, _) | T::Date64 | T::Time64(_) | T::Duration(_) => T::Int64,
+        T::Date32 | T::Time32(_) => T::Int32,
+        _ => return array.clone(),
+    };
+    match array.to_data().into_builder().data_type(plain).build() {
+        Ok(data) => make_array(data),
+        Err(_) => array.clone(),
+    }
+}

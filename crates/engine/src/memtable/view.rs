@@ -1,0 +1,26 @@
+//! What readers get of a memtable: immutable sources and range deletes.
+
+use std::sync::Arc;
+
+use timestrata_format::{SeqNo, Tombstone};
+
+use crate::scan::Source;
+
+/// A memtable frozen at one commit. Later appends and deletes don't change it.
+#[derive(Debug)]
+pub(crate) struct MemtableView {
+    /// Oldest first: of two sources that share a leading key, every row of the earlier one
+    /// was committed before every row of the later one.
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+    /// Every range delete committed into the memtable, in commit order. Older memtables and
+    /// runs must heed them as well.
+    pub(crate) tombstones: Arc<Vec<Tombstone>>,
+    /// Rows of the sources, delete markers included.
+    pub(crate) rows: usize,
+    /// Memory that the sources hold, in bytes.
+    pub(crate) bytes: usize,
+    /// Oldest commit in the memtable, range deletes included.
+    pub(crate) seq_min: Option<SeqNo>,
+    /// Newest commit in the memtable, range deletes included.
+    pub(crate) seq_max: Option<SeqNo>,
+}

@@ -1,0 +1,105 @@
+//! Decoded columns of cold runs, kept in memory up to a number of bytes.
+
+use arrow_array::{Array, ArrayRef};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use timestrata_format::RunId;
+
+/// A decoded column of one block is about this, which sizes the cache's tables.
+const COLUMN_BYTES_TYPICAL: u64 = 256 << 10;
+/// Few, because an entry larger than its shard is not kept.
+const SHARDS: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    run: RunId,
+    block: u32,
+    column: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Bytes;
+
+impl Weighter<Place, ArrayRef> for Bytes {
+    fn weight(&self, _: &Place, column: &ArrayRef) -> u64 {
+        // Zero would mean: never evict.
+        column.get_array_memory_size().max(1) as u64
+    }
+}
+
+/// The decoded-block cache of a store: one for all of its runs.
+#[derive(Debug)]
+pub(crate) struct BlockCache {
+    columns: Cache<Place, ArrayRef, Bytes>,
+}
+
+impl BlockCache {
+    /// A cache of at most `bytes_max`.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let items = (bytes_max / COLUMN_BYTES_TYPICAL).clamp(16, 1 << 20) as usize;
+        let mut options = OptionsBuilder::new();
+        options.shards(SHARDS).estimated_items_capacity(items).weight_capacity(bytes_max);
+        #[expect(clippy::expect_used, reason = "both capacities are set above")]
+        let options = options.build().expect("both capacities are set");
+        let columns = Cache::with_options(
+            options,
+            Bytes,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        );
+        Self { columns }
+    }
+
+    /// Bytes held now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.columns.weight()
+    }
+
+    /// Forgets a run's columns, once its file is gone.
+    pub(crate) fn forget(&self, run: RunId) {
+        self.columns.retain(|place, _| place.run != run);
+    }
+
+    pub(super) fn get(&self, run: RunId, block: usize, column: usize) -> Option<ArrayRef> {
+        self.columns.get(&place(run, block, column)?)
+    }
+
+    pub(super) fn insert(&self, run: RunId, block: usize, column: usize, array: ArrayRef) {
+        if let Some(place) = place(run, block, column) {
+            self.columns.insert(place, array);
+        }
+    }
+}
+
+fn place(run: RunId, block: usize, column: usize) -> Option<Place> {
+    Some(Place { run, block: block.try_into().ok()?, column: column.try_into().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+
+    use super::*;
+
+    #[test]
+    fn the_cache_stays_within_its_bytes() {
+        let cache = BlockCache::new(1 << 20);
+        for block in 0..1000 {
+            let column = Arc::new(Int64Array::from(vec![block as i64; 1024]));
+            cache.insert(RunId(1), block, 0, column);
+            assert!(cache.bytes() <= 1 << 20);
+        }
+        assert!(cache.bytes() > 1 << 19);
+        cache.forget(RunId(1));
+        assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn a_cache_of_no_bytes_keeps_nothing() {
+        let cache = BlockCache::new(0);
+        cache.insert(RunId(1), 0, 0, Arc::new(Int64Array::from(vec![1])));
+        assert!(cache.get(RunId(1), 0, 0).is_none());
+    }
+}

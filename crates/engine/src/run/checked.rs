@@ -1,0 +1,165 @@
+//! The bytes of a run file, none of which is looked at before its checksum was.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use timestrata_format::RunMeta;
+use timestrata_format::checksum::crc32c;
+
+use super::tail::RunTail;
+use crate::{Error, Result};
+
+/// A mapped run file whose tail has been verified; data is verified block by block, once,
+/// when somebody asks for it.
+#[derive(Debug)]
+pub(super) struct CheckedFile {
+    path: PathBuf,
+    bytes: Bytes,
+    block_bytes: u64,
+    block_crcs: Vec<u32>,
+    /// One bit a block: its checksum was right.
+    verified: Vec<AtomicU64>,
+    data_end: u64,
+}
+
+/// Where the tail begins, after a look at the length and the tail's checksum.
+pub(super) fn check_tail(path: &Path, bytes: &Bytes, meta: &RunMeta) -> Result<usize> {
+    let found = bytes.len() as u64;
+    if found != meta.file_bytes {
+        let message =
+            format!("run file has the wrong length: expected {}, found {found}", meta.file_bytes);
+        return Err(Error::corruption(path, found.min(meta.file_bytes), message));
+    }
+    let tail = usize::try_from(meta.tail_offset).ok().and_then(|start| bytes.get(start..));
+    let Some(tail) = tail else {
+        let message = format!("a tail is said to begin behind the file's {found} bytes");
+        return Err(Error::corruption(path, meta.tail_offset, message));
+    };
+    let crc = crc32c(tail);
+    if crc != meta.tail_crc {
+        let message = format!(
+            "bad checksum of a run's tail: expected {:#010x}, found {crc:#010x}",
+            meta.tail_crc
+        );
+        return Err(Error::corruption(path, meta.tail_offset, message));
+    }
+    Ok(bytes.len() - tail.len())
+}
+
+impl CheckedFile {
+    /// `tail` is the file's own and agrees with the manifest.
+    pub(super) fn new(path: PathBuf, bytes: Bytes, tail: &RunTail) -> Self {
+        let words = tail.block_crcs.len().div_ceil(64);
+        Self {
+            path,
+            bytes,
+            block_bytes: u64::from(tail.block_checksum_bytes.max(1)),
+            block_crcs: tail.block_crcs.clone(),
+            verified: std::iter::repeat_with(AtomicU64::default).take(words).collect(),
+            data_end: tail.data_bytes,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The whole file. Only bytes that [`CheckedFile::verify`] has passed may be trusted.
+    pub(super) fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// A range of the data, verified.
+    pub(super) fn slice(&self, range: Range<u64>) -> Result<&[u8]> {
+        self.verify(range.clone())?;
+        let start = usize::try_from(range.start).unwrap_or(usize::MAX);
+        let end = usize::try_from(range.end).unwrap_or(usize::MAX);
+        self.bytes.get(start..end).ok_or_else(|| self.outside(&range))
+    }
+
+    /// Compares the checksums of all blocks that the range touches, those that were not
+    /// compared before.
+    pub(super) fn verify(&self, range: Range<u64>) -> Result<()> {
+        if range.start > range.end || range.end > self.data_end {
+            return Err(self.outside(&range));
+        }
+        if range.is_empty() {
+            return Ok(());
+        }
+        let blocks = range.start / self.block_bytes..range.end.div_ceil(self.block_bytes);
+        blocks.into_iter().try_for_each(|block| self.verify_block(block))
+    }
+
+    fn verify_block(&self, block: u64) -> Result<()> {
+        let start = block * self.block_bytes;
+        let end = (start + self.block_bytes).min(self.data_end);
+        let index = usize::try_from(block).unwrap_or(usize::MAX);
+        let (Some(seen), Some(expected), Some(bytes)) = (
+            self.verified.get(index / 64),
+            self.block_crcs.get(index),
+            self.bytes.get(start as usize..end as usize),
+        ) else {
+            return Err(self.outside(&(start..end)));
+        };
+        let bit = 1_u64 << (index % 64);
+        // The bit guards nothing but work: the bytes are immutable.
+        if seen.load(Ordering::Relaxed) & bit != 0 {
+            return Ok(());
+        }
+        let found = crc32c(bytes);
+        if found != *expected {
+            let message = format!(
+                "bad checksum of bytes {start} to {end} of a run: expected {expected:#010x}, \
+                 found {found:#010x}"
+            );
+            return Err(Error::corruption(&self.path, start, message));
+        }
+        seen.fetch_or(bit, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// An error about bytes that passed their checksum, and make no sense all the same.
+    pub(super) fn bad(&self, offset: u64, message: impl Into<String>) -> Error {
+        Error::corruption(&self.path, offset, message)
+    }
+
+    fn outside(&self, range: &Range<u64>) -> Error {
+        let message = format!(
+            "a run refers to bytes {} to {}, outside its {} bytes of data",
+            range.start, range.end, self.data_end
+        );
+        self.bad(range.start, message)
+    }
+
+    /// Bytes of checksums kept in memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.block_crcs.capacity() * size_of::<u32>() + self.verified.capacity() * size_of::<u64>()
+    }
+
+    /// How many blocks have been compared so far.
+    #[cfg(test)]
+    pub(super) fn blocks_verified(&self) -> u32 {
+        self.verified.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
+    }
+}
+
+/// Runs a decoder of the Arrow or Parquet libraries over a file's bytes.
+///
+/// They check what they read and return errors, but where bytes with right checksums were
+/// made up by somebody hostile, an index or an assertion in them may still panic. Disk is
+/// input: such a panic becomes a corruption error of this one file. `AssertUnwindSafe`
+/// holds because decoders only read the immutable file and build values that are lost
+/// with the panic.
+pub(super) fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|payload| {
+        let text = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown reason");
+        Err(Error::corruption(path, 0, format!("a run file could not be decoded: {text}")))
+    })
+}

@@ -1,0 +1,271 @@
+//! Cold runs: a Parquet file, mapped; columns are decoded and kept in the store's cache.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::bloom_filter::Sbbf;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
+use timestrata_format::RunId;
+
+use super::METADATA_KEY;
+use super::cache::BlockCache;
+use super::checked::{CheckedFile, guarded};
+use super::tail::Zone;
+use crate::{Error, LeadKey, Result};
+
+/// What the footer says.
+#[derive(Debug)]
+pub(super) struct ColdFooter {
+    pub(super) tail_text: Option<String>,
+    metadata: ArrowReaderMetadata,
+}
+
+/// A cold run, open.
+#[derive(Debug)]
+pub(super) struct ColdFile {
+    file: CheckedFile,
+    run: RunId,
+    cache: Arc<BlockCache>,
+    schema: SchemaRef,
+    metadata: ArrowReaderMetadata,
+    /// The leading key's leaf among Parquet's columns.
+    lead_leaf: Option<usize>,
+    /// Bloom filters of the leading key, as row groups were asked for.
+    filters: Vec<OnceLock<Option<Sbbf>>>,
+}
+
+/// Reads the footer, which lies in the verified tail at `tail_start`.
+pub(super) fn read_footer(
+    path: &Path,
+    bytes: &Bytes,
+    tail_start: usize,
+    schema: &SchemaRef,
+) -> Result<ColdFooter> {
+    guarded(path, || {
+        let read = || -> std::result::Result<ColdFooter, ParquetError> {
+            // Only the tail is given to the decoder: it can't look at unverified bytes.
+            let metadata =
+                ParquetMetaDataReader::new().parse_and_finish(&bytes.slice(tail_start..))?;
+            let entries = metadata.file_metadata().key_value_metadata();
+            let tail_text = entries.and_then(|entries| {
+                entries.iter().find(|entry| entry.key == METADATA_KEY)?.value.clone()
+            });
+            let options = ArrowReaderOptions::new().with_schema(schema.clone());
+            let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options)?;
+            Ok(ColdFooter { tail_text, metadata })
+        };
+        read().map_err(|error| {
+            let message = format!("the footer of a run can't be read: {error}");
+            Error::corruption(path, tail_start as u64, message).caused_by(error)
+        })
+    })
+}
+
+impl ColdFile {
+    /// A file whose tail agrees with the manifest.
+    pub(super) fn new(
+        file: CheckedFile,
+        run: RunId,
+        cache: Arc<BlockCache>,
+        schema: SchemaRef,
+        lead_column: usize,
+        footer: ColdFooter,
+        zones: &[Zone],
+    ) -> Result<Self> {
+        let metadata = footer.metadata;
+        let groups = metadata.metadata().row_groups();
+        let fits = groups.len() == zones.len()
+            && groups.iter().zip(zones).all(|(g, zone)| g.num_rows() == i64::from(zone.rows));
+        if !fits {
+            return Err(file.bad(0, "the row groups of a run don't fit its zone maps"));
+        }
+        let parquet_schema = metadata.parquet_schema();
+        let lead_leaf = (0..parquet_schema.num_columns())
+            .find(|leaf| parquet_schema.get_column_root_idx(*leaf) == lead_column);
+        let filters = std::iter::repeat_with(OnceLock::new).take(groups.len()).collect();
+        Ok(Self { file, run, cache, schema, metadata, lead_leaf, filters })
+    }
+
+    pub(super) fn file(&self) -> &CheckedFile {
+        &self.file
+    }
+
+    /// Columns of one block, from the cache where it has them.
+    pub(super) fn read(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>> {
+        let mut found: Vec<Option<ArrayRef>> =
+            columns.iter().map(|column| self.cache.get(self.run, block, *column)).collect();
+        let mut missing: Vec<usize> = columns
+            .iter()
+            .zip(&found)
+            .filter_map(|(column, array)| array.is_none().then_some(*column))
+            .collect();
+        if !missing.is_empty() {
+            missing.sort_unstable();
+            missing.dedup();
+            let decoded = self.decode(block, zone, &missing)?;
+            for (column, array) in missing.iter().zip(decoded.columns()) {
+                self.cache.insert(self.run, block, *column, array.clone());
+            }
+            for (column, slot) in columns.iter().zip(&mut found) {
+                if let Ok(place) = missing.binary_search(column) {
+                    slot.get_or_insert_with(|| decoded.column(place).clone());
+                }
+            }
+        }
+        found
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.file.bad(0, format!("block {block} of a run lacks a column")))
+    }
+
+    /// Decodes columns of one block, in ascending order and without a look at the cache.
+    pub(super) fn decode(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
+        let group = (self.metadata.metadata().row_groups().get(block))
+            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))?;
+        let schema = self.metadata.parquet_schema();
+        let mut start = u64::MAX;
+        for (leaf, chunk) in group.columns().iter().enumerate() {
+            if columns.contains(&schema.get_column_root_idx(leaf)) {
+                let range = self.chunk_range(chunk)?;
+                start = start.min(range.start);
+                self.file.verify(range)?;
+            }
+        }
+        let bad = |error: Box<dyn std::error::Error + Send + Sync>| {
+            let message = format!("a row group can't be decoded: {error}");
+            self.file.bad(start, message).caused_by(error)
+        };
+        guarded(self.file.path(), || {
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
+                self.file.bytes().clone(),
+                self.metadata.clone(),
+            )
+            .with_row_groups(vec![block])
+            .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
+            .with_batch_size(zone.rows as usize)
+            .build()
+            .map_err(|error| bad(error.into()))?;
+            let mut parts = Vec::with_capacity(1);
+            for part in reader {
+                parts.push(part.map_err(|error| bad(error.into()))?);
+            }
+            self.join(parts, zone, columns).map_err(bad)
+        })
+    }
+
+    /// One batch of the parts, which must have all rows and the stream's types.
+    fn join(
+        &self,
+        mut parts: Vec<RecordBatch>,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
+        let schema = Arc::new(self.schema.project(columns)?);
+        let whole = match parts.len() {
+            1 => parts.pop().ok_or("no rows")?,
+            _ => {
+                let found = parts.first().ok_or("no rows")?.schema();
+                concat_batches(&found, &parts)?
+            }
+        };
+        if whole.num_rows() != zone.rows as usize {
+            return Err(format!("{} rows, expected {}", whole.num_rows(), zone.rows).into());
+        }
+        // Compares types, and refuses nulls in columns that have none.
+        Ok(RecordBatch::try_new(schema, whole.columns().to_vec())?)
+    }
+
+    /// The bytes of a column chunk. Parquet's own method panics on a negative place.
+    fn chunk_range(
+        &self,
+        chunk: &parquet::file::metadata::ColumnChunkMetaData,
+    ) -> Result<Range<u64>> {
+        let first = match chunk.dictionary_page_offset() {
+            Some(dictionary) => dictionary.min(chunk.data_page_offset()),
+            None => chunk.data_page_offset(),
+        };
+        let start = u64::try_from(first).ok();
+        let end = start.zip(u64::try_from(chunk.compressed_size()).ok());
+        let end = end.and_then(|(start, length)| start.checked_add(length));
+        start
+            .zip(end)
+            .map(|(start, end)| start..end)
+            .ok_or_else(|| self.file.bad(0, "a column chunk has a negative place"))
+    }
+
+    /// False only if the block has no row with this leading key.
+    pub(super) fn may_contain(&self, block: usize, key: LeadKey) -> Result<bool> {
+        let (Some(slot), Some(leaf)) = (self.filters.get(block), self.lead_leaf) else {
+            return Ok(true);
+        };
+        let filter = match slot.get() {
+            Some(filter) => filter,
+            None => {
+                let filter = self.read_filter(block, leaf)?;
+                slot.get_or_init(|| filter)
+            }
+        };
+        let Some(filter) = filter else {
+            return Ok(true);
+        };
+        Ok(match key {
+            LeadKey::Id16(id) => filter.check(id.as_slice()),
+            LeadKey::Id32(id) => filter.check(id.as_slice()),
+            LeadKey::Time(_) | LeadKey::Offset(_) => true,
+        })
+    }
+
+    fn read_filter(&self, block: usize, leaf: usize) -> Result<Option<Sbbf>> {
+        let group = self.metadata.metadata().row_groups().get(block);
+        let Some(chunk) = group.and_then(|group| group.columns().get(leaf)) else {
+            return Ok(None);
+        };
+        // Without a length nothing could be verified before it is read.
+        let (Some(offset), Some(length)) =
+            (chunk.bloom_filter_offset(), chunk.bloom_filter_length())
+        else {
+            return Ok(None);
+        };
+        let start = u64::try_from(offset).ok();
+        let end = start.zip(u64::try_from(length).ok());
+        let end = end.and_then(|(start, length)| start.checked_add(length));
+        let range =
+            start.zip(end).ok_or_else(|| self.file.bad(0, "bad place of a Bloom filter"))?;
+        self.file.verify(range.0..range.1)?;
+        guarded(self.file.path(), || {
+            Sbbf::read_from_column_chunk(chunk, self.file.bytes()).map_err(|error| {
+                let message = format!("a Bloom filter can't be read: {error}");
+                self.file.bad(range.0, message).caused_by(error)
+            })
+        })
+    }
+
+    /// Bytes of memory beside the map and the cache.
+    pub(super) fn memory_bytes(&self) -> usize {
+        const FILTER_BLOCK_BYTES: usize = 32;
+        let filters = self.filters.iter().filter_map(|slot| slot.get()?.as_ref());
+        self.file.memory_bytes()
+            + self.metadata.metadata().memory_size()
+            + filters.map(|filter| filter.num_blocks() * FILTER_BLOCK_BYTES).sum::<usize>()
+    }
+}

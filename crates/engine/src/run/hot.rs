@@ -1,0 +1,267 @@
+//! Hot runs: an Arrow IPC file, mapped; columns are slices of the map.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{RecordBatchDecoder, read_footer_length};
+use arrow_ipc::{Footer, MetadataVersion, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+use super::METADATA_KEY;
+use super::checked::{CheckedFile, guarded};
+use super::layout::{ColumnLayout, column_layouts};
+use super::tail::Zone;
+use crate::{Error, Result};
+
+/// Length and magic at the end of an IPC file.
+const TRAILER_BYTES: usize = 10;
+/// Continuation marker and length before a message.
+const PREFIX_BYTES: u64 = 8;
+/// The strictest alignment that an Arrow type asks of its values (128-bit numbers).
+const ALIGNMENT: usize = 16;
+
+/// One record batch message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Message {
+    /// Its header, prefix included.
+    header: Range<u64>,
+    /// Its buffers.
+    body: Range<u64>,
+}
+
+/// What the footer says.
+#[derive(Debug)]
+pub(super) struct HotFooter {
+    pub(super) tail_text: Option<String>,
+    pub(super) messages: Vec<Message>,
+}
+
+/// A hot run, open.
+#[derive(Debug)]
+pub(super) struct HotFile {
+    file: CheckedFile,
+    /// The same bytes as the file's.
+    buffer: Buffer,
+    schema: SchemaRef,
+    layouts: Vec<ColumnLayout>,
+    messages: Vec<Message>,
+    /// Decoded columns, block by block: small values that point into the map.
+    columns: Vec<OnceLock<ArrayRef>>,
+}
+
+/// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
+pub(super) fn aligned(bytes: Bytes) -> Bytes {
+    if bytes.as_ptr().addr().is_multiple_of(ALIGNMENT) {
+        return bytes;
+    }
+    Bytes::from_owner(AlignedCopy(Buffer::from_slice_ref(&bytes)))
+}
+
+/// Gives a buffer to [`Bytes`].
+struct AlignedCopy(Buffer);
+
+impl AsRef<[u8]> for AlignedCopy {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reads the footer, which lies in the verified tail at `tail_start`.
+pub(super) fn read_footer(
+    path: &Path,
+    bytes: &Bytes,
+    tail_start: usize,
+    schema: &SchemaRef,
+) -> Result<HotFooter> {
+    let bad = |message: String| Error::corruption(path, tail_start as u64, message);
+    let tail = bytes.get(tail_start..).unwrap_or_default();
+    let Some((rest, trailer)) = tail.split_last_chunk::<TRAILER_BYTES>() else {
+        return Err(bad("the tail of a run is too short for an Arrow file".into()));
+    };
+    guarded(path, || {
+        let length = read_footer_length(*trailer).map_err(|error| bad(error.to_string()))?;
+        let footer =
+            rest.len().checked_sub(length).and_then(|start| rest.get(start..)).ok_or_else(
+                || bad(format!("the footer of {length} bytes is larger than the tail")),
+            )?;
+        let footer = root_as_footer(footer)
+            .map_err(|error| bad(format!("the footer can't be read: {error}")))?;
+        decode_footer(&footer, schema, tail_start as u64).map_err(bad)
+    })
+}
+
+fn decode_footer(
+    footer: &Footer<'_>,
+    schema: &SchemaRef,
+    data_end: u64,
+) -> std::result::Result<HotFooter, String> {
+    if footer.version() != MetadataVersion::V5 {
+        return Err(format!("IPC metadata version {:?}, expected V5", footer.version()));
+    }
+    if footer.dictionaries().is_some_and(|dictionaries| !dictionaries.is_empty()) {
+        return Err("the run has dictionaries, which it should not".into());
+    }
+    let found = footer.schema().ok_or("the footer has no schema")?;
+    if !found.endianness().equals_to_target_endianness() {
+        return Err("the run was written with another byte order".into());
+    }
+    let found = arrow_ipc::convert::fb_to_schema(found);
+    if found.fields() != schema.fields() {
+        return Err("the run has other columns than its stream".into());
+    }
+    let blocks = footer.recordBatches().ok_or("the footer has no record batches")?;
+    let messages = blocks.iter().map(|block| {
+        let start = u64::try_from(block.offset()).ok()?;
+        let body = start.checked_add(u64::try_from(block.metaDataLength()).ok()?)?;
+        let end = body.checked_add(u64::try_from(block.bodyLength()).ok()?)?;
+        let sound = body - start >= PREFIX_BYTES && end <= data_end;
+        sound.then_some(Message { header: start..body, body: body..end })
+    });
+    let messages = messages.collect::<Option<_>>().ok_or("a record batch lies outside the data")?;
+    let tail_text = footer.custom_metadata().and_then(|entries| {
+        let entry = entries.iter().find(|entry| entry.key() == Some(METADATA_KEY))?;
+        entry.value().map(str::to_owned)
+    });
+    Ok(HotFooter { tail_text, messages })
+}
+
+impl HotFile {
+    /// A file whose tail agrees with the manifest.
+    pub(super) fn new(
+        file: CheckedFile,
+        schema: SchemaRef,
+        messages: Vec<Message>,
+        zones: usize,
+    ) -> Result<Self> {
+        if messages.len() != zones {
+            let message = format!("a run has {} record batches, zone maps {zones}", messages.len());
+            return Err(file.bad(0, message));
+        }
+        let layouts = column_layouts(&schema);
+        let slots = messages.len() * layouts.len();
+        Ok(Self {
+            buffer: Buffer::from(file.bytes().clone()),
+            file,
+            schema,
+            layouts,
+            messages,
+            columns: std::iter::repeat_with(OnceLock::new).take(slots).collect(),
+        })
+    }
+
+    pub(super) fn file(&self) -> &CheckedFile {
+        &self.file
+    }
+
+    /// Columns of one block, decoded at most once each.
+    pub(super) fn read(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>> {
+        let slot = |column: usize| self.columns.get(block * self.layouts.len() + column);
+        let mut missing: Vec<usize> = columns
+            .iter()
+            .copied()
+            .filter(|column| slot(*column).is_none_or(|slot| slot.get().is_none()))
+            .collect();
+        if !missing.is_empty() {
+            missing.sort_unstable();
+            missing.dedup();
+            let decoded = self.decode(block, zone, &missing)?;
+            for (column, array) in missing.iter().zip(decoded.columns()) {
+                if let Some(slot) = slot(*column) {
+                    // Another thread may have been faster; its value is the same.
+                    let _ = slot.set(array.clone());
+                }
+            }
+        }
+        let array = |column: &usize| slot(*column).and_then(OnceLock::get).cloned();
+        columns
+            .iter()
+            .map(array)
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))
+    }
+
+    /// Decodes columns of one block, without keeping them.
+    pub(super) fn decode(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
+        let message = self
+            .messages
+            .get(block)
+            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))?;
+        guarded(self.file.path(), || self.decode_message(message, zone, columns))
+    }
+
+    fn decode_message(
+        &self,
+        message: &Message,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
+        let bad = |why: String| self.file.bad(message.header.start, why);
+        let header = self.file.slice(message.header.start + PREFIX_BYTES..message.header.end)?;
+        let root = root_as_message(header)
+            .map_err(|error| bad(format!("a record batch header can't be read: {error}")))?;
+        let batch = root
+            .header_as_record_batch()
+            .ok_or_else(|| bad("a message of a run is not a record batch".into()))?;
+        let nodes = batch.nodes().map_or(0, |nodes| nodes.len());
+        let buffers = batch.buffers().unwrap_or_default();
+        let expected = self.layouts.last().map_or((0, 0), |l| (l.nodes.end, l.buffers.end));
+        if root.version() != MetadataVersion::V5
+            || batch.compression().is_some()
+            || batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty())
+            || batch.length() != i64::from(zone.rows)
+            || (nodes, buffers.len()) != expected
+        {
+            return Err(bad("a record batch header does not fit the run".into()));
+        }
+        for layout in columns.iter().filter_map(|column| self.layouts.get(*column)) {
+            for index in layout.buffers.clone() {
+                let buffer = buffers.get(index);
+                let range = buffer_range(&message.body, buffer.offset(), buffer.length());
+                let range =
+                    range.ok_or_else(|| bad("a buffer lies outside its record batch".into()))?;
+                self.file.verify(range)?;
+            }
+        }
+        let body_bytes = (message.body.end - message.body.start) as usize;
+        let body = self.buffer.slice_with_length(message.body.start as usize, body_bytes);
+        let dictionaries = HashMap::new();
+        RecordBatchDecoder::try_new(
+            &body,
+            batch,
+            self.schema.clone(),
+            &dictionaries,
+            &MetadataVersion::V5,
+        )
+        .and_then(|decoder| decoder.with_projection(Some(columns)).read_record_batch())
+        .map_err(|error| bad(format!("a record batch can't be decoded: {error}")).caused_by(error))
+    }
+
+    /// Bytes of memory beside the map.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.file.memory_bytes()
+            + self.columns.capacity() * size_of::<OnceLock<ArrayRef>>()
+            + self.messages.capacity() * size_of::<Message>()
+    }
+}
+
+/// The place in the file of a buffer of a message with this body.
+fn buffer_range(body: &Range<u64>, offset: i64, length: i64) -> Option<Range<u64>> {
+    let start = body.start.checked_add(u64::try_from(offset).ok()?)?;
+    let end = start.checked_add(u64::try_from(length).ok()?)?;
+    (end <= body.end).then_some(start..end)
+}

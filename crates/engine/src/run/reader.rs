@@ -1,0 +1,297 @@
+//! Reading a run: verified, projected, and without a copy where the format allows it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use parking_lot::Mutex;
+use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
+use timestrata_io::{Io, OpenMode};
+
+use super::cache::BlockCache;
+use super::checked::{CheckedFile, check_tail};
+use super::cold::{self, ColdFile};
+use super::hot::{self, HotFile};
+use super::tail::{self, Zone};
+use super::{check_column_types, file_name};
+use crate::key::KeyView;
+use crate::scan::{Block, Source};
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// One run, for reading. Its file is mapped at the first use and stays so: once that has
+/// happened, removing the file's name doesn't matter.
+pub(crate) struct RunReader {
+    io: Io,
+    path: PathBuf,
+    store_id: StoreId,
+    stream: Arc<Stream>,
+    meta: RunMeta,
+    cache: Arc<BlockCache>,
+    opened: OnceLock<Opened>,
+    /// Held while the file is being opened, so that this happens once.
+    opening: Mutex<()>,
+}
+
+/// What the first use finds.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) content: Content,
+    pub(super) zones: Vec<Zone>,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// The file, by its format.
+#[derive(Debug)]
+pub(super) enum Content {
+    Hot(HotFile),
+    Cold(ColdFile),
+}
+
+impl Content {
+    pub(super) fn file(&self) -> &CheckedFile {
+        match self {
+            Self::Hot(hot) => hot.file(),
+            Self::Cold(cold) => cold.file(),
+        }
+    }
+
+    fn read(&self, block: usize, zone: &Zone, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        match self {
+            Self::Hot(hot) => hot.read(block, zone, columns),
+            Self::Cold(cold) => cold.read(block, zone, columns),
+        }
+    }
+
+    /// Decodes columns in ascending order, keeping nothing.
+    pub(super) fn decode(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
+        match self {
+            Self::Hot(hot) => hot.decode(block, zone, columns),
+            Self::Cold(cold) => cold.decode(block, zone, columns),
+        }
+    }
+}
+
+impl RunReader {
+    /// A reader of the run that `meta` speaks of. Touches no file before the first use.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for streams with column types that runs can't hold.
+    pub(crate) fn open(
+        io: &Io,
+        runs_dir: &Path,
+        store_id: StoreId,
+        stream: &Arc<Stream>,
+        meta: RunMeta,
+        cache: Arc<BlockCache>,
+    ) -> Result<Self> {
+        check_column_types(stream.stored_schema())?;
+        Ok(Self {
+            io: io.clone(),
+            path: runs_dir.join(file_name(meta.id, meta.format)),
+            store_id,
+            stream: Arc::clone(stream),
+            meta,
+            cache,
+            opened: OnceLock::new(),
+            opening: Mutex::new(()),
+        })
+    }
+
+    /// What the manifest says of the run.
+    pub(crate) fn meta(&self) -> &RunMeta {
+        &self.meta
+    }
+
+    /// The run's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of memory that the open run takes beside the mapped file and the shared cache.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let opened = self.opened.get().map_or(0, |opened| {
+            let zones = opened.zones.capacity() * size_of::<Zone>();
+            let blocks = opened.blocks.capacity() * size_of::<Block>();
+            let content = match &opened.content {
+                Content::Hot(hot) => hot.memory_bytes(),
+                Content::Cold(cold) => cold.memory_bytes(),
+            };
+            zones + blocks + content
+        });
+        size_of::<Self>() + opened
+    }
+
+    pub(super) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// The open file; opens it at the first call. A failure is not remembered.
+    pub(super) fn opened(&self) -> Result<&Opened> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let _opening = self.opening.lock();
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = self.map_and_check()?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    fn map_and_check(&self) -> Result<Opened> {
+        let file = self.io.disk.open(&self.path, OpenMode::Read).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                let message = "a run file that the manifest names is missing";
+                return Error::corruption(&self.path, 0, message).caused_by(error);
+            }
+            Error::io("open a run", &self.path, error)
+        })?;
+        let bytes = file.map().map_err(|error| Error::io("map a run", &self.path, error))?;
+        let tail_start = check_tail(&self.path, &bytes, &self.meta)?;
+        let schema = self.stream.stored_schema();
+        let check_text = |text: Option<&str>| {
+            tail::from_text(&self.path, text, self.store_id, &self.stream, &self.meta)
+        };
+        let (content, zones) = match self.meta.format {
+            RunFormat::Hot => {
+                let bytes = hot::aligned(bytes);
+                let footer = hot::read_footer(&self.path, &bytes, tail_start, schema)?;
+                let tail = check_text(footer.tail_text.as_deref())?;
+                let file = CheckedFile::new(self.path.clone(), bytes, &tail);
+                let hot = HotFile::new(file, schema.clone(), footer.messages, tail.zones.len())?;
+                (Content::Hot(hot), tail.zones)
+            }
+            RunFormat::Cold => {
+                let footer = cold::read_footer(&self.path, &bytes, tail_start, schema)?;
+                let tail = check_text(footer.tail_text.as_deref())?;
+                let file = CheckedFile::new(self.path.clone(), bytes, &tail);
+                let cold = ColdFile::new(
+                    file,
+                    self.meta.id,
+                    Arc::clone(&self.cache),
+                    schema.clone(),
+                    self.stream.lead_column(),
+                    footer,
+                    &tail.zones,
+                )?;
+                (Content::Cold(cold), tail.zones)
+            }
+        };
+        let blocks = zones
+            .iter()
+            .map(|zone| Block {
+                rows: zone.rows as usize,
+                key_min: zone.key_min,
+                key_max: zone.key_max,
+            })
+            .collect();
+        Ok(Opened { content, zones, blocks })
+    }
+
+    /// The leading keys must be what the zone map says, else a scan that trusted the zone
+    /// map gave wrong rows. The ends suffice here; `verify_all` looks at each key.
+    fn check_ends(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
+        let keys = KeyView::of_column(lead.as_ref())?;
+        if (keys.first(), keys.last()) == (Some(zone.key_min), Some(zone.key_max)) {
+            return Ok(());
+        }
+        Err(opened.content.file().bad(0, "keys of a run are outside their zone map"))
+    }
+}
+
+impl Source for RunReader {
+    fn key_min(&self) -> LeadKey {
+        self.meta.key_min
+    }
+
+    fn key_max(&self) -> LeadKey {
+        self.meta.key_max
+    }
+
+    fn rows(&self) -> u64 {
+        self.meta.rows
+    }
+
+    fn delete_markers(&self) -> u64 {
+        self.meta.delete_markers
+    }
+
+    fn seq_min(&self) -> SeqNo {
+        self.meta.seq_min
+    }
+
+    fn seq_max(&self) -> SeqNo {
+        self.meta.seq_max
+    }
+
+    fn tombstones_applied_through(&self) -> SeqNo {
+        self.meta.tombstones_applied_through
+    }
+
+    fn blocks(&self) -> Result<&[Block]> {
+        Ok(&self.opened()?.blocks)
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
+        let opened = self.opened()?;
+        let schema = self.stream.stored_schema();
+        let unknown = columns.iter().find(|column| **column >= schema.fields().len());
+        let (Some(zone), None) = (opened.zones.get(block), unknown) else {
+            let message = format!("a run has no block {block} with columns {columns:?}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
+        };
+        let arrays = opened.content.read(block, zone, columns)?;
+        for (column, array) in columns.iter().zip(&arrays) {
+            if *column == self.stream.lead_column() {
+                self.check_ends(opened, zone, array)?;
+            }
+        }
+        let all = columns.iter().copied().eq(0..schema.fields().len());
+        let projected =
+            if all { Ok(schema.clone()) } else { schema.project(columns).map(Arc::new) };
+        let options =
+            arrow_array::RecordBatchOptions::new().with_row_count(Some(zone.rows as usize));
+        projected
+            .and_then(|schema| RecordBatch::try_new_with_options(schema, arrays, &options))
+            .map_err(|error| {
+                let message = format!("block {block} of a run does not fit its stream: {error}");
+                opened.content.file().bad(0, message).caused_by(error)
+            })
+    }
+
+    fn may_contain(&self, key: LeadKey) -> Result<bool> {
+        if key < self.meta.key_min || self.meta.key_max < key {
+            return Ok(false);
+        }
+        let opened = self.opened()?;
+        let first = opened.zones.partition_point(|zone| zone.key_max < key);
+        let zones = opened.zones.iter().enumerate().skip(first);
+        for (block, _) in zones.take_while(|(_, zone)| zone.key_min <= key) {
+            let may = match &opened.content {
+                Content::Hot(_) => true,
+                Content::Cold(cold) => cold.may_contain(block, key)?,
+            };
+            if may {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl fmt::Debug for RunReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunReader")
+            .field("path", &self.path)
+            .field("rows", &self.meta.rows)
+            .field("open", &self.opened.get().is_some())
+            .finish_non_exhaustive()
+    }
+}

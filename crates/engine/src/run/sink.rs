@@ -1,0 +1,252 @@
+//! Where a run's encoder writes: a file, through a large buffer, with checksums on the fly.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use timestrata_format::BLOCK_CHECKSUM_BYTES;
+use timestrata_format::checksum::Crc32c;
+use timestrata_io::DiskFile;
+
+/// Bytes gathered before a write goes to the file.
+const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes that one checksum of the data covers.
+const BLOCK_BYTES: usize = BLOCK_CHECKSUM_BYTES as usize;
+
+/// What the checksums of a finished file are.
+#[derive(Debug)]
+pub(super) struct Sums {
+    pub(super) file_bytes: u64,
+    pub(super) file_crc: u32,
+    pub(super) tail_crc: u32,
+}
+
+/// An appending writer that knows the checksum of everything that went through it.
+#[derive(Debug)]
+pub(super) struct Sink {
+    file: Arc<dyn DiskFile>,
+    buffer: Vec<u8>,
+    written: u64,
+    file_crc: Crc32c,
+    block_crc: Crc32c,
+    block_filled: usize,
+    block_crcs: Vec<u32>,
+    tail_crc: Option<Crc32c>,
+    /// The first failure of the file. Encoders wrap errors in their own ways; here the
+    /// operating system's error is kept as it was, so that a full disk can be told.
+    failure: Option<io::Error>,
+    /// A write failed: nobody knows what the file holds, so it takes no more.
+    broken: bool,
+}
+
+impl Sink {
+    pub(super) fn new(file: Arc<dyn DiskFile>) -> Self {
+        Self {
+            file,
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            written: 0,
+            file_crc: Crc32c::new(),
+            block_crc: Crc32c::new(),
+            block_filled: 0,
+            block_crcs: Vec::new(),
+            tail_crc: None,
+            failure: None,
+            broken: false,
+        }
+    }
+
+    /// Bytes taken so far, those still in the buffer included.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The operating system's error, if that is why a write failed.
+    pub(super) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// Ends the data: gives its checksums; what comes from here on is the tail.
+    pub(super) fn begin_tail(&mut self) -> Vec<u32> {
+        assert!(self.tail_crc.is_none(), "the tail of a run begins once");
+        if self.block_filled > 0 {
+            self.end_block();
+        }
+        self.tail_crc = Some(Crc32c::new());
+        std::mem::take(&mut self.block_crcs)
+    }
+
+    /// The checksums of the whole file.
+    pub(super) fn sums(&self) -> Sums {
+        Sums {
+            file_bytes: self.written,
+            file_crc: self.file_crc.value(),
+            tail_crc: self.tail_crc.as_ref().map_or(0, Crc32c::value),
+        }
+    }
+
+    /// Makes all bytes so far durable.
+    pub(super) fn sync(&mut self, everything: bool) -> io::Result<()> {
+        self.flush()?;
+        if everything { self.file.sync_all() } else { self.file.sync_data() }
+    }
+
+    fn end_block(&mut self) {
+        let block = std::mem::take(&mut self.block_crc);
+        self.block_crcs.push(block.value());
+        self.block_filled = 0;
+    }
+
+    fn add_to_blocks(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = BLOCK_BYTES - self.block_filled;
+            let (now, later) = bytes.split_at(space.min(bytes.len()));
+            self.block_crc.update(now);
+            self.block_filled += now.len();
+            if self.block_filled == BLOCK_BYTES {
+                self.end_block();
+            }
+            bytes = later;
+        }
+    }
+
+    fn usable(&self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write to this file failed"));
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.file.append(bytes) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let copy = io::Error::new(error.kind(), error.to_string());
+                self.failure = Some(error);
+                self.broken = true;
+                Err(copy)
+            }
+        }
+    }
+
+    fn append_buffer(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let result = self.append(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        result
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.usable()?;
+        self.file_crc.update(bytes);
+        match &mut self.tail_crc {
+            Some(tail_crc) => tail_crc.update(bytes),
+            None => self.add_to_blocks(bytes),
+        }
+        self.written += bytes.len() as u64;
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
+            self.append_buffer()?;
+        }
+        if bytes.len() >= BUFFER_BYTES {
+            self.append(bytes)?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.usable()?;
+        self.append_buffer()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use bytes::Bytes;
+    use timestrata_format::checksum::crc32c;
+    use timestrata_io::{Disk, MemoryDisk, OpenMode};
+
+    use super::*;
+
+    /// A file on a disk with room for so many bytes.
+    #[derive(Debug)]
+    struct SmallFile {
+        room: AtomicU64,
+    }
+
+    impl DiskFile for SmallFile {
+        fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+            let room = self.room.load(Ordering::Relaxed);
+            match room.checked_sub(bytes.len() as u64) {
+                Some(left) => {
+                    self.room.store(left, Ordering::Relaxed);
+                    Ok(0)
+                }
+                None => Err(io::ErrorKind::StorageFull.into()),
+            }
+        }
+        fn len(&self) -> io::Result<u64> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn write_at(&self, _: u64, _: &[u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn sync_data(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync_all(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn map(&self) -> io::Result<Bytes> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_apart_and_ends_the_file() {
+        let mut sink = Sink::new(Arc::new(SmallFile { room: AtomicU64::new(3 << 20) }));
+        let piece = vec![1; 700 << 10];
+        let failure = (0..10).find_map(|_| sink.write_all(&piece).err()).unwrap();
+        assert_eq!(failure.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(sink.take_failure().unwrap().kind(), io::ErrorKind::StorageFull);
+        // Even if there were room again: a piece is missing.
+        assert!(sink.write_all(&vec![1; 2 << 20]).is_err());
+        assert!(sink.sync(true).is_err());
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_bytes_however_they_are_cut() {
+        let bytes: Vec<u8> =
+            (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let (data, tail) = bytes.split_at(2_500_001);
+        for cut in [1_013, 65_536, 1 << 20, 2_400_000] {
+            let disk = MemoryDisk::new();
+            let file = disk.open("/f".as_ref(), OpenMode::CreateNew).unwrap();
+            let mut sink = Sink::new(Arc::clone(&file));
+            data.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
+            assert_eq!(sink.written(), data.len() as u64);
+            let block_crcs = sink.begin_tail();
+            assert!(block_crcs.iter().copied().eq(data.chunks(BLOCK_BYTES).map(crc32c)));
+            tail.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
+            sink.sync(true).unwrap();
+            let sums = sink.sums();
+            assert_eq!(sums.file_bytes, bytes.len() as u64);
+            assert_eq!(sums.file_crc, crc32c(&bytes));
+            assert_eq!(sums.tail_crc, crc32c(tail));
+            assert!(file.map().unwrap() == bytes);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Writing a run: sorted batches in, one finished file and what the manifest says of it out.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use timestrata_format::{BLOCK_CHECKSUM_BYTES, LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId};
+use timestrata_io::{Io, OpenMode};
+
+use super::encoder::Encoder;
+use super::gather::Gather;
+use super::sink::Sink;
+use super::tail::{self, RunTail, Zone};
+use super::{check_column_types, file_name};
+use crate::key::KeyView;
+use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
+
+/// Where the rows of a run come from: what its file can't know by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Provenance {
+    /// Commit of the oldest row.
+    pub(crate) seq_min: SeqNo,
+    /// Commit of the newest row.
+    pub(crate) seq_max: SeqNo,
+    /// Tombstones up to this commit have been applied.
+    pub(crate) tombstones_applied_through: SeqNo,
+    /// 0 for a flush, higher for what compaction has settled.
+    pub(crate) level: u8,
+    /// Wall clock now, nanoseconds since the epoch.
+    pub(crate) created_wall_ns: i64,
+}
+
+/// Writes one run. Dropped before [`RunWriter::finish`] it removes its file.
+pub(crate) struct RunWriter {
+    io: Io,
+    path: PathBuf,
+    store_id: StoreId,
+    stream: Arc<Stream>,
+    id: RunId,
+    format: RunFormat,
+    gather: Gather,
+    encoder: Encoder,
+    zones: Vec<Zone>,
+    last_key: Option<LeadKey>,
+    rows: u64,
+    delete_markers: u64,
+    finished: bool,
+}
+
+impl fmt::Debug for RunWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunWriter")
+            .field("path", &self.path)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunWriter {
+    /// Creates the run's file in `runs_dir`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for column types that runs can't hold; the operating system's.
+    pub(crate) fn create(
+        io: &Io,
+        runs_dir: &Path,
+        store_id: StoreId,
+        stream: &Arc<Stream>,
+        id: RunId,
+        format: RunFormat,
+        settings: &Settings,
+    ) -> Result<Self> {
+        check_column_types(stream.stored_schema())?;
+        let path = runs_dir.join(file_name(id, format));
+        let file = io
+            .disk
+            .open(&path, OpenMode::CreateNew)
+            .map_err(|error| Error::io("create a run file", &path, error))?;
+        let encoder = Encoder::new(format, stream, Sink::new(file)).map_err(|error| {
+            // Best effort: recovery removes files that no manifest names.
+            let _ = io.disk.remove(&path);
+            Error::new(ErrorKind::Io, format!("could not begin a run: {error}")).at(&path)
+        })?;
+        Ok(Self {
+            io: io.clone(),
+            path,
+            store_id,
+            stream: Arc::clone(stream),
+            id,
+            format,
+            gather: Gather::new(stream.stored_schema().clone(), settings.run_batch_rows),
+            encoder,
+            zones: Vec::new(),
+            last_key: None,
+            rows: 0,
+            delete_markers: 0,
+            finished: false,
+        })
+    }
+
+    /// Adds rows: the columns of the stored schema, in key order, none below what came before.
+    ///
+    /// # Errors
+    /// Those of the disk; after one the run can only be abandoned.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        self.check_order(batch)?;
+        let mut blocks = Vec::new();
+        self.gather
+            .add(batch, &mut blocks)
+            .map_err(|error| self.failed("gather rows of a run", error.into()))?;
+        self.rows += batch.num_rows() as u64;
+        if self.stream.is_latest() {
+            let marks = batch.columns().last().and_then(|column| column.as_boolean_opt());
+            self.delete_markers += marks.map_or(0, |marks| marks.true_count() as u64);
+        }
+        blocks.iter().try_for_each(|block| self.write_block(block))
+    }
+
+    /// Bytes in the file so far (rows that wait for a full block are not).
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.encoder.bytes_written()
+    }
+
+    /// Rows taken so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Makes the blocks written so far durable, so that [`RunWriter::finish`] has less to wait for.
+    pub(crate) fn sync_data(&mut self) -> Result<()> {
+        self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
+        let synced = self.encoder.sink().map_or(Ok(()), |sink| sink.sync(false));
+        synced.map_err(|error| Error::io("sync a run", &self.path, error))
+    }
+
+    /// Writes the tail and syncs the file; the caller syncs the directory.
+    ///
+    /// # Errors
+    /// Those of the disk; the file is removed then, as far as that works.
+    ///
+    /// # Panics
+    /// On a run without rows.
+    pub(crate) fn finish(mut self, provenance: Provenance) -> Result<RunMeta> {
+        let rest = self
+            .gather
+            .take()
+            .map_err(|error| self.failed("gather rows of a run", error.into()))?;
+        if let Some(block) = rest {
+            self.write_block(&block)?;
+        }
+        self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
+        let (first, last) = (self.zones.first(), self.zones.last());
+        #[expect(clippy::expect_used, reason = "a caller's bug: an empty run is abandoned")]
+        let (first, last) = first.zip(last).expect("a run has a row");
+        let (key_min, key_max) = (first.key_min, last.key_max);
+        let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
+        let tail_offset = sink.written();
+        let tail = RunTail {
+            format_version: FORMAT_VERSION,
+            store_id: self.store_id,
+            stream_id: self.stream.id(),
+            run_id: self.id,
+            key_min,
+            key_max,
+            seq_min: provenance.seq_min,
+            seq_max: provenance.seq_max,
+            tombstones_applied_through: provenance.tombstones_applied_through,
+            rows: self.rows,
+            delete_markers: self.delete_markers,
+            data_bytes: tail_offset,
+            block_checksum_bytes: BLOCK_CHECKSUM_BYTES,
+            block_crcs: sink.begin_tail(),
+            zones: std::mem::take(&mut self.zones),
+        };
+        let text = tail::to_text(&tail);
+        self.encoder.finish(text).map_err(|error| self.failed("write a run's tail", error))?;
+        let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
+        sink.sync(true).map_err(|error| Error::io("sync a run", &self.path, error))?;
+        let sums = sink.sums();
+        self.finished = true;
+        Ok(RunMeta {
+            id: self.id,
+            stream: self.stream.id(),
+            format: self.format,
+            level: provenance.level,
+            key_min,
+            key_max,
+            seq_min: provenance.seq_min,
+            seq_max: provenance.seq_max,
+            tombstones_applied_through: provenance.tombstones_applied_through,
+            rows: self.rows,
+            delete_markers: self.delete_markers,
+            file_bytes: sums.file_bytes,
+            file_crc: sums.file_crc,
+            tail_offset,
+            tail_crc: sums.tail_crc,
+            created_wall_ns: provenance.created_wall_ns,
+        })
+    }
+
+    /// Gives the run up and removes its file, as far as that works.
+    pub(crate) fn abandon(self) {
+        drop(self);
+    }
+
+    /// # Panics
+    /// If the rows are not in order: whoever sorted them has a bug, and a wrong run must
+    /// not reach the disk.
+    fn check_order(&mut self, batch: &RecordBatch) -> Result<()> {
+        assert_eq!(
+            batch.num_columns(),
+            self.stream.stored_schema().fields().len(),
+            "a run takes the columns of the stored schema"
+        );
+        let keys = KeyView::of(&self.stream, batch)?;
+        assert!(keys.is_sorted(), "rows of a run come in key order");
+        assert!(
+            self.last_key.is_none_or(|last| keys.first().is_none_or(|first| last <= first)),
+            "batches of a run come in key order"
+        );
+        self.last_key = keys.last();
+        Ok(())
+    }
+
+    fn write_block(&mut self, block: &RecordBatch) -> Result<()> {
+        let keys = KeyView::of(&self.stream, block)?;
+        if let Some((key_min, key_max)) = keys.first().zip(keys.last()) {
+            // The gatherer keeps blocks far below 2^32 rows.
+            let rows = u32::try_from(block.num_rows()).unwrap_or(u32::MAX);
+            self.zones.push(Zone { rows, key_min, key_max });
+        }
+        self.encoder.write(&self.stream, block).map_err(|error| self.failed("write a run", error))
+    }
+
+    /// The error of an encoder: the disk's own, where that is what it was.
+    fn failed(&mut self, what: &str, error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+        match self.encoder.sink().and_then(Sink::take_failure) {
+            Some(failure) => Error::io(what, &self.path, failure),
+            None => Error::new(ErrorKind::InvalidData, format!("could not {what}: {error}"))
+                .at(&self.path)
+                .caused_by(error),
+        }
+    }
+}
+
+fn missing_sink(path: &Path) -> Error {
+    Error::new(ErrorKind::Io, "the encoder of a run could not be set up").at(path)
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Best effort: recovery removes files that no manifest names.
+            let _ = self.io.disk.remove(&self.path);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Laying out a commit's payload as parts, so that large batches are copied once only: from
+//! their own buffers into the log.
+
+use arrow_buffer::Buffer;
+use timestrata_format::checksum::Crc32c;
+use timestrata_format::input::{Input, put_key_range};
+use timestrata_format::wal::{ENTRY_HEADER_BYTES, EntryHeader, EntryKind, entry_padding};
+use timestrata_format::{DecodeError, KeyRange, StreamId};
+
+use crate::{Error, ErrorKind, Result};
+
+/// The entries of one commit, in order. Can be used again after [`PayloadBuilder::clear`]
+/// without new allocations.
+#[derive(Debug, Default)]
+pub(crate) struct PayloadBuilder {
+    /// Headers, padding and small bodies, one behind the other.
+    inline: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// Inline bytes that are in `pieces` already.
+    inline_in_pieces: usize,
+    shared_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Inline(std::ops::Range<usize>),
+    Shared(Buffer),
+}
+
+impl PayloadBuilder {
+    /// Without an entry.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Drops all entries.
+    pub(crate) fn clear(&mut self) {
+        self.inline.clear();
+        self.pieces.clear();
+        self.inline_in_pieces = 0;
+        self.shared_bytes = 0;
+    }
+
+    /// Length of the payload so far, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.inline.len() + self.shared_bytes
+    }
+
+    /// Adds rows: `encode` appends their encoding ([`super::RowLayout::encode`]). If it
+    /// fails, no entry is added.
+    pub(crate) fn rows(
+        &mut self,
+        stream: StreamId,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        self.small(EntryKind::Rows, stream, encode)
+    }
+
+    /// Adds a range delete.
+    pub(crate) fn delete_range(&mut self, stream: StreamId, range: &KeyRange) -> Result<()> {
+        self.small(EntryKind::DeleteRange, stream, |body| {
+            put_key_range(body, range);
+            Ok(())
+        })
+    }
+
+    /// Adds a batch of rows, as [`super::encode_batch`] gave it.
+    pub(crate) fn batch(&mut self, stream: StreamId, encoded: Vec<Buffer>) -> Result<()> {
+        self.shared(EntryKind::Batch, stream, encoded)
+    }
+
+    /// Adds a batch of keys to delete, as [`super::encode_batch`] gave it.
+    pub(crate) fn delete_keys(&mut self, stream: StreamId, encoded: Vec<Buffer>) -> Result<()> {
+        self.shared(EntryKind::DeleteKeys, stream, encoded)
+    }
+
+    fn small(
+        &mut self,
+        kind: EntryKind,
+        stream: StreamId,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let (start, offset) = (self.inline.len(), self.bytes());
+        self.inline.extend_from_slice(&[0; ENTRY_HEADER_BYTES]);
+        let body_start = self.inline.len();
+        let encoded = encode(&mut self.inline).and_then(|()| {
+            assert!(self.inline.len() >= body_start, "an encoder only appends");
+            body_length(self.inline.len() - body_start)
+        });
+        let body_bytes = match encoded {
+            Ok(body_bytes) => body_bytes,
+            Err(error) => {
+                self.inline.truncate(start);
+                return Err(error);
+            }
+        };
+        let header = EntryHeader::new(kind, stream, body_bytes, offset).encode();
+        self.inline[start..body_start].copy_from_slice(&header);
+        self.pad();
+        Ok(())
+    }
+
+    fn shared(&mut self, kind: EntryKind, stream: StreamId, body: Vec<Buffer>) -> Result<()> {
+        let body_bytes = body_length(body.iter().map(Buffer::len).sum())?;
+        let header = EntryHeader::new(kind, stream, body_bytes, self.bytes());
+        self.inline.extend_from_slice(&header.encode());
+        self.inline.resize(self.inline.len() + usize::from(header.padding), 0);
+        self.pieces.push(Piece::Inline(self.inline_in_pieces..self.inline.len()));
+        self.inline_in_pieces = self.inline.len();
+        self.pieces.extend(body.into_iter().map(Piece::Shared));
+        self.shared_bytes += body_bytes as usize;
+        self.pad();
+        Ok(())
+    }
+
+    fn pad(&mut self) {
+        let padding = entry_padding(self.bytes());
+        self.inline.resize(self.inline.len() + padding, 0);
+    }
+
+    /// Gives the payload as parts: what [`super::Wal::append`] takes. Without batches that
+    /// is one part, and nothing is allocated.
+    pub(crate) fn with_parts<T>(&self, take: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let rest = &self.inline[self.inline_in_pieces..];
+        if self.pieces.is_empty() {
+            return take(&[rest]);
+        }
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Inline(range) => &self.inline[range.clone()],
+            Piece::Shared(buffer) => buffer.as_slice(),
+        });
+        let parts: Vec<&[u8]> = pieces.chain([rest]).collect();
+        take(&parts)
+    }
+
+    /// CRC-32C of the payload: large ones are better summed up before the commit lock is taken.
+    pub(crate) fn crc(&self) -> u32 {
+        self.with_parts(|parts| {
+            let mut crc = Crc32c::new();
+            parts.iter().for_each(|part| crc.update(part));
+            crc.value()
+        })
+    }
+}
+
+fn body_length(bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("one change of {bytes} bytes; below 4 GiB is taken"),
+        )
+    })
+}
+
+/// Reads the body of a range delete.
+pub(crate) fn decode_range(body: &[u8]) -> std::result::Result<KeyRange, DecodeError> {
+    let mut input = Input::new(body);
+    let range = input.key_range("range delete")?;
+    input.finish("range delete")?;
+    Ok(range)
+}

@@ -1,0 +1,209 @@
+//! Reading the log back.
+//!
+//! Two readers share the rules. *Recovery* owns the store: nothing is written meanwhile, so
+//! it maps segments and hands out payloads without copying them. A *follower* reads beside a
+//! living writer: it copies what it reads before it checks it, because the file may be used
+//! again under its hands, and where the records end is simply the end for now.
+//!
+//! What can't be read is one of three things. Later records whose `synced_through` lies
+//! beyond the last whole one prove that something durable is missing: corruption. A later
+//! segment whose start record names the last whole record shows that an earlier recovery
+//! stopped here too: the log goes on there. Otherwise the log ends here.
+
+mod cursor;
+mod records;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+
+use timestrata_format::wal::{RecordHeader, RecordKind};
+use timestrata_format::{SeqNo, StoreId, WalId};
+use timestrata_io::{Bytes, Io};
+
+use super::segment::{FIRST_COMMIT_OFFSET, FileName, START_OFFSET, segment_path};
+use super::writer::WalStart;
+use crate::{Error, ErrorKind, Result};
+use cursor::SegmentCursor;
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadMode {
+    /// The one who holds the store's lock.
+    Recovery,
+    /// Somebody beside a writer that may be alive. An error of kind `NotFound` means that
+    /// the writer has moved on: read the manifest again and start over.
+    Follower,
+}
+
+/// Between two records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WalPosition {
+    pub(crate) segment: WalId,
+    pub(crate) offset: u64,
+    /// The last commit before, and the segment it is in.
+    pub(crate) last: Option<(SeqNo, WalId)>,
+}
+
+/// One commit's record.
+#[derive(Debug, Clone)]
+pub(crate) struct WalRecord {
+    pub(crate) seq: SeqNo,
+    /// The entries, their checksum verified.
+    pub(crate) payload: Bytes,
+    /// Where the payload begins, for errors about what is in it.
+    pub(crate) segment: WalId,
+    pub(crate) payload_offset: u64,
+}
+
+/// Where the log ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WalTail {
+    /// File and offset of a last record that was not written to its end, and is cut.
+    pub(crate) torn: Option<(PathBuf, u64)>,
+    /// The last commit in the log.
+    pub(crate) last_seq: Option<SeqNo>,
+    /// Bytes of the records read.
+    pub(crate) bytes_read: u64,
+    /// Where a follower goes on.
+    pub(crate) position: WalPosition,
+    /// Where a new writer goes on.
+    pub(crate) start: WalStart,
+}
+
+/// Gives the records of a log in order.
+#[derive(Debug)]
+pub(crate) struct WalReader {
+    io: Io,
+    dir: PathBuf,
+    store_id: StoreId,
+    mode: ReadMode,
+    floor: WalId,
+    /// The segments there are, from the floor on.
+    segments: Vec<WalId>,
+    cursor: Option<SegmentCursor>,
+    offset: u64,
+    /// The last commit so far (0 if there is none), and its segment. Not known as long as
+    /// no segment had a start record.
+    last: Option<(SeqNo, WalId)>,
+    /// Whether to look for proof of damage behind the last whole record.
+    searches: bool,
+    bytes_read: u64,
+    /// Segments left behind, each with the last commit in it or before it.
+    passed: Vec<(WalId, SeqNo)>,
+    torn: bool,
+    finished: bool,
+}
+
+impl WalReader {
+    /// Reads the log in `dir` from the start of segment `floor`, or from where an earlier
+    /// reading ended. A directory without a needed segment is an empty log.
+    pub(crate) fn open(
+        io: &Io,
+        dir: &Path,
+        store_id: StoreId,
+        mode: ReadMode,
+        floor: WalId,
+        from: Option<WalPosition>,
+    ) -> Result<Self> {
+        let mut reader = Self {
+            io: io.clone(),
+            dir: dir.to_path_buf(),
+            store_id,
+            mode,
+            floor: from.map_or(floor, |position| position.segment),
+            segments: Vec::new(),
+            cursor: None,
+            offset: from.map_or(START_OFFSET, |position| position.offset),
+            last: from.and_then(|position| position.last),
+            searches: from.is_none(),
+            bytes_read: 0,
+            passed: Vec::new(),
+            torn: false,
+            finished: false,
+        };
+        reader.list()?;
+        match reader.segments.first().copied() {
+            Some(first) => reader.cursor = Some(reader.open_segment(first)?),
+            None if from.is_some() => return Err(reader.moved_on(reader.floor)),
+            None => reader.finished = true,
+        }
+        Ok(reader)
+    }
+
+    /// The next record; `None` at the end, when [`WalReader::tail`] says how it ended.
+    pub(crate) fn next_record(&mut self) -> Result<Option<WalRecord>> {
+        while !self.finished {
+            match self.read()? {
+                Some(header) if header.kind == RecordKind::Commit => {
+                    return self.commit(&header).map(Some);
+                }
+                Some(header) => self.pass_mark(&header)?,
+                None => self.stop_or_go_on()?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the log ended. Meant for after the last record.
+    pub(crate) fn tail(&self) -> WalTail {
+        let segment = self.cursor.as_ref().map_or(self.floor, |cursor| cursor.id);
+        let last_seq = self.last.map(|(seq, _)| seq).filter(|seq| seq.0 > 0);
+        let (previous_seq, previous_id) = self.last.unwrap_or_default();
+        let mut older = self.passed.clone();
+        let rest = self.segments.iter().filter(|id| **id >= segment);
+        older.extend(rest.map(|id| (*id, previous_seq)));
+        let id = self.segments.last().map_or(self.floor, |last| last.next());
+        WalTail {
+            torn: self.torn.then(|| (segment_path(&self.dir, segment), self.offset)),
+            last_seq,
+            bytes_read: self.bytes_read,
+            position: WalPosition { segment, offset: self.offset, last: self.last },
+            start: WalStart { id, previous_seq, previous_id, older },
+        }
+    }
+
+    /// The file of a record, for errors about what is in it.
+    pub(crate) fn path_of(&self, record: &WalRecord) -> PathBuf {
+        segment_path(&self.dir, record.segment)
+    }
+
+    fn list(&mut self) -> Result<()> {
+        let listed = self.io.disk.list(&self.dir);
+        let entries = match listed {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            listed => listed.map_err(|source| Error::io("list the log", &self.dir, source))?,
+        };
+        let names = entries.iter().filter(|entry| !entry.is_dir);
+        let ids = names.filter_map(|entry| match FileName::parse(&entry.name)? {
+            FileName::Segment(id) if id >= self.floor => Some(id),
+            FileName::Segment(_) | FileName::Spare(_) => None,
+        });
+        self.segments = ids.collect();
+        self.segments.sort_unstable();
+        let mut expected = self.floor;
+        for &id in &self.segments {
+            if id != expected {
+                return Err(self.missing(expected, id));
+            }
+            expected = id.next();
+        }
+        Ok(())
+    }
+
+    fn missing(&self, id: WalId, later: WalId) -> Error {
+        if self.mode == ReadMode::Follower {
+            return self.moved_on(id);
+        }
+        let path = segment_path(&self.dir, id);
+        let message = format!("log segment {id} is missing, but segment {later} is there");
+        Error::corruption(&path, 0, message)
+    }
+
+    fn moved_on(&self, id: WalId) -> Error {
+        Error::new(
+            ErrorKind::NotFound,
+            format!("log segment {id} is no longer there: the writer has moved on"),
+        )
+        .at(segment_path(&self.dir, id))
+    }
+}

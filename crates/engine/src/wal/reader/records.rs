@@ -1,0 +1,92 @@
+//! Going from record to record.
+
+use timestrata_format::wal::{RecordHeader, RecordKind};
+
+use super::{
+    Error, FIRST_COMMIT_OFFSET, ReadMode, Result, START_OFFSET, SegmentCursor, WalId, WalReader,
+    WalRecord, segment_path,
+};
+
+impl WalReader {
+    pub(super) fn open_segment(&self, id: WalId) -> Result<SegmentCursor> {
+        let mapped = self.mode == ReadMode::Recovery;
+        let path = segment_path(&self.dir, id);
+        match SegmentCursor::open(&self.io, path, self.store_id, id, mapped) {
+            Ok(Some(cursor)) => Ok(cursor),
+            Ok(None) => Err(self.moved_on(id)),
+            // Renamed and used again between the listing and the opening.
+            Err(_) if self.mode == ReadMode::Follower && !self.still_there(id)? => {
+                Err(self.moved_on(id))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn still_there(&self, id: WalId) -> Result<bool> {
+        let path = segment_path(&self.dir, id);
+        self.io.disk.exists(&path).map_err(|source| Error::io("look for", &path, source))
+    }
+
+    /// The whole record at the present place, if there is one.
+    pub(super) fn read(&mut self) -> Result<Option<RecordHeader>> {
+        let Some(cursor) = &mut self.cursor else { return Ok(None) };
+        let Some(header) = cursor.record(self.offset)? else { return Ok(None) };
+        let starts = header.kind == RecordKind::Start;
+        if starts == (self.offset == START_OFFSET) {
+            return Ok(Some(header));
+        }
+        let message = "a start record that is not the first, or a first that is none";
+        Err(Error::corruption(&cursor.path, self.offset, message))
+    }
+
+    /// Takes a commit's record and goes behind it.
+    pub(super) fn commit(&mut self, header: &RecordHeader) -> Result<WalRecord> {
+        let Some(cursor) = &mut self.cursor else { return Err(self.moved_on(self.floor)) };
+        if let Some((last, _)) = self.last
+            && header.seq <= last
+        {
+            let message = format!("commit {} stands behind commit {last}", header.seq);
+            return Err(Error::corruption(&cursor.path, self.offset, message));
+        }
+        let payload = cursor.payload(self.offset, header)?;
+        let record = WalRecord {
+            seq: header.seq,
+            payload,
+            segment: cursor.id,
+            payload_offset: self.offset + header.payload_offset(),
+        };
+        self.last = Some((header.seq, cursor.id));
+        self.offset += header.record_bytes();
+        self.bytes_read += header.record_bytes();
+        Ok(record)
+    }
+
+    /// Goes past a start or end record.
+    pub(super) fn pass_mark(&mut self, header: &RecordHeader) -> Result<()> {
+        let Some(cursor) = &mut self.cursor else { return Err(self.moved_on(self.floor)) };
+        if header.kind == RecordKind::Start {
+            // Only of the very first segment: later ones are entered behind theirs.
+            let previous_id = cursor.previous_id(self.offset, header)?;
+            self.last = Some((header.seq, previous_id));
+            self.offset = FIRST_COMMIT_OFFSET;
+            return Ok(());
+        }
+        let ended = cursor.id;
+        if self.last.map_or(0, |(seq, _)| seq.0) != header.seq.0 {
+            let message = format!("the segment ends with commit {}, which is missing", header.seq);
+            return Err(Error::corruption(&cursor.path, self.offset, message));
+        }
+        if !self.segments.contains(&ended.next()) {
+            self.list()?;
+        }
+        if !self.segments.contains(&ended.next()) {
+            let path = segment_path(&self.dir, ended.next());
+            let message = format!("log segment {} is missing: {ended} was full", ended.next());
+            return Err(match self.mode {
+                ReadMode::Recovery => Error::corruption(&path, 0, message),
+                ReadMode::Follower => self.moved_on(ended.next()),
+            });
+        }
+        self.stop_or_go_on()
+    }
+}

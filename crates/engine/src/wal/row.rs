@@ -1,0 +1,236 @@
+//! The compact encoding of single rows.
+//!
+//! A row is a bitmap of nulls, one bit for each nullable column (least bit first, 1: null),
+//! rounded up to bytes; then each value that is not null: little-endian in its column's
+//! width, a boolean as one byte, text and binary as a 32-bit length and the bytes. Rows stand
+//! one behind the other. Encoding and decoding allocate nothing for a row.
+
+use arrow_schema::{DataType, Schema};
+use timestrata_format::DecodeError;
+use timestrata_format::input::Input;
+
+use crate::{Cell, Error, ErrorKind, Result};
+
+/// How the values of one column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Float32,
+    Float64,
+    FixedBytes(usize),
+    Bytes,
+    Text,
+}
+
+impl Kind {
+    fn of(data_type: &DataType) -> Option<Self> {
+        Some(match data_type {
+            DataType::Boolean => Self::Bool,
+            DataType::Int8 => Self::Int8,
+            DataType::Int16 => Self::Int16,
+            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Self::Int32,
+            DataType::Int64
+            | DataType::Date64
+            | DataType::Time64(_)
+            | DataType::Duration(_)
+            | DataType::Timestamp(_, _) => Self::Int64,
+            DataType::UInt8 => Self::UInt8,
+            DataType::UInt16 => Self::UInt16,
+            DataType::UInt32 => Self::UInt32,
+            DataType::UInt64 => Self::UInt64,
+            DataType::Float32 => Self::Float32,
+            DataType::Float64 => Self::Float64,
+            DataType::FixedSizeBinary(width) => Self::FixedBytes(usize::try_from(*width).ok()?),
+            DataType::Binary | DataType::LargeBinary => Self::Bytes,
+            DataType::Utf8 | DataType::LargeUtf8 => Self::Text,
+            _ => return None,
+        })
+    }
+
+    /// The fewest bytes a value takes.
+    fn bytes_min(self) -> usize {
+        match self {
+            Self::Bool | Self::Int8 | Self::UInt8 => 1,
+            Self::Int16 | Self::UInt16 => 2,
+            Self::Int32 | Self::UInt32 | Self::Float32 | Self::Bytes | Self::Text => 4,
+            Self::Int64 | Self::UInt64 | Self::Float64 => 8,
+            Self::FixedBytes(width) => width,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    kind: Kind,
+    /// Its place in the bitmap of nulls.
+    null_bit: Option<usize>,
+}
+
+/// How rows of one schema are written: made once, used for every row.
+#[derive(Debug, Clone)]
+pub(crate) struct RowLayout {
+    columns: Vec<Column>,
+    bitmap_bytes: usize,
+}
+
+impl RowLayout {
+    /// For the columns of `schema`; `InvalidArgument` if one has a type that no cell has.
+    pub(crate) fn of(schema: &Schema) -> Result<Self> {
+        let mut columns = Vec::with_capacity(schema.fields().len());
+        let mut nullable_columns = 0;
+        for field in schema.fields() {
+            let Some(kind) = Kind::of(field.data_type()) else {
+                return Err(Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "column '{}' has type {}, which single rows can't have; insert a batch",
+                        field.name(),
+                        field.data_type()
+                    ),
+                ));
+            };
+            let null_bit = field.is_nullable().then_some(nullable_columns);
+            nullable_columns += usize::from(field.is_nullable());
+            columns.push(Column { kind, null_bit });
+        }
+        Ok(Self { columns, bitmap_bytes: nullable_columns.div_ceil(8) })
+    }
+
+    /// Appends one row: one cell a column, each of its column's type. On an error `out` may
+    /// hold a part of the row.
+    pub(crate) fn encode(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<()> {
+        if cells.len() != self.columns.len() {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                format!("a row of {} cells for {} columns", cells.len(), self.columns.len()),
+            ));
+        }
+        let bitmap = out.len();
+        out.resize(bitmap + self.bitmap_bytes, 0);
+        for (index, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
+            match (cell, column.null_bit) {
+                (Cell::Null, Some(bit)) => out[bitmap + bit / 8] |= 1 << (bit % 8),
+                _ => {
+                    if !put_cell(column.kind, *cell, out) {
+                        return Err(misfit(index, column.kind, cell));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every row of a `Rows` entry's body to `take`, in order. The slice is the same
+    /// for each row.
+    pub(crate) fn decode<'a, E: From<DecodeError>>(
+        &self,
+        body: &'a [u8],
+        mut take: impl FnMut(&[Cell<'a>]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut input = Input::new(body);
+        let row_bytes_min = self.row_bytes_min();
+        if row_bytes_min == 0 && !body.is_empty() {
+            return Err(DecodeError::new(0, "row", "no byte", body.len()).into());
+        }
+        let mut cells = Vec::with_capacity(self.columns.len());
+        while input.remaining() > 0 {
+            cells.clear();
+            let bitmap = input.bytes(self.bitmap_bytes, "null bitmap of a row")?;
+            for column in &self.columns {
+                let is_null = column.null_bit.is_some_and(|bit| {
+                    bitmap.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+                });
+                cells.push(match is_null {
+                    true => Cell::Null,
+                    false => read_cell(column.kind, &mut input)?,
+                });
+            }
+            take(&cells)?;
+        }
+        Ok(())
+    }
+
+    /// A row of no bytes could stand any number of times in a body.
+    fn row_bytes_min(&self) -> usize {
+        let values = self.columns.iter().filter(|column| column.null_bit.is_none());
+        self.bitmap_bytes + values.map(|column| column.kind.bytes_min()).sum::<usize>()
+    }
+}
+
+fn misfit(index: usize, kind: Kind, cell: &Cell<'_>) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("column {index} takes {kind:?}, not {cell:?}"))
+}
+
+/// Appends a value; false if it is not one of that kind.
+fn put_cell(kind: Kind, cell: Cell<'_>, out: &mut Vec<u8>) -> bool {
+    fn put<T, const N: usize>(
+        value: Option<T>,
+        bytes: impl FnOnce(T) -> [u8; N],
+        out: &mut Vec<u8>,
+    ) -> bool {
+        value.map(|value| out.extend_from_slice(&bytes(value))).is_some()
+    }
+    match (kind, cell) {
+        (Kind::Bool, Cell::Bool(value)) => put(Some(u8::from(value)), u8::to_le_bytes, out),
+        (Kind::Int8, Cell::Int(value)) => put(i8::try_from(value).ok(), i8::to_le_bytes, out),
+        (Kind::Int16, Cell::Int(value)) => put(i16::try_from(value).ok(), i16::to_le_bytes, out),
+        (Kind::Int32, Cell::Int(value)) => put(i32::try_from(value).ok(), i32::to_le_bytes, out),
+        (Kind::Int64, Cell::Int(value)) => put(Some(value), i64::to_le_bytes, out),
+        (Kind::UInt8, Cell::UInt(value)) => put(u8::try_from(value).ok(), u8::to_le_bytes, out),
+        (Kind::UInt16, Cell::UInt(value)) => put(u16::try_from(value).ok(), u16::to_le_bytes, out),
+        (Kind::UInt32, Cell::UInt(value)) => put(u32::try_from(value).ok(), u32::to_le_bytes, out),
+        (Kind::UInt64, Cell::UInt(value)) => put(Some(value), u64::to_le_bytes, out),
+        (Kind::Float32, Cell::Float(value)) => put(Some(value as f32), f32::to_le_bytes, out),
+        (Kind::Float64, Cell::Float(value)) => put(Some(value), f64::to_le_bytes, out),
+        (Kind::FixedBytes(width), Cell::Bytes(bytes)) if bytes.len() == width => {
+            out.extend_from_slice(bytes);
+            true
+        }
+        (Kind::Bytes, Cell::Bytes(bytes)) => put_variable(bytes, out),
+        (Kind::Text, Cell::Text(text)) => put_variable(text.as_bytes(), out),
+        _ => false,
+    }
+}
+
+fn put_variable(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    let Ok(length) = u32::try_from(bytes.len()) else { return false };
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(bytes);
+    true
+}
+
+fn read_cell<'a>(kind: Kind, input: &mut Input<'a>) -> std::result::Result<Cell<'a>, DecodeError> {
+    let what = "value of a row";
+    Ok(match kind {
+        Kind::Bool => Cell::Bool(input.flag(what)?),
+        Kind::Int8 => Cell::Int(i64::from(i8::from_le_bytes(input.array(what)?))),
+        Kind::Int16 => Cell::Int(i64::from(i16::from_le_bytes(input.array(what)?))),
+        Kind::Int32 => Cell::Int(i64::from(i32::from_le_bytes(input.array(what)?))),
+        Kind::Int64 => Cell::Int(input.i64(what)?),
+        Kind::UInt8 => Cell::UInt(u64::from(input.u8(what)?)),
+        Kind::UInt16 => Cell::UInt(u64::from(u16::from_le_bytes(input.array(what)?))),
+        Kind::UInt32 => Cell::UInt(u64::from(input.u32(what)?)),
+        Kind::UInt64 => Cell::UInt(input.u64(what)?),
+        Kind::Float32 => Cell::Float(f64::from(f32::from_le_bytes(input.array(what)?))),
+        Kind::Float64 => Cell::Float(f64::from_le_bytes(input.array(what)?)),
+        Kind::FixedBytes(width) => Cell::Bytes(input.bytes(width, what)?),
+        Kind::Bytes => Cell::Bytes(input.prefixed(what)?),
+        Kind::Text => {
+            let offset = input.offset();
+            let bytes = input.prefixed(what)?;
+            let text = str::from_utf8(bytes);
+            Cell::Text(text.map_err(|error| DecodeError::new(offset, what, "UTF-8", error))?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+use arrow_schema::{Field, TimeUnit};
+use proptest::prelude::*;
+
+use super::*;
+
+fn schema() -> Schema {
+    Schema::new(vec![
+        Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, None), false),
+        Field::new("flag", DataType::Boolean, true),
+        Field::new("small", DataType::Int8, true),
+        Field::new("count", DataType::UInt32, false),
+        Field::new("price", DataType::Float64, true),
+        Field::new("half", DataType::Float32, true),
+        Field::new("id", DataType::FixedSizeBinary(3), true),
+        Field::new("blob", DataType::LargeBinary, true),
+        Field::new("name", DataType::Utf8, true),
+        Field::new("note", DataType::Utf8, false),
+    ])
+}
+
+/// The values of one row, owned.
+type Values = (
+    (i64, Option<bool>, Option<i8>, u32),
+    (Option<f64>, Option<f32>, Option<[u8; 3]>),
+    (Option<Vec<u8>>, Option<String>, String),
+);
+
+fn values() -> impl Strategy<Value = Values> {
+    let finite = prop::option::of(any::<f32>().prop_filter("equal", |value| !value.is_nan()));
+    let wide = prop::option::of(any::<f64>().prop_filter("equal", |value| !value.is_nan()));
+    (
+        any::<(i64, Option<bool>, Option<i8>, u32)>(),
+        (wide, finite, any::<Option<[u8; 3]>>()),
+        (any::<Option<Vec<u8>>>(), prop::option::of(".{0,9}"), ".{0,9}"),
+    )
+}
+
+fn cells(values: &Values) -> Vec<Cell<'_>> {
+    let ((time, flag, small, count), (price, half, id), (blob, name, note)) = values;
+    vec![
+        Cell::Int(*time),
+        flag.map_or(Cell::Null, Cell::Bool),
+        small.map_or(Cell::Null, |value| Cell::Int(i64::from(value))),
+        Cell::UInt(u64::from(*count)),
+        price.map_or(Cell::Null, Cell::Float),
+        half.map_or(Cell::Null, |value| Cell::Float(f64::from(value))),
+        id.as_ref().map_or(Cell::Null, |id| Cell::Bytes(id)),
+        blob.as_deref().map_or(Cell::Null, Cell::Bytes),
+        name.as_deref().map_or(Cell::Null, Cell::Text),
+        Cell::Text(note),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn rows_are_read_back(rows in prop::collection::vec(values(), 0..10)) {
+        let layout = RowLayout::of(&schema()).unwrap();
+        let mut body = Vec::new();
+        for row in &rows {
+            layout.encode(&cells(row), &mut body).unwrap();
+        }
+        let mut read = 0;
+        layout.decode(&body, |found| {
+            assert_eq!(found, cells(&rows[read]));
+            read += 1;
+            Ok::<_, DecodeError>(())
+        }).unwrap();
+        prop_assert_eq!(read, rows.len());
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        let layout = RowLayout::of(&schema()).unwrap();
+        let _ = layout.decode(&body, |_| Ok::<_, DecodeError>(()));
+    }
+}
+
+#[test]
+fn a_cell_that_does_not_fit_its_column_is_refused() {
+    let schema = Schema::new(vec![Field::new("small", DataType::Int8, false)]);
+    let layout = RowLayout::of(&schema).unwrap();
+    for cell in [Cell::Int(128), Cell::Null, Cell::UInt(1), Cell::Text("1")] {
+        let error = layout.encode(&[cell], &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+    }
+    assert!(layout.encode(&[], &mut Vec::new()).is_err());
+}
+
+#[test]
+fn columns_that_no_cell_has_are_refused_by_name() {
+    let schema = Schema::new(vec![Field::new("money", DataType::Decimal128(10, 2), false)]);
+    assert!(RowLayout::of(&schema).unwrap_err().to_string().contains("'money'"));
+}

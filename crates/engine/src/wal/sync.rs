@@ -1,0 +1,89 @@
+//! Group commit: one sync for everyone who waits.
+//!
+//! Owns the turn of who syncs. The first to ask leads: it syncs all that has been appended
+//! by then, without a lock that appends need; who asks meanwhile waits, and of those whose
+//! commit came too late for that sync one leads the next.
+
+use parking_lot::{Condvar, Mutex};
+use timestrata_format::SeqNo;
+
+use crate::{Error, ErrorKind, Result};
+
+/// Who syncs, how far, and whether anything has failed for ever.
+#[derive(Debug, Default)]
+pub(super) struct GroupSync {
+    state: Mutex<State>,
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    leading: bool,
+    synced: SeqNo,
+    failure: Option<String>,
+}
+
+impl GroupSync {
+    /// With all up to `synced` durable.
+    pub(super) fn new(synced: SeqNo) -> Self {
+        let state = State { leading: false, synced, failure: None };
+        Self { state: Mutex::new(state), done: Condvar::new() }
+    }
+
+    /// Waits until `goal` is durable. `lead` syncs all there is and gives how far that is;
+    /// it is called at most once, by one caller at a time.
+    pub(super) fn through(
+        &self,
+        goal: SeqNo,
+        lead: impl FnOnce() -> Result<SeqNo>,
+    ) -> Result<SeqNo> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(failure) = &state.failure {
+                return Err(poisoned(failure));
+            }
+            if state.synced >= goal {
+                return Ok(state.synced);
+            }
+            if !state.leading {
+                break;
+            }
+            self.done.wait(&mut state);
+        }
+        state.leading = true;
+        drop(state);
+        let result = lead();
+        let mut state = self.state.lock();
+        state.leading = false;
+        match &result {
+            Ok(synced) => state.synced = state.synced.max(*synced),
+            Err(error) => state.fail(error),
+        }
+        drop(state);
+        self.done.notify_all();
+        result
+    }
+
+    /// From now on everything fails, for this reason.
+    pub(super) fn poison(&self, error: &Error) {
+        self.state.lock().fail(error);
+        self.done.notify_all();
+    }
+
+    /// The error of a log that has failed.
+    pub(super) fn failure(&self) -> Error {
+        let state = self.state.lock();
+        poisoned(state.failure.as_deref().unwrap_or("a panic while writing"))
+    }
+}
+
+impl State {
+    /// The first failure is the one to tell of.
+    fn fail(&mut self, error: &Error) {
+        self.failure.get_or_insert_with(|| error.to_string());
+    }
+}
+
+fn poisoned(failure: &str) -> Error {
+    Error::new(ErrorKind::Poisoned, format!("the log takes no more writes: {failure}"))
+}

@@ -1,0 +1,341 @@
+//! Appending to the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use timestrata_format::checksum::{Crc32c, crc32c};
+use timestrata_format::wal::RecordKind;
+use timestrata_format::{SeqNo, StoreId, WalId};
+use timestrata_io::{Io, OpenMode};
+
+use super::segment::{
+    FIRST_COMMIT_OFFSET, NewRecord, RESERVED_BYTES, START_OFFSET, Segment, payload_bytes_max,
+    segment_path, space_for,
+};
+use super::spares::Spares;
+use super::sync::GroupSync;
+use crate::{Error, ErrorKind, Result, Settings};
+
+/// Where a log goes on: what [`super::WalReader`] found, or [`WalStart::new`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct WalStart {
+    /// The segment to begin; no file has its id.
+    pub(crate) id: WalId,
+    /// The last commit in the log so far; 0 if none.
+    pub(crate) previous_seq: SeqNo,
+    /// The segment that holds it.
+    pub(crate) previous_id: WalId,
+    /// Segments before, oldest first, that are still needed, each with the last commit in it
+    /// or before it.
+    pub(crate) older: Vec<(WalId, SeqNo)>,
+}
+
+impl WalStart {
+    /// Of a log without any commit.
+    pub(crate) fn new(id: WalId) -> Self {
+        Self { id, ..Self::default() }
+    }
+}
+
+/// The log of an open store. Shared by all its threads.
+#[derive(Debug)]
+pub(crate) struct Wal {
+    segment_bytes: u64,
+    appender: Mutex<Appender>,
+    spares: Spares,
+    group: GroupSync,
+    appended: AtomicU64,
+    synced: AtomicU64,
+    failed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Appender {
+    active: Arc<Segment>,
+    /// Where the next record goes.
+    offset: u64,
+    last_seq: SeqNo,
+    /// The segment that holds `last_seq`.
+    last_id: WalId,
+    /// Full segments with records that may not be durable, oldest first.
+    unsynced: Vec<Arc<Segment>>,
+    /// Full segments that are still needed, oldest first.
+    full: Vec<FullSegment>,
+}
+
+#[derive(Debug)]
+struct FullSegment {
+    id: WalId,
+    last_seq: SeqNo,
+    /// Whether this process wrote it, so that nobody has it mapped.
+    own: bool,
+}
+
+impl Wal {
+    /// Begins a segment in `dir`, which is made if missing. The segments before it are made
+    /// durable first, and so is its beginning.
+    pub(crate) fn create(
+        io: &Io,
+        dir: &Path,
+        store_id: StoreId,
+        settings: &Settings,
+        start: WalStart,
+    ) -> Result<Self> {
+        let failed = |source| Error::io("make the log's directory", dir, source);
+        io.disk.create_dir(dir).map_err(failed)?;
+        for &(id, _) in &start.older {
+            sync_older(io, &segment_path(dir, id))?;
+        }
+        let floor = start.older.first().map_or(start.id, |&(id, _)| id);
+        let segment_bytes = settings.wal_segment_bytes;
+        let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id)?;
+        let active = spares.take()?;
+        let older = start.older.iter();
+        let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, own: false }).collect();
+        let appender = Appender {
+            active: Arc::new(active),
+            offset: START_OFFSET,
+            last_seq: start.previous_seq,
+            last_id: start.previous_id,
+            unsynced: Vec::new(),
+            full,
+        };
+        let wal = Self {
+            segment_bytes,
+            appender: Mutex::new(appender),
+            spares,
+            group: GroupSync::new(start.previous_seq),
+            appended: AtomicU64::new(start.previous_seq.0),
+            synced: AtomicU64::new(start.previous_seq.0),
+            failed: AtomicBool::new(false),
+        };
+        let mut appender = wal.appender.lock();
+        wal.write_start(&mut appender)?;
+        appender.active.sync()?;
+        drop(appender);
+        Ok(wal)
+    }
+
+    /// Appends the record of commit `seq`, which comes after all before. The payload is the
+    /// parts, one behind the other, and `payload_crc` its CRC-32C if the caller has it.
+    ///
+    /// The record survives the process being killed when this returns, and a power cut
+    /// after [`Wal::sync_through`]. A payload that no segment can hold is `TooLarge` and
+    /// leaves the log as it was; any other error is final.
+    pub(crate) fn append(
+        &self,
+        seq: SeqNo,
+        parts: &[&[u8]],
+        payload_crc: Option<u32>,
+    ) -> Result<()> {
+        let payload_bytes = parts.iter().map(|part| part.len()).sum();
+        let payload_crc = payload_crc.unwrap_or_else(|| crc_of(parts));
+        let mut appender = self.appender.lock();
+        if self.failed.load(Ordering::Acquire) {
+            return Err(self.group.failure());
+        }
+        assert!(seq > appender.last_seq, "commit {seq} after {}", appender.last_seq);
+        if !self.fits(appender.offset, payload_bytes) {
+            self.check_size(payload_bytes)?;
+            self.roll(&mut appender).map_err(|error| self.fail(error))?;
+        }
+        let record = NewRecord {
+            kind: RecordKind::Commit,
+            seq,
+            synced_through: self.synced_seq(),
+            parts,
+            payload_bytes,
+            payload_crc,
+        };
+        let written = appender.active.write_record(appender.offset, &record);
+        appender.offset = written.map_err(|error| self.fail(error))?;
+        appender.last_seq = seq;
+        appender.last_id = appender.active.id;
+        self.appended.store(seq.0, Ordering::Release);
+        Ok(())
+    }
+
+    /// Refuses a payload that no segment can hold.
+    pub(crate) fn check_size(&self, payload_bytes: usize) -> Result<()> {
+        let payload_bytes_max = payload_bytes_max(self.segment_bytes);
+        if payload_bytes as u64 <= payload_bytes_max {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "a commit of {payload_bytes} bytes; a log segment (wal_segment_bytes = {}) takes \
+                 at most {payload_bytes_max}",
+                self.segment_bytes
+            ),
+        ))
+    }
+
+    fn fits(&self, offset: u64, payload_bytes: usize) -> bool {
+        offset + space_for(offset, payload_bytes) + RESERVED_BYTES <= self.segment_bytes
+    }
+
+    /// Goes on in the next segment. It is begun before the full one is ended, so that an end
+    /// record always has a segment behind it.
+    fn roll(&self, appender: &mut Appender) -> Result<()> {
+        let next = self.spares.take()?;
+        let full = std::mem::replace(&mut appender.active, Arc::new(next));
+        let full_offset = appender.offset;
+        self.write_start(appender)?;
+        full.write_record(full_offset, &self.mark(RecordKind::End, appender.last_seq, &[]))?;
+        appender.full.push(FullSegment { id: full.id, last_seq: appender.last_seq, own: true });
+        appender.unsynced.push(full);
+        Ok(())
+    }
+
+    fn write_start(&self, appender: &mut Appender) -> Result<()> {
+        let previous = appender.last_id.0.to_le_bytes();
+        let parts = [&previous[..]];
+        let record = self.mark(RecordKind::Start, appender.last_seq, &parts);
+        appender.offset = appender.active.write_record(START_OFFSET, &record)?;
+        assert!(appender.offset == FIRST_COMMIT_OFFSET, "the start record's length is known");
+        Ok(())
+    }
+
+    fn mark<'a>(&self, kind: RecordKind, seq: SeqNo, parts: &'a [&'a [u8]]) -> NewRecord<'a> {
+        NewRecord {
+            kind,
+            seq,
+            synced_through: self.synced_seq(),
+            parts,
+            payload_bytes: parts.iter().map(|part| part.len()).sum(),
+            payload_crc: crc_of(parts),
+        }
+    }
+
+    /// Makes every commit up to `seq` that has a record survive a power cut; gives the last
+    /// commit with a record that does. One sync serves all who call meanwhile. Not to be
+    /// called under the commit lock: appends go on.
+    pub(crate) fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
+        let goal = seq.min(self.appended_seq());
+        self.group.through(goal, || self.sync_all().map_err(|error| self.fail(error)))
+    }
+
+    fn sync_all(&self) -> Result<SeqNo> {
+        let appender = self.appender.lock();
+        let goal = appender.last_seq;
+        let mut segments = appender.unsynced.clone();
+        segments.push(Arc::clone(&appender.active));
+        drop(appender);
+        if self.failed.load(Ordering::Acquire) {
+            return Err(self.group.failure());
+        }
+        segments.iter().try_for_each(|segment| segment.sync())?;
+        let active = segments.last().map(|segment| segment.id);
+        self.appender.lock().unsynced.retain(|segment| Some(segment.id) >= active);
+        self.synced.store(goal.0, Ordering::Release);
+        Ok(goal)
+    }
+
+    /// Ends all writing; gives the error back.
+    fn fail(&self, error: Error) -> Error {
+        self.failed.store(true, Ordering::Release);
+        if error.kind() != ErrorKind::Poisoned {
+            self.group.poison(&error);
+        }
+        error
+    }
+
+    /// The last commit with a record.
+    pub(crate) fn appended_seq(&self) -> SeqNo {
+        SeqNo(self.appended.load(Ordering::Acquire))
+    }
+
+    /// The last commit with a record that survives a power cut.
+    pub(crate) fn synced_seq(&self) -> SeqNo {
+        SeqNo(self.synced.load(Ordering::Acquire))
+    }
+
+    /// Bytes that recovery would read.
+    pub(crate) fn bytes(&self) -> u64 {
+        let appender = self.appender.lock();
+        appender.full.len() as u64 * self.segment_bytes + appender.offset
+    }
+
+    /// Files in the log's directory, spares included.
+    pub(crate) fn segments(&self) -> u64 {
+        let in_use = self.appender.lock().full.len() as u64 + 1;
+        in_use + self.spares.files()
+    }
+
+    /// The id after the segment that is written to: the floor of a log that a clean close
+    /// leaves without a needed segment.
+    pub(crate) fn next_id(&self) -> WalId {
+        self.appender.lock().active.id.next()
+    }
+
+    /// The last commit of the oldest full segment: that segment goes once all commits up to
+    /// it are in runs.
+    pub(crate) fn oldest_needed_seq(&self) -> Option<SeqNo> {
+        self.appender.lock().full.first().map(|segment| segment.last_seq)
+    }
+
+    /// Whether [`Wal::prepare_spare`] has something to do.
+    pub(crate) fn needs_spare(&self) -> bool {
+        self.spares.needs_preparing()
+    }
+
+    /// Makes the next segment ready, so that the append that needs it doesn't wait for the
+    /// disk. For background maintenance.
+    pub(crate) fn prepare_spare(&self) -> Result<()> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(self.group.failure());
+        }
+        self.spares.prepare().map_err(|error| self.fail(error))
+    }
+
+    /// If every commit up to `seq` is in runs: the first segment that is still needed, where
+    /// that is a later one than before. It becomes the floor in the manifest, and then
+    /// [`Wal::recycle_below`] may be called.
+    pub(crate) fn release_through(&self, seq: SeqNo) -> Result<Option<WalId>> {
+        let appender = self.appender.lock();
+        let needed = appender.full.iter().find(|segment| segment.last_seq > seq);
+        let floor = needed.map_or(appender.active.id, |segment| segment.id);
+        let moves = appender.full.first().is_some_and(|oldest| oldest.id < floor);
+        drop(appender);
+        if !moves {
+            return Ok(None);
+        }
+        // The first segment's start record must be durable: nothing before it tells any more
+        // that it is missing.
+        self.sync_through(self.appended_seq())?;
+        Ok(Some(floor))
+    }
+
+    /// Puts aside the files of all segments below `floor`, which must be durable in the manifest.
+    pub(crate) fn recycle_below(&self, floor: WalId) -> Result<()> {
+        let mut appender = self.appender.lock();
+        let count = appender.full.iter().take_while(|segment| segment.id < floor).count();
+        let released: Vec<FullSegment> = appender.full.drain(..count).collect();
+        appender.unsynced.retain(|segment| segment.id >= floor);
+        drop(appender);
+        released.iter().try_for_each(|segment| self.spares.retire(segment.id, segment.own))
+    }
+}
+
+/// A record that recovery read may still be in the page cache only. What is appended from
+/// now on claims that everything before is durable.
+fn sync_older(io: &Io, path: &PathBuf) -> Result<()> {
+    let file = io.disk.open(path, OpenMode::ReadWrite);
+    let synced = file.and_then(|file| file.sync_data());
+    synced.map_err(|source| Error::io("sync the log", path, source))
+}
+
+fn crc_of(parts: &[&[u8]]) -> u32 {
+    match parts {
+        [] => crc32c(&[]),
+        [part] => crc32c(part),
+        parts => {
+            let mut crc = Crc32c::new();
+            parts.iter().for_each(|part| crc.update(part));
+            crc.value()
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Run tails: any bytes, also with a right checksum, decode to an error or to a tail that
+//! survives a round trip.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use timestrata_format::RunTail;
+use timestrata_format::checksum::crc32c;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut sealed = bytes.to_vec();
+    sealed.extend_from_slice(&crc32c(bytes).to_le_bytes());
+    for input in [bytes, &sealed] {
+        if let Ok(tail) = RunTail::decode(input) {
+            assert_eq!(RunTail::decode(&tail.encode()), Ok(tail));
+        }
+    }
+});

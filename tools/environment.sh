@@ -1,0 +1,24 @@
+# Sourced by the other tools: where things are built, and with which linker.
+# Needs $root, the clone's top folder.
+
+cache=${TIMESTRATA_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/timestrata}
+clone=$(basename "$root")-$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
+
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/$clone/target}
+export VIRTUAL_ENV=$cache/$clone/venv
+export PATH=$VIRTUAL_ENV/bin:$PATH:${CARGO_HOME:-${HOME}/.cargo}/bin
+export PYTHONDONTWRITEBYTECODE=1
+unset PYTHONHOME CONDA_PREFIX
+
+# A fast linker where there is one and a C compiler that knows it; never a must.
+if [ -z "${RUSTFLAGS:-}" ] && [ -z "${CARGO_ENCODED_RUSTFLAGS:-}" ] && [ "$(uname -s)" = Linux ]; then
+    for linker in mold lld; do
+        if command -v "$linker" >/dev/null 2>&1 || command -v "ld.$linker" >/dev/null 2>&1; then
+            if printf 'int main(void){return 0;}' |
+                cc -x c - -fuse-ld="$linker" -o /dev/null >/dev/null 2>&1; then
+                export RUSTFLAGS="-C link-arg=-fuse-ld=$linker"
+                break
+            fi
+        fi
+    done
+fi
