@@ -16,7 +16,7 @@ pub use disk::{
 };
 
 pub use model::{Model, ModelChange, Row};
-pub use runner::{Effort, Report, Violation, run};
+pub use runner::{Effort, Report, Violation, damage, run};
 pub use workload::{Step, Workload};
 
 use std::sync::Arc;

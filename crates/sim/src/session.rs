@@ -1,5 +1,6 @@
 //! A store in use: does what a workload says, and writes down what was promised.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -195,57 +196,88 @@ pub(crate) fn leaves_doubt(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace)
 }
 
+/// Why a store is not what it should be.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// It answers, wrongly.
+    Wrong(String),
+    /// It doesn't answer.
+    Failed(Error),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(message) => f.write_str(message),
+            Self::Failed(error) => write!(f, "can't be read: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Problem> for String {
+    fn from(problem: Problem) -> Self {
+        problem.to_string()
+    }
+}
+
+type Judgement<T> = std::result::Result<T, Problem>;
+
 /// Holds a store against its story: all that it shows must be what was after one commit.
-pub(crate) fn read(store: &Store, story: &Story) -> std::result::Result<Found, String> {
-    let snapshot = store.snapshot().map_err(|error| format!("no snapshot: {error}"))?;
+pub(crate) fn read(store: &Store, story: &Story) -> Judgement<Found> {
+    let snapshot = store.snapshot()?;
     let seq = snapshot.seq().0;
-    let model = story.model(seq).ok_or_else(|| {
-        format!("the store says that it is at commit {seq}, which was never made")
-    })?;
-    compare(store, &snapshot, model).map_err(|problem| format!("at commit {seq}: {problem}"))?;
-    let pin = match store.pins().as_slice() {
+    let Some(model) = story.model(seq) else {
+        let message = format!("the store says that it is at commit {seq}, which was never made");
+        return Err(Problem::Wrong(message));
+    };
+    compare(store, &snapshot, model)?;
+    let pins = store.pins();
+    let pin = match pins.as_slice() {
         [] => None,
         [pin] if pin.name == PIN => Some(pin.seq.0),
-        pins => return Err(format!("unknown pins: {pins:?}")),
+        _ => return Err(Problem::Wrong(format!("unknown pins: {pins:?}"))),
     };
     if let Some(at) = pin {
-        let model = story.pinned(at).ok_or_else(|| format!("a pin sees commit {at}"))?;
-        let snapshot = store.snapshot_at(PIN).map_err(|error| format!("the pin: {error}"))?;
-        compare(store, &snapshot, model)
-            .map_err(|problem| format!("the pin at commit {at}: {problem}"))?;
+        let Some(model) = story.pinned(at) else {
+            return Err(Problem::Wrong(format!("a pin sees commit {at}, where none was made")));
+        };
+        compare(store, &store.snapshot_at(PIN)?, model)?;
     }
     Ok(Found { seq, pin })
 }
 
 /// Holds a snapshot against a model.
-pub(crate) fn compare(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &Model,
-) -> std::result::Result<(), String> {
+pub(crate) fn compare(store: &Store, snapshot: &Snapshot, model: &Model) -> Judgement<()> {
+    let at = model.seq();
     for (index, name) in STREAMS.iter().enumerate() {
         let expected = model.rows(index);
         let Some(stream) = store.stream(name) else {
-            if model.seq() == 0 {
+            if at == 0 {
                 continue;
             }
-            return Err(format!("stream '{name}' is missing"));
+            return Err(Problem::Wrong(format!("at commit {at}: stream '{name}' is missing")));
         };
-        let (forward, backward, count) = scan_stream(snapshot, stream.id())
-            .map_err(|error| format!("stream '{name}' can't be read: {error}"))?;
+        let (forward, backward, count) = scan_stream(snapshot, stream.id())?;
         if forward != expected {
-            return Err(format!(
-                "stream '{name}' holds {}, expected {}",
+            return Err(Problem::Wrong(format!(
+                "at commit {at}: stream '{name}' holds {}, expected {}",
                 shown(&forward),
                 shown(&expected)
-            ));
+            )));
         }
         if backward != expected || count != expected.len() as u64 {
-            return Err(format!(
-                "stream '{name}' read from the end holds {}, its count is {count}, expected {}",
+            return Err(Problem::Wrong(format!(
+                "at commit {at}: stream '{name}' read from the end holds {}, its count is \
+                 {count}, expected {}",
                 shown(&backward),
                 shown(&expected)
-            ));
+            )));
         }
     }
     Ok(())

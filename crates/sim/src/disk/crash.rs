@@ -117,7 +117,7 @@ impl States<'_> {
         let rng = SeededRng::new(state.seed ^ (state.operations << 20) ^ (index << 50) ^ index);
         let keep_of_8 = [4, 7, 1][index as usize % 3];
         let mut names = Names::clone(&state.durable_names);
-        if index % 2 == 0 {
+        if index.is_multiple_of(2) {
             for op in closed_subset(&state.pending_names, || rng.next_u64() % 8 < keep_of_8) {
                 op.apply(&mut names);
             }

@@ -64,10 +64,7 @@ fn fail_once(
     opened: &mut u64,
 ) -> Result<(), String> {
     let mut story = Story::new(empty_model());
-    let mut session = match Session::start(disk, &mut story) {
-        Ok(session) => Some(session),
-        Err(_) => None,
-    };
+    let mut session = Session::start(disk, &mut story).ok();
     let mut failure = None;
     let steps = workload.steps().iter().enumerate();
     let mut actions = steps.flat_map(|(turn, step)| step.actions(turn));
@@ -92,7 +89,6 @@ fn fail_once(
     let promises = story.promises_at(disk.operations());
     let states = disk.crash_states(effort.mixtures);
     disk.crash_at(disk.operations());
-    drop(session);
     judge_all(states, &story, &promises, opened)
 }
 

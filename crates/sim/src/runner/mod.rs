@@ -6,6 +6,7 @@
 //! twice. What is too much is sampled by a hash of the seed and the place, and the report
 //! says how much of it.
 
+mod damage;
 mod explore;
 mod faults;
 mod judge;
@@ -35,6 +36,8 @@ pub struct Effort {
     pub crashed_again_one_in: u64,
     /// One in so many operations is failed, in each way that fits; 0: none.
     pub faults_one_in: u64,
+    /// One in so many bits of the files is turned over, by [`damage`].
+    pub flips_one_in: u64,
     /// What the disk lies about, from the start.
     pub lies: Vec<Lie>,
     /// Ends early once so many violations were found.
@@ -51,6 +54,7 @@ impl Effort {
             continued_one_in: 1,
             crashed_again_one_in: 1,
             faults_one_in: 1,
+            flips_one_in: 8,
             lies: Vec::new(),
             violations_max: 10,
         }
@@ -85,8 +89,21 @@ fn mix(seed: u64, numbers: &[u64]) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Runs workloads on as many threads as there are processors.
+/// Runs workloads and crashes them, on as many threads as there are processors.
 pub fn run(workloads: &[Workload], effort: &Effort) -> Report {
+    on_all_threads(workloads, effort, explore::explore)
+}
+
+/// Runs workloads and damages what they leave, on as many threads as there are processors.
+pub fn damage(workloads: &[Workload], effort: &Effort) -> Report {
+    on_all_threads(workloads, effort, damage::damage)
+}
+
+fn on_all_threads(
+    workloads: &[Workload],
+    effort: &Effort,
+    work: fn(&Workload, u64, &Effort) -> Report,
+) -> Report {
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Report::new(effort));
@@ -99,7 +116,7 @@ pub fn run(workloads: &[Workload], effort: &Effort) -> Report {
                     if total.lock().violations.len() >= effort.violations_max {
                         break;
                     }
-                    let report = explore::explore(workload, index as u64, effort);
+                    let report = work(workload, index as u64, effort);
                     total.lock().add(report);
                 }
             });

@@ -45,6 +45,10 @@ pub struct Report {
     pub faults: u64,
     /// Crash states after these, opened and held against the model.
     pub states_opened_after_faults: u64,
+    /// Bits turned over.
+    pub flips: u64,
+    /// Of these, found out about.
+    pub flips_noticed: u64,
     /// Promises that were not kept.
     pub violations: Vec<Violation>,
 }
@@ -62,6 +66,8 @@ impl Report {
             states_opened_again: 0,
             faults: 0,
             states_opened_after_faults: 0,
+            flips: 0,
+            flips_noticed: 0,
             violations: Vec::new(),
         }
     }
@@ -77,6 +83,8 @@ impl Report {
         self.states_opened_again += other.states_opened_again;
         self.faults += other.faults;
         self.states_opened_after_faults += other.states_opened_after_faults;
+        self.flips += other.flips;
+        self.flips_noticed += other.flips_noticed;
         self.violations.extend(other.violations);
     }
 
@@ -119,6 +127,9 @@ impl fmt::Display for Report {
             "{} runs with a failing operation, {} crash states after these opened",
             self.faults, self.states_opened_after_faults
         )?;
+        if self.flips > 0 {
+            writeln!(f, "{} bits turned over, {} noticed", self.flips, self.flips_noticed)?;
+        }
         write!(f, "{} violations", self.violations.len())?;
         self.violations.iter().try_for_each(|violation| write!(f, "\n  {violation}"))
     }
