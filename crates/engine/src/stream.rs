@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
-use timestrata_format::{LeadKey, RunFormat, StreamId};
+use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
 use crate::{Error, ErrorKind, Result};
 
@@ -199,6 +199,11 @@ impl Stream {
                 key.kind()
             ),
         ))
+    }
+
+    /// An error if an end of a range can't be one of this stream's keys.
+    pub(crate) fn check_range(&self, range: &KeyRange) -> Result<()> {
+        [range.lo, range.hi].into_iter().flatten().try_for_each(|key| self.check_key(key))
     }
 
     /// Columns as stored: the schema, and for `Latest` the delete marker behind it.

@@ -12,7 +12,7 @@ use timestrata_io::OpenMode;
 
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
 use crate::memtable::MemtableView;
-use crate::run::{Provenance, RunWriter};
+use crate::run::{self, Provenance, RunWriter};
 use crate::scan::merge_sources;
 use crate::store::{Engine, RUNS_DIR, Version, WAL_DIR};
 use crate::{Error, ErrorKind, Result, Stream};
@@ -134,7 +134,7 @@ impl Engine {
     fn copy_run(&self, destination: &Path, meta: &RunMeta) -> Result<()> {
         let disk = &self.io.disk;
         let from = self.folder.path(meta.id, meta.format);
-        let to = destination.join(RUNS_DIR).join(crate::run::run_file_name(meta.id, meta.format));
+        let to = destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
         let read_error = |error| Error::io("read a run to copy", &from, error);
         let write_error = |error| Error::io("write the copy of a run", &to, error);
         let source = disk.open(&from, OpenMode::Read).map_err(read_error)?;
@@ -185,9 +185,9 @@ impl Engine {
             writer.write(&batch?)?;
         }
         let provenance = Provenance {
-            seq_min: memtable.seq_min,
-            seq_max: memtable.seq_max,
-            tombstones_applied_through: memtable.seq_max,
+            seq_min: memtable.first_seq(),
+            seq_max: memtable.last_seq(),
+            tombstones_applied_through: memtable.last_seq(),
             level: 0,
             created_wall_ns: self.io.clock.wall_ns(),
         };

@@ -7,9 +7,9 @@ use timestrata_io::Io;
 
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, from_definition};
 use crate::recovery::survey;
-use crate::run::{BlockCache, RunReader, run_file_name};
+use crate::run::{self, BlockCache, RunReader};
 use crate::store::{RUNS_DIR, WAL_DIR};
-use crate::wal::WalReader;
+use crate::wal::{ReadMode, WalReader};
 use crate::{Error, ErrorKind, Result};
 
 /// Times the check begins anew because a live writer replaced files under it.
@@ -153,7 +153,7 @@ fn check_stream(
     let cache = Arc::new(BlockCache::new(CACHE_BYTES));
     let of_stream = |meta: &&timestrata_format::RunMeta| meta.stream == stream.id();
     for meta in loaded.state.all_runs().into_values().filter(of_stream) {
-        let path = runs_dir.join(run_file_name(meta.id, meta.format));
+        let path = runs_dir.join(run::file_name(meta.id, meta.format));
         let store_id = loaded.store_id;
         let verified =
             RunReader::open(io, &runs_dir, store_id, &stream, meta.clone(), Arc::clone(&cache))
@@ -177,13 +177,14 @@ fn check_wal(io: &Io, dir: &Path, loaded: &LoadedManifest, report: &mut CheckRep
     let wal_dir = dir.join(WAL_DIR);
     let mut read = || -> Result<()> {
         let floor = loaded.state.wal_floor;
-        let mut reader = WalReader::open(io, &wal_dir, loaded.store_id, floor, None)?;
+        // A writer may be alive.
+        let mode = ReadMode::Follower;
+        let mut reader = WalReader::open(io, &wal_dir, loaded.store_id, mode, floor, None)?;
         while let Some(record) = reader.next_record()? {
             report.wal_commits += 1;
             report.bytes += record.payload.len() as u64;
         }
-        let tail = reader.finish(loaded.state.last_seq())?;
-        if let Some((path, offset)) = tail.torn {
+        if let Some((path, offset)) = reader.tail().torn {
             let message = "a commit that was never finished; the next open for writing cuts it";
             report.findings.push(Finding::remark(path, Some(offset), message));
         }

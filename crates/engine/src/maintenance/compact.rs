@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunId, RunMeta, SeqNo, Tombstone};
+use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, Tombstone};
 
 use crate::compaction::{self, Plan, Rewrite};
+use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
@@ -115,7 +117,7 @@ impl Engine {
         };
         let mut merged =
             merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
-        let mut outputs = Outputs { engine: self, ground, plan, provenance, writer: None, done: Vec::new() };
+        let mut outputs = Outputs { engine: self, ground, plan, provenance, writer: None, last_key: None, done: Vec::new() };
         let outcome = merged.try_for_each(|batch| outputs.write(&batch?));
         match outcome.and_then(|()| outputs.finish()) {
             Ok(metas) => Ok(metas),
@@ -201,30 +203,56 @@ struct Outputs<'a> {
     plan: &'a Rewrite,
     provenance: Provenance,
     writer: Option<RunWriter>,
+    /// Key of the last row written.
+    last_key: Option<LeadKey>,
     done: Vec<RunMeta>,
 }
 
 impl Outputs<'_> {
-    fn write(&mut self, batch: &arrow_array::RecordBatch) -> Result<()> {
-        for piece in self.plan.cut.pieces(&self.ground.stream, batch)? {
-            let full = self.writer.as_ref().is_some_and(|writer| {
-                let settings = &self.engine.settings;
-                self.plan.cut.cuts_before(&self.ground.stream, writer, &piece, settings)
-            });
-            if full {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut rest = batch.clone();
+        while rest.num_rows() > 0 {
+            let keys = KeyView::of(&self.ground.stream, &rest)?;
+            let first = keys.get(0);
+            let next_cut = self.plan.cuts.keys.iter().copied().find(|cut| *cut > first);
+            if self.is_cut_before(first) {
                 self.finish_run()?;
             }
-            let writer = match &mut self.writer {
-                Some(writer) => writer,
-                None => {
-                    let new = self.engine.new_run(&self.ground.stream, self.plan.format)?;
-                    self.writer.insert(new)
-                }
-            };
-            let before = writer.bytes_written();
-            writer.write(&piece)?;
-            self.engine.throttle(writer.bytes_written() - before);
+            // Up to the next cut, and where the run is full already, up to the end of its
+            // last key: rows with equal keys never go to two runs.
+            let to_cut = next_cut.map_or(keys.len(), |cut| keys.lower_bound(cut));
+            let same_key = first.successor().map_or(keys.len(), |next| keys.lower_bound(next));
+            let rows = if self.is_full() { same_key.min(to_cut) } else { to_cut };
+            let piece = rest.slice(0, rows);
+            rest = rest.slice(rows, rest.num_rows() - rows);
+            self.last_key = KeyView::of(&self.ground.stream, &piece)?.last();
+            self.write_piece(&piece)?;
         }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        let bytes_max = self.plan.cuts.bytes_max;
+        self.writer.as_ref().is_some_and(|writer| writer.bytes_written() >= bytes_max)
+    }
+
+    /// Whether the run under way ends before a row with this key.
+    fn is_cut_before(&self, key: LeadKey) -> bool {
+        let Some(last) = self.last_key.filter(|last| *last != key) else { return false };
+        self.is_full() || self.plan.cuts.keys.iter().any(|cut| last < *cut && *cut <= key)
+    }
+
+    fn write_piece(&mut self, piece: &RecordBatch) -> Result<()> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => {
+                let new = self.engine.new_run(&self.ground.stream, self.plan.format)?;
+                self.writer.insert(new)
+            }
+        };
+        let before = writer.bytes_written();
+        writer.write(piece)?;
+        self.engine.throttle(writer.bytes_written() - before);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl Engine {
         let core = self.core.lock();
         let sealed = core
             .live()
-            .filter_map(|(slot, state)| Some((state.sealed.front()?.seq_min, slot)))
+            .filter_map(|(slot, state)| Some((state.sealed.front()?.first_seq(), slot)))
             .min();
         let (_, slot) = sealed?;
         let state = core.streams.get(slot)?;
@@ -88,9 +88,9 @@ impl Engine {
             return Err(self.fail(error));
         }
         let provenance = Provenance {
-            seq_min: memtable.seq_min,
-            seq_max: memtable.seq_max,
-            tombstones_applied_through: memtable.seq_max,
+            seq_min: memtable.first_seq(),
+            seq_max: memtable.last_seq(),
+            tombstones_applied_through: memtable.last_seq(),
             level: 0,
             created_wall_ns: self.io.clock.wall_ns(),
         };
@@ -130,7 +130,7 @@ impl Engine {
                 .iter()
                 .map(|tombstone| ManifestOp::AddTombstone { stream: stream.id(), tombstone: *tombstone }),
         );
-        let seq = memtable.seq_max;
+        let seq = memtable.last_seq();
         edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
         let floor = self.wal_floor_op(unflushed_min)?;
         edit.ops.extend(floor.clone());

@@ -1,7 +1,7 @@
 //! Retention: drops whole runs that the stream's rule lets go.
 
 use crate::Result;
-use crate::compaction::retention;
+use crate::compaction;
 use crate::store::{Engine, Slot};
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
             let mut metas = state.version.metas();
             metas.retain(|meta| meta.seq_max <= state.flushed_through);
             let rule = state.stream.spec().retention;
-            retention::expired(&state.stream, &metas, &rule, self.io.clock.wall_ns())
+            compaction::expired(&state.stream, &metas, &rule, self.io.clock.wall_ns()).runs
         };
         if expired.is_empty() {
             return Ok(false);

@@ -166,6 +166,20 @@ impl Memtable {
         self.late.drop_covered(&tombstone);
     }
 
+    /// Empties it; views keep what they hold.
+    pub(crate) fn clear(&mut self) {
+        if let Some(builders) = &mut self.builders {
+            builders.in_order.seal();
+            builders.late.seal();
+        }
+        self.greatest = None;
+        self.in_order = Chunks::new(IN_ORDER_SETTLED);
+        self.late = Chunks::new(LATE_SETTLED);
+        self.tombstones = Arc::default();
+        self.commits = None;
+        self.view = None;
+    }
+
     /// Whether nothing has been committed into it.
     pub(crate) fn is_empty(&self) -> bool {
         self.commits.is_none()

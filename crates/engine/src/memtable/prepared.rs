@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
+use arrow_select::concat::concat_batches;
 use timestrata_format::LeadKey;
 
 use super::chunks::{failed, sorted};
@@ -71,6 +72,24 @@ impl PreparedBatch {
         Self::finish(stream, columns, rows, true)
     }
 
+    /// Rows as an earlier commit stored them, read back from the log: sorted, with the
+    /// columns of the stored schema. The bytes come from disk, so everything is checked.
+    ///
+    /// # Errors
+    /// `InvalidData` if they can't be what was stored.
+    pub(crate) fn stored(stream: &Arc<Stream>, batch: RecordBatch) -> Result<Self> {
+        let fields: Vec<&Field> =
+            stream.stored_schema().fields().iter().map(|field| field.as_ref()).collect();
+        check_columns(stream, "a stored batch", &fields, &batch)?;
+        Self::ordered(stream, batch.columns().to_vec())
+    }
+
+    /// These rows and then those, of the same commit.
+    pub(crate) fn followed_by(&self, stream: &Arc<Stream>, later: &Self) -> Result<Self> {
+        let both = concat_batches(stream.stored_schema(), [&self.batch, &later.batch]);
+        Self::ordered(stream, both.map_err(failed)?.columns().to_vec())
+    }
+
     fn finish(
         stream: &Arc<Stream>,
         mut columns: Vec<ArrayRef>,
@@ -80,6 +99,10 @@ impl PreparedBatch {
         if stream.is_latest() {
             columns.push(Arc::new(BooleanArray::from(vec![deleted; rows])));
         }
+        Self::ordered(stream, columns)
+    }
+
+    fn ordered(stream: &Arc<Stream>, columns: Vec<ArrayRef>) -> Result<Self> {
         let schema = Arc::clone(stream.stored_schema());
         let batch = RecordBatch::try_new(schema, columns).map_err(failed)?;
         let batch = sorted(stream, &KeyOrder::new(stream)?, batch)?;

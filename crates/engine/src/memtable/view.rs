@@ -24,3 +24,15 @@ pub(crate) struct MemtableView {
     /// Newest commit in the memtable, range deletes included.
     pub(crate) seq_max: Option<SeqNo>,
 }
+
+impl MemtableView {
+    /// Oldest commit; a view of an empty memtable has none, and says 0.
+    pub(crate) fn first_seq(&self) -> SeqNo {
+        self.seq_min.unwrap_or_default()
+    }
+
+    /// Newest commit; a view of an empty memtable has none, and says 0.
+    pub(crate) fn last_seq(&self) -> SeqNo {
+        self.seq_max.unwrap_or_default()
+    }
+}

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use timestrata_io::Disk;
 
 use crate::manifest::{MANIFEST_NAME, ManifestState};
-use crate::run::parse_run_file_name;
+use crate::run;
 use crate::store::{RUNS_DIR, WAL_DIR};
-use crate::wal::parse_segment_file_name;
+use crate::wal;
 use crate::{Error, Result};
 
 /// Files that the manifest doesn't name.
@@ -32,14 +32,14 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
             survey.strays.push(dir.join(entry.name));
         }
     }
-    let runs = state.all_runs();
+    let known_runs = state.all_runs();
     let runs_dir = dir.join(RUNS_DIR);
     for entry in list(&runs_dir)? {
         let path = runs_dir.join(&entry.name);
-        match parse_run_file_name(&entry.name).filter(|_| !entry.is_dir) {
+        match run::parse_file_name(&entry.name).filter(|_| !entry.is_dir) {
             None => survey.strays.push(path),
             Some((id, format)) => {
-                if runs.get(&id).is_none_or(|meta| meta.format != format) {
+                if known_runs.get(&id).is_none_or(|meta| meta.format != format) {
                     survey.orphans.push(path);
                 }
             }
@@ -47,7 +47,7 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
     }
     let wal_dir = dir.join(WAL_DIR);
     for entry in list(&wal_dir)? {
-        if entry.is_dir || parse_segment_file_name(&entry.name).is_none() {
+        if entry.is_dir || !wal::is_file_name(&entry.name) {
             survey.strays.push(wal_dir.join(entry.name));
         }
     }

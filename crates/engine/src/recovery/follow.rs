@@ -9,7 +9,7 @@ use super::RecoveryReport;
 use super::load::{catch_up, load_core};
 use crate::manifest;
 use crate::store::Engine;
-use crate::wal::WalPosition;
+use crate::wal::{ReadMode, WalPosition};
 use crate::{Error, ErrorKind, Result};
 
 /// Tries before giving up on a writer that changes files faster than we read them.
@@ -20,7 +20,7 @@ const TRIES: usize = 16;
 struct Progress {
     generation: u64,
     manifest_bytes: u64,
-    position: Option<WalPosition>,
+    position: WalPosition,
 }
 
 /// A read-only store's memory of how far it has read.
@@ -34,7 +34,7 @@ impl Follower {
     pub(crate) fn new(
         wal_dir: PathBuf,
         loaded: &manifest::LoadedManifest,
-        position: Option<WalPosition>,
+        position: WalPosition,
     ) -> Self {
         Self {
             wal_dir,
@@ -80,26 +80,29 @@ impl Follower {
         let mut report = RecoveryReport::default();
         if unchanged {
             let mut core = engine.core.lock();
-            progress.position = catch_up(
+            let tail = catch_up(
                 &engine.folder,
                 &self.wal_dir,
+                ReadMode::Follower,
                 loaded.state.wal_floor,
-                progress.position.clone(),
+                Some(progress.position),
                 &mut core,
                 &mut report,
             )?;
+            progress.position = tail.position;
             core.recount();
             return Ok(core.last_seq);
         }
-        let (fresh, _, position) =
-            load_core(&engine.folder, &engine.dir, &self.wal_dir, &loaded.state)?;
+        let mode = ReadMode::Follower;
+        let (fresh, _, tail) =
+            load_core(&engine.folder, &engine.dir, &self.wal_dir, mode, &loaded.state)?;
         let seq = fresh.last_seq;
         let old = std::mem::replace(&mut *engine.core.lock(), fresh);
         drop(old);
         *progress = Progress {
             generation: loaded.generation,
             manifest_bytes: loaded.bytes,
-            position,
+            position: tail.position,
         };
         Ok(seq)
     }

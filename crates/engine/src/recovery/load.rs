@@ -10,15 +10,15 @@ use super::files::survey;
 use super::replay::{Record, replay};
 use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definition};
 use crate::store::{Core, PinState, RunFolder, StreamState, Version};
-use crate::wal::{self, WalPosition};
+use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, Result};
 
 /// A store's state as its files tell it, and what a writer has to know to go on.
 pub(crate) struct Recovered {
     pub(crate) core: Core,
     pub(crate) report: RecoveryReport,
-    /// The first segment id that no file has.
-    pub(crate) next_wal: WalId,
+    /// Where the WAL goes on.
+    pub(crate) wal_start: WalStart,
 }
 
 /// Loads for a writer: as [`load_core`], then removes what an interrupted flush or
@@ -30,7 +30,8 @@ pub(crate) fn recover(
     loaded: &LoadedManifest,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
-    let (core, mut report, _) = load_core(folder, dir, wal_dir, &loaded.state)?;
+    let mode = ReadMode::Recovery;
+    let (core, mut report, tail) = load_core(folder, dir, wal_dir, mode, &loaded.state)?;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
@@ -40,8 +41,7 @@ pub(crate) fn recover(
         report.orphans_removed.push(orphan);
     }
     report.strays = survey.strays;
-    let next_wal = wal::next_segment_id(disk, wal_dir, loaded.state.wal_floor)?;
-    Ok(Recovered { core, report, next_wal })
+    Ok(Recovered { core, report, wal_start: tail.start })
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it. Changes no file.
@@ -49,14 +49,15 @@ pub(crate) fn load_core(
     folder: &RunFolder,
     dir: &Path,
     wal_dir: &Path,
+    mode: ReadMode,
     state: &ManifestState,
-) -> Result<(Core, RecoveryReport, Option<WalPosition>)> {
+) -> Result<(Core, RecoveryReport, WalTail)> {
     let mut core = build(folder, &dir.join(MANIFEST_NAME), state)?;
     let mut report = RecoveryReport::default();
-    let position = catch_up(folder, wal_dir, state.wal_floor, None, &mut core, &mut report)?;
+    let tail = catch_up(folder, wal_dir, mode, state.wal_floor, None, &mut core, &mut report)?;
     report.last_seq = core.last_seq;
     core.recount();
-    Ok((core, report, position))
+    Ok((core, report, tail))
 }
 
 /// Replays what the WAL holds from a position on (from the floor, if none). Gives the
@@ -64,34 +65,28 @@ pub(crate) fn load_core(
 pub(crate) fn catch_up(
     folder: &RunFolder,
     wal_dir: &Path,
+    mode: ReadMode,
     floor: WalId,
     from: Option<WalPosition>,
     core: &mut Core,
     report: &mut RecoveryReport,
-) -> Result<Option<WalPosition>> {
-    let durable = core.last_seq;
+) -> Result<WalTail> {
     // A follower whose last attempt broke off has applied some records already.
     let from_seq = from.is_some().then_some(core.last_seq);
-    let mut reader = wal::WalReader::open(&folder.io, wal_dir, folder.store_id, floor, from)?;
+    let mut reader = WalReader::open(&folder.io, wal_dir, folder.store_id, mode, floor, from)?;
     while let Some(record) = reader.next_record()? {
+        let path = || reader.path_of(&record);
         if from_seq.is_some_and(|seen| record.seq <= seen) {
             continue;
         }
-        replay(
-            core,
-            &Record {
-                seq: record.seq,
-                payload: &record.payload,
-                path: &record.path,
-                offset: record.payload_offset,
-            },
-        )?;
+        let offset = record.payload_offset;
+        replay(core, &Record { seq: record.seq, payload: &record.payload, path: &path, offset })?;
         report.commits_replayed += 1;
         report.bytes_replayed += record.payload.len() as u64;
     }
-    let tail = reader.finish(durable)?;
-    report.torn_tail = tail.torn;
-    Ok(tail.position)
+    let tail = reader.tail();
+    report.torn_tail = tail.torn.clone();
+    Ok(tail)
 }
 
 fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Result<Core> {
@@ -108,7 +103,7 @@ fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Res
             .map(|meta| folder.handle(&stream, meta.clone()))
             .collect::<Result<Vec<_>>>()?;
         let version = Version::new(handles, entry.tombstones.clone());
-        core.add_stream(StreamState::new(stream, version, entry.flushed_through));
+        core.add_stream(StreamState::new(stream, version, entry.flushed_through)?);
     }
     for pin in state.pins.values() {
         let state = PinState::load(folder, &core, pin)?;

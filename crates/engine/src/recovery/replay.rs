@@ -1,24 +1,23 @@
 //! WAL records back to memtables.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use timestrata_format::wal::{Entries, EntryKind, EntryRef};
-use timestrata_format::{SeqNo, StreamId, Tombstone};
+use timestrata_format::{DecodeError, SeqNo, Tombstone};
 use timestrata_io::Bytes;
 
-use crate::memtable::PreparedBatch;
+use crate::memtable::{self, PreparedBatch};
 use crate::store::{Core, Slot};
-use crate::wal::{batch, row};
-use crate::{Error, Result, Stream};
+use crate::wal::{decode_batch, decode_range};
+use crate::{Error, Result};
 
 /// One commit as the WAL gives it.
-#[derive(Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) seq: SeqNo,
     pub(crate) payload: &'a Bytes,
     /// The segment it comes from.
-    pub(crate) path: &'a Path,
+    pub(crate) path: &'a dyn Fn() -> PathBuf,
     /// Where the payload begins in the segment.
     pub(crate) offset: u64,
 }
@@ -26,7 +25,7 @@ pub(crate) struct Record<'a> {
 /// Applies one commit to the memtables. Streams whose runs already hold it are passed over.
 pub(crate) fn replay(core: &mut Core, record: &Record<'_>) -> Result<()> {
     for entry in Entries::new(record.payload) {
-        let entry = entry.map_err(|error| Error::decode(record.path, record.offset, error))?;
+        let entry = entry.map_err(|error| Error::decode(&(record.path)(), record.offset, error))?;
         // A stream that was dropped later has left its entries behind.
         let Ok(slot) = core.slot_of(entry.stream) else { continue };
         if record.seq <= core.streams[slot].flushed_through {
@@ -53,40 +52,59 @@ fn seal_before_direct_run(core: &mut Core, slot: Slot, seq: SeqNo) {
 
 fn apply(core: &mut Core, slot: Slot, record: &Record<'_>, entry: &EntryRef<'_>) -> Result<()> {
     let base = record.offset + entry.body_offset as u64;
-    let corrupt = |error: Error| {
+    let corrupt = |error: &dyn std::fmt::Display| {
         let message = format!("a WAL entry can't be read back: {error}");
-        Error::corruption(record.path, base, message).caused_by(error)
+        Error::corruption(&(record.path)(), base, message)
     };
     let state = &mut core.streams[slot];
     let stream = Arc::clone(&state.stream);
     match entry.kind {
         EntryKind::Rows => {
+            let Some(layout) = state.row_layout.clone() else {
+                let message = "single rows of a stream that has none";
+                return Err(Error::corruption(&(record.path)(), base, message));
+            };
             let active = &mut state.active;
-            row::decode_rows(&stream, entry.body, |cells| active.append_row(record.seq, cells))
-                .map_err(|error| Error::decode(record.path, base, error))
+            layout
+                .decode(entry.body, |cells| {
+                    memtable::check_row(&stream, cells)?;
+                    active.append_row(record.seq, cells);
+                    Ok::<_, RowError>(())
+                })
+                .map_err(|RowError(problem)| corrupt(&problem))
         }
         EntryKind::Batch => {
             let body = record.payload.slice_ref(entry.body);
-            let prepared = batch::decode(&stream, &body)
-                .and_then(|batch| PreparedBatch::stored(&stream, batch))
-                .map_err(corrupt)?;
+            let batch = decode_batch(&body, stream.stored_schema())
+                .map_err(|error| Error::decode(&(record.path)(), base, error))?;
+            let prepared =
+                PreparedBatch::stored(&stream, batch).map_err(|error| corrupt(&error))?;
             state.active.insert(record.seq, prepared);
             Ok(())
         }
+        // This build logs deletes by key as rows with their marker set.
+        EntryKind::DeleteKeys => Err(corrupt(&"an entry of a kind that is not in use")),
         EntryKind::DeleteRange => {
-            let range = timestrata_format::wal::decode_range(entry.body)
-                .map_err(|error| Error::decode(record.path, base, error))?;
-            check_range(&stream, &range, entry.stream).map_err(corrupt)?;
+            let range = decode_range(entry.body)
+                .map_err(|error| Error::decode(&(record.path)(), base, error))?;
+            stream.check_range(&range).map_err(|error| corrupt(&error))?;
             state.active.delete_range(Tombstone { range, seq: record.seq });
             Ok(())
         }
     }
 }
 
-fn check_range(
-    stream: &Stream,
-    range: &timestrata_format::KeyRange,
-    _id: StreamId,
-) -> Result<()> {
-    [range.lo, range.hi].into_iter().flatten().try_for_each(|key| stream.check_key(key))
+/// Why a logged row can't be one of its stream's.
+struct RowError(String);
+
+impl From<DecodeError> for RowError {
+    fn from(error: DecodeError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<Error> for RowError {
+    fn from(error: Error) -> Self {
+        Self(error.to_string())
+    }
 }

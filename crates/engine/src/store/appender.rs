@@ -7,7 +7,7 @@ use timestrata_format::SeqNo;
 use super::core::{Slot, no_stream};
 use super::engine::{Engine, Handle};
 use crate::memtable;
-use crate::wal::row;
+use crate::wal::{PayloadBuilder, RowLayout};
 use crate::{Cell, Durability, Result, Stream};
 
 /// Appends single rows to one stream: the fast path, without a batch a row.
@@ -16,12 +16,14 @@ pub struct RowAppender {
     handle: Arc<Handle>,
     stream: Arc<Stream>,
     slot: Slot,
-    payload: Vec<u8>,
+    layout: RowLayout,
+    payload: PayloadBuilder,
 }
 
 impl RowAppender {
-    pub(crate) fn new(handle: Arc<Handle>, stream: Arc<Stream>, slot: Slot) -> Self {
-        Self { handle, stream, slot, payload: Vec::new() }
+    pub(crate) fn new(handle: Arc<Handle>, stream: Arc<Stream>, slot: Slot) -> Result<Self> {
+        let layout = RowLayout::of(stream.schema())?;
+        Ok(Self { handle, stream, slot, layout, payload: PayloadBuilder::new() })
     }
 
     /// Commits one row; `cells` has one cell a column of the schema, in its order.
@@ -35,17 +37,19 @@ impl RowAppender {
         let engine: &Engine = &self.handle.engine;
         self.payload.clear();
         if engine.wal.is_some() {
-            row::encode_entry(&self.stream, cells, &mut self.payload);
+            let layout = &self.layout;
+            self.payload.rows(self.stream.id(), |out| layout.encode(cells, out))?;
         }
         let (seq, flush_due) = {
-            let mut core = engine.lock_with_room(self.payload.len() as u64)?;
+            let mut core = engine.lock_with_room(self.payload.bytes() as u64)?;
             let state = &core.streams[self.slot];
             if state.dropped {
                 return Err(no_stream(self.stream.id()));
             }
             let seq = core.last_seq.next();
             if let Some(wal) = &engine.wal {
-                wal.append(seq, &[&self.payload], None)
+                self.payload
+                    .with_parts(|parts| wal.append(seq, parts, None))
                     .map_err(|error| engine.fail_unless_refused(error))?;
             }
             core.last_seq = seq;
@@ -54,8 +58,8 @@ impl RowAppender {
             let before = active.bytes();
             active.append_row(seq, cells);
             let bytes = active.bytes();
-            core.memory_bytes += bytes.saturating_sub(before);
-            let full = bytes >= engine.settings.memtable_bytes_max && core.seal(self.slot);
+            core.memory_bytes += bytes.saturating_sub(before) as u64;
+            let full = bytes as u64 >= engine.settings.memtable_bytes_max && core.seal(self.slot);
             (seq, full | engine.seal_for_wal(&mut core))
         };
         if flush_due || durability == Durability::Synced {

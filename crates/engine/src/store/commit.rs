@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
-use timestrata_format::wal::{EntryKind, encode_entry_header};
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 
 use super::core::{Core, Slot};
 use super::engine::Engine;
 use crate::changes::Change;
 use crate::memtable::PreparedBatch;
-use crate::wal::{RecordBuilder, batch};
+use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
 /// A change that has been checked and ordered, ready to be applied.
@@ -29,7 +28,7 @@ impl Prepared {
 
     fn bytes(&self) -> u64 {
         match self {
-            Self::Rows { batch, .. } => batch.bytes,
+            Self::Rows { batch, .. } => batch.bytes() as u64,
             Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
         }
     }
@@ -48,7 +47,7 @@ impl Engine {
             return self.commit_direct(prepared);
         }
         let record = match &self.wal {
-            Some(_) => Some(encode(&prepared)?),
+            Some(wal) => Some(encode(wal, &prepared)?),
             None => None,
         };
         let (seq, flush_due) = {
@@ -56,7 +55,10 @@ impl Engine {
             let slots = resolve(&core, &prepared)?;
             let seq = core.last_seq.next();
             if let (Some(wal), Some(record)) = (&self.wal, &record) {
-                record.append_to(wal, seq).map_err(|error| self.fail_unless_refused(error))?;
+                let (payload, crc) = record;
+                payload
+                    .with_parts(|parts| wal.append(seq, parts, Some(*crc)))
+                    .map_err(|error| self.fail_unless_refused(error))?;
             }
             core.last_seq = seq;
             let mut flush_due = false;
@@ -120,12 +122,12 @@ impl Engine {
                 }
                 Change::DeleteKeys { keys, .. } => {
                     let batch = PreparedBatch::delete_keys(&stream, keys)?;
-                    if batch.rows > 0 {
+                    if batch.rows() > 0 {
                         prepared.push(Prepared::Rows { stream, batch });
                     }
                 }
                 Change::DeleteRange { range, .. } => {
-                    check_range(&stream, &range)?;
+                    stream.check_range(&range)?;
                     if !range.is_empty() {
                         let tombstone = Tombstone { range, seq: SeqNo::default() };
                         prepared.push(Prepared::DeleteRange { stream, tombstone });
@@ -186,7 +188,7 @@ impl Engine {
 
     /// Seals a memtable that has reached its bound.
     pub(crate) fn seal_if_full(&self, core: &mut Core, slot: Slot) -> bool {
-        core.streams[slot].active.bytes() >= self.settings.memtable_bytes_max && core.seal(slot)
+        core.streams[slot].active.bytes() as u64 >= self.settings.memtable_bytes_max && core.seal(slot)
     }
 
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
@@ -228,29 +230,21 @@ pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
         }
     }
     let grown = active.bytes().saturating_sub(before);
-    core.memory_bytes += grown;
+    core.memory_bytes += grown as u64;
 }
 
-/// A range's ends must be of the stream's kind of key.
-fn check_range(stream: &Stream, range: &timestrata_format::KeyRange) -> Result<()> {
-    for key in [range.lo, range.hi].into_iter().flatten() {
-        stream.check_key(key)?;
-    }
-    Ok(())
-}
-
-/// The WAL record of a commit.
-fn encode(prepared: &[Prepared]) -> Result<RecordBuilder> {
-    let mut record = RecordBuilder::new();
+/// The WAL record of a commit, and its checksum, which is better summed up before the commit
+/// lock is taken.
+fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
+    let mut payload = PayloadBuilder::new();
     for change in prepared {
+        let id = change.stream().id();
         match change {
-            Prepared::Rows { stream, batch } => {
-                batch::encode(&mut record, stream.id(), &batch.batch)?;
-            }
-            Prepared::DeleteRange { stream, tombstone } => {
-                encode_entry_header(EntryKind::DeleteRange, stream.id(), &tombstone.range, &mut record);
-            }
+            Prepared::Rows { batch, .. } => payload.batch(id, encode_batch(batch.batch())?)?,
+            Prepared::DeleteRange { tombstone, .. } => payload.delete_range(id, &tombstone.range)?,
         }
     }
-    Ok(record)
+    wal.check_size(payload.bytes())?;
+    let crc = payload.crc();
+    Ok((payload, crc))
 }

@@ -11,6 +11,7 @@ use super::version::Version;
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{Source, StreamView};
 use crate::snapshot::Snapshot;
+use crate::wal::RowLayout;
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// Place of a stream in [`Core::streams`]; stays the same while the store is open.
@@ -29,20 +30,29 @@ pub(crate) struct StreamState {
     /// Commits up to this are in runs.
     pub(crate) flushed_through: SeqNo,
     pub(crate) dropped: bool,
+    /// How single rows are written to the WAL; `None` where a column has a type without cells.
+    pub(crate) row_layout: Option<Arc<RowLayout>>,
     view: Option<Arc<StreamView>>,
 }
 
 impl StreamState {
-    pub(crate) fn new(stream: Arc<Stream>, version: Version, flushed_through: SeqNo) -> Self {
-        Self {
-            active: Memtable::new(Arc::clone(&stream)),
+    /// # Errors
+    /// `InvalidData` if the stream's key can't be ordered.
+    pub(crate) fn new(
+        stream: Arc<Stream>,
+        version: Version,
+        flushed_through: SeqNo,
+    ) -> Result<Self> {
+        Ok(Self {
+            active: Memtable::new(Arc::clone(&stream))?,
+            row_layout: RowLayout::of(stream.schema()).ok().map(Arc::new),
             stream,
             sealed: VecDeque::new(),
             version: Arc::new(version),
             flushed_through,
             dropped: false,
             view: None,
-        }
+        })
     }
 
     /// Forgets the cached view; called after every change.
@@ -55,21 +65,21 @@ impl StreamState {
         if self.active.is_empty() {
             return false;
         }
-        let fresh = Memtable::new(Arc::clone(&self.stream));
-        let mut full = std::mem::replace(&mut self.active, fresh);
-        self.sealed.push_back(full.view());
+        self.sealed.push_back(self.active.view());
+        self.active.clear();
         self.touch();
         true
     }
 
     /// Commit of the oldest change that is only in memory.
     pub(crate) fn unflushed_min(&self) -> Option<SeqNo> {
-        self.sealed.front().map(|sealed| sealed.seq_min).or_else(|| self.active.seq_min())
+        self.sealed.front().map(|sealed| sealed.first_seq()).or_else(|| self.active.seq_min())
     }
 
     /// Bytes in memory, flushes under way included.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.active.bytes() + self.sealed.iter().map(|sealed| sealed.bytes).sum::<u64>()
+        let sealed: usize = self.sealed.iter().map(|sealed| sealed.bytes).sum();
+        (self.active.bytes() + sealed) as u64
     }
 
     /// The stream as of now.
@@ -96,7 +106,7 @@ fn ordered_sources(version: &Version, memtables: &[&Arc<MemtableView>]) -> Vec<A
     let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(version.runs.len() + of_memtables);
     let mut runs = version.runs.iter().peekable();
     for memtable in memtables {
-        while let Some(run) = runs.next_if(|run| run.meta.seq_min < memtable.seq_min) {
+        while let Some(run) = runs.next_if(|run| run.meta.seq_min < memtable.first_seq()) {
             sources.push(Arc::clone(run) as Arc<dyn Source>);
         }
         sources.extend(memtable.sources.iter().cloned());
@@ -140,8 +150,10 @@ impl Core {
         let Some(state) = self.streams.get_mut(slot) else { return };
         self.by_name.remove(state.stream.name());
         self.by_id.remove(&state.stream.id());
-        let stream = Arc::clone(&state.stream);
-        *state = StreamState::new(stream, Version::default(), SeqNo::default());
+        state.active.clear();
+        state.sealed.clear();
+        state.version = Arc::default();
+        state.touch();
         state.dropped = true;
         self.snapshot = None;
         self.recount();
@@ -201,7 +213,7 @@ impl Core {
                 if except != Some(slot) {
                     return state.unflushed_min();
                 }
-                state.sealed.get(1).map(|sealed| sealed.seq_min).or_else(|| state.active.seq_min())
+                state.sealed.get(1).map(|sealed| sealed.first_seq()).or_else(|| state.active.seq_min())
             })
             .min()
     }

@@ -70,9 +70,6 @@ impl Engine {
         self.commit_edit(&mut manifest, &edit, before)?;
         core.last_seq = seq;
         self.install_direct(&mut core, runs, deletes, &settled, seq)?;
-        if let Some(wal) = &self.wal {
-            wal.note_synced(seq);
-        }
         drop(core);
         self.workers.wake();
         Ok(seq)
@@ -88,7 +85,7 @@ impl Engine {
                 Prepared::Rows { stream, batch } => {
                     let write = || -> Result<RunWriter> {
                         let mut writer = self.new_run(stream, RunFormat::Hot)?;
-                        writer.write(&batch.batch)?;
+                        writer.write(batch.batch())?;
                         writer.sync_data()?;
                         Ok(writer)
                     };

@@ -174,7 +174,7 @@ impl Store {
         let core = self.engine().core.lock();
         let slot = core.slot_of(stream)?;
         let stream = Arc::clone(&core.streams[slot].stream);
-        Ok(RowAppender::new(Arc::clone(&self.handle), stream, slot))
+        RowAppender::new(Arc::clone(&self.handle), stream, slot)
     }
 
     /// A frozen view of all streams now.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunId, SeqNo, StoreId, StreamId, WalId};
+use timestrata_format::{RunId, StoreId, StreamId, WalId};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
 use super::core::Core;
@@ -18,7 +18,7 @@ use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, Manifest
 use crate::poison::Poison;
 use crate::recovery::{self, Follower, Recovered};
 use crate::run::BlockCache;
-use crate::wal::Wal;
+use crate::wal::{ReadMode, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
 const LOCK_NAME: &str = "LOCK";
@@ -53,14 +53,15 @@ impl Opening {
 
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
         let mut tries = 0;
-        let (loaded, folder, core, mut report, position) = loop {
+        let mode = ReadMode::Follower;
+        let (loaded, folder, core, mut report, tail) = loop {
             let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
                 return Err(self.no_store()?);
             };
             let folder = self.folder(loaded.store_id);
             tries += 1;
-            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), &loaded.state) {
-                Ok((core, report, position)) => break (loaded, folder, core, report, position),
+            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), mode, &loaded.state) {
+                Ok((core, report, tail)) => break (loaded, folder, core, report, tail),
                 // A live writer may have replaced files since we read what it names.
                 Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
                     Some(newer) if tries < READ_TRIES && newer.differs_from(&loaded) => {}
@@ -71,7 +72,7 @@ impl Opening {
         report.clean = loaded.state.closed.is_some();
         report.took = self.took(start_ns);
         let parts = Parts {
-            follower: Some(Follower::new(self.wal_dir(), &loaded, position)),
+            follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
             next_run: loaded.state.next_run,
             folder,
             core,
@@ -92,7 +93,7 @@ impl Opening {
             None => self.create()?,
         };
         let folder = self.folder(loaded.store_id);
-        let Recovered { core, mut report, next_wal } =
+        let Recovered { core, mut report, wal_start } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
         report.clean = created || loaded.state.closed.is_some();
@@ -100,7 +101,7 @@ impl Opening {
         let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
         let wal = match self.memory_only {
             true => None,
-            false => Some(self.start_wal(&folder, next_wal, core.last_seq)?),
+            false => Some(self.start_wal(&folder, wal_start)?),
         };
         report.took = self.took(start_ns);
         let manifest = Some(manifest);
@@ -109,8 +110,8 @@ impl Opening {
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
-    fn start_wal(&self, folder: &RunFolder, id: WalId, last_seq: SeqNo) -> Result<Wal> {
-        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, id, last_seq.next())
+    fn start_wal(&self, folder: &RunFolder, start: WalStart) -> Result<Wal> {
+        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, start)
     }
 
     /// Makes the directory if it may, refuses one that holds something else, and takes the
@@ -309,7 +310,7 @@ impl Engine {
             drop(manifest);
             return self.sync_through(last_seq).map(|_| ());
         }
-        let floor = self.wal_floor_op(None)?;
+        let floor = self.wal.as_ref().map(|wal| ManifestOp::WalFloor(wal.next_id()));
         let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
         edit.ops.push(ManifestOp::Closed { last_seq });
         self.commit_edit(&mut manifest, &edit, last_seq)?;

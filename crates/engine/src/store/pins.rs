@@ -90,7 +90,7 @@ impl Engine {
 
     fn oldest_sealed(&self) -> Option<SeqNo> {
         let core = self.core.lock();
-        core.live().filter_map(|(_, state)| state.sealed.front().map(|sealed| sealed.seq_min)).min()
+        core.live().filter_map(|(_, state)| state.sealed.front().map(|sealed| sealed.first_seq())).min()
     }
 
     /// What every stream's runs hold of the commits up to `seq`.
@@ -115,9 +115,9 @@ impl Engine {
     /// Lets a pin go, and the files that only it kept.
     pub(crate) fn unpin(&self, name: &str) -> Result<()> {
         let mut manifest = self.check_writable()?.lock();
-        let Some(pin) = manifest.state().pins.get(name).cloned() else {
+        if !manifest.state().pins.contains_key(name) {
             return Err(no_pin(name));
-        };
+        }
         let edit = VersionEdit { ops: vec![ManifestOp::RemovePin(name.to_owned())] };
         self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
         let live = manifest.state().all_runs();

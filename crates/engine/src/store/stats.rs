@@ -82,13 +82,13 @@ impl Engine {
 
     fn stream_stats(&self, state: &StreamState) -> StreamStats {
         let runs = &state.version.runs;
-        let sealed_rows: u64 = state.sealed.iter().map(|sealed| sealed.rows).sum();
+        let sealed_rows: usize = state.sealed.iter().map(|sealed| sealed.rows).sum();
         StreamStats {
             name: state.stream.name().to_owned(),
             runs: runs.len() as u64,
             run_rows: runs.iter().map(|run| run.meta.rows).sum(),
             run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
-            memtable_rows: state.active.rows() + sealed_rows,
+            memtable_rows: (state.active.rows() + sealed_rows) as u64,
             memtable_bytes: state.memory_bytes(),
             tombstones: state.version.tombstones.len() as u64,
             compaction_debt_bytes: self.compaction_debt_bytes(state),

@@ -9,6 +9,7 @@ use super::core::StreamState;
 use super::engine::Engine;
 use super::version::Version;
 use crate::manifest::{from_definition, to_definition};
+use crate::run;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 
 impl Engine {
@@ -27,6 +28,7 @@ impl Engine {
         }
         let id = manifest.state().next_stream;
         Stream::new(id, spec.clone())?;
+        run::check_column_types(&spec.schema)?;
         let definition = to_definition(id, &spec);
         // What the manifest will give back at the next open must be what is used now.
         let stream = from_definition(&definition).map_err(|problem| {
@@ -35,7 +37,7 @@ impl Engine {
         })?;
         let edit = VersionEdit { ops: vec![ManifestOp::CreateStream(definition)] };
         self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
-        let state = StreamState::new(Arc::new(stream), Version::default(), SeqNo::default());
+        let state = StreamState::new(Arc::new(stream), Version::default(), SeqNo::default())?;
         self.core.lock().add_stream(state);
         Ok(id)
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use timestrata_format::{RunFormat, RunId, RunMeta, StoreId, Tombstone};
 use timestrata_io::{Disk, Io};
 
-use crate::run::{BlockCache, RunReader, run_file_name};
+use crate::run::{self, BlockCache, RunReader};
 use crate::scan::Source;
 use crate::{Result, Stream};
 
@@ -23,7 +23,7 @@ pub(crate) struct RunFolder {
 impl RunFolder {
     /// The path of a run's file.
     pub(crate) fn path(&self, id: RunId, format: RunFormat) -> PathBuf {
-        self.dir.join(run_file_name(id, format))
+        self.dir.join(run::file_name(id, format))
     }
 
     /// A handle on a run; no file is touched yet.

@@ -25,5 +25,10 @@ pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail};
 pub(crate) use row::RowLayout;
 pub(crate) use writer::{Wal, WalStart};
 
+/// Whether the log gives files such a name.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    segment::FileName::parse(name).is_some()
+}
+
 #[cfg(test)]
 mod tests;
