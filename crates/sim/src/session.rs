@@ -19,8 +19,8 @@ use crate::model::{Model, ModelChange, Row};
 use crate::story::{Found, Story};
 use crate::workload::{Action, EVENTS, STATE};
 
-/// Where the store is on the simulated disk.
-pub(crate) const STORE_DIR: &str = "/store";
+/// Where the store is on the simulated disk: two directories that are not there yet.
+pub(crate) const STORE_DIR: &str = "/data/store";
 const PIN: &str = "pin";
 /// Names of the streams, by their place in the model.
 const STREAMS: [&str; 2] = ["events", "state"];
