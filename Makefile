@@ -32,8 +32,8 @@ test:
 	@tools/setup test
 	@$(IN) cargo test --workspace --exclude timestrata-python
 	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
-	@$(IN) python -m pytest -c python/pyproject.toml --rootdir python python/tests
-	@$(IN) mypy --strict python/timestrata
+	@cd python && ../$(IN) python -m pytest
+	@cd python && ../$(IN) mypy --strict timestrata
 	@echo "make test: all passed"
 
 lint:

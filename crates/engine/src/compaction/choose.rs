@@ -132,15 +132,8 @@ pub(crate) fn debt_bytes(
     debt
 }
 
-/// Tombstones that no run needs any more. A caller that holds unflushed rows older than one
-/// of them must keep it until they are flushed.
-pub(crate) fn applied_tombstones(runs: &[RunMeta], tombstones: &[Tombstone]) -> Vec<Tombstone> {
-    let needed = |tombstone: &Tombstone| runs.iter().any(|run| touches(tombstone, run));
-    tombstones.iter().filter(|tombstone| !needed(tombstone)).copied().collect()
-}
-
 /// Whether a tombstone hides rows of a run that its file still holds.
-fn touches(tombstone: &Tombstone, run: &RunMeta) -> bool {
+pub(super) fn touches(tombstone: &Tombstone, run: &RunMeta) -> bool {
     tombstone.seq > run.seq_max
         && tombstone.seq > run.tombstones_applied_through
         && tombstone.range.overlaps(run.key_min, run.key_max)

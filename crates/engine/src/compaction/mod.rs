@@ -16,6 +16,5 @@ mod retention;
 mod simulation;
 mod window;
 
-pub(crate) use choose::{Plan, Rewrite, applied_tombstones, choose, debt_bytes};
-pub(crate) use cut::Cuts;
-pub(crate) use retention::{RetentionPlan, expired};
+pub(crate) use choose::{Plan, Rewrite, choose, debt_bytes};
+pub(crate) use retention::expired;

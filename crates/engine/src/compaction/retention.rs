@@ -10,15 +10,11 @@ use timestrata_format::{LeadKey, RunId, RunMeta};
 use super::order;
 use crate::Stream;
 
-/// Runs to remove from the version, and why.
+/// What retention lets go.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RetentionPlan {
-    /// The runs.
+    /// Runs to remove from the version.
     pub(crate) runs: Vec<RunId>,
-    /// Their bytes.
-    pub(crate) bytes: u64,
-    /// Their rows.
-    pub(crate) rows: u64,
 }
 
 /// The runs that may go at `wall_now_ns`.
@@ -51,13 +47,8 @@ pub(crate) fn expired(
     if let Some(bytes_max) = retention.bytes {
         drop_down_to(runs, &mut gone, bytes_max, stream.is_latest());
     }
-    let mut plan = RetentionPlan::default();
-    for (run, _) in runs.iter().zip(&gone).filter(|(_, gone)| **gone) {
-        plan.runs.push(run.id);
-        plan.bytes = plan.bytes.saturating_add(run.file_bytes);
-        plan.rows = plan.rows.saturating_add(run.rows);
-    }
-    plan
+    let gone_runs = runs.iter().zip(&gone).filter(|(_, gone)| **gone);
+    RetentionPlan { runs: gone_runs.map(|(run, _)| run.id).collect() }
 }
 
 /// Whether `older` has rows that `newer` may replace.

@@ -120,7 +120,7 @@ fn layers_over(runs: &[RunMeta], pool: &[usize], depth: &[usize], anchor: usize)
         .filter(|(index, _)| order::overlap(&runs[**index], &runs[anchor]))
         .map(|(index, depth)| (*depth, *index))
         .collect();
-    over.sort_by(|a, b| b.0.cmp(&a.0));
+    over.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
     let mut layers: Vec<(usize, Layer)> = Vec::new();
     for (depth, index) in over {
         let bytes = runs[index].file_bytes;

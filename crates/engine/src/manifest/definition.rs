@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_ipc::convert::{IpcSchemaEncoder, try_schema_from_ipc_buffer};
+use arrow_ipc::convert::try_schema_from_ipc_buffer;
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
 use timestrata_format::StreamId;
 use timestrata_format::manifest::StreamDefinition;
 
@@ -13,13 +14,15 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// What the manifest keeps of a stream.
 pub(crate) fn to_definition(id: StreamId, spec: &StreamSpec) -> StreamDefinition {
-    let mut encoder = IpcSchemaEncoder::new();
-    let message = encoder.schema_to_fb(&spec.schema);
-    let message = message.finished_data();
+    let mut dictionaries = DictionaryTracker::new(false);
+    let options = IpcWriteOptions::default();
+    let message = IpcDataGenerator::default()
+        .schema_to_bytes_with_dictionary_tracker(&spec.schema, &mut dictionaries, &options)
+        .ipc_message;
     let mut schema_ipc = Vec::with_capacity(message.len() + 8);
     schema_ipc.extend_from_slice(&CONTINUATION);
     schema_ipc.extend_from_slice(&u32::try_from(message.len()).unwrap_or(u32::MAX).to_le_bytes());
-    schema_ipc.extend_from_slice(message);
+    schema_ipc.extend_from_slice(&message);
     let mut properties = spec.properties.clone();
     properties.sort();
     StreamDefinition {

@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::interleave::interleave;
 
+use super::copy::{Piece, copy_pieces};
 use super::cursor::Loaded;
 use super::plan::{Plan, unfit};
 use crate::{Error, ErrorKind, Result};
@@ -25,14 +26,6 @@ const SLICE_ROWS_MAX: usize = 65_536;
 const GATHER_ROWS: usize = 8_192;
 /// ...and about this many bytes, whichever is less.
 const GATHER_BYTES: usize = 16 << 20;
-
-/// Rows of one block that stay together.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    held: usize,
-    start: usize,
-    rows: usize,
-}
 
 /// Where the merge's rows go.
 #[derive(Debug)]
@@ -209,15 +202,22 @@ impl Gather {
     /// Copies pieces into one batch; into several where a column's 32-bit offsets run over.
     fn copy(&mut self, held: &[RecordBatch], pieces: &[Piece]) -> Result<()> {
         let rows = pieces.iter().map(|piece| piece.rows).sum();
-        let mut indices = Vec::with_capacity(rows);
-        for piece in pieces {
-            indices.extend((piece.start..piece.start + piece.rows).map(|row| (piece.held, row)));
-        }
+        let mut indices = Vec::new();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.plan.output_len());
         for index in 0..self.plan.output_len() {
             let arrays: Vec<&dyn Array> =
                 held.iter().map(|batch| self.plan.output_column(batch, index).as_ref()).collect();
-            match interleave(&arrays, &indices) {
+            let copied = match copy_pieces(&arrays, pieces, rows) {
+                Ok(None) => {
+                    if indices.is_empty() {
+                        indices = rows_of(pieces);
+                    }
+                    interleave(&arrays, &indices)
+                }
+                Ok(Some(column)) => Ok(column),
+                Err(error) => Err(error),
+            };
+            match copied {
                 Ok(column) => columns.push(column),
                 Err(ArrowError::OffsetOverflowError(_)) if pieces.len() > 1 => {
                     let (front, back) = pieces.split_at(pieces.len() / 2);
@@ -234,4 +234,13 @@ impl Gather {
         self.ready.push_back(self.plan.batch(columns, rows)?);
         Ok(())
     }
+}
+
+/// Each row of the pieces, as block and row.
+fn rows_of(pieces: &[Piece]) -> Vec<(usize, usize)> {
+    let rows = |piece: &Piece| {
+        let held = piece.held;
+        (piece.start..piece.start + piece.rows).map(move |row| (held, row))
+    };
+    pieces.iter().flat_map(rows).collect()
 }

@@ -118,11 +118,22 @@ impl Lead for Id32 {
     }
 }
 
-/// Of `len` sorted things: how many from the front hold `before`, found by steps that double,
-/// so that a short answer costs little and a long one the logarithm of its length.
+/// How many are tried one by one before a gallop takes longer steps.
+const STEPS_SINGLE: usize = 8;
+
+/// Of `len` sorted things: how many from the front hold `before`, found by single steps, then
+/// by steps that double: a short answer costs one mispredicted branch, a long one the
+/// logarithm of its length.
 #[inline]
 pub(super) fn gallop(len: usize, mut before: impl FnMut(usize) -> bool) -> usize {
+    let single = len.min(STEPS_SINGLE);
     let mut low = 0;
+    while low < single {
+        if !before(low) {
+            return low;
+        }
+        low += 1;
+    }
     let mut step = 1;
     // All below `low` hold.
     while low + step <= len && before(low + step - 1) {

@@ -8,6 +8,7 @@
 //! without those that a later range delete hides; of a `Latest` stream the newest row a key,
 //! unless that is a delete marker.
 
+mod copy;
 mod cursor;
 mod gather;
 mod lead;

@@ -16,7 +16,7 @@ mod verdict;
 
 use std::path::{Path, PathBuf};
 
-use timestrata_format::wal::{RecordHeader, RecordKind};
+use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::{Bytes, Io};
 

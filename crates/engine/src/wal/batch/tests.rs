@@ -61,7 +61,10 @@ fn an_aligned_message_is_decoded_without_copying() {
     .unwrap();
     let pieces = encode_batch(&schema_batch).unwrap();
     let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.as_slice()).copied().collect();
-    let body = Bytes::from_owner(Buffer::from(bytes.as_slice()));
+    let mut space = vec![0; bytes.len() + 64];
+    let start = space.as_ptr().align_offset(64);
+    space[start..start + bytes.len()].copy_from_slice(&bytes);
+    let body = Bytes::from(space).slice(start..start + bytes.len());
     let read = decode_batch(&body, &schema_batch.schema()).unwrap();
     let values = read.column(0).to_data().buffers()[0].as_ptr();
     assert!(body.as_ptr_range().contains(&values));
