@@ -88,6 +88,10 @@ impl Wal {
         for &(id, _) in &start.older {
             sync_older(io, &segment_path(dir, id))?;
         }
+        if !start.older.is_empty() {
+            // Their names too: the next segment's must not be the only one to survive.
+            io.disk.sync_dir(dir).map_err(|source| Error::io("sync the log", dir, source))?;
+        }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id)?;
