@@ -229,14 +229,14 @@ impl From<Problem> for String {
 type Judgement<T> = std::result::Result<T, Problem>;
 
 /// Holds a store against its story: all that it shows must be what was after one commit.
-pub(crate) fn read(store: &Store, story: &Story) -> Judgement<Found> {
+pub(crate) fn read(store: &Store, story: &Story, streams_made: bool) -> Judgement<Found> {
     let snapshot = store.snapshot()?;
     let seq = snapshot.seq().0;
     let Some(model) = story.model(seq) else {
         let message = format!("the store says that it is at commit {seq}, which was never made");
         return Err(Problem::Wrong(message));
     };
-    compare(store, &snapshot, model)?;
+    compare(store, &snapshot, model, streams_made)?;
     let pins = store.pins();
     let pin = match pins.as_slice() {
         [] => None,
@@ -247,18 +247,23 @@ pub(crate) fn read(store: &Store, story: &Story) -> Judgement<Found> {
         let Some(model) = story.pinned(at) else {
             return Err(Problem::Wrong(format!("a pin sees commit {at}, where none was made")));
         };
-        compare(store, &store.snapshot_at(PIN)?, model)?;
+        compare(store, &store.snapshot_at(PIN)?, model, streams_made)?;
     }
     Ok(Found { seq, pin })
 }
 
-/// Holds a snapshot against a model.
-pub(crate) fn compare(store: &Store, snapshot: &Snapshot, model: &Model) -> Judgement<()> {
+/// Holds a snapshot against a model; an empty stream may be missing if it isn't promised.
+pub(crate) fn compare(
+    store: &Store,
+    snapshot: &Snapshot,
+    model: &Model,
+    streams_made: bool,
+) -> Judgement<()> {
     let at = model.seq();
     for (index, name) in STREAMS.iter().enumerate() {
         let expected = model.rows(index);
         let Some(stream) = store.stream(name) else {
-            if at == 0 {
+            if expected.is_empty() && !streams_made {
                 continue;
             }
             return Err(Problem::Wrong(format!("at commit {at}: stream '{name}' is missing")));

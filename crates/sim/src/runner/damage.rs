@@ -59,7 +59,7 @@ fn judge(disk: &SimDisk, story: &Story) -> Result<bool, String> {
         Ok(store) => store,
         Err(error) => return named(&error).map(|()| true),
     };
-    let found = match read(&store, story) {
+    let found = match read(&store, story, false) {
         Ok(found) => found,
         Err(Problem::Failed(error)) => return named(&error).map(|()| true),
         Err(Problem::Wrong(message)) => return Err(message),

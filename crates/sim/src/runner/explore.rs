@@ -73,7 +73,7 @@ pub(super) fn run_through(workload: &Workload, disk: &SimDisk) -> Result<Run, St
     let operations = first..disk.operations();
     points.push(disk.now());
     let snapshot = session.store().snapshot().map_err(|error| failed("a snapshot", error))?;
-    compare(session.store(), &snapshot, story.last())?;
+    compare(session.store(), &snapshot, story.last(), true)?;
     // The close of a dropped store is not part of the workload.
     disk.crash_at(disk.operations());
     Ok(Run { story, points, operations })
@@ -192,7 +192,7 @@ fn open_closed(disk: &SimDisk, story: &Story) -> Result<(), String> {
     let store = open(disk, Access::Write)
         .map_err(|error| format!("can't be opened after a close: {error}"))?;
     let snapshot = store.snapshot().map_err(|error| format!("after a close: {error}"))?;
-    compare(&store, &snapshot, story.last())
+    compare(&store, &snapshot, story.last(), true)
         .map_err(|problem| format!("after a close: {problem}"))?;
     let report = store.recovery_report();
     if !report.clean || report.commits_replayed > 0 || report.torn_tail.is_some() {

@@ -95,7 +95,7 @@ fn fail_once(
 /// Reads go on after a failure, and show all that was acknowledged.
 fn read_on(session: &Session<'_>, story: &Story, disk: &SimDisk) -> Result<(), String> {
     let promises = story.promises_at(disk.operations());
-    let found = read(session.store(), story)
+    let found = read(session.store(), story, promises.streams_made)
         .map_err(|problem| format!("reading on after the failure: {problem}"))?;
     // Also what is only buffered is read.
     if found.seq + 1 < promises.begun || found.seq > promises.begun {

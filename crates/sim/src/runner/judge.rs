@@ -30,7 +30,7 @@ pub(super) fn judge(
     guarded(|| {
         let store =
             open(disk, Access::Write).map_err(|error| format!("can't be opened: {error}"))?;
-        let found = read(&store, story)?;
+        let found = read(&store, story, promises.streams_made)?;
         check_promises(&found, promises, kind)?;
         let strays = &store.recovery_report().strays;
         if !strays.is_empty() {
@@ -79,7 +79,8 @@ pub(super) fn judge_reading(disk: &SimDisk, story: &Story, found: Found) -> Resu
             }
             let store = open(disk, Access::Read)
                 .map_err(|error| format!("can't be opened for reading: {error}"))?;
-            let seen = read(&store, story).map_err(|problem| format!("a reader: {problem}"))?;
+            let seen =
+                read(&store, story, false).map_err(|problem| format!("a reader: {problem}"))?;
             if seen != found {
                 return Err(format!("a reader sees {seen:?}, the writer {found:?}"));
             }
