@@ -5,8 +5,19 @@
 //! operations, crash states and answers.
 
 mod disk;
+mod model;
+mod runner;
+mod session;
+mod story;
+mod workload;
 
-pub use disk::{CrashKind, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which};
+pub use disk::{
+    CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
+};
+
+pub use model::{Model, ModelChange, Row};
+pub use runner::{Effort, Report, Violation, damage, run};
+pub use workload::{Step, Workload};
 
 use std::sync::Arc;
 

@@ -379,6 +379,54 @@ fn the_same_seed_gives_the_same_crash_states() {
     assert!(first.len() > 20, "{}", first.len());
 }
 
+/// A few operations of every kind, until one fails.
+fn make_and_write(disk: &SimDisk) -> std::io::Result<()> {
+    disk.create_dir(Path::new("/d"))?;
+    disk.sync_dir(Path::new("/"))?;
+    let file = disk.open(Path::new("/d/a"), OpenMode::CreateNew)?;
+    file.append(&[1; 1200])?;
+    file.sync_data()?;
+    let log = disk.open_log(Path::new("/d/log"), 2048)?;
+    disk.sync_dir(Path::new("/d"))?;
+    log.write_at(700, &[2; 900])?;
+    disk.rename(Path::new("/d/a"), Path::new("/d/b"))?;
+    file.append(&[3; 100])?;
+    log.sync_data()
+}
+
+#[test]
+fn one_run_that_captures_gives_the_states_of_a_crash_at_every_operation() {
+    let captured = SimDisk::new(5);
+    captured.capture_from(0);
+    make_and_write(&captured).unwrap();
+    let points = captured.take_captured();
+    assert_eq!(points.len() as u64, captured.operations());
+    for (n, point) in points.iter().enumerate() {
+        assert_eq!(point.operation(), n as u64);
+        let crashed = SimDisk::new(5);
+        crashed.crash_at(n as u64);
+        make_and_write(&crashed).unwrap_err();
+        let of = |states: Vec<CrashState>| -> Vec<_> {
+            states.into_iter().map(|s| (s.kind, s.label, s.disk.fingerprint())).collect()
+        };
+        assert_eq!(of(point.states(9)), of(crashed.crash_states(9)), "operation {n}");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unsynced_can_be_lost_to_a_later_power_cut() {
+    let disk = disk_with_dir();
+    create(&disk, "/d/a").append(b"abc").unwrap();
+    let killed = after(&disk, CrashKind::Killed).remove(0).disk;
+    assert_eq!(content(&killed, "/d/a").unwrap(), b"abc");
+    assert!(contents_after_power_cut(&killed, "/d/a").contains(&None));
+    let file = killed.open(Path::new("/d/a"), OpenMode::ReadWrite).unwrap();
+    file.sync_data().unwrap();
+    killed.sync_dir(Path::new("/d")).unwrap();
+    let found = contents_after_power_cut(&killed, "/d/a");
+    assert_eq!(found, BTreeSet::from([Some(b"abc".to_vec())]));
+}
+
 #[test]
 fn a_flipped_bit_is_durable() {
     let disk = disk_with_dir();

@@ -92,6 +92,7 @@ pub(crate) fn catch_up(
 
 fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Result<Core> {
     let mut core = Core::default();
+    core.next_stream = state.next_stream;
     for entry in state.streams.values() {
         let stream = from_definition(&entry.definition).map_err(|problem| {
             let name = &entry.definition.name;

@@ -26,8 +26,15 @@ pub(crate) struct Record<'a> {
 pub(crate) fn replay(core: &mut Core, record: &Record<'_>) -> Result<()> {
     for entry in Entries::new(record.payload) {
         let entry = entry.map_err(|error| Error::decode(&(record.path)(), record.offset, error))?;
-        // A stream that was dropped later has left its entries behind.
-        let Ok(slot) = core.slot_of(entry.stream) else { continue };
+        let Ok(slot) = core.slot_of(entry.stream) else {
+            if entry.stream < core.next_stream {
+                // A stream that was dropped later has left its entries behind.
+                continue;
+            }
+            // Streams are made durable before anything is committed to them.
+            let message = format!("a commit to stream {}, which the manifest doesn't know", entry.stream);
+            return Err(Error::corruption(&(record.path)(), record.offset, message));
+        };
         if record.seq <= core.streams[slot].flushed_through {
             continue;
         }

@@ -131,6 +131,8 @@ pub(crate) struct Core {
     /// Bytes in all memtables, flushes under way included.
     pub(crate) memory_bytes: u64,
     pub(crate) pins: BTreeMap<String, PinState>,
+    /// Streams below this have been made, by the manifest that this was loaded from.
+    pub(crate) next_stream: StreamId,
     snapshot: Option<Snapshot>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Condvar, Mutex};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, StoreId, StreamId, WalId};
-use timestrata_io::{Io, LockGuard, LockOutcome};
+use timestrata_io::{Io, LockGuard, LockOutcome, OpenMode};
 
 use super::core::Core;
 use super::engine::{Counters, Engine};
@@ -89,7 +89,10 @@ impl Opening {
         let loaded = manifest::load(&*self.io.disk, &self.dir)?;
         let created = loaded.is_none();
         let loaded = match loaded {
-            Some(loaded) => loaded,
+            Some(loaded) => {
+                self.make_durable()?;
+                loaded
+            }
             None => self.create()?,
         };
         let folder = self.folder(loaded.store_id);
@@ -133,9 +136,6 @@ impl Opening {
                 return Err(self.no_store()?);
             }
             disk.create_dir(&self.dir).map_err(|e| Error::io("create", &self.dir, e))?;
-            if let Some(parent) = self.dir.parent().filter(|p| !p.as_os_str().is_empty()) {
-                disk.sync_dir(parent).map_err(|e| Error::io("sync", parent, e))?;
-            }
         } else if !self.holds_manifest()? {
             // Before the lock file is made: a directory that isn't ours is not touched.
             self.refuse_foreign()?;
@@ -220,9 +220,21 @@ impl Opening {
             .at(&self.dir))
     }
 
+    /// Makes an empty store. Each name is durable before anything relies on it, the
+    /// manifest's last: whoever finds a manifest finds the directories.
     fn create(&self) -> Result<LoadedManifest> {
         for dir in [self.dir.join(RUNS_DIR), self.wal_dir()] {
             self.io.disk.create_dir(&dir).map_err(|error| Error::io("create", &dir, error))?;
+        }
+        self.sync_dir(&self.dir)?;
+        // Also where the directory was there before: a killed process may have just made it,
+        // and those above it.
+        for above in self.dir.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            match self.io.disk.sync_dir(above) {
+                // Not ours to read, hence not made by us.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => break,
+                synced => synced.map_err(|error| Error::io("sync the directory", above, error))?,
+            }
         }
         let mut id = StoreId::default();
         self.io.rng.fill(&mut id.0);
@@ -236,6 +248,22 @@ impl Opening {
         let written = manifest::load(&*self.io.disk, &self.dir)?;
         written
             .ok_or_else(|| Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        let synced = self.io.disk.sync_dir(dir);
+        synced.map_err(|error| Error::io("sync the directory", dir, error))
+    }
+
+    /// What a killed process wrote is there to be read, but may still be lost to a power
+    /// cut. Nothing may be removed or written on the strength of it before it is durable.
+    fn make_durable(&self) -> Result<()> {
+        let path = self.dir.join(MANIFEST_NAME);
+        let manifest = self.io.disk.open(&path, OpenMode::ReadWrite);
+        manifest
+            .and_then(|manifest| manifest.sync_all())
+            .map_err(|error| Error::io("sync the manifest", &path, error))?;
+        self.sync_dir(&self.dir)
     }
 
     fn wal_dir(&self) -> PathBuf {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_data::{BufferSpec, layout};
 use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::writer::StreamEncoder;
 use arrow_ipc::{MetadataVersion, root_as_message};
@@ -204,43 +205,52 @@ impl Shape<'_> {
         if nulls > 0 && validity_bytes < length.div_euclid(8) + i64::from(length % 8 > 0) {
             return wrong("null bitmap", "one bit a row", &format_args!("{validity_bytes} bytes"));
         }
+        let layout = layout(data_type);
+        for spec in &layout.buffers {
+            let bytes = self.buffer_bytes(place)?;
+            // Arrow reads such a buffer as whole numbers, and panics over a rest.
+            if let BufferSpec::FixedWidth { byte_width, .. } = spec
+                && bytes.checked_rem(*byte_width as i64).unwrap_or(0) != 0
+            {
+                return wrong("buffer of a batch", "whole values", &format_args!("{bytes} bytes"));
+            }
+        }
+        if layout.variadic {
+            self.skip_variadic(place)?;
+        }
         match data_type {
             DataType::Struct(fields) => fields
                 .iter()
                 .try_for_each(|field| self.walk(field.data_type(), Some(length), place)),
-            DataType::FixedSizeList(field, _) => self.walk(field.data_type(), None, place),
-            DataType::List(field) | DataType::LargeList(field) | DataType::Map(field, _) => {
-                self.buffer_bytes(place)?;
-                self.walk(field.data_type(), None, place)
-            }
-            DataType::ListView(field) | DataType::LargeListView(field) => {
-                self.buffer_bytes(place)?;
-                self.buffer_bytes(place)?;
-                self.walk(field.data_type(), None, place)
-            }
-            DataType::Utf8 | DataType::Binary | DataType::LargeUtf8 | DataType::LargeBinary => {
-                self.buffer_bytes(place)?;
-                self.buffer_bytes(place).map(|_| ())
-            }
-            DataType::Utf8View | DataType::BinaryView => {
-                let counts = self.message.variadicBufferCounts();
-                let Some(count) = counts
-                    .filter(|counts| place.variadic < counts.len())
-                    .map(|counts| counts.get(place.variadic))
-                else {
-                    return wrong("view column", "a number of buffers", &"none");
-                };
-                place.variadic += 1;
-                self.buffer_bytes(place)?;
-                let left = self.buffers_left(place) as i64;
-                if !(0..=left).contains(&count) {
-                    return wrong("buffers of a view column", "at most those left", &count);
-                }
-                place.buffer += count as usize;
-                Ok(())
-            }
-            _ => self.buffer_bytes(place).map(|_| ()),
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::Map(field, _) => self.walk(field.data_type(), None, place),
+            _ => Ok(()),
         }
+    }
+
+    /// Goes past the data buffers of a view column.
+    fn skip_variadic(&self, place: &mut Place) -> std::result::Result<(), DecodeError> {
+        let counts = self.message.variadicBufferCounts();
+        let count = counts
+            .filter(|counts| place.variadic < counts.len())
+            .map(|counts| counts.get(place.variadic));
+        let left = self.buffers_left(place);
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let Some(count) = count.filter(|count| *count <= left) else {
+            return Err(DecodeError::new(
+                0,
+                "number of buffers of a view column",
+                format_args!("at most {left}"),
+                format_args!("{count:?}"),
+            ));
+        };
+        place.variadic += 1;
+        place.buffer += count;
+        Ok(())
     }
 
     fn buffers_left(&self, place: &Place) -> usize {

@@ -1,6 +1,6 @@
 //! Appending to the log.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -87,6 +87,10 @@ impl Wal {
         io.disk.create_dir(dir).map_err(failed)?;
         for &(id, _) in &start.older {
             sync_older(io, &segment_path(dir, id))?;
+        }
+        if !start.older.is_empty() {
+            // Their names too: the next segment's must not be the only one to survive.
+            io.disk.sync_dir(dir).map_err(|source| Error::io("sync the log", dir, source))?;
         }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
@@ -322,7 +326,7 @@ impl Wal {
 
 /// A record that recovery read may still be in the page cache only. What is appended from
 /// now on claims that everything before is durable.
-fn sync_older(io: &Io, path: &PathBuf) -> Result<()> {
+fn sync_older(io: &Io, path: &Path) -> Result<()> {
     let file = io.disk.open(path, OpenMode::ReadWrite);
     let synced = file.and_then(|file| file.sync_data());
     synced.map_err(|source| Error::io("sync the log", path, source))

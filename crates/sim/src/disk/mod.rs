@@ -22,7 +22,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use timestrata_io::{DirEntry, Disk, DiskFile, LockGuard, LockOutcome, OpenMode};
 
-pub use crash::{CrashKind, CrashState};
+pub use crash::{CrashKind, CrashPoint, CrashState};
 pub use fault::{Fault, Lie, Which};
 pub use world::{Operation, OperationKind};
 
@@ -48,7 +48,7 @@ impl SimDisk {
 
     /// Operations begun so far; the next one has this number.
     pub fn operations(&self) -> u64 {
-        self.world.lock().log.len() as u64
+        self.world.lock().state.operations
     }
 
     /// What each operation was, by number.
@@ -74,30 +74,55 @@ impl SimDisk {
 
     /// Makes the disk lie from now on, in one more way.
     pub fn lie(&self, lie: Lie) {
-        self.world.lock().lies.push(lie);
+        self.world.lock().state.lies.push(lie);
     }
 
     /// The disks that may be found after the process was killed or the power was cut now:
     /// the extremes, and `subsets` seeded mixtures of what was not synced.
     pub fn crash_states(&self, subsets: usize) -> Vec<CrashState> {
-        crash::crash_states(&self.world.lock(), subsets)
+        crash::crash_states(&self.world.lock().state, subsets)
+    }
+
+    /// From operation `n` on, keeps the state before each operation, as [`SimDisk::crash_at`]
+    /// there would leave it: one run then gives every crash point.
+    pub fn capture_from(&self, n: u64) {
+        self.world.lock().capture_from = Some(n);
+    }
+
+    /// Takes what was captured so far, in order, and stops capturing.
+    pub fn take_captured(&self) -> Vec<CrashPoint> {
+        let mut world = self.world.lock();
+        world.capture_from = None;
+        std::mem::take(&mut world.captured).into_iter().map(CrashPoint::new).collect()
+    }
+
+    /// This moment, as a crash now would leave it.
+    pub fn now(&self) -> CrashPoint {
+        CrashPoint::new(self.world.lock().state.clone())
+    }
+
+    /// A disk of its own in the same condition, unsynced work included; nothing is counted
+    /// or locked on it.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self::of(World::found(self.world.lock().state.clone()))
     }
 
     /// A number that tells disks of different names or contents apart.
     pub fn fingerprint(&self) -> u64 {
-        self.world.lock().fingerprint()
+        self.world.lock().state.fingerprint()
     }
 
     /// A copy of what the running process sees, as a disk of its own with nothing unsynced.
     pub fn copy(&self) -> Self {
-        Self::of(crash::copy(&self.world.lock()))
+        Self::of(crash::copy(&self.world.lock().state))
     }
 
     /// All files with their lengths, sorted by path.
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let world = self.world.lock();
-        let files = world.names.files.iter();
-        files.map(|(path, id)| (path.clone(), world.nodes[id].len())).collect()
+        let files = world.state.names.files.iter();
+        files.map(|(path, id)| (path.clone(), world.state.nodes[id].len())).collect()
     }
 
     /// Turns one bit of a file over, durably, as a decaying medium would.
@@ -106,7 +131,7 @@ impl SimDisk {
     /// `NotFound` for an unknown file, `InvalidInput` for a bit past its end.
     pub fn flip_bit(&self, path: &Path, bit: u64) -> io::Result<()> {
         let mut world = self.world.lock();
-        let id = world.names.file(&plain(path))?;
+        let id = world.state.names.file(&plain(path))?;
         let node = world.node(id)?;
         if node.flip_bit(bit) {
             Ok(())
@@ -125,13 +150,13 @@ impl Disk for SimDisk {
         let path = plain(path);
         let mut world = self.world.lock();
         let (id, access) = match mode {
-            OpenMode::Read => (world.names.file(&path)?, Access::Read),
-            OpenMode::ReadWrite => (world.names.file(&path)?, Access::Write),
+            OpenMode::Read => (world.state.names.file(&path)?, Access::Read),
+            OpenMode::ReadWrite => (world.state.names.file(&path)?, Access::Write),
             OpenMode::CreateNew => {
-                if world.names.exists(&path) {
+                if world.state.names.exists(&path) {
                     return Err(failure(io::ErrorKind::AlreadyExists, &path, "already exists"));
                 }
-                world.names.must_take_file(&path)?;
+                world.state.names.must_take_file(&path)?;
                 world.begin(OperationKind::Create, &path)?;
                 (world.create(&path), Access::Write)
             }
@@ -151,8 +176,8 @@ impl Disk for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (plain(from), plain(to));
         let mut world = self.world.lock();
-        let node = world.names.file(&from)?;
-        world.names.must_take_file(&to)?;
+        let node = world.state.names.file(&from)?;
+        world.state.names.must_take_file(&to)?;
         world.begin(OperationKind::Rename, &to)?;
         if from != to {
             world.change_names(NameOp::Rename { from, to, node });
@@ -163,7 +188,7 @@ impl Disk for SimDisk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         let path = plain(path);
         let mut world = self.world.lock();
-        world.names.file(&path)?;
+        world.state.names.file(&path)?;
         world.begin(OperationKind::Remove, &path)?;
         world.change_names(NameOp::Remove { path });
         Ok(())
@@ -172,10 +197,10 @@ impl Disk for SimDisk {
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
         let dir = plain(dir);
         let world = self.world.lock();
-        world.names.must_be_dir(&dir)?;
-        let files = world.names.files.iter();
-        let files = files.map(|(path, id)| (path, world.nodes[id].len(), false));
-        let dirs = world.names.dirs.iter().map(|path| (path, 0, true));
+        world.state.names.must_be_dir(&dir)?;
+        let files = world.state.names.files.iter();
+        let files = files.map(|(path, id)| (path, world.state.nodes[id].len(), false));
+        let dirs = world.state.names.dirs.iter().map(|path| (path, 0, true));
         let mut entries: Vec<_> = files
             .chain(dirs)
             .filter(|(path, ..)| path.parent() == Some(&dir))
@@ -191,12 +216,13 @@ impl Disk for SimDisk {
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         let dir = plain(dir);
         let mut world = self.world.lock();
-        if let Some(file) = dir.ancestors().find(|path| world.names.files.contains_key(*path)) {
+        if let Some(file) = dir.ancestors().find(|path| world.state.names.files.contains_key(*path))
+        {
             return Err(failure(io::ErrorKind::NotADirectory, file, "is not a directory"));
         }
         let missing: Vec<PathBuf> = dir
             .ancestors()
-            .filter(|path| !world.names.is_dir(path))
+            .filter(|path| !world.state.names.is_dir(path))
             .map(Path::to_path_buf)
             .collect();
         // Each directory is made by a call of its own, the topmost first.
@@ -210,26 +236,26 @@ impl Disk for SimDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let dir = plain(dir);
         let mut world = self.world.lock();
-        world.names.must_be_dir(&dir)?;
+        world.state.names.must_be_dir(&dir)?;
         world.begin(OperationKind::SyncDir, &dir)?;
         world.sync_dir(&dir);
         Ok(())
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.world.lock().names.exists(&plain(path)))
+        Ok(self.world.lock().state.names.exists(&plain(path)))
     }
 
     fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
         let path = plain(path);
         let mut world = self.world.lock();
         if world.locked.contains(&path) {
-            let id = world.names.file(&path)?;
+            let id = world.state.names.file(&path)?;
             return Ok(LockOutcome::Held(world.node(id)?.text()));
         }
-        world.names.must_take_file(&path)?;
+        world.state.names.must_take_file(&path)?;
         world.begin(OperationKind::Lock, &path)?;
-        let id = match world.names.file(&path) {
+        let id = match world.state.names.file(&path) {
             Ok(id) => id,
             Err(_) => world.create(&path),
         };

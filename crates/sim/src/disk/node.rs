@@ -12,7 +12,7 @@ pub(super) const SECTOR_BYTES: u64 = 512;
 /// A change of contents that is not durable yet.
 #[derive(Debug, Clone)]
 pub(super) enum FileOp {
-    Write { offset: u64, bytes: Vec<u8> },
+    Write { offset: u64, bytes: Arc<[u8]> },
     SetLen(u64),
 }
 
@@ -64,7 +64,7 @@ impl Node {
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.change(FileOp::Write { offset, bytes: bytes.to_vec() });
+            self.change(FileOp::Write { offset, bytes: Arc::from(bytes) });
         }
     }
 
@@ -159,7 +159,7 @@ impl Node {
                 .into_iter()
                 .filter(|(sector, ..)| take(&mut versions, *sector))
             {
-                FileOp::Write { offset, bytes: piece }.apply(&mut bytes);
+                FileOp::Write { offset, bytes: piece.into() }.apply(&mut bytes);
             }
         }
         let last = lengths.len() - 1;
@@ -190,10 +190,10 @@ fn pieces(op: &FileOp, length: &mut u64) -> Vec<(u64, u64, Vec<u8>)> {
     let (offset, bytes) = match op {
         FileOp::Write { offset, bytes } => {
             *length = (*length).max(offset + bytes.len() as u64);
-            (*offset, bytes.clone())
+            (*offset, Arc::clone(bytes))
         }
         FileOp::SetLen(new) => {
-            let cut = vec![0; length.saturating_sub(*new) as usize];
+            let cut: Arc<[u8]> = vec![0; length.saturating_sub(*new) as usize].into();
             *length = *new;
             (*new, cut)
         }

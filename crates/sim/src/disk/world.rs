@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::fault::{Fault, Lie};
 use super::names::{NameOp, Names, synced_with};
@@ -42,24 +43,35 @@ pub struct Operation {
     pub path: PathBuf,
 }
 
-#[derive(Debug)]
-pub(super) struct World {
+/// All that decides what a crash leaves. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
     pub(super) seed: u64,
+    /// Operations begun before.
+    pub(super) operations: u64,
+    pub(super) lies: Vec<Lie>,
+    pub(super) nodes: BTreeMap<u64, Node>,
+    pub(super) names: Arc<Names>,
+    pub(super) durable_names: Arc<Names>,
+    /// Changes of names since the last sync of their directory, in order.
+    pub(super) pending_names: Vec<NameOp>,
+    /// The write that the crash interrupts.
+    pub(super) in_flight: Option<(u64, FileOp)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) state: State,
     pub(super) log: Vec<Operation>,
     pub(super) crash_at: Option<u64>,
     pub(super) crashed: bool,
     pub(super) faults: BTreeMap<u64, Fault>,
-    pub(super) lies: Vec<Lie>,
     file_syncs: u64,
     dir_syncs: u64,
-    pub(super) nodes: BTreeMap<u64, Node>,
-    pub(super) names: Names,
-    pub(super) durable_names: Names,
-    /// Changes of names since the last sync of their directory, in order.
-    pub(super) pending_names: Vec<NameOp>,
     pub(super) locked: BTreeSet<PathBuf>,
-    /// The write that the crash interrupted.
-    pub(super) in_flight: Option<(u64, FileOp)>,
+    /// From this operation on, the state before each is kept.
+    pub(super) capture_from: Option<u64>,
+    pub(super) captured: Vec<State>,
 }
 
 pub(super) fn failure(kind: io::ErrorKind, path: &Path, what: &str) -> io::Error {
@@ -72,63 +84,64 @@ fn crash() -> io::Error {
 
 impl World {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            log: Vec::new(),
-            crash_at: None,
-            crashed: false,
-            faults: BTreeMap::new(),
-            lies: Vec::new(),
-            file_syncs: 0,
-            dir_syncs: 0,
-            nodes: BTreeMap::new(),
-            names: Names::default(),
-            durable_names: Names::default(),
-            pending_names: Vec::new(),
-            locked: BTreeSet::new(),
-            in_flight: None,
-        }
+        Self::found(State { seed, ..State::default() })
     }
 
-    /// Numbers an operation, and gives the fault it is to have.
-    fn number(&mut self, kind: OperationKind, path: &Path) -> io::Result<Option<Fault>> {
+    /// A disk as it is found: nothing locked, nothing counted.
+    pub(super) fn found(state: State) -> Self {
+        Self { state: State { operations: 0, in_flight: None, ..state }, ..Self::default() }
+    }
+
+    /// Numbers an operation, and gives the fault it is to have. `in_flight` is what it writes.
+    fn number(
+        &mut self,
+        kind: OperationKind,
+        path: &Path,
+        in_flight: Option<(u64, FileOp)>,
+    ) -> io::Result<Option<Fault>> {
         if self.crashed {
             return Err(crash());
         }
-        let n = self.log.len() as u64;
+        let n = self.state.operations;
+        if self.capture_from.is_some_and(|from| from <= n) {
+            self.captured.push(State { in_flight: in_flight.clone(), ..self.state.clone() });
+        }
         self.log.push(Operation { kind, path: path.to_path_buf() });
         if self.crash_at == Some(n) {
             self.crashed = true;
+            self.state.in_flight = in_flight;
             return Err(crash());
         }
+        self.state.operations += 1;
         Ok(self.faults.remove(&n))
     }
 
     /// Begins an operation that happens whole or not at all.
     pub(super) fn begin(&mut self, kind: OperationKind, path: &Path) -> io::Result<()> {
-        match self.number(kind, path)? {
+        match self.number(kind, path, None)? {
             Some(fault) => Err(fault.error()),
             None => Ok(()),
         }
     }
 
     pub(super) fn node(&mut self, id: u64) -> io::Result<&mut Node> {
-        self.nodes
+        self.state
+            .nodes
             .get_mut(&id)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the file is not of this disk"))
     }
 
     /// Makes an empty file.
     pub(super) fn create(&mut self, path: &Path) -> u64 {
-        let id = self.nodes.keys().next_back().map_or(0, |last| last + 1);
-        self.nodes.insert(id, Node::default());
+        let id = self.state.nodes.keys().next_back().map_or(0, |last| last + 1);
+        self.state.nodes.insert(id, Node::default());
         self.change_names(NameOp::Create { path: path.to_path_buf(), node: id });
         id
     }
 
     pub(super) fn change_names(&mut self, op: NameOp) {
-        op.apply(&mut self.names);
-        self.pending_names.push(op);
+        op.apply(Arc::make_mut(&mut self.state.names));
+        self.state.pending_names.push(op);
     }
 
     /// Writes, counted: whole, in part, or not at all.
@@ -139,14 +152,11 @@ impl World {
         offset: u64,
         bytes: &[u8],
     ) -> io::Result<()> {
-        let was_crashed = self.crashed;
-        let fault = self.number(OperationKind::Write, path);
-        if self.crashed && !was_crashed {
-            self.in_flight = Some((id, FileOp::Write { offset, bytes: bytes.to_vec() }));
-        }
-        match fault? {
+        let bytes: Arc<[u8]> = Arc::from(bytes);
+        let op = FileOp::Write { offset, bytes: Arc::clone(&bytes) };
+        match self.number(OperationKind::Write, path, Some((id, op)))? {
             None => {
-                self.node(id)?.write(offset, bytes);
+                self.node(id)?.write(offset, &bytes);
                 Ok(())
             }
             Some(fault) => {
@@ -160,7 +170,7 @@ impl World {
 
     /// Syncs a file, counted.
     pub(super) fn sync_file(&mut self, id: u64, path: &Path) -> io::Result<()> {
-        if let Some(fault) = self.number(OperationKind::SyncFile, path)? {
+        if let Some(fault) = self.number(OperationKind::SyncFile, path, None)? {
             if fault == Fault::SyncLosesPages {
                 self.node(id)?.lose_pages();
             }
@@ -169,7 +179,7 @@ impl World {
         let n = self.file_syncs;
         self.file_syncs += 1;
         let dropped = |lie: &Lie| matches!(lie, Lie::DropFileSync(which) if which.holds(n));
-        if !self.lies.iter().any(dropped) {
+        if !self.state.lies.iter().any(dropped) {
             self.node(id)?.sync();
         }
         Ok(())
@@ -180,13 +190,14 @@ impl World {
         let n = self.dir_syncs;
         self.dir_syncs += 1;
         let dropped = |lie: &Lie| matches!(lie, Lie::DropDirSync(which) if which.holds(n));
-        if self.lies.iter().any(dropped) {
+        if self.state.lies.iter().any(dropped) {
             return;
         }
-        let (synced, rest) = synced_with(dir, std::mem::take(&mut self.pending_names));
-        self.pending_names = rest;
+        let state = &mut self.state;
+        let (synced, rest) = synced_with(dir, std::mem::take(&mut state.pending_names));
+        state.pending_names = rest;
         for op in synced {
-            op.apply(&mut self.durable_names);
+            op.apply(Arc::make_mut(&mut state.durable_names));
         }
     }
 
@@ -200,10 +211,10 @@ impl World {
                 "a log file must have a length",
             ));
         }
-        let id = match self.names.file(path) {
+        let id = match self.state.names.file(path) {
             Ok(id) => id,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.names.must_take_file(path)?;
+                self.state.names.must_take_file(path)?;
                 self.begin(OperationKind::Create, path)?;
                 let id = self.create(path);
                 let zeros = vec![0; bytes as usize];
@@ -225,7 +236,9 @@ impl World {
         }
         Ok(id)
     }
+}
 
+impl State {
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.names.dirs.hash(&mut hasher);

@@ -120,7 +120,9 @@ impl WalReader {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         if self.mode == ReadMode::Follower {
             cursor.forget();
-            if cursor.record(self.offset)?.is_some() {
+            // An end record was whole before: it says nothing new.
+            let now = cursor.record(self.offset)?;
+            if now.is_some_and(|header| header.kind != RecordKind::End) {
                 return Ok(());
             }
             if !cursor.is_current()? {

@@ -37,7 +37,7 @@ fn a_last_record_torn_at_any_byte_is_cut_and_reported() {
                 continue;
             }
             assert_eq!(seqs(&records), [1, 2]);
-            let begun = file[whole..cut].len() > 0;
+            let begun = cut > whole;
             assert_eq!(tail.torn.is_some(), begun, "cut at {cut}");
             let wal = create(&io, 8192, tail.start);
             append(&wal, 3, 5);
@@ -63,8 +63,9 @@ fn any_flipped_byte_gives_a_prefix_with_all_that_was_synced_or_corruption() {
         for place in 0..bytes.len() {
             let mut damaged = files.clone();
             damaged[index].1[place] ^= 0xA5;
+            let disk = disk_of(&damaged);
             for mode in [ReadMode::Recovery, ReadMode::Follower] {
-                match read(&disk_of(&damaged), mode, FIRST) {
+                match read(&disk, mode, FIRST) {
                     Ok((records, _)) => {
                         assert!(all.starts_with(&records), "{path:?} byte {place}");
                         assert!(records.len() >= 25, "{path:?} byte {place}: {}", records.len());

@@ -1,0 +1,131 @@
+//! Workloads with a failing operation: the store says so, and loses nothing it promised.
+
+use timestrata_engine::{Durability, ErrorKind};
+
+use super::explore::{Run, judge_all, new_disk};
+use super::judge::guarded;
+use super::{Effort, Report};
+use crate::disk::{Fault, Operation, OperationKind, SimDisk};
+use crate::model::ModelChange;
+use crate::session::{Session, empty_model, leaves_doubt, read};
+use crate::story::Story;
+use crate::workload::{Action, EVENTS, Workload};
+
+/// Fails the operations of the explored steps, one a run, in each way that fits.
+pub(super) fn fail(
+    workload: &Workload,
+    index: u64,
+    effort: &Effort,
+    log: &[Operation],
+    run: &Run,
+    report: &mut Report,
+) {
+    for n in run.operations.clone() {
+        let Some(operation) = log.get(n as usize) else { return };
+        for (way, fault) in Fault::ALL.into_iter().enumerate() {
+            let name = [index, n, way as u64, 1];
+            if !fits(fault, operation.kind) || !effort.takes(effort.faults_one_in, &name) {
+                continue;
+            }
+            report.faults += 1;
+            let disk = new_disk(index, effort);
+            disk.fail_at(n, fault);
+            let opened = &mut report.states_opened_after_faults;
+            if let Err(problem) = guarded(|| fail_once(workload, &disk, effort, opened)) {
+                let moment = format!(
+                    "{fault:?} at operation {n} ({:?} {})",
+                    operation.kind,
+                    operation.path.display()
+                );
+                report.violation(workload, &moment, problem);
+                if report.violations.len() >= effort.violations_max {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Faults that are no more than [`Fault::Io`] or [`Fault::NoSpace`] for an operation are
+/// not tried.
+fn fits(fault: Fault, kind: OperationKind) -> bool {
+    match fault {
+        Fault::Io => true,
+        Fault::NoSpace => !matches!(kind, OperationKind::Remove | OperationKind::SyncDir),
+        Fault::ShortWrite => kind == OperationKind::Write,
+        Fault::SyncLosesPages => kind == OperationKind::SyncFile,
+    }
+}
+
+fn fail_once(
+    workload: &Workload,
+    disk: &SimDisk,
+    effort: &Effort,
+    opened: &mut u64,
+) -> Result<(), String> {
+    let mut story = Story::new(empty_model());
+    let mut session = Session::start(disk, &mut story).ok();
+    let mut failure = None;
+    let steps = workload.steps().iter().enumerate();
+    let mut actions = steps.flat_map(|(turn, step)| step.actions(turn));
+    while let (Some(open), None) = (&mut session, &failure) {
+        let Some(action) = actions.next() else { break };
+        if let Err(error) = open.act(&action, &mut story) {
+            failure = Some((action, error));
+        }
+    }
+    if let Some(session) = &mut session {
+        // A reopening that failed has left a closed store, which says so.
+        let closed = matches!(&failure, Some((Action::Reopen, _)));
+        if !closed {
+            read_on(session, &story, disk)?;
+        }
+        if let Some((action, error)) = &failure {
+            let doubt = matches!(action, Action::AppendRow { .. } | Action::Commit { .. })
+                && leaves_doubt(error);
+            write_on(session, &mut story, doubt)?;
+        }
+    }
+    let promises = story.promises_at(disk.operations());
+    let states = disk.crash_states(effort.mixtures);
+    disk.crash_at(disk.operations());
+    judge_all(states, &story, &promises, opened)
+}
+
+/// Reads go on after a failure, and show all that was acknowledged.
+fn read_on(session: &Session<'_>, story: &Story, disk: &SimDisk) -> Result<(), String> {
+    let promises = story.promises_at(disk.operations());
+    let found = read(session.store(), story, promises.streams_made)
+        .map_err(|problem| format!("reading on after the failure: {problem}"))?;
+    // Also what is only buffered is read.
+    if found.seq + 1 < promises.begun || found.seq > promises.begun {
+        return Err(format!(
+            "reading on after the failure shows commit {}, the last one begun is {}",
+            found.seq, promises.begun
+        ));
+    }
+    Ok(())
+}
+
+/// After a commit that is in doubt no other may be taken: it could survive without the first.
+fn write_on(session: &mut Session<'_>, story: &mut Story, doubt: bool) -> Result<(), String> {
+    let rows = vec![(2000, "after the failure".to_owned())];
+    let changes = vec![ModelChange::Insert(EVENTS, rows)];
+    if doubt {
+        // Not begun in the story: if it is found, that is a violation as well.
+        let durability = Durability::Synced;
+        let mut aside = story.clone();
+        return match session.act(&Action::Commit { changes, durability }, &mut aside) {
+            Err(error) if error.kind() == ErrorKind::Poisoned => Ok(()),
+            Err(error) => Err(format!("the store is not poisoned, but says: {error}")),
+            Ok(()) => Err("a commit was taken after one in doubt".to_owned()),
+        };
+    }
+    // Whatever else has failed: a commit is refused, or keeps its promise.
+    let durability = Durability::Synced;
+    match session.act(&Action::Commit { changes, durability }, story) {
+        Ok(()) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Closed) => Ok(()),
+        Err(error) => Err(format!("a commit after the failure is refused with: {error}")),
+    }
+}

@@ -1,0 +1,93 @@
+//! Opens a disk as a crash left it, and holds what is found against what was promised.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use timestrata_engine::Access;
+
+use crate::disk::{CrashKind, SimDisk};
+use crate::session::{open, read};
+use crate::story::{Found, PinPromise, Promises, Story};
+
+/// Does `work`; a panic is a problem like any other.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied());
+        Err(format!("panic: {}", message.unwrap_or("without a message")))
+    })
+}
+
+/// Opens the store, which changes the disk, and reads everything. A problem is what breaks
+/// one of the promises after such a crash.
+pub(super) fn judge(
+    disk: &SimDisk,
+    kind: CrashKind,
+    story: &Story,
+    promises: &Promises,
+) -> Result<Found, String> {
+    guarded(|| {
+        let store =
+            open(disk, Access::Write).map_err(|error| format!("can't be opened: {error}"))?;
+        let found = read(&store, story, promises.streams_made)?;
+        check_promises(&found, promises, kind)?;
+        let strays = &store.recovery_report().strays;
+        if !strays.is_empty() {
+            return Err(format!("takes its own files for strays: {strays:?}"));
+        }
+        // Closing would flush; nobody looks at that here.
+        disk.crash_at(disk.operations());
+        Ok(found)
+    })
+}
+
+fn check_promises(found: &Found, promises: &Promises, kind: CrashKind) -> Result<(), String> {
+    let (seq, least) = (found.seq, promises.least(kind));
+    if seq < least {
+        return Err(format!(
+            "commit {least} was acknowledged and is lost; the last one found is {seq}"
+        ));
+    }
+    if seq > promises.begun {
+        return Err(format!("commit {seq} was found; the last one begun is {}", promises.begun));
+    }
+    let kept = match promises.pin {
+        PinPromise::Absent => found.pin.is_none(),
+        PinPromise::Present(at) => found.pin == Some(at),
+        PinPromise::InDoubt(at) => found.pin.is_none_or(|pin| pin == at),
+    };
+    if kept {
+        return Ok(());
+    }
+    Err(format!("the pin found is {:?}, promised was {:?}", found.pin, promises.pin))
+}
+
+/// Reads the store without changing the disk, in the two ways there are: what a reader sees
+/// must be what the writer will find, and `check` must call it sound.
+pub(super) fn judge_reading(disk: &SimDisk, story: &Story, found: Found) -> Result<(), String> {
+    guarded(|| {
+        let before = disk.fingerprint();
+        let checked = timestrata_engine::check(
+            &crate::io_on(disk, 0),
+            std::path::Path::new(crate::session::STORE_DIR),
+        );
+        if found.seq > 0 {
+            let report = checked.map_err(|error| format!("can't be checked: {error}"))?;
+            if !report.is_sound() {
+                return Err(format!("check finds damage: {:?}", report.findings));
+            }
+            let store = open(disk, Access::Read)
+                .map_err(|error| format!("can't be opened for reading: {error}"))?;
+            let seen =
+                read(&store, story, false).map_err(|problem| format!("a reader: {problem}"))?;
+            if seen != found {
+                return Err(format!("a reader sees {seen:?}, the writer {found:?}"));
+            }
+        }
+        if disk.fingerprint() != before {
+            return Err("reading has changed the disk".to_owned());
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,126 @@
+//! The runner: every workload, crashed at every operation, found in every way that a crash
+//! may leave it, opened again and held against the model.
+//!
+//! One run of a workload captures every crash point of its explored steps; each crash point
+//! gives its crash states; a state that was seen before with the same promises is not tried
+//! twice. What is too much is sampled by a hash of the seed and the place, and the report
+//! says how much of it.
+
+mod damage;
+mod explore;
+mod faults;
+mod judge;
+mod report;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::disk::Lie;
+use crate::workload::Workload;
+
+pub use report::{Report, Violation};
+
+/// How much to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effort {
+    /// Decides crash states and samples.
+    pub seed: u64,
+    /// Seeded mixtures a crash point, besides the extremes.
+    pub mixtures: usize,
+    /// One in so many crash states is opened; 1: all.
+    pub states_one_in: u64,
+    /// One in so many opened states goes on: a commit, a close, another open.
+    pub continued_one_in: u64,
+    /// One in so many of these is crashed again, at each operation from its recovery on.
+    pub crashed_again_one_in: u64,
+    /// One in so many operations is failed, in each way that fits; 0: none.
+    pub faults_one_in: u64,
+    /// One in so many bits of the files is turned over, by [`damage`].
+    pub flips_one_in: u64,
+    /// What the disk lies about, from the start.
+    pub lies: Vec<Lie>,
+    /// Ends early once so many violations were found.
+    pub violations_max: usize,
+}
+
+impl Effort {
+    /// Everything, for a few workloads.
+    pub fn full(seed: u64) -> Self {
+        Self {
+            seed,
+            mixtures: 6,
+            states_one_in: 1,
+            continued_one_in: 1,
+            crashed_again_one_in: 1,
+            faults_one_in: 1,
+            flips_one_in: 8,
+            lies: Vec::new(),
+            violations_max: 10,
+        }
+    }
+
+    /// A part of everything, for many workloads.
+    pub fn sampled(seed: u64) -> Self {
+        Self {
+            mixtures: 3,
+            states_one_in: 4,
+            continued_one_in: 8,
+            crashed_again_one_in: 4,
+            faults_one_in: 16,
+            ..Self::full(seed)
+        }
+    }
+
+    /// Whether the case of this name belongs to a sample.
+    fn takes(&self, one_in: u64, name: &[u64]) -> bool {
+        one_in > 0 && mix(self.seed, name).is_multiple_of(one_in)
+    }
+}
+
+/// A number that depends on all of the numbers (FNV-1a over 64-bit words, then a finish).
+fn mix(seed: u64, numbers: &[u64]) -> u64 {
+    let mut hash = seed ^ 0xCBF2_9CE4_8422_2325;
+    for number in numbers {
+        hash = (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3);
+        hash ^= hash >> 29;
+    }
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    hash ^ (hash >> 31)
+}
+
+/// Runs workloads and crashes them, on as many threads as there are processors.
+pub fn run(workloads: &[Workload], effort: &Effort) -> Report {
+    on_all_threads(workloads, effort, explore::explore)
+}
+
+/// Runs workloads and damages what they leave, on as many threads as there are processors.
+pub fn damage(workloads: &[Workload], effort: &Effort) -> Report {
+    on_all_threads(workloads, effort, damage::damage)
+}
+
+fn on_all_threads(
+    workloads: &[Workload],
+    effort: &Effort,
+    work: fn(&Workload, u64, &Effort) -> Report,
+) -> Report {
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let next = AtomicUsize::new(0);
+    let total = Mutex::new(Report::new(effort));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(workload) = workloads.get(index) else { break };
+                    if total.lock().violations.len() >= effort.violations_max {
+                        break;
+                    }
+                    let report = work(workload, index as u64, effort);
+                    total.lock().add(report);
+                }
+            });
+        }
+    });
+    total.into_inner()
+}

@@ -1,0 +1,322 @@
+//! A store in use: does what a workload says, and writes down what was promised.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use timestrata_engine::{
+    Access, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Maintenance, Merge, Result,
+    RowAppender, RunFormat, ScanSpec, Settings, Snapshot, Store, StreamId, StreamSpec,
+};
+
+use crate::disk::SimDisk;
+use crate::io_on;
+use crate::model::{Model, ModelChange, Row};
+use crate::story::{Found, Story};
+use crate::workload::{Action, EVENTS, STATE};
+
+/// Where the store is on the simulated disk: two directories that are not there yet.
+pub(crate) const STORE_DIR: &str = "/data/store";
+const PIN: &str = "pin";
+/// Names of the streams, by their place in the model.
+const STREAMS: [&str; 2] = ["events", "state"];
+/// Seed of the store's identity.
+const STORE_SEED: u64 = 77;
+
+/// A store without a commit, in the model.
+pub(crate) fn empty_model() -> Model {
+    Model::new(&[Merge::Keep, Merge::Latest])
+}
+
+/// So small that a few rows exercise every path; nothing in the background.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        memtable_bytes_max: 8 << 10,
+        memory_bytes_max: 32 << 10,
+        wal_segment_bytes: 4 << 10,
+        wal_bytes_max: 16 << 10,
+        run_batch_rows: 8,
+        run_bytes_max: 4 << 10,
+        level0_runs_max: 2,
+        maintenance: Maintenance::Manual,
+        ..Settings::default()
+    }
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("value", DataType::Utf8, false),
+    ]))
+}
+
+fn specs() -> [StreamSpec; 2] {
+    let events = StreamSpec::new(STREAMS[EVENTS], schema());
+    let mut state = StreamSpec::new(STREAMS[STATE], schema());
+    state.merge = Merge::Latest;
+    state.run_format = RunFormat::Cold;
+    [events, state]
+}
+
+fn batch(rows: &[Row]) -> Result<RecordBatch> {
+    let times = Int64Array::from_iter_values(rows.iter().map(|(key, _)| *key));
+    let values = StringArray::from_iter_values(rows.iter().map(|(_, value)| value));
+    RecordBatch::try_new(schema(), vec![Arc::new(times), Arc::new(values)]).map_err(misfit)
+}
+
+fn keys(keys: &[i64]) -> Result<RecordBatch> {
+    let schema = Arc::new(Schema::new(vec![schema().field(0).clone()]));
+    let times = Int64Array::from(keys.to_vec());
+    RecordBatch::try_new(schema, vec![Arc::new(times)]).map_err(misfit)
+}
+
+fn misfit(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, error.to_string())
+}
+
+/// Opens the store on a disk.
+pub(crate) fn open(disk: &SimDisk, access: Access) -> Result<Store> {
+    Store::open_with(io_on(disk, STORE_SEED), Path::new(STORE_DIR), access, settings())
+}
+
+/// An open store with its streams.
+pub(crate) struct Session<'a> {
+    disk: &'a SimDisk,
+    store: Store,
+    streams: [StreamId; 2],
+    appenders: [RowAppender; 2],
+    pinned: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the store, and makes the streams that are missing.
+    pub(crate) fn start(disk: &'a SimDisk, story: &mut Story) -> Result<Self> {
+        let store = open(disk, Access::Write)?;
+        let [events, state] = specs();
+        let streams = [store.create_stream(events)?, store.create_stream(state)?];
+        story.streams_made(disk.operations());
+        let appenders = [store.appender(streams[EVENTS])?, store.appender(streams[STATE])?];
+        let pinned = !store.pins().is_empty();
+        Ok(Self { disk, store, streams, appenders, pinned })
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Does one thing. After an error the story says what was begun and not acknowledged.
+    pub(crate) fn act(&mut self, action: &Action, story: &mut Story) -> Result<()> {
+        match action {
+            Action::AppendRow { stream, row, durability } => {
+                let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
+                story.commit_begun(self.disk.operations(), &changes);
+                let cells = [Cell::Int(row.0), Cell::Text(&row.1)];
+                let outcome = self.appenders[*stream].append(&cells, *durability);
+                self.committed(outcome.map(|seq| seq.0), *durability, story)
+            }
+            Action::Commit { changes, durability } => {
+                story.commit_begun(self.disk.operations(), changes);
+                let outcome = self.store.commit(self.changes(changes)?, *durability);
+                self.committed(outcome.map(|seq| seq.0), *durability, story)
+            }
+            Action::Sync => {
+                self.store.sync()?;
+                story.acknowledged(self.disk.operations(), Durability::Synced);
+                Ok(())
+            }
+            Action::Flush => self.store.flush(),
+            Action::Compact => self.store.compact(None),
+            Action::Pin => self.toggle_pin(story),
+            Action::Reopen => {
+                self.store.close()?;
+                story.acknowledged(self.disk.operations(), Durability::Synced);
+                *self = Self::start(self.disk, story)?;
+                Ok(())
+            }
+        }
+    }
+
+    fn committed(
+        &self,
+        outcome: Result<u64>,
+        durability: Durability,
+        story: &mut Story,
+    ) -> Result<()> {
+        let seq = outcome.inspect_err(|error| {
+            if !leaves_doubt(error) {
+                story.commit_refused();
+            }
+        })?;
+        story.acknowledged(self.disk.operations(), durability);
+        if seq != story.last().seq() {
+            let message = format!("commit {} was given number {seq}", story.last().seq());
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        Ok(())
+    }
+
+    fn changes(&self, changes: &[ModelChange]) -> Result<Changes> {
+        changes.iter().try_fold(Changes::new(), |all, change| {
+            Ok(match change {
+                ModelChange::Insert(stream, rows) => {
+                    all.insert(self.streams[*stream], batch(rows)?)
+                }
+                ModelChange::DeleteRange(stream, lo, hi) => {
+                    all.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
+                }
+                ModelChange::DeleteKeys(stream, deleted) => {
+                    all.delete_keys(self.streams[*stream], keys(deleted)?)
+                }
+            })
+        })
+    }
+
+    fn toggle_pin(&mut self, story: &mut Story) -> Result<()> {
+        if self.pinned {
+            story.unpin_begun(self.disk.operations());
+            self.store.unpin(PIN)?;
+            story.unpin_done(self.disk.operations());
+        } else {
+            story.pin_begun(self.disk.operations());
+            self.store.pin(PIN)?;
+            story.pin_done(self.disk.operations());
+        }
+        self.pinned = !self.pinned;
+        Ok(())
+    }
+}
+
+/// Whether a commit that failed so may be found all the same.
+pub(crate) fn leaves_doubt(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace)
+}
+
+/// Why a store is not what it should be.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// It answers, wrongly.
+    Wrong(String),
+    /// It doesn't answer.
+    Failed(Error),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(message) => f.write_str(message),
+            Self::Failed(error) => write!(f, "can't be read: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Problem> for String {
+    fn from(problem: Problem) -> Self {
+        problem.to_string()
+    }
+}
+
+type Judgement<T> = std::result::Result<T, Problem>;
+
+/// Holds a store against its story: all that it shows must be what was after one commit.
+pub(crate) fn read(store: &Store, story: &Story, streams_made: bool) -> Judgement<Found> {
+    let snapshot = store.snapshot()?;
+    let seq = snapshot.seq().0;
+    let Some(model) = story.model(seq) else {
+        let message = format!("the store says that it is at commit {seq}, which was never made");
+        return Err(Problem::Wrong(message));
+    };
+    compare(store, &snapshot, model, streams_made)?;
+    let pins = store.pins();
+    let pin = match pins.as_slice() {
+        [] => None,
+        [pin] if pin.name == PIN => Some(pin.seq.0),
+        _ => return Err(Problem::Wrong(format!("unknown pins: {pins:?}"))),
+    };
+    if let Some(at) = pin {
+        let Some(model) = story.pinned(at) else {
+            return Err(Problem::Wrong(format!("a pin sees commit {at}, where none was made")));
+        };
+        compare(store, &store.snapshot_at(PIN)?, model, streams_made)?;
+    }
+    Ok(Found { seq, pin })
+}
+
+/// Holds a snapshot against a model; an empty stream may be missing if it isn't promised.
+pub(crate) fn compare(
+    store: &Store,
+    snapshot: &Snapshot,
+    model: &Model,
+    streams_made: bool,
+) -> Judgement<()> {
+    let at = model.seq();
+    for (index, name) in STREAMS.iter().enumerate() {
+        let expected = model.rows(index);
+        let Some(stream) = store.stream(name) else {
+            if expected.is_empty() && !streams_made {
+                continue;
+            }
+            return Err(Problem::Wrong(format!("at commit {at}: stream '{name}' is missing")));
+        };
+        let (forward, backward, count) = scan_stream(snapshot, stream.id())?;
+        if forward != expected {
+            return Err(Problem::Wrong(format!(
+                "at commit {at}: stream '{name}' holds {}, expected {}",
+                shown(&forward),
+                shown(&expected)
+            )));
+        }
+        if backward != expected || count != expected.len() as u64 {
+            return Err(Problem::Wrong(format!(
+                "at commit {at}: stream '{name}' read from the end holds {}, its count is \
+                 {count}, expected {}",
+                shown(&backward),
+                shown(&expected)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Rows in key order; the same read from the end and put in order; their count.
+fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<Row>, u64)> {
+    let rows = |reverse: bool| -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for batch in snapshot.scan(stream, &ScanSpec { reverse, ..ScanSpec::default() })? {
+            let batch = batch?;
+            let times = batch.column(0).as_primitive::<Int64Type>();
+            let values = batch.column(1).as_string::<i32>();
+            rows.extend(
+                times
+                    .values()
+                    .iter()
+                    .zip(values)
+                    .map(|(time, value)| (*time, value.unwrap_or("(null)").to_owned())),
+            );
+        }
+        Ok(rows)
+    };
+    let forward = rows(false)?;
+    let mut backward = rows(true)?;
+    backward.reverse();
+    Ok((forward, backward, snapshot.count(stream, &KeyRange::ALL)?))
+}
+
+/// Rows for a message: long values cut.
+fn shown(rows: &[Row]) -> String {
+    let short: Vec<String> = rows
+        .iter()
+        .map(|(key, value)| format!("{key}: {}", value.chars().take(28).collect::<String>()))
+        .collect();
+    format!("[{}]", short.join(", "))
+}

@@ -1,0 +1,189 @@
+//! What a store has promised: the model after each commit, and when each promise was given.
+//!
+//! Every event carries the number of the disk's next operation, so that the promises that
+//! hold at a crash point are those whose number is not above the crash point's.
+
+use std::collections::BTreeMap;
+
+use timestrata_engine::Durability;
+
+use crate::disk::CrashKind;
+use crate::model::{Model, ModelChange};
+
+/// A promise, or the beginning of something that may be found done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Event {
+    StreamsMade,
+    /// Commits up to this one may be found.
+    Begun(u64),
+    Acknowledged(u64, Durability),
+    PinBegun(u64),
+    PinDone(u64),
+    UnpinBegun,
+    UnpinDone,
+}
+
+/// The only pin there is, at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) enum PinPromise {
+    /// It must not be there.
+    #[default]
+    Absent,
+    /// It must be there and see this commit.
+    Present(u64),
+    /// It may be there, and then sees this commit.
+    InDoubt(u64),
+}
+
+/// What must be found at a moment. Commits are named by their place in the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Promises {
+    pub(crate) streams_made: bool,
+    /// The last commit that the process being killed can't take.
+    pub(crate) written: u64,
+    /// The last commit that a power cut can't take.
+    pub(crate) synced: u64,
+    /// The last commit that was begun.
+    pub(crate) begun: u64,
+    pub(crate) pin: PinPromise,
+}
+
+impl Promises {
+    /// The least commit that must be found after such a crash.
+    pub(crate) fn least(&self, kind: CrashKind) -> u64 {
+        match kind {
+            CrashKind::Killed => self.written.max(self.synced),
+            CrashKind::PowerCut => self.synced,
+        }
+    }
+}
+
+/// All that happened to a store so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Story {
+    /// The store after each commit; the place in the list is the commit.
+    history: Vec<Model>,
+    start: Promises,
+    events: Vec<(u64, Event)>,
+    /// The models that pins see, by commit: a pin outlives a history that a crash cut.
+    pinned: BTreeMap<u64, Model>,
+}
+
+impl Story {
+    pub(crate) fn new(empty: Model) -> Self {
+        let (start, events) = (Promises::default(), Vec::new());
+        Self { history: vec![empty], start, events, pinned: BTreeMap::new() }
+    }
+
+    /// The story as it goes on after a crash that left the store as it was after commit
+    /// `seq`, with or without its pin.
+    pub(crate) fn continued(&self, promises: &Promises, kind: CrashKind, found: Found) -> Self {
+        let seq = found.seq;
+        let synced = match kind {
+            CrashKind::Killed => promises.synced,
+            CrashKind::PowerCut => seq,
+        };
+        // A pin in doubt of a killed process is there for all to see, but can still be lost.
+        let pin = match (found.pin, promises.pin, kind) {
+            (Some(pin), PinPromise::InDoubt(_), CrashKind::Killed) => PinPromise::InDoubt(pin),
+            (Some(pin), ..) => PinPromise::Present(pin),
+            (None, PinPromise::InDoubt(pin), CrashKind::Killed) => PinPromise::InDoubt(pin),
+            (None, ..) => PinPromise::Absent,
+        };
+        let streams_made = promises.streams_made || seq > 0;
+        Self {
+            history: self.history[..=seq as usize].to_vec(),
+            start: Promises { streams_made, written: seq, synced, begun: seq, pin },
+            events: Vec::new(),
+            pinned: self.pinned.clone(),
+        }
+    }
+
+    /// The store after the last commit.
+    pub(crate) fn last(&self) -> &Model {
+        &self.history[self.history.len() - 1]
+    }
+
+    /// The store after commit `seq`.
+    pub(crate) fn model(&self, seq: u64) -> Option<&Model> {
+        self.history.get(usize::try_from(seq).ok()?)
+    }
+
+    /// What a pin at commit `seq` sees.
+    pub(crate) fn pinned(&self, seq: u64) -> Option<&Model> {
+        self.pinned.get(&seq)
+    }
+
+    fn note(&mut self, operation: u64, event: Event) {
+        self.events.push((operation, event));
+    }
+
+    pub(crate) fn streams_made(&mut self, operation: u64) {
+        self.note(operation, Event::StreamsMade);
+    }
+
+    pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[ModelChange]) {
+        self.history.push(self.last().after(changes));
+        self.note(operation, Event::Begun(self.last().seq()));
+    }
+
+    /// Forgets the last commit, which was refused without a trace.
+    pub(crate) fn commit_refused(&mut self) {
+        self.history.pop();
+        self.events.pop();
+    }
+
+    pub(crate) fn acknowledged(&mut self, operation: u64, durability: Durability) {
+        self.note(operation, Event::Acknowledged(self.last().seq(), durability));
+    }
+
+    pub(crate) fn pin_begun(&mut self, operation: u64) {
+        let model = self.last().clone();
+        self.note(operation, Event::PinBegun(model.seq()));
+        self.pinned.insert(model.seq(), model);
+    }
+
+    pub(crate) fn pin_done(&mut self, operation: u64) {
+        self.note(operation, Event::PinDone(self.last().seq()));
+    }
+
+    pub(crate) fn unpin_begun(&mut self, operation: u64) {
+        self.note(operation, Event::UnpinBegun);
+    }
+
+    pub(crate) fn unpin_done(&mut self, operation: u64) {
+        self.note(operation, Event::UnpinDone);
+    }
+
+    /// The promises that hold before operation `operation`.
+    pub(crate) fn promises_at(&self, operation: u64) -> Promises {
+        let mut promises = self.start;
+        for (_, event) in self.events.iter().filter(|(at, _)| *at <= operation) {
+            match event {
+                Event::StreamsMade => promises.streams_made = true,
+                Event::Begun(seq) => promises.begun = *seq,
+                Event::Acknowledged(_, Durability::Buffered) => {}
+                Event::Acknowledged(seq, Durability::Written) => promises.written = *seq,
+                Event::Acknowledged(seq, Durability::Synced) => promises.synced = *seq,
+                Event::PinBegun(seq) => promises.pin = PinPromise::InDoubt(*seq),
+                Event::PinDone(seq) => promises.pin = PinPromise::Present(*seq),
+                Event::UnpinBegun => {
+                    if let PinPromise::Present(seq) = promises.pin {
+                        promises.pin = PinPromise::InDoubt(seq);
+                    }
+                }
+                Event::UnpinDone => promises.pin = PinPromise::Absent,
+            }
+        }
+        promises
+    }
+}
+
+/// What a store was found to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its last commit.
+    pub(crate) seq: u64,
+    /// The commit that its pin sees.
+    pub(crate) pin: Option<u64>,
+}

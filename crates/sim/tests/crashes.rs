@@ -1,0 +1,61 @@
+//! Every promise holds after a crash at every operation, and after every fault: all short
+//! workloads, and some longer ones.
+//!
+//! `cargo run -p timestrata-sim -- --workload LETTERS --seed SEED` runs one of them again.
+
+use timestrata_sim::{Effort, Workload, run};
+
+const SEED: u64 = 20_240_117;
+/// A store with runs in both streams, a tombstone, late rows and rows in memory.
+const GROWN: &str = "agfldoft";
+
+/// Runs, prints what was tried, and fails with the violations.
+fn expect_promises_kept(what: &str, workloads: &[Workload], effort: &Effort) {
+    let report = run(workloads, effort);
+    println!("{what}: {report}");
+    assert!(report.violations.is_empty(), "{what}: {report}");
+    // A run that tries nothing finds nothing.
+    assert_eq!(report.workloads, workloads.len() as u64);
+    assert!(report.crash_points > report.workloads && report.states_opened > report.workloads);
+}
+
+#[test]
+fn workloads_of_one_step_keep_every_promise() {
+    expect_promises_kept("up to one step", &Workload::short(1), &Effort::full(SEED));
+}
+
+#[test]
+fn workloads_of_two_steps_keep_every_promise() {
+    let effort = Effort {
+        mixtures: 4,
+        continued_one_in: 3,
+        crashed_again_one_in: 3,
+        faults_one_in: 3,
+        ..Effort::full(SEED)
+    };
+    expect_promises_kept("two steps", &Workload::all("", 2), &effort);
+}
+
+#[test]
+fn workloads_of_three_steps_keep_every_promise() {
+    expect_promises_kept("three steps", &Workload::all("", 3), &Effort::sampled(SEED));
+}
+
+#[test]
+fn steps_on_a_grown_store_keep_every_promise() {
+    let effort = Effort { crashed_again_one_in: 4, faults_one_in: 2, ..Effort::full(SEED) };
+    expect_promises_kept("one step on a grown store", &Workload::all(GROWN, 1), &effort);
+    let effort = Effort { faults_one_in: 24, ..Effort::sampled(SEED) };
+    expect_promises_kept("two steps on a grown store", &Workload::all(GROWN, 2), &effort);
+}
+
+#[test]
+fn chosen_workloads_keep_every_promise() {
+    let effort = Effort {
+        continued_one_in: 4,
+        crashed_again_one_in: 4,
+        faults_one_in: 4,
+        ..Effort::full(SEED)
+    };
+    expect_promises_kept("chosen", &Workload::chosen(), &effort);
+}
