@@ -72,7 +72,8 @@ impl WalReader {
             return Ok(());
         }
         let ended = cursor.id;
-        if header.kind == RecordKind::Synced && self.last.is_some_and(|(seq, _)| seq == header.seq) {
+        if header.kind == RecordKind::Synced && self.last.is_some_and(|(seq, _)| seq == header.seq)
+        {
             self.offset += header.record_bytes();
             return Ok(());
         }
