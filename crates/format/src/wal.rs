@@ -118,6 +118,9 @@ pub enum RecordKind {
     Start,
     /// A commit: its entries are the payload.
     Commit,
+    /// Written after a sync, so that what it made durable is missed even if nothing follows:
+    /// `seq` is the last commit before it. No payload.
+    Synced,
     /// Last in its segment: the log goes on in the next. `seq` is the last commit's. No payload.
     End,
 }
@@ -151,6 +154,7 @@ impl RecordHeader {
             RecordKind::Start => 1,
             RecordKind::Commit => 2,
             RecordKind::End => 3,
+            RecordKind::Synced => 4,
         };
         bytes[15] = self.padding;
         bytes[16..24].copy_from_slice(&self.seq.0.to_le_bytes());
@@ -185,6 +189,7 @@ impl RecordHeader {
             1 => RecordKind::Start,
             2 => RecordKind::Commit,
             3 => RecordKind::End,
+            4 => RecordKind::Synced,
             _ => return None,
         };
         if padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {

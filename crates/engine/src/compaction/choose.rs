@@ -16,6 +16,9 @@ const DELETED_PART: u64 = 4;
 /// Range deletes of a stream that runs must heed at most; beyond, the run that heeds the
 /// most is rewritten.
 const TOMBSTONES_MAX: usize = 256;
+/// A run may hold this part of the time that the stream keeps: so much later than it might
+/// does its oldest row go.
+const AGE_PARTS: u64 = 8;
 /// How far ahead [`debt_bytes`] looks.
 const DEBT_PLANS_MAX: usize = 32;
 
@@ -55,6 +58,9 @@ pub(super) struct Scene<'a> {
     /// Runs of similar size that may lie over each other, at least 2.
     pub(super) layers_max: usize,
     pub(super) run_bytes_max: u64,
+    /// Runs further apart than this are not joined: retention drops whole runs, by their
+    /// newest key. In places of the key; `None`: however far.
+    pub(super) span_max: Option<u64>,
     pub(super) force: bool,
 }
 
@@ -75,6 +81,12 @@ impl Scene<'_> {
             drop_delete_markers,
             cuts,
         })
+    }
+
+    /// Whether runs from the first to the last of these, in key order, may become one.
+    pub(super) fn is_close(&self, first: usize, last: usize) -> bool {
+        let span = place(self.runs[last].key_max) - place(self.runs[first].key_min);
+        self.span_max.is_none_or(|span_max| span <= span_max)
     }
 
     /// The runs at these places.
@@ -98,6 +110,7 @@ pub(crate) fn choose(
         format: stream.spec().run_format,
         layers_max: settings.level0_runs_max.max(2),
         run_bytes_max: settings.run_bytes_max,
+        span_max: span_max(stream),
         force,
     };
     let is_id = matches!(stream.lead_kind(), LeadKind::Id16 | LeadKind::Id32);
@@ -106,6 +119,12 @@ pub(crate) fn choose(
         .or_else(|| if is_id { leveled::choose(&scene) } else { window::choose(&scene) })
         .or_else(|| rewrite_deleted(&scene, tombstones))
         .or_else(|| concatenate::choose(&scene))
+}
+
+fn span_max(stream: &Stream) -> Option<u64> {
+    let age_ns = stream.spec().retention.age_ns?;
+    let unit_ns = stream.time_unit_ns().unwrap_or(1).unsigned_abs().max(1);
+    Some(age_ns / unit_ns / AGE_PARTS)
 }
 
 /// Bytes that compaction would rewrite now: of the plans that could run beside each other.

@@ -61,7 +61,8 @@ fn small_neighbours(scene: &Scene<'_>, chain: &[usize]) -> Option<Vec<usize>> {
         for (end, index) in chain.iter().enumerate().skip(start) {
             total = total.saturating_add(bytes(index));
             largest = bytes(index).max(largest);
-            if largest >= small || total > total_max {
+            let is_close = scene.is_close(chain[start], *index);
+            if largest >= small || total > total_max || !is_close {
                 break;
             }
             let stretch = &chain[start..=end];
@@ -97,7 +98,8 @@ fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
         let mut chosen = vec![first];
         for index in rest.take_while(is_settled) {
             chosen.push(index);
-            if order::bytes_of(scene.runs, &chosen) > scene.run_bytes_max {
+            let is_full = order::bytes_of(scene.runs, &chosen) > scene.run_bytes_max;
+            if is_full || !scene.is_close(first, index) {
                 chosen.pop();
                 break;
             }

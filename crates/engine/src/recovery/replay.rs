@@ -32,7 +32,8 @@ pub(crate) fn replay(core: &mut Core, record: &Record<'_>) -> Result<()> {
                 continue;
             }
             // Streams are made durable before anything is committed to them.
-            let message = format!("a commit to stream {}, which the manifest doesn't know", entry.stream);
+            let message =
+                format!("a commit to stream {}, which the manifest doesn't know", entry.stream);
             return Err(Error::corruption(&(record.path)(), record.offset, message));
         };
         if record.seq <= core.streams[slot].flushed_through {

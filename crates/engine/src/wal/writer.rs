@@ -233,9 +233,22 @@ impl Wal {
         }
         segments.iter().try_for_each(|segment| segment.sync())?;
         let active = segments.last().map(|segment| segment.id);
-        self.appender.lock().unsynced.retain(|segment| Some(segment.id) >= active);
+        let mut appender = self.appender.lock();
+        appender.unsynced.retain(|segment| Some(segment.id) >= active);
         self.synced.store(goal.0, Ordering::Release);
+        self.write_synced(&mut appender, goal)?;
         Ok(goal)
+    }
+
+    /// Notes a sync in the log. Commits tell how far the log was durable when they were
+    /// written; behind the last one nobody would, and damage to it would pass for a torn end.
+    /// The note itself is durable with the next sync, which the kernel makes in time.
+    fn write_synced(&self, appender: &mut Appender, goal: SeqNo) -> Result<()> {
+        if goal == appender.last_seq && self.fits(appender.offset, 0) {
+            let record = self.mark(RecordKind::Synced, goal, &[]);
+            appender.offset = appender.active.write_record(appender.offset, &record)?;
+        }
+        Ok(())
     }
 
     /// Ends all writing; gives the error back.

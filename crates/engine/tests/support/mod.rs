@@ -93,8 +93,8 @@ pub fn pair(time: i64, value: &str) -> Pair {
 /// Small enough that a handful of rows exercises every path; nothing in the background.
 pub fn tiny() -> Settings {
     Settings {
-        memtable_bytes_max: 16 << 10,
-        memory_bytes_max: 64 << 10,
+        memtable_bytes_max: 64 << 10,
+        memory_bytes_max: 256 << 10,
         wal_segment_bytes: 16 << 10,
         wal_bytes_max: 64 << 10,
         run_batch_rows: 16,

@@ -61,7 +61,7 @@ impl WalReader {
         Ok(record)
     }
 
-    /// Goes past a start or end record.
+    /// Goes past a record without a payload.
     pub(super) fn pass_mark(&mut self, header: &RecordHeader) -> Result<()> {
         let Some(cursor) = &mut self.cursor else { return Err(self.moved_on(self.floor)) };
         if header.kind == RecordKind::Start {
@@ -72,8 +72,13 @@ impl WalReader {
             return Ok(());
         }
         let ended = cursor.id;
+        if header.kind == RecordKind::Synced && self.last.is_some_and(|(seq, _)| seq == header.seq)
+        {
+            self.offset += header.record_bytes();
+            return Ok(());
+        }
         if self.last.map_or(0, |(seq, _)| seq.0) != header.seq.0 {
-            let message = format!("the segment ends with commit {}, which is missing", header.seq);
+            let message = format!("commit {} is missing before this mark", header.seq);
             return Err(Error::corruption(&cursor.path, self.offset, message));
         }
         if !self.segments.contains(&ended.next()) {

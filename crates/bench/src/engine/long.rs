@@ -1,0 +1,121 @@
+//! Fifty million rows, some late and some early: what is written twice, what is taken on
+//! disk, what is taken in memory.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use timestrata_bench::Result;
+use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::raw::{anonymous_bytes, folder_bytes, scratch};
+use timestrata_bench::rows::{Batches, Shuffle};
+use timestrata_bench::sample::Watch;
+use timestrata_engine::{Changes, Durability, Settings, Store, StreamId};
+
+use super::child::{Figures, ask};
+use super::{settle, store};
+use crate::Bench;
+
+/// Role of a child: takes in all rows.
+pub(super) const INGEST: &str = "ingest-long";
+
+const ROW_BYTES: u64 = 16;
+const BATCH_ROWS: usize = 10_000;
+const WRITE_AMPLIFICATION_MAX: f64 = 3.0;
+const SPACE_MAX: f64 = 1.2;
+
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let rows = bench.many(50_000_000);
+    let dir = scratch(&bench.dir)?;
+    let figures = ask(INGEST, dir.path(), rows)?;
+    let figure = |name: &str| figures.get(name).copied().unwrap_or(f64::NAN);
+    let shape = format!(
+        "{rows} rows of 8 B time and 8 B value in commits of {BATCH_ROWS}, one in ten late and \
+         one in ten early by up to {} places, default settings; ingest {:.2} M rows/s, {:.1} s \
+         of maintenance behind it",
+        places(rows),
+        figure("rows_a_second") / 1e6,
+        figure("settle_seconds"),
+    );
+    let written = figure("flush_bytes") + figure("compaction_bytes");
+    bench.report(
+        Measure::new("write amplification", "x", written / figure("flush_bytes"))
+            .against("the most it may be", WRITE_AMPLIFICATION_MAX, Better::Lower)
+            .aim(1.0)
+            .note(format!("bytes of flushes and compactions over bytes of flushes; {shape}")),
+    );
+    bench.report(
+        Measure::new("space", "x", figure("live_bytes") / (rows * ROW_BYTES) as f64)
+            .against("the most it may be", SPACE_MAX, Better::Lower)
+            .aim(1.0)
+            .note(format!(
+                "bytes of run files ({:.0} runs) over bytes of rows, after all maintenance; {shape}",
+                figure("runs")
+            )),
+    );
+    let settings = Settings::default();
+    let bound = (settings.memory_bytes_max + settings.cache_bytes_max) as f64;
+    bench.report(
+        Measure::new("memory while ingesting", "MB", figure("memory_peak_bytes") / 1e6)
+            .against("memory_bytes_max and cache_bytes_max", bound / 1e6, Better::Lower)
+            .aim(1.0)
+            .note(format!(
+                "peak of RssAnon in a process of its own, looked at every 5 ms, before the \
+                 store was open: {:.1} MB; {shape}",
+                figure("memory_before_bytes") / 1e6
+            )),
+    );
+    Ok(())
+}
+
+fn places(rows: u64) -> u64 {
+    (rows / 50).max(1)
+}
+
+pub(super) fn ingest(dir: &Path, rows: u64) -> Result<(Figures, Store)> {
+    let before = anonymous_bytes()?;
+    let mut batches = Batches::of_numbers(Shuffle::LateAndEarly(places(rows)));
+    let (store, stream) = store(dir, Settings::default(), batches.schema())?;
+    let watch = Watch::new();
+    let (peak, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (seconds, settle_seconds) = std::thread::scope(|scope| -> Result<(f64, f64)> {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                peak.fetch_max(anonymous_bytes().unwrap_or(0), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let outcome = take_in(&store, stream, &mut batches, rows, &watch);
+        over.store(true, Ordering::Relaxed);
+        let seconds = outcome?;
+        Ok((seconds, watch.time(|| settle(&store))?.0))
+    })?;
+    let stats = store.stats();
+    let figures = [
+        ("rows_a_second", rows as f64 / seconds),
+        ("settle_seconds", settle_seconds),
+        ("flush_bytes", stats.flush_bytes as f64),
+        ("compaction_bytes", stats.compaction_bytes as f64),
+        ("live_bytes", folder_bytes(&dir.join("runs"))? as f64),
+        ("runs", stats.streams.iter().map(|stream| stream.runs).sum::<u64>() as f64),
+        ("memory_before_bytes", before as f64),
+        ("memory_peak_bytes", peak.load(Ordering::Relaxed) as f64),
+    ];
+    Ok((figures.map(|(name, value)| (name.to_owned(), value)).into(), store))
+}
+
+/// Seconds that the commits take; making the rows is not counted.
+fn take_in(
+    store: &Store,
+    stream: StreamId,
+    batches: &mut Batches,
+    rows: u64,
+    watch: &Watch,
+) -> Result<f64> {
+    let mut seconds = 0.0;
+    for _ in 0..rows / BATCH_ROWS as u64 {
+        let changes = Changes::new().insert(stream, batches.next_batch(BATCH_ROWS)?);
+        seconds += watch.time(|| store.commit(changes, Durability::Written))?.0;
+    }
+    Ok(seconds)
+}

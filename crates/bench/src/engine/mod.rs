@@ -1,0 +1,85 @@
+//! The engine's own suite: one module a chapter, one function a group of measures.
+
+mod alternate;
+mod append;
+mod batches;
+pub(crate) mod child;
+mod growth;
+mod late;
+mod long;
+mod recovery;
+mod reopen;
+mod scan;
+mod synced;
+mod upkeep;
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_schema::SchemaRef;
+use timestrata_bench::Result;
+use timestrata_engine::{ScanSpec, Settings, Store, StreamId, StreamSpec};
+
+use crate::Bench;
+
+/// Single rows a second that the seed (a time log in C and Python) reports.
+const SEED_APPENDS: f64 = 8.08e6;
+
+/// A group of measures that are taken together.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&mut Bench) -> Result<()>,
+}
+
+/// All groups, in the order of the report.
+pub(crate) const GROUPS: [Group; 12] = [
+    Group { name: "append", run: append::run },
+    Group { name: "batches", run: batches::run },
+    Group { name: "synced", run: synced::run },
+    Group { name: "threads", run: synced::run_threads },
+    Group { name: "recovery", run: recovery::run },
+    Group { name: "upkeep", run: upkeep::run },
+    Group { name: "long", run: long::run },
+    Group { name: "reopen", run: reopen::run },
+    Group { name: "scan", run: scan::run },
+    Group { name: "late", run: late::run },
+    Group { name: "alternate", run: alternate::run },
+    Group { name: "growth", run: growth::run },
+];
+
+/// A store with one stream, `rows`.
+fn store(dir: &Path, settings: Settings, schema: SchemaRef) -> Result<(Store, StreamId)> {
+    with_stream(Store::open(dir, settings)?, schema)
+}
+
+fn with_stream(store: Store, schema: SchemaRef) -> Result<(Store, StreamId)> {
+    let stream = store.create_stream(StreamSpec::new("rows", schema))?;
+    Ok((store, stream))
+}
+
+/// Does all maintenance that is due.
+fn settle(store: &Store) -> Result<()> {
+    store.flush()?;
+    while store.maintain_step()? {}
+    Ok(())
+}
+
+/// Sum of the times of all rows, and how many rows there are: the work of the scan measures.
+fn sum_times(store: &Store, stream: StreamId) -> Result<(i64, usize)> {
+    let spec = ScanSpec { columns: Some(vec![0]), ..ScanSpec::default() };
+    let (mut total, mut rows) = (0_i64, 0);
+    for batch in store.snapshot_of(stream)?.scan(stream, &spec)? {
+        let batch = batch?;
+        let times = batch.column(0).as_primitive::<Int64Type>().values();
+        total = total.wrapping_add(sum(times));
+        rows += times.len();
+    }
+    Ok((total, rows))
+}
+
+/// The same sum over an array: what a scan is held against.
+fn sum(times: &[i64]) -> i64 {
+    times.iter().fold(0, |total: i64, time| total.wrapping_add(*time))
+}

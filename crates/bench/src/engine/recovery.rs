@@ -1,0 +1,110 @@
+//! Opening after the writer was killed, against reading and checksumming the same bytes.
+
+use std::path::Path;
+
+use timestrata_bench::Result;
+use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::raw::{read_folder, scratch};
+use timestrata_bench::rows::{Batches, Numbers, Shuffle, bytes_schema};
+use timestrata_bench::sample::{Samples, Watch};
+use timestrata_engine::{Cell, Changes, Durability, Maintenance, Settings, Store};
+use timestrata_format::checksum::crc32c;
+
+use super::child::{Figures, ask};
+use super::store;
+use crate::Bench;
+
+/// Role of a child: fills the WAL of a new store.
+pub(super) const FILL: &str = "fill-wal";
+/// Role of a child: opens that store.
+pub(super) const RECOVER: &str = "recover";
+
+const VALUE_BYTES: usize = 64;
+const ROWS_A_TURN: usize = 10_000;
+/// What another store (KausalDB) reports, MB/s.
+const SEED_RECOVERY: f64 = 892.0;
+
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let bytes = bench.many(1 << 30);
+    let rounds = bench.rounds(5);
+    let dir = scratch(&bench.dir)?;
+    let path = dir.path().join("store");
+    let filled = ask(FILL, &path, bytes)?;
+    let (mut ours, mut floor) = (Samples::new(), Samples::new());
+    let mut replayed = 0.0;
+    for _ in 0..rounds {
+        let figures = ask(RECOVER, &path, 0)?;
+        replayed = figures.get("bytes").copied().unwrap_or_default();
+        let seconds = figures.get("seconds").copied().unwrap_or(f64::NAN);
+        ours.add(replayed / 1e6 / seconds);
+        let wal = path.join("wal");
+        let (seconds, read) = bench.watch.time(|| {
+            let mut sums = 0;
+            let read = read_folder(&wal, replayed as u64, |piece| sums ^= crc32c(piece));
+            std::hint::black_box(sums);
+            read
+        })?;
+        floor.add(read as f64 / 1e6 / seconds);
+    }
+    let note = format!(
+        "median of {rounds} opens of the same {:.0} MB, writer and openers killed, log in page \
+         cache, nothing flushed; half the rows single commits of 64 B values, half commits of \
+         10,000 rows: {:.1} M rows in all",
+        replayed / 1e6,
+        filled.get("rows").copied().unwrap_or_default() / 1e6,
+    );
+    bench.report(
+        Measure::new("recovery of the WAL", "MB/s", ours.median())
+            .against("reading and CRC-32C of the same bytes", floor.median(), Better::Higher)
+            .aim(0.3)
+            .note(note.clone()),
+    );
+    bench.report(
+        Measure::new("recovery of the WAL, against the seed's", "MB/s", ours.median())
+            .against("the seed's figure, as a number", SEED_RECOVERY, Better::Higher)
+            .aim(1.0)
+            .note(note),
+    );
+    Ok(())
+}
+
+/// Nothing is flushed, so that all of the WAL is needed.
+fn settings() -> Settings {
+    const GIB: u64 = 1 << 30;
+    Settings {
+        memtable_bytes_max: 6 * GIB,
+        memory_bytes_max: 8 * GIB,
+        wal_bytes_max: 6 * GIB,
+        maintenance: Maintenance::Manual,
+        ..Settings::default()
+    }
+}
+
+pub(super) fn fill(dir: &Path, wal_bytes: u64) -> Result<(Figures, Store)> {
+    let (store, stream) = store(dir, settings(), bytes_schema())?;
+    let mut batches = Batches::of_bytes(Shuffle::InOrder, VALUE_BYTES);
+    let value = Numbers::new(6).bytes(VALUE_BYTES);
+    let mut appender = store.appender(stream)?;
+    let mut rows = 0;
+    while store.stats().wal_bytes < wal_bytes {
+        let batch = batches.next_batch(ROWS_A_TURN)?;
+        store.commit(Changes::new().insert(stream, batch), Durability::Written)?;
+        for _ in 0..ROWS_A_TURN {
+            let cells = [Cell::Int(batches.next_time()), Cell::Bytes(&value)];
+            appender.append(&cells, Durability::Written)?;
+        }
+        rows += 2 * ROWS_A_TURN;
+    }
+    // Whatever the disk is still busy with isn't recovery's.
+    store.sync()?;
+    // The appender keeps the store alive as well; both go when the process is killed.
+    std::mem::forget(appender);
+    Ok((Figures::from([("rows".to_owned(), rows as f64)]), store))
+}
+
+pub(super) fn recover(dir: &Path) -> Result<(Figures, Store)> {
+    let (seconds, store) = Watch::new().time(|| Store::open(dir, settings()))?;
+    let bytes = store.recovery_report().bytes_replayed as f64;
+    let figures = [("bytes".to_owned(), bytes), ("seconds".to_owned(), seconds)];
+    Ok((Figures::from(figures), store))
+}
