@@ -16,6 +16,8 @@ mod key;
 mod maintenance;
 mod manifest;
 mod memtable;
+#[doc(hidden)]
+pub mod planted;
 mod poison;
 mod recovery;
 mod run;

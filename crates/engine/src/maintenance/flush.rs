@@ -7,6 +7,7 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, Tombstone};
 
 use crate::memtable::MemtableView;
+use crate::planted::{Plant, is_planted};
 use crate::run::Provenance;
 use crate::scan::merge_sources;
 use crate::store::{Engine, Slot};
@@ -126,7 +127,7 @@ impl Engine {
         let heeded: Vec<Tombstone> = memtable
             .tombstones
             .iter()
-            .filter(|tombstone| version.heeds(tombstone))
+            .filter(|tombstone| version.heeds(tombstone) && !is_planted(Plant::LostTombstone))
             .copied()
             .collect();
         edit.ops.extend(heeded.iter().map(|tombstone| ManifestOp::AddTombstone {

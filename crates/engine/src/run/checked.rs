@@ -10,6 +10,7 @@ use timestrata_format::RunMeta;
 use timestrata_format::checksum::crc32c;
 
 use super::tail::RunTail;
+use crate::planted::{Plant, is_planted};
 use crate::{Error, Result};
 
 /// A mapped run file whose tail has been verified; data is verified block by block, once,
@@ -110,7 +111,7 @@ impl CheckedFile {
             return Ok(());
         }
         let found = crc32c(bytes);
-        if found != *expected {
+        if found != *expected && !is_planted(Plant::SkippedChecksum) {
             let message = format!(
                 "bad checksum of bytes {start} to {end} of a run: expected {expected:#010x}, \
                  found {found:#010x}"

@@ -61,9 +61,13 @@ impl Engine {
                     .map_err(|error| self.fail_unless_refused(error))?;
             }
             core.last_seq = seq;
+            for (change, slot) in prepared.into_iter().zip(&slots) {
+                apply(&mut core, *slot, change, seq);
+            }
+            // Only now: the flush of a memtable with a part of a commit would say that the
+            // log isn't needed for the rest.
             let mut flush_due = false;
-            for (change, slot) in prepared.into_iter().zip(slots) {
-                apply(&mut core, slot, change, seq);
+            for slot in slots {
                 flush_due |= self.seal_if_full(&mut core, slot);
             }
             (seq, flush_due | self.seal_for_wal(&mut core))

@@ -28,7 +28,7 @@ pub(super) fn damage(workload: &Workload, index: u64, effort: &Effort) -> Report
     };
     for (path, bytes) in disk.files() {
         for bit in 0..bytes * 8 {
-            if !effort.takes(effort.flips_one_in, &[index, bit, bytes]) {
+            if !effort.takes("flip", effort.flips_one_in, &[index, bit, bytes]) {
                 continue;
             }
             let decayed = disk.copy();

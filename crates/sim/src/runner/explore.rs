@@ -101,7 +101,7 @@ impl Place<'_> {
                 }
                 self.report.states += 1;
                 let name = [self.index, operation, n as u64];
-                if !self.effort.takes(self.effort.states_one_in, &name) {
+                if !self.effort.takes("open", self.effort.states_one_in, &name) {
                     continue;
                 }
                 let what = log.get(operation as usize).map_or("the end".to_owned(), |operation| {
@@ -127,13 +127,12 @@ impl Place<'_> {
     ) -> Result<(), String> {
         self.report.states_opened += 1;
         let found = judge(&state.disk.fork(), state.kind, story, promises)?;
-        if !self.effort.takes(self.effort.continued_one_in, name) {
+        if !self.effort.takes("go on", self.effort.continued_one_in, name) {
             return Ok(());
         }
         judge_reading(&state.disk, story, found)?;
         self.report.states_continued += 1;
-        let hash = mix(1, name);
-        let again = self.effort.takes(self.effort.crashed_again_one_in, &[hash]);
+        let again = self.effort.takes("crash again", self.effort.crashed_again_one_in, name);
         let story = story.continued(promises, state.kind, found);
         if again {
             state.disk.capture_from(0);

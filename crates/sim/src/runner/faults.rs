@@ -23,8 +23,8 @@ pub(super) fn fail(
     for n in run.operations.clone() {
         let Some(operation) = log.get(n as usize) else { return };
         for (way, fault) in Fault::ALL.into_iter().enumerate() {
-            let name = [index, n, way as u64, 1];
-            if !fits(fault, operation.kind) || !effort.takes(effort.faults_one_in, &name) {
+            let name = [index, n, way as u64];
+            if !fits(fault, operation.kind) || !effort.takes("fail", effort.faults_one_in, &name) {
                 continue;
             }
             report.faults += 1;

@@ -72,9 +72,11 @@ impl Effort {
         }
     }
 
-    /// Whether the case of this name belongs to a sample.
-    fn takes(&self, one_in: u64, name: &[u64]) -> bool {
-        one_in > 0 && mix(self.seed, name).is_multiple_of(one_in)
+    /// Whether the case of this name belongs to a sample. Samples for different purposes
+    /// are independent of each other.
+    fn takes(&self, purpose: &str, one_in: u64, name: &[u64]) -> bool {
+        let salt = purpose.bytes().fold(self.seed, |salt, byte| mix(salt, &[u64::from(byte)]));
+        one_in > 0 && mix(salt, name).is_multiple_of(one_in)
     }
 }
 

@@ -1,0 +1,42 @@
+//! Faults that tests plant on purpose: the simulator must notice each of them, or nobody
+//! knows that it would notice a real one.
+//!
+//! A fault holds in the thread that planted it, for as long as its guard lives. Nothing else
+//! sets one, and this is no part of the engine's face.
+
+use std::cell::Cell;
+
+/// What can be planted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Plant {
+    /// Checksums of run data and of log records are not looked at.
+    SkippedChecksum,
+    /// A flush forgets the range deletes that older runs must heed.
+    LostTombstone,
+}
+
+thread_local! {
+    static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
+}
+
+/// Takes the fault away when it is dropped.
+#[derive(Debug)]
+pub struct Planted(());
+
+/// Plants a fault in this thread.
+#[must_use]
+pub fn plant(fault: Plant) -> Planted {
+    PLANTED.set(Some(fault));
+    Planted(())
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        PLANTED.set(None);
+    }
+}
+
+/// Whether this thread is to make the fault.
+pub(crate) fn is_planted(fault: Plant) -> bool {
+    PLANTED.get() == Some(fault)
+}
