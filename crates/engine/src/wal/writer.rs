@@ -1,6 +1,6 @@
 //! Appending to the log.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -18,7 +18,8 @@ use super::spares::Spares;
 use super::sync::GroupSync;
 use crate::{Error, ErrorKind, Result, Settings};
 
-/// Where a log goes on: what [`super::WalReader`] found, or [`WalStart::new`].
+/// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
+/// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WalStart {
     /// The segment to begin; no file has its id.
@@ -30,13 +31,6 @@ pub(crate) struct WalStart {
     /// Segments before, oldest first, that are still needed, each with the last commit in it
     /// or before it.
     pub(crate) older: Vec<(WalId, SeqNo)>,
-}
-
-impl WalStart {
-    /// Of a log without any commit.
-    pub(crate) fn new(id: WalId) -> Self {
-        Self { id, ..Self::default() }
-    }
 }
 
 /// The log of an open store. Shared by all its threads.
@@ -271,17 +265,6 @@ impl Wal {
         self.appender.lock().active.id.next()
     }
 
-    /// The last commit of the oldest full segment: that segment goes once all commits up to
-    /// it are in runs.
-    pub(crate) fn oldest_needed_seq(&self) -> Option<SeqNo> {
-        self.appender.lock().full.first().map(|segment| segment.last_seq)
-    }
-
-    /// Whether [`Wal::prepare_spare`] has something to do.
-    pub(crate) fn needs_spare(&self) -> bool {
-        self.spares.needs_preparing()
-    }
-
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
     /// disk. For background maintenance.
     pub(crate) fn prepare_spare(&self) -> Result<()> {
@@ -322,7 +305,7 @@ impl Wal {
 
 /// A record that recovery read may still be in the page cache only. What is appended from
 /// now on claims that everything before is durable.
-fn sync_older(io: &Io, path: &PathBuf) -> Result<()> {
+fn sync_older(io: &Io, path: &Path) -> Result<()> {
     let file = io.disk.open(path, OpenMode::ReadWrite);
     let synced = file.and_then(|file| file.sync_data());
     synced.map_err(|source| Error::io("sync the log", path, source))
