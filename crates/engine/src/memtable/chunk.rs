@@ -63,10 +63,6 @@ impl Chunk {
         Ok(Self { stream, batch, blocks, commits, applied_through, delete_markers, bytes })
     }
 
-    pub(super) fn batch(&self) -> &RecordBatch {
-        &self.batch
-    }
-
     pub(super) fn rows(&self) -> usize {
         self.batch.num_rows()
     }
@@ -146,10 +142,6 @@ impl Source for Chunk {
 
     fn delete_markers(&self) -> u64 {
         self.delete_markers
-    }
-
-    fn seq_min(&self) -> SeqNo {
-        self.commits.min
     }
 
     fn seq_max(&self) -> SeqNo {

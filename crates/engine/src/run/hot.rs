@@ -250,13 +250,6 @@ impl HotFile {
         .and_then(|decoder| decoder.with_projection(Some(columns)).read_record_batch())
         .map_err(|error| bad(format!("a record batch can't be decoded: {error}")).caused_by(error))
     }
-
-    /// Bytes of memory beside the map.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.file.memory_bytes()
-            + self.columns.capacity() * size_of::<OnceLock<ArrayRef>>()
-            + self.messages.capacity() * size_of::<Message>()
-    }
 }
 
 /// The place in the file of a buffer of a message with this body.

@@ -109,25 +109,6 @@ impl RunReader {
         &self.meta
     }
 
-    /// The run's file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Bytes of memory that the open run takes beside the mapped file and the shared cache.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let opened = self.opened.get().map_or(0, |opened| {
-            let zones = opened.zones.capacity() * size_of::<Zone>();
-            let blocks = opened.blocks.capacity() * size_of::<Block>();
-            let content = match &opened.content {
-                Content::Hot(hot) => hot.memory_bytes(),
-                Content::Cold(cold) => cold.memory_bytes(),
-            };
-            zones + blocks + content
-        });
-        size_of::<Self>() + opened
-    }
-
     pub(super) fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
@@ -221,10 +202,6 @@ impl Source for RunReader {
 
     fn delete_markers(&self) -> u64 {
         self.meta.delete_markers
-    }
-
-    fn seq_min(&self) -> SeqNo {
-        self.meta.seq_min
     }
 
     fn seq_max(&self) -> SeqNo {

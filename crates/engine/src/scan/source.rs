@@ -29,8 +29,6 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn rows(&self) -> u64;
     /// Rows that are delete markers.
     fn delete_markers(&self) -> u64;
-    /// Commit of the oldest row.
-    fn seq_min(&self) -> SeqNo;
     /// Commit of the newest row.
     fn seq_max(&self) -> SeqNo;
     /// Tombstones up to this commit are already applied to the rows; of later ones all that

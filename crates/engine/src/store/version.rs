@@ -42,6 +42,7 @@ impl RunFolder {
             reader: Arc::new(reader),
             obsolete: AtomicBool::new(false),
             disk: Arc::clone(&self.io.disk),
+            cache: Arc::clone(&self.cache),
             path,
         }))
     }
@@ -55,6 +56,7 @@ pub(crate) struct RunHandle {
     pub(crate) reader: Arc<RunReader>,
     obsolete: AtomicBool,
     disk: Arc<dyn Disk>,
+    cache: Arc<BlockCache>,
     path: PathBuf,
 }
 
@@ -70,6 +72,7 @@ impl Drop for RunHandle {
         if self.obsolete.load(Ordering::Acquire) {
             // A file that can't be removed now is an orphan that the next open removes.
             let _ = self.disk.remove(&self.path);
+            self.cache.forget(self.meta.id);
         }
     }
 }
@@ -143,10 +146,6 @@ impl Source for RunHandle {
 
     fn delete_markers(&self) -> u64 {
         self.meta.delete_markers
-    }
-
-    fn seq_min(&self) -> timestrata_format::SeqNo {
-        self.meta.seq_min
     }
 
     fn seq_max(&self) -> timestrata_format::SeqNo {

@@ -18,7 +18,8 @@ use super::spares::Spares;
 use super::sync::GroupSync;
 use crate::{Error, ErrorKind, Result, Settings};
 
-/// Where a log goes on: what [`super::WalReader`] found, or [`WalStart::new`].
+/// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
+/// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WalStart {
     /// The segment to begin; no file has its id.
@@ -30,13 +31,6 @@ pub(crate) struct WalStart {
     /// Segments before, oldest first, that are still needed, each with the last commit in it
     /// or before it.
     pub(crate) older: Vec<(WalId, SeqNo)>,
-}
-
-impl WalStart {
-    /// Of a log without any commit.
-    pub(crate) fn new(id: WalId) -> Self {
-        Self { id, ..Self::default() }
-    }
 }
 
 /// The log of an open store. Shared by all its threads.
@@ -286,17 +280,6 @@ impl Wal {
     /// leaves without a needed segment.
     pub(crate) fn next_id(&self) -> WalId {
         self.appender.lock().active.id.next()
-    }
-
-    /// The last commit of the oldest full segment: that segment goes once all commits up to
-    /// it are in runs.
-    pub(crate) fn oldest_needed_seq(&self) -> Option<SeqNo> {
-        self.appender.lock().full.first().map(|segment| segment.last_seq)
-    }
-
-    /// Whether [`Wal::prepare_spare`] has something to do.
-    pub(crate) fn needs_spare(&self) -> bool {
-        self.spares.needs_preparing()
     }
 
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
