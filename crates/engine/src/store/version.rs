@@ -164,6 +164,14 @@ impl Source for RunHandle {
         self.reader.read(block, columns)
     }
 
+    fn read_rows(
+        &self,
+        block: usize,
+        count: usize,
+    ) -> Result<std::borrow::Cow<'_, arrow_array::RecordBatch>> {
+        self.reader.read_rows(block, count)
+    }
+
     fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {
         self.reader.may_contain(key)
     }

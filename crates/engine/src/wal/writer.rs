@@ -42,6 +42,8 @@ pub(crate) struct Wal {
     group: GroupSync,
     appended: AtomicU64,
     synced: AtomicU64,
+    /// Bytes that recovery would read, for a look without the lock.
+    bytes: AtomicU64,
     failed: AtomicBool,
 }
 
@@ -107,10 +109,12 @@ impl Wal {
             group: GroupSync::new(start.previous_seq),
             appended: AtomicU64::new(start.previous_seq.0),
             synced: AtomicU64::new(start.previous_seq.0),
+            bytes: AtomicU64::new(0),
             failed: AtomicBool::new(false),
         };
         let mut appender = wal.appender.lock();
         wal.write_start(&mut appender)?;
+        wal.count_bytes(&appender);
         appender.active.sync()?;
         drop(appender);
         Ok(wal)
@@ -151,6 +155,7 @@ impl Wal {
         appender.offset = written.map_err(|error| self.fail(error))?;
         appender.last_seq = seq;
         appender.last_id = appender.active.id;
+        self.count_bytes(&appender);
         self.appended.store(seq.0, Ordering::Release);
         Ok(())
     }
@@ -264,10 +269,14 @@ impl Wal {
         SeqNo(self.synced.load(Ordering::Acquire))
     }
 
-    /// Bytes that recovery would read.
+    /// Bytes that recovery would read. Takes no lock: every commit asks.
     pub(crate) fn bytes(&self) -> u64 {
-        let appender = self.appender.lock();
-        appender.full.len() as u64 * self.segment_bytes + appender.offset
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn count_bytes(&self, appender: &Appender) {
+        let bytes = appender.full.len() as u64 * self.segment_bytes + appender.offset;
+        self.bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Files in the log's directory, spares included.
@@ -315,6 +324,7 @@ impl Wal {
         let count = appender.full.iter().take_while(|segment| segment.id < floor).count();
         let released: Vec<FullSegment> = appender.full.drain(..count).collect();
         appender.unsynced.retain(|segment| segment.id >= floor);
+        self.count_bytes(&appender);
         drop(appender);
         released.iter().try_for_each(|segment| self.spares.retire(segment.id, segment.own))
     }
