@@ -137,10 +137,6 @@ impl Source for Chain {
         self.delete_markers
     }
 
-    fn seq_min(&self) -> SeqNo {
-        self.commits.min
-    }
-
     fn seq_max(&self) -> SeqNo {
         self.commits.max
     }

@@ -69,7 +69,7 @@ impl Opening {
                 },
             }
         };
-        report.clean = loaded.state.closed.is_some();
+        report.clean = loaded.state.closed.is_some() && report.commits_replayed == 0;
         report.took = self.took(start_ns);
         let parts = Parts {
             follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
@@ -99,7 +99,8 @@ impl Opening {
         let Recovered { core, mut report, wal_start } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
-        report.clean = created || loaded.state.closed.is_some();
+        let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
+        report.clean = created || (loaded.state.closed.is_some() && !replayed);
         let next_run = loaded.state.next_run;
         let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
         let wal = match self.memory_only {

@@ -37,9 +37,6 @@ fn fresh(id: WalId) -> WalStart {
     WalStart { id, ..WalStart::default() }
 }
 
-/// Commits with their payloads.
-type Records = Vec<(u64, Vec<u8>)>;
-
 fn create(io: &Io, segment_bytes: u64, start: WalStart) -> Wal {
     Wal::create(io, &dir(), STORE, &settings(segment_bytes), start).unwrap()
 }
