@@ -26,7 +26,7 @@ use self::open::Opening;
 pub(crate) use self::pins::PinState;
 pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
-pub(crate) use self::version::{RunFolder, Version};
+pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use crate::{
     BackupReport, Changes, CheckReport, Durability, RecoveryReport, Result, Settings, Snapshot,
     Stream, StreamSpec,
