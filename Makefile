@@ -37,7 +37,7 @@ test:
 	@echo "make test: all passed"
 
 lint:
-	@tools/setup base
+	@tools/setup test
 	@$(IN) cargo fmt --all --check
 	@$(IN) cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(IN) cargo doc --workspace --no-deps --quiet
