@@ -1,8 +1,8 @@
 # Every target is safe to run twice, and from two clones at once: what is built goes to a
-# cache folder outside the clone, apart for each clone.
+# cache folder outside the clone, where clones share what they have in common.
 #
 #   TIMESTRATA_CACHE   where everything built goes (default ~/.cache/timestrata)
-#   CARGO_TARGET_DIR   where cargo builds (default a folder of the clone's own in the cache)
+#   CARGO_TARGET_DIR   where cargo builds (default a folder in the cache)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ help:
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json"
 	@echo "make setup              only what the others need (they call it themselves)"
-	@echo "make clean              remove what this clone built"
+	@echo "make clean              remove what was built"
 
 setup:
 	@tools/setup base

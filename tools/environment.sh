@@ -4,7 +4,7 @@
 cache=${TIMESTRATA_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/timestrata}
 clone=$(basename "$root")-$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
 
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/$clone/target}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export VIRTUAL_ENV=$cache/$clone/venv
 export PATH=$VIRTUAL_ENV/bin:$PATH:${CARGO_HOME:-${HOME}/.cargo}/bin
 export PYTHONDONTWRITEBYTECODE=1

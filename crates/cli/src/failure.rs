@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use crate::message::tell;
+
 /// What a verb returns.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
@@ -51,9 +53,9 @@ impl Failure {
             Self::Usage { message, hint } => (message, Some(hint), USAGE),
             Self::Failed { message, hint } => (message, hint, FAILED),
         };
-        eprintln!("error: {message}");
+        tell(format_args!("error: {message}"));
         if let Some(hint) = hint {
-            eprintln!("hint: {hint}");
+            tell(format_args!("hint: {hint}"));
         }
         ExitCode::from(code)
     }

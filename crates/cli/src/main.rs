@@ -6,6 +6,7 @@
 
 mod failure;
 mod input;
+mod message;
 mod output;
 mod rows;
 mod times;
@@ -20,7 +21,7 @@ use verbs::{backup, check, compact, completions, delete, info, ingest, query, ve
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
 
-Times are RFC 3339 with a zone ('2013-01-01T06:00:00Z'), a date with or without a time of day
+Times are RFC 3339 with a zone ('2013-01-01T06:00:00Z'), a date with or without a time of day \
 ('2013-01-01', '2013-01-01 06:00:00.5': UTC), or an integer.
 
 Exit codes: 0 done, 1 failed (or 'check' found damage), 2 the command line is wrong.

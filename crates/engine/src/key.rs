@@ -15,7 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use timestrata_format::{KeyRange, LeadKey};
 
 use crate::{Error, ErrorKind, Result, Stream};
-pub(crate) use order::{KeyOrder, KeyRows};
+pub(crate) use order::KeyOrder;
 
 /// A leading key column: typed access without a branch on the Arrow type a row.
 #[derive(Debug, Clone, Copy)]
@@ -95,15 +95,6 @@ impl<'a> KeyView<'a> {
 
     pub(crate) fn last(&self) -> Option<LeadKey> {
         self.len().checked_sub(1).map(|index| self.get(index))
-    }
-
-    pub(crate) fn compare(&self, a: usize, b: usize) -> Ordering {
-        match self {
-            Self::Time(keys) => keys[a].cmp(&keys[b]),
-            Self::Offset(keys) => keys[a].cmp(&keys[b]),
-            Self::Id16(keys) => keys[a].cmp(&keys[b]),
-            Self::Id32(keys) => keys[a].cmp(&keys[b]),
-        }
     }
 
     /// Orders row `index` against row `other_index` of another column of the same type.

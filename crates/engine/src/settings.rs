@@ -38,7 +38,9 @@ pub struct Settings {
     /// All streams' rows in memory together, flushes under way included, in bytes. Default
     /// 256 MiB. The bound behind back-pressure.
     pub memory_bytes_max: u64,
-    /// Length of one WAL segment in bytes. Default 64 MiB. A commit must fit in one.
+    /// Length of one WAL segment in bytes. Default 16 MiB. A commit of more than half of it
+    /// goes straight to a run; a single row must fit in it. Longer: fewer switches under
+    /// heavy writing; a new store takes longer to make.
     pub wal_segment_bytes: u64,
     /// WAL that recovery may have to replay, in bytes. Default 1 GiB. Reached, the stream
     /// with the oldest unflushed row is flushed.
@@ -68,7 +70,7 @@ impl Default for Settings {
         Self {
             memtable_bytes_max: 64 * MIB,
             memory_bytes_max: 256 * MIB,
-            wal_segment_bytes: 64 * MIB,
+            wal_segment_bytes: 16 * MIB,
             wal_bytes_max: 1024 * MIB,
             sync_interval: Duration::from_secs(1),
             run_batch_rows: 65_536,

@@ -1,4 +1,9 @@
 //! Bytes on disk are input: damage is named, never answered with wrong rows or a panic.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the helpers of a test fail as the test does"
+)]
 
 mod support;
 

@@ -4,6 +4,7 @@
 
 use std::ops::Bound;
 
+use arrow_array::{Array, BinaryArray};
 use timestrata_engine::{
     Access, Durability, ErrorKind, Io, Merge, Retention, Settings, Store, StreamSpec,
 };
@@ -230,7 +231,7 @@ fn blocks_have_the_same_entries_as_the_iterator() {
     let mut from_blocks = Vec::new();
     for block in log.range(100..900).unwrap().blocks() {
         let block = block.unwrap();
-        assert_eq!(block.len(), block.values().len_of());
+        assert_eq!(block.len(), block.values().len());
         for (index, time) in block.times().iter().enumerate() {
             from_blocks.push((*time, block.value(index).unwrap().to_vec()));
         }
@@ -244,17 +245,6 @@ fn blocks_have_the_same_entries_as_the_iterator() {
         .collect();
     assert_eq!(from_blocks, from_entries);
     assert!(from_blocks.iter().map(|(time, _)| *time).is_sorted());
-}
-
-/// The length of an Arrow array, without naming the crate's trait in each test.
-trait LenOf {
-    fn len_of(&self) -> usize;
-}
-
-impl LenOf for arrow_array::BinaryArray {
-    fn len_of(&self) -> usize {
-        arrow_array::Array::len(self)
-    }
 }
 
 #[test]
@@ -342,4 +332,33 @@ fn several_threads_append_to_one_log() {
     });
     let times: Vec<i64> = all(&log).iter().map(|entry| entry.time).collect();
     assert_eq!(times, (0..1000).collect::<Vec<i64>>());
+}
+
+#[test]
+fn arrow_columns_go_in_uncopied_but_checked() {
+    let store = memory();
+    let log = log(&store);
+    let values = BinaryArray::from_vec(vec![b"b", b"a"]);
+    let extend = |times: Vec<i64>, values: BinaryArray| {
+        log.extend_arrays(times.into(), values, Durability::Written)
+    };
+    assert!(extend(vec![2, 1], values.clone()).unwrap().is_some());
+    assert_eq!(pairs(&all(&log)), [(1, "a"), (2, "b")]);
+    assert_eq!(extend(vec![3], values).unwrap_err().kind(), ErrorKind::InvalidData);
+    let with_null = BinaryArray::from_opt_vec(vec![Some(b"x"), None]);
+    assert_eq!(extend(vec![3, 4], with_null).unwrap_err().kind(), ErrorKind::InvalidData);
+    assert_eq!(extend(vec![], BinaryArray::from_vec(vec![])).unwrap(), None);
+    assert_eq!(log.len().unwrap(), 2);
+}
+
+#[test]
+fn codecs_and_units_are_told_by_their_names() {
+    for codec in [Codec::Bytes, Codec::Cbor] {
+        assert_eq!(codec.name().parse::<Codec>().unwrap(), codec);
+    }
+    for unit in [Unit::Second, Unit::Milli, Unit::Micro, Unit::Nano] {
+        assert_eq!(unit.to_string().parse::<Unit>().unwrap(), unit);
+    }
+    assert_eq!("pickle".parse::<Codec>().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!("m".parse::<Unit>().unwrap_err().kind(), ErrorKind::InvalidArgument);
 }

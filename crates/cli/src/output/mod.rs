@@ -14,6 +14,7 @@ use clap::ValueEnum;
 use timestrata::timelog::{Codec, Entry, Selection, Unit};
 
 use crate::failure::{Failure, Result};
+use crate::message::tell;
 use columns::Columns;
 
 /// Name of the column that has an entry's time.
@@ -115,6 +116,7 @@ pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
     let mut columns = match (&request.columns, format) {
         (Some(names), Format::Arrow) => Columns::found(request)?.only(names),
         (Some(names), _) => Columns::named(names),
+        (None, Format::Json) => Columns::named(&[]),
         (None, _) => Columns::found(request)?,
     };
     let rows = match format {
@@ -127,7 +129,7 @@ pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
     out.flush().map_err(|cause| Failure::output(&cause))?;
     if rows > 0 {
         for name in columns.never_seen() {
-            eprintln!("warning: no row has a column '{name}'");
+            tell(format_args!("warning: no row has a column '{name}'"));
         }
     }
     Ok(rows)

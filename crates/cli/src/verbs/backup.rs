@@ -7,6 +7,7 @@ use timestrata::Access;
 
 use super::{bytes_shown, counted, open};
 use crate::failure::Result;
+use crate::message::tell;
 
 /// Copy a store to a new directory, consistently.
 #[derive(Debug, Args)]
@@ -26,12 +27,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     let report = store.backup(&arguments.destination)?;
     store.close()?;
-    eprintln!(
+    tell(format_args!(
         "copied {} ({}) to {}, up to commit {}",
         counted(report.files, "file"),
         bytes_shown(report.bytes),
         arguments.destination.display(),
         report.seq.0
-    );
+    ));
     Ok(())
 }

@@ -9,13 +9,14 @@ use timestrata::{CheckReport, Finding, Io};
 
 use super::{bytes_shown, counted};
 use crate::failure::{Failure, Result};
+use crate::message::tell;
 
 /// Read every byte of a store, and say what is wrong and where.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing is changed, and a store that is being written may be checked. Findings go to stdout, one
-a line. The exit code is 1 if there is damage; other findings (a stray file, a torn tail that
-the next open cuts) are told, and the exit code stays 0.
+Nothing is changed, and a store that is being written may be checked. Findings go to stdout, \
+one a line. The exit code is 1 if there is damage; other findings (a stray file, a torn tail \
+that the next open cuts) are told, and the exit code stays 0.
 
 Examples:
   timestrata check ./store
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         counted(report.rows, "row")
     );
     if report.is_sound() {
-        eprintln!("{read}: sound");
+        tell(format_args!("{read}: sound"));
         return Ok(());
     }
     let damaged = report.findings.iter().filter(|finding| finding.is_damage).count() as u64;

@@ -7,6 +7,7 @@ use timestrata::{Access, Error, ErrorKind, Store};
 
 use super::{bytes_shown, counted, open};
 use crate::failure::Result;
+use crate::message::tell;
 
 /// Merge what memory and runs hold into fewer, better runs; drop what is deleted or expired.
 #[derive(Debug, Args)]
@@ -34,13 +35,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     store.compact(stream.map(|stream| stream.id()))?;
     let after = runs(&store, name);
     store.close()?;
-    eprintln!(
+    tell(format_args!(
         "compacted {} ({}) to {} ({})",
         counted(before.0, "run"),
         bytes_shown(before.1),
         counted(after.0, "run"),
         bytes_shown(after.1)
-    );
+    ));
     Ok(())
 }
 

@@ -8,13 +8,14 @@ use timestrata::timelog::Timelog;
 
 use super::{counted, open, range};
 use crate::failure::Result;
+use crate::message::tell;
 
 /// Delete the rows of a range of times.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("bound").required(true).multiple(true).args(["from", "to", "all"]))]
 #[command(after_help = "\
-The range is half-open: --from is in it, --to is not. Integers are in the log's unit. The rows
-are gone at once; their room on disk is freed by compaction.
+The range is half-open: --from is in it, --to is not. Integers are in the log's unit. The \
+rows are gone at once; their room on disk is freed by compaction.
 
 Example:
   timestrata delete ./store weather --to 2013-02-01")]
@@ -42,6 +43,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     log.delete_range(range.bounds())?;
     log.sync()?;
     store.close()?;
-    eprintln!("deleted {} from '{}'", counted(rows, "row"), arguments.name);
+    tell(format_args!("deleted {} from '{}'", counted(rows, "row"), arguments.name));
     Ok(())
 }

@@ -10,6 +10,7 @@ use timestrata::{Access, Durability, ErrorKind, Io, Store};
 use super::{counted, grouped, open};
 use crate::failure::{Failure, Result};
 use crate::input;
+use crate::message::tell;
 use crate::rows::{BadRow, Format, RowError, RowRules, Rows};
 use crate::times::Integers;
 
@@ -21,20 +22,20 @@ const SKIPS_TOLD: u64 = 10;
 /// Load rows of CSV or JSON lines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-CSV has a header line; empty fields are null, 'true' and 'false' booleans, numbers numbers, all else
-text. JSON lines have one object a line. Gzip is unpacked. Rows may come in any order.
+CSV has a header line; empty fields are null, 'true' and 'false' booleans, numbers numbers, all \
+else text. JSON lines have one object a line. Gzip is unpacked. Rows may come in any order.
 
-The value of a row is all its columns, as a CBOR map; with --codec bytes it is the text of the column
-that --value names. Without --time-unit an integer time is taken as seconds below 10^11, milliseconds
-below 10^14, microseconds below 10^17, else nanoseconds.
+The value of a row is all its columns, as a CBOR map; with --codec bytes it is the text of the \
+column that --value names. Without --time-unit an integer time is taken as seconds below 10^11, \
+milliseconds below 10^14, microseconds below 10^17, else nanoseconds.
 
-Rows are committed in batches. At the first bad row ingest stops: the rows before it are in the
-log, and none after it, and the message says so (--on-error skip goes on instead). Interrupting it
-leaves whole batches.
+Rows are committed in batches. At the first bad row ingest stops: the rows before it are in the \
+log, and none after it, and the message says so (--on-error skip goes on instead). Interrupting \
+it leaves whole batches.
 
 Examples:
   timestrata ingest ./store weather weather.csv --as timelog --time time_hour
-  timestrata ingest ./store trades trades-*.csv.gz --as timelog --time ts --time-unit ns --log-unit ns
+  timestrata ingest ./store trades *.csv.gz --as timelog --time ts --unit ns --log-unit ns
   tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
 pub(crate) struct Arguments {
     /// The store's directory; made if missing.
@@ -166,7 +167,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     outcome.map_err(|failure| after_rows(failure, rows))?;
     committed?;
     closed?;
-    load.tell(io.clock.monotonic_ns().saturating_sub(begun_ns));
+    load.tell_outcome(io.clock.monotonic_ns().saturating_sub(begun_ns));
     Ok(())
 }
 
@@ -288,28 +289,28 @@ impl Load {
         }
         self.skipped += 1;
         if self.skipped <= SKIPS_TOLD {
-            self.bar.suspend(|| eprintln!("skipped: {name}, {bad}"));
+            self.bar.suspend(|| tell(format_args!("skipped: {name}, {bad}")));
         }
         Ok(())
     }
 
-    fn tell(&self, took_ns: u64) {
+    fn tell_outcome(&self, took_ns: u64) {
         let seconds = took_ns as f64 / 1e9;
         let rate = self.rows as f64 / seconds.max(1e-9);
         if self.skipped > SKIPS_TOLD {
-            eprintln!("skipped: {} more", grouped(self.skipped - SKIPS_TOLD));
+            tell(format_args!("skipped: {} more", grouped(self.skipped - SKIPS_TOLD)));
         }
         let skipped = match self.skipped {
             0 => String::new(),
             skipped => format!("; {} skipped", counted(skipped, "bad row")),
         };
-        eprintln!(
+        tell(format_args!(
             "ingested {} into '{}' from {} in {seconds:.2} s ({} rows/s){skipped}",
             counted(self.rows, "row"),
             self.log.name(),
             counted(self.files, "file"),
-            grouped(rate as u64),
-        );
+            grouped(rate as u64)
+        ));
     }
 }
 

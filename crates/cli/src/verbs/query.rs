@@ -13,12 +13,12 @@ use crate::output::{self, Format, Request};
 /// Print the rows of a range of times, oldest first.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The range is half-open: --from is in it, --to is not. Integers are in the log's unit. A store that
-is being written may be read; nothing is changed.
+The range is half-open: --from is in it, --to is not. Integers are in the log's unit. A \
+store that is being written may be read; nothing is changed.
 
-Columns: 'time', then the fields of the values; a value that is no map is the column 'value'. A
-field that is itself called 'time' is 'value.time'. Bytes are shown as text where they are UTF-8,
-else as 0x and hexadecimal digits.
+Columns: 'time', then the fields of the values; a value that is no map is the column 'value'. A \
+field that is itself called 'time' is 'value.time'. Bytes are shown as text where they are \
+UTF-8, else as 0x and hexadecimal digits.
 
 Examples:
   timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z

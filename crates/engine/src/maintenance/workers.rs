@@ -38,6 +38,9 @@ impl Shared {
     }
 }
 
+/// What a thread does when it is called.
+type Work = fn(&Engine) -> Result<()>;
+
 /// The threads: one flushes, one compacts and retains, one syncs. Idle ones sleep.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -50,7 +53,7 @@ impl Workers {
     /// any more can be closed.
     pub(crate) fn start(&self, engine: &Arc<Engine>) -> Result<()> {
         let sync_interval = engine.settings.sync_interval;
-        let roles: [(&str, Duration, fn(&Engine) -> Result<()>); 3] = [
+        let roles: [(&str, Duration, Work); 3] = [
             ("timestrata-flush", sync_interval.max(LOOK_INTERVAL), Engine::flush_sealed),
             ("timestrata-compact", LOOK_INTERVAL, Engine::compact_due),
             ("timestrata-sync", sync_interval, Engine::sync_due),

@@ -59,8 +59,7 @@ impl RowBuilder {
 
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= BUILDER_ROWS_MAX
-            || self.rows * self.row_bytes + self.variable_bytes >= BUILDER_BYTES_MAX
+        self.rows >= BUILDER_ROWS_MAX || self.bytes() >= BUILDER_BYTES_MAX
     }
 
     /// The column at a position of the schema.
@@ -75,7 +74,7 @@ impl RowBuilder {
         }
         let (rows, full) = (self.rows, self.is_full());
         let variable_bytes = self.variable_bytes;
-        let keep = rows < COPIED_ROWS_MAX && !full && self.bytes() <= KEPT_BYTES_MAX;
+        let keep = rows < COPIED_ROWS_MAX && !full && self.allocated_bytes() <= KEPT_BYTES_MAX;
         let mut columns: Vec<ArrayRef> =
             self.columns.iter_mut().map(|column| column.finish(keep)).collect();
         if full {
@@ -94,8 +93,14 @@ impl RowBuilder {
         Some((batch, self.commits))
     }
 
-    /// Memory held, in bytes.
+    /// Bytes of the rows so far. What the buffers have allocated beyond that is at most as
+    /// much as a full builder needs, and not worth asking every column for at every row.
+    #[inline]
     pub(super) fn bytes(&self) -> usize {
+        self.rows * self.row_bytes + self.variable_bytes
+    }
+
+    fn allocated_bytes(&self) -> usize {
         self.columns.iter().map(ColumnBuilder::bytes).sum()
     }
 }

@@ -1,11 +1,13 @@
 //! A chunk: immutable sorted rows of a memtable, which scans read as a source.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
+use super::chunks::failed;
 use super::memory::held_bytes;
 use crate::key::KeyView;
 use crate::scan::{Block, Source};
@@ -42,6 +44,9 @@ pub(crate) struct Chunk {
     applied_through: SeqNo,
     delete_markers: u64,
     bytes: usize,
+    /// The blocks with the columns of the schema: made by the first point read, so that none
+    /// after it builds a batch.
+    held_rows: OnceLock<Vec<RecordBatch>>,
 }
 
 impl Chunk {
@@ -60,11 +65,32 @@ impl Chunk {
         let marks = stream.is_latest().then(|| batch.columns().last()).flatten();
         let delete_markers = marks.map_or(0, |marks| marks.as_boolean().true_count() as u64);
         let bytes = held_bytes(&batch);
-        Ok(Self { stream, batch, blocks, commits, applied_through, delete_markers, bytes })
+        let held_rows = OnceLock::new();
+        Ok(Self {
+            stream,
+            batch,
+            blocks,
+            commits,
+            applied_through,
+            delete_markers,
+            bytes,
+            held_rows,
+        })
     }
 
-    pub(super) fn batch(&self) -> &RecordBatch {
-        &self.batch
+    pub(super) fn zones(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    fn cut_rows(&self) -> Result<Vec<RecordBatch>> {
+        let schema = Arc::clone(self.stream.schema());
+        let columns = self.batch.columns().iter().take(schema.fields().len()).cloned();
+        let all = RecordBatch::try_new(schema, columns.collect()).map_err(failed)?;
+        if let [_] = self.blocks.as_slice() {
+            return Ok(vec![all]);
+        }
+        let blocks = self.blocks.iter().enumerate();
+        Ok(blocks.map(|(block, zone)| all.slice(block * BLOCK_ROWS_MAX, zone.rows)).collect())
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -148,10 +174,6 @@ impl Source for Chunk {
         self.delete_markers
     }
 
-    fn seq_min(&self) -> SeqNo {
-        self.commits.min
-    }
-
     fn seq_max(&self) -> SeqNo {
         self.commits.max
     }
@@ -179,12 +201,17 @@ impl Source for Chunk {
         Ok(projected.slice(block * BLOCK_ROWS_MAX, zone.rows))
     }
 
-    fn may_contain(&self, key: LeadKey) -> Result<bool> {
-        if key < self.key_min() || self.key_max() < key {
-            return Ok(false);
+    fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
+        let held = match self.held_rows.get() {
+            Some(held) => held,
+            None => {
+                let made = self.cut_rows()?;
+                self.held_rows.get_or_init(|| made)
+            }
+        };
+        match held.get(block) {
+            Some(rows) if rows.num_columns() == count => Ok(Cow::Borrowed(rows)),
+            _ => self.read(block, &(0..count).collect::<Vec<_>>()).map(Cow::Owned),
         }
-        let keys = self.keys()?;
-        let row = keys.lower_bound(key);
-        Ok(row < keys.len() && keys.get(row) == key)
     }
 }

@@ -49,8 +49,19 @@ impl Chunks {
         Self { settled, list: Vec::new(), fresh_from: 0, rows: 0, bytes: 0 }
     }
 
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.settled);
+    }
+
     pub(super) fn list(&self) -> &[Arc<Chunk>] {
         &self.list
+    }
+
+    /// How many from the front will never be merged any more.
+    pub(super) fn settled_len(&self) -> usize {
+        let looked_at = &self.list[..self.fresh_from];
+        let last = looked_at.iter().rposition(|c| self.is_settled(c.rows(), c.bytes()));
+        last.map_or(0, |last| last + 1)
     }
 
     pub(super) fn rows(&self) -> usize {

@@ -1,6 +1,5 @@
 //! How much memory batches hold, and copies of those that hold too much.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -16,17 +15,19 @@ const SLACK_BYTES: usize = 4096;
 /// Bytes of the allocations that a batch holds, each counted once: columns read from one
 /// file or message often share one.
 pub(super) fn held_bytes(batch: &RecordBatch) -> usize {
-    let mut allocations = HashMap::new();
+    let mut allocations = Vec::with_capacity(2 * batch.num_columns());
     for column in batch.columns() {
         collect(&column.to_data(), &mut allocations);
     }
-    allocations.values().sum()
+    allocations.sort_unstable();
+    allocations.dedup_by_key(|(address, _)| *address);
+    allocations.iter().map(|(_, bytes)| bytes).sum()
 }
 
-fn collect(data: &ArrayData, allocations: &mut HashMap<usize, usize>) {
+fn collect(data: &ArrayData, allocations: &mut Vec<(usize, usize)>) {
     let nulls = data.nulls().map(|nulls| nulls.inner().inner());
     for buffer in data.buffers().iter().chain(nulls) {
-        allocations.insert(address(buffer), buffer.capacity());
+        allocations.push((address(buffer), buffer.capacity()));
     }
     for child in data.child_data() {
         collect(child, allocations);

@@ -8,6 +8,7 @@
 //! sources all in-order chunks go before all late ones, each list in commit order.
 
 mod builder;
+mod chain;
 mod chunk;
 mod chunks;
 mod column;
@@ -27,6 +28,7 @@ use crate::scan::Source;
 use crate::{Cell, Result, Stream};
 
 use builder::RowBuilder;
+use chain::chained;
 use chunk::{Chunk, Commits};
 use chunks::{Chunks, MergeRules, Settled};
 pub(crate) use prepared::PreparedBatch;
@@ -51,7 +53,16 @@ pub(crate) struct Memtable {
     late: Chunks,
     tombstones: Arc<Vec<Tombstone>>,
     commits: Option<Commits>,
+    chains: Chains,
     view: Option<Arc<MemtableView>>,
+}
+
+/// The settled in-order chunks as readers get them.
+#[derive(Debug, Default)]
+struct Chains {
+    /// How many chunks they are made of.
+    chunks: usize,
+    sources: Vec<Arc<dyn Source>>,
 }
 
 #[derive(Debug)]
@@ -96,8 +107,17 @@ impl Memtable {
             late: Chunks::new(LATE_SETTLED),
             tombstones: Arc::default(),
             commits: None,
+            chains: Chains::default(),
             view: None,
         })
+    }
+
+    /// With chunks that settle early, so that a few rows make several.
+    #[cfg(test)]
+    fn settling_at(mut self, rows: usize) -> Self {
+        self.in_order = Chunks::new(Settled { rows, ..IN_ORDER_SETTLED });
+        self.late = Chunks::new(Settled { rows, ..LATE_SETTLED });
+        self
     }
 
     /// Appends one row that [`check_row`] has accepted, as a commit of its own. `seq` must
@@ -162,7 +182,9 @@ impl Memtable {
         self.note(tombstone.seq);
         self.seal_builders();
         Arc::make_mut(&mut self.tombstones).push(tombstone);
-        self.in_order.drop_covered(&tombstone);
+        if self.in_order.drop_covered(&tombstone) {
+            self.chains = Chains::default();
+        }
         self.late.drop_covered(&tombstone);
     }
 
@@ -173,10 +195,11 @@ impl Memtable {
             builders.late.seal();
         }
         self.greatest = None;
-        self.in_order = Chunks::new(IN_ORDER_SETTLED);
-        self.late = Chunks::new(LATE_SETTLED);
+        self.in_order.clear();
+        self.late.clear();
         self.tombstones = Arc::default();
         self.commits = None;
+        self.chains = Chains::default();
         self.view = None;
     }
 
@@ -216,8 +239,11 @@ impl Memtable {
         }
         self.seal_builders();
         self.settle(SeqNo(u64::MAX));
-        let (in_order, late) = (self.in_order.list(), self.late.list());
-        let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(in_order.len() + late.len());
+        self.chain();
+        let (in_order, late) = (&self.in_order.list()[self.chains.chunks..], self.late.list());
+        let len = self.chains.sources.len() + in_order.len() + late.len();
+        let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(len);
+        sources.extend_from_slice(&self.chains.sources);
         for chunk in in_order.iter().chain(late) {
             sources.push(Arc::clone(chunk) as Arc<dyn Source>);
         }
@@ -231,6 +257,16 @@ impl Memtable {
         });
         self.view = Some(Arc::clone(&view));
         view
+    }
+
+    /// Chains the settled in-order chunks, if one has been added to them.
+    fn chain(&mut self) {
+        let chunks = self.in_order.settled_len();
+        if chunks != self.chains.chunks {
+            let settled = &self.in_order.list()[..chunks];
+            let sources = chained(settled, self.stream.is_latest(), &self.tombstones);
+            self.chains = Chains { chunks, sources };
+        }
     }
 
     #[inline]

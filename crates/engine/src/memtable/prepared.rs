@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
 use arrow_select::concat::concat_batches;
-use timestrata_format::LeadKey;
 
 use super::chunks::{failed, sorted};
 use super::memory::{compacted, filler, held_bytes};
-use crate::key::{KeyOrder, KeyView};
+use crate::key::KeyOrder;
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// A checked batch with the stored columns, sorted by the whole key; for `Latest` without
@@ -18,7 +17,6 @@ use crate::{Error, ErrorKind, Result, Stream};
 pub(crate) struct PreparedBatch {
     batch: RecordBatch,
     bytes: usize,
-    keys: Option<(LeadKey, LeadKey)>,
 }
 
 impl PreparedBatch {
@@ -107,10 +105,8 @@ impl PreparedBatch {
         let batch = RecordBatch::try_new(schema, columns).map_err(failed)?;
         let batch = sorted(stream, &KeyOrder::new(stream)?, batch)?;
         let batch = compacted(batch).map_err(failed)?;
-        let lead = KeyView::of(stream, &batch)?;
-        let keys = lead.first().zip(lead.last());
         let bytes = held_bytes(&batch);
-        Ok(Self { batch, bytes, keys })
+        Ok(Self { batch, bytes })
     }
 
     /// Rows with the columns of the stored schema.
@@ -130,16 +126,6 @@ impl PreparedBatch {
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// Smallest leading key; `None` without rows.
-    pub(crate) fn key_min(&self) -> Option<LeadKey> {
-        self.keys.map(|keys| keys.0)
-    }
-
-    /// Greatest leading key; `None` without rows.
-    pub(crate) fn key_max(&self) -> Option<LeadKey> {
-        self.keys.map(|keys| keys.1)
     }
 }
 

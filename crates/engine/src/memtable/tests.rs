@@ -1,3 +1,4 @@
 mod batches;
+mod chains;
 mod model;
 mod rows;

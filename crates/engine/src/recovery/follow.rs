@@ -93,9 +93,15 @@ impl Follower {
             core.recount();
             return Ok(core.last_seq);
         }
-        let mode = ReadMode::Follower;
-        let (fresh, _, tail) =
-            load_core(&engine.folder, &engine.dir, &self.wal_dir, mode, &loaded.state)?;
+        let known = engine.core.lock().run_handles();
+        let (fresh, _, tail) = load_core(
+            &engine.folder,
+            &engine.dir,
+            &self.wal_dir,
+            ReadMode::Follower,
+            &loaded.state,
+            &known,
+        )?;
         let seq = fresh.last_seq;
         let old = std::mem::replace(&mut *engine.core.lock(), fresh);
         drop(old);

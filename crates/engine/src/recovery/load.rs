@@ -1,17 +1,22 @@
 //! From files to the state of a store.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_format::WalId;
+use timestrata_format::{RunId, WalId};
 
 use super::RecoveryReport;
 use super::files::survey;
 use super::replay::{Record, replay};
 use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definition};
-use crate::store::{Core, PinState, RunFolder, StreamState, Version};
+use crate::scan::Source;
+use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, Result};
+
+/// Runs that are open already: a follower keeps what it has mapped and decoded.
+pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
 
 /// A store's state as its files tell it, and what a writer has to know to go on.
 pub(crate) struct Recovered {
@@ -31,7 +36,8 @@ pub(crate) fn recover(
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
     let mode = ReadMode::Recovery;
-    let (core, mut report, tail) = load_core(folder, dir, wal_dir, mode, &loaded.state)?;
+    let (core, mut report, tail) =
+        load_core(folder, dir, wal_dir, mode, &loaded.state, &KnownRuns::new())?;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
@@ -52,8 +58,9 @@ pub(crate) fn load_core(
     wal_dir: &Path,
     mode: ReadMode,
     state: &ManifestState,
+    known: &KnownRuns,
 ) -> Result<(Core, RecoveryReport, WalTail)> {
-    let mut core = build(folder, &dir.join(MANIFEST_NAME), state)?;
+    let mut core = build(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
     let mut report = RecoveryReport::default();
     let tail = catch_up(folder, wal_dir, mode, state.wal_floor, None, &mut core, &mut report)?;
     report.last_seq = core.last_seq;
@@ -90,7 +97,13 @@ pub(crate) fn catch_up(
     Ok(tail)
 }
 
-fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Result<Core> {
+fn build(
+    folder: &RunFolder,
+    manifest_path: &Path,
+    mode: ReadMode,
+    state: &ManifestState,
+    known: &KnownRuns,
+) -> Result<Core> {
     let mut core = Core::default();
     core.next_stream = state.next_stream;
     for entry in state.streams.values() {
@@ -103,11 +116,18 @@ fn build(folder: &RunFolder, manifest_path: &Path, state: &ManifestState) -> Res
             )
         })?;
         let stream = Arc::new(stream);
-        let handles = entry
-            .runs
-            .values()
-            .map(|meta| folder.handle(&stream, meta.clone()))
-            .collect::<Result<Vec<_>>>()?;
+        let mut handles = Vec::with_capacity(entry.runs.len());
+        for meta in entry.runs.values() {
+            let handle = match known.get(&meta.id) {
+                Some(handle) => Arc::clone(handle),
+                None => folder.handle(&stream, meta.clone())?,
+            };
+            if mode == ReadMode::Follower {
+                // Mapped now, the file may be removed: a writer doesn't wait for us.
+                handle.blocks()?;
+            }
+            handles.push(handle);
+        }
         let version = Version::new(handles, entry.tombstones.clone());
         core.add_stream(StreamState::new(stream, version, entry.flushed_through)?);
     }

@@ -91,8 +91,6 @@ fn apply(core: &mut Core, slot: Slot, record: &Record<'_>, entry: &EntryRef<'_>)
             state.active.insert(record.seq, prepared);
             Ok(())
         }
-        // This build logs deletes by key as rows with their marker set.
-        EntryKind::DeleteKeys => Err(corrupt(&"an entry of a kind that is not in use")),
         EntryKind::DeleteRange => {
             let range = decode_range(entry.body)
                 .map_err(|error| Error::decode(&(record.path)(), base, error))?;

@@ -51,7 +51,8 @@ impl BlockCache {
     }
 
     /// Bytes held now.
-    pub(crate) fn bytes(&self) -> u64 {
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> u64 {
         self.columns.weight()
     }
 

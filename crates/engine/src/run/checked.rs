@@ -135,11 +135,6 @@ impl CheckedFile {
         self.bad(range.start, message)
     }
 
-    /// Bytes of checksums kept in memory.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.block_crcs.capacity() * size_of::<u32>() + self.verified.capacity() * size_of::<u64>()
-    }
-
     /// How many blocks have been compared so far.
     #[cfg(test)]
     pub(super) fn blocks_verified(&self) -> u32 {

@@ -259,13 +259,4 @@ impl ColdFile {
             })
         })
     }
-
-    /// Bytes of memory beside the map and the cache.
-    pub(super) fn memory_bytes(&self) -> usize {
-        const FILTER_BLOCK_BYTES: usize = 32;
-        let filters = self.filters.iter().filter_map(|slot| slot.get()?.as_ref());
-        self.file.memory_bytes()
-            + self.metadata.metadata().memory_size()
-            + filters.map(|filter| filter.num_blocks() * FILTER_BLOCK_BYTES).sum::<usize>()
-    }
 }

@@ -52,6 +52,8 @@ pub(super) struct HotFile {
     messages: Vec<Message>,
     /// Decoded columns, block by block: small values that point into the map.
     columns: Vec<OnceLock<ArrayRef>>,
+    /// Blocks with the columns of the stream's schema, each made by the first point read.
+    rows: Vec<OnceLock<RecordBatch>>,
 }
 
 /// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
@@ -144,6 +146,7 @@ impl HotFile {
         }
         let layouts = column_layouts(&schema);
         let slots = messages.len() * layouts.len();
+        let blocks = messages.len();
         Ok(Self {
             buffer: Buffer::from(file.bytes().clone()),
             file,
@@ -151,11 +154,31 @@ impl HotFile {
             layouts,
             messages,
             columns: std::iter::repeat_with(OnceLock::new).take(slots).collect(),
+            rows: std::iter::repeat_with(OnceLock::new).take(blocks).collect(),
         })
     }
 
     pub(super) fn file(&self) -> &CheckedFile {
         &self.file
+    }
+
+    /// A block with the columns of the stream's schema; `make` makes it the first time.
+    #[inline]
+    pub(super) fn rows(
+        &self,
+        block: usize,
+        make: impl FnOnce() -> Result<RecordBatch>,
+    ) -> Result<&RecordBatch> {
+        let Some(slot) = self.rows.get(block) else {
+            return Err(self.file.bad(0, format!("a run has no block {block}")));
+        };
+        match slot.get() {
+            Some(rows) => Ok(rows),
+            None => {
+                let rows = make()?;
+                Ok(slot.get_or_init(|| rows))
+            }
+        }
     }
 
     /// Columns of one block, decoded at most once each.
@@ -249,13 +272,6 @@ impl HotFile {
         )
         .and_then(|decoder| decoder.with_projection(Some(columns)).read_record_batch())
         .map_err(|error| bad(format!("a record batch can't be decoded: {error}")).caused_by(error))
-    }
-
-    /// Bytes of memory beside the map.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.file.memory_bytes()
-            + self.columns.capacity() * size_of::<OnceLock<ArrayRef>>()
-            + self.messages.capacity() * size_of::<Message>()
     }
 }
 

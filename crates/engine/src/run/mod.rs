@@ -31,7 +31,6 @@ pub(crate) use cache::BlockCache;
 pub(crate) use layout::check_column_types;
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use reader::RunReader;
-pub(crate) use verify::VerifyReport;
 pub(crate) use writer::{Provenance, RunWriter};
 
 /// The key under which a run file's own metadata carries the run's tail, in base64.

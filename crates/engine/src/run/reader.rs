@@ -1,5 +1,6 @@
 //! Reading a run: verified, projected, and without a copy where the format allows it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -109,25 +110,6 @@ impl RunReader {
         &self.meta
     }
 
-    /// The run's file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Bytes of memory that the open run takes beside the mapped file and the shared cache.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let opened = self.opened.get().map_or(0, |opened| {
-            let zones = opened.zones.capacity() * size_of::<Zone>();
-            let blocks = opened.blocks.capacity() * size_of::<Block>();
-            let content = match &opened.content {
-                Content::Hot(hot) => hot.memory_bytes(),
-                Content::Cold(cold) => cold.memory_bytes(),
-            };
-            zones + blocks + content
-        });
-        size_of::<Self>() + opened
-    }
-
     pub(super) fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
@@ -223,10 +205,6 @@ impl Source for RunReader {
         self.meta.delete_markers
     }
 
-    fn seq_min(&self) -> SeqNo {
-        self.meta.seq_min
-    }
-
     fn seq_max(&self) -> SeqNo {
         self.meta.seq_max
     }
@@ -266,19 +244,34 @@ impl Source for RunReader {
             })
     }
 
+    fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
+        let schema = self.stream.schema();
+        let read = || self.read(block, &(0..count).collect::<Vec<_>>());
+        match &self.opened()?.content {
+            Content::Hot(hot) if count == schema.fields().len() => {
+                let make = || {
+                    let columns = read()?.columns().to_vec();
+                    let rows = RecordBatch::try_new(Arc::clone(schema), columns);
+                    rows.map_err(|error| hot.file().bad(0, error.to_string()))
+                };
+                hot.rows(block, make).map(Cow::Borrowed)
+            }
+            _ => read().map(Cow::Owned),
+        }
+    }
+
     fn may_contain(&self, key: LeadKey) -> Result<bool> {
         if key < self.meta.key_min || self.meta.key_max < key {
             return Ok(false);
         }
         let opened = self.opened()?;
-        let first = opened.zones.partition_point(|zone| zone.key_max < key);
-        let zones = opened.zones.iter().enumerate().skip(first);
+        let first = opened.blocks.partition_point(|block| block.key_max < key);
+        let Content::Cold(cold) = &opened.content else {
+            return Ok(opened.blocks.get(first).is_some_and(|block| block.key_min <= key));
+        };
+        let zones = opened.blocks.iter().enumerate().skip(first);
         for (block, _) in zones.take_while(|(_, zone)| zone.key_min <= key) {
-            let may = match &opened.content {
-                Content::Hot(_) => true,
-                Content::Cold(cold) => cold.may_contain(block, key)?,
-            };
-            if may {
+            if cold.may_contain(block, key)? {
                 return Ok(true);
             }
         }

@@ -200,7 +200,6 @@ fn an_abandoned_run_leaves_no_file() {
         writer.write(&rows).unwrap();
         writer.sync_data().unwrap();
         assert!(writer.bytes_written() > 0);
-        assert_eq!(writer.rows(), 500);
         writer.abandon();
         assert!(place.io.disk.list(&place.dir).unwrap().is_empty());
     }

@@ -126,11 +126,6 @@ impl RunWriter {
         self.encoder.bytes_written()
     }
 
-    /// Rows taken so far.
-    pub(crate) fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Makes the blocks written so far durable, so that [`RunWriter::finish`] has less to wait for.
     pub(crate) fn sync_data(&mut self) -> Result<()> {
         self.encoder.settle().map_err(|error| self.failed("write a run", error))?;

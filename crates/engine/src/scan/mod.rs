@@ -30,7 +30,7 @@ use arrow_schema::SchemaRef;
 use timestrata_format::KeyRange;
 
 use crate::Result;
-pub(crate) use merge::{Merge, merge_sources};
+pub(crate) use merge::merge_sources;
 pub(crate) use source::{Block, Source, StreamView};
 
 /// What to read.

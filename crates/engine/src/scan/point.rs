@@ -115,9 +115,10 @@ impl Sought<'_> {
             if self.lead < zone.key_min {
                 break;
             }
-            let batch = source.read_first(index, self.stream.schema().fields().len())?;
+            let batch = source.read_rows(index, self.stream.schema().fields().len())?;
             if let Some(row) = self.find_row(&batch)? {
-                return Ok(Some(Found { block: index, row: Row { batch, index: row } }));
+                let row = Row { batch: batch.into_owned(), index: row };
+                return Ok(Some(Found { block: index, row }));
             }
         }
         Ok(None)

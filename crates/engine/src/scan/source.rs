@@ -1,5 +1,6 @@
 //! What a scan reads from: a sorted sequence of blocks, wherever it lives.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -29,8 +30,6 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn rows(&self) -> u64;
     /// Rows that are delete markers.
     fn delete_markers(&self) -> u64;
-    /// Commit of the oldest row.
-    fn seq_min(&self) -> SeqNo;
     /// Commit of the newest row.
     fn seq_max(&self) -> SeqNo;
     /// Tombstones up to this commit are already applied to the rows; of later ones all that
@@ -40,10 +39,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn blocks(&self) -> Result<&[Block]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
-    /// Decodes the first `count` columns of a block, which a point read takes all of. Sources
-    /// that hold blocks decoded give what they hold.
-    fn read_first(&self, block: usize, count: usize) -> Result<RecordBatch> {
-        self.read(block, &(0..count).collect::<Vec<_>>())
+    /// Decodes the first `count` columns of a block, which a point read takes all of: the
+    /// columns of the stream's schema. Sources that hold blocks decoded lend what they hold.
+    fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
+        self.read(block, &(0..count).collect::<Vec<_>>()).map(Cow::Owned)
     }
     /// False only where no row has this leading key (Bloom filters, hash indexes).
     fn may_contain(&self, key: LeadKey) -> Result<bool> {

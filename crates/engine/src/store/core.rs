@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use timestrata_format::{SeqNo, StreamId, Tombstone};
+use timestrata_format::{RunId, SeqNo, StreamId, Tombstone};
 
 use super::pins::PinState;
-use super::version::Version;
+use super::version::{RunHandle, Version};
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{Source, StreamView};
 use crate::snapshot::Snapshot;
@@ -172,6 +172,12 @@ impl Core {
     /// The streams that exist, with their slots.
     pub(crate) fn live(&self) -> impl Iterator<Item = (Slot, &StreamState)> {
         self.streams.iter().enumerate().filter(|(_, state)| !state.dropped)
+    }
+
+    /// Every run of every stream.
+    pub(crate) fn run_handles(&self) -> HashMap<RunId, Arc<RunHandle>> {
+        let runs = self.live().flat_map(|(_, state)| state.version.runs.iter());
+        runs.map(|run| (run.meta.id, Arc::clone(run))).collect()
     }
 
     /// Notes that a stream changed.

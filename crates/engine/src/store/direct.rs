@@ -18,8 +18,8 @@ use crate::{Result, Stream};
 
 /// What one change of the commit has become, but for its number.
 enum Written {
-    Run { stream: Arc<Stream>, writer: RunWriter },
-    Delete { tombstone: Tombstone },
+    Run(RunWriter),
+    Delete(Tombstone),
 }
 
 impl Engine {
@@ -46,12 +46,12 @@ impl Engine {
             core.seal(slot);
             let id = core.streams[slot].stream.id();
             match change {
-                Written::Run { writer, .. } => {
+                Written::Run(writer) => {
                     let meta = self.finish_direct(writer, seq)?;
                     edit.ops.push(ManifestOp::AddRun(meta.clone()));
                     runs.push((slot, meta));
                 }
-                Written::Delete { tombstone } => {
+                Written::Delete(tombstone) => {
                     let tombstone = Tombstone { seq, ..tombstone };
                     edit.ops.push(ManifestOp::AddTombstone { stream: id, tombstone });
                     deletes.push((slot, tombstone));
@@ -80,7 +80,7 @@ impl Engine {
         for change in prepared {
             match change {
                 Prepared::DeleteRange { tombstone, .. } => {
-                    written.push(Written::Delete { tombstone: *tombstone });
+                    written.push(Written::Delete(*tombstone));
                 }
                 Prepared::Rows { stream, batch } => {
                     let write = || -> Result<RunWriter> {
@@ -90,10 +90,7 @@ impl Engine {
                         Ok(writer)
                     };
                     match write() {
-                        Ok(writer) => {
-                            let stream = Arc::clone(stream);
-                            written.push(Written::Run { stream, writer });
-                        }
+                        Ok(writer) => written.push(Written::Run(writer)),
                         Err(error) => {
                             abandon(written);
                             return Err(self.fail(error));
@@ -182,7 +179,7 @@ fn merge_latest(prepared: Vec<Prepared>) -> Result<Vec<Prepared>> {
 
 fn abandon(written: Vec<Written>) {
     for change in written {
-        if let Written::Run { writer, .. } = change {
+        if let Written::Run(writer) = change {
             writer.abandon();
         }
     }

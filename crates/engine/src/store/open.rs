@@ -16,7 +16,7 @@ use super::{Access, RUNS_DIR, WAL_DIR};
 use crate::maintenance::Workers;
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
 use crate::poison::Poison;
-use crate::recovery::{self, Follower, Recovered};
+use crate::recovery::{self, Follower, KnownRuns, Recovered};
 use crate::run::BlockCache;
 use crate::wal::{ReadMode, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
@@ -53,14 +53,21 @@ impl Opening {
 
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
         let mut tries = 0;
-        let mode = ReadMode::Follower;
+        let (mode, known) = (ReadMode::Follower, KnownRuns::new());
         let (loaded, folder, core, mut report, tail) = loop {
             let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
                 return Err(self.no_store()?);
             };
             let folder = self.folder(loaded.store_id);
             tries += 1;
-            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), mode, &loaded.state) {
+            match recovery::load_core(
+                &folder,
+                &self.dir,
+                &self.wal_dir(),
+                mode,
+                &loaded.state,
+                &known,
+            ) {
                 Ok((core, report, tail)) => break (loaded, folder, core, report, tail),
                 // A live writer may have replaced files since we read what it names.
                 Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
@@ -69,7 +76,7 @@ impl Opening {
                 },
             }
         };
-        report.clean = loaded.state.closed.is_some();
+        report.clean = loaded.state.closed.is_some() && report.commits_replayed == 0;
         report.took = self.took(start_ns);
         let parts = Parts {
             follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
@@ -99,7 +106,8 @@ impl Opening {
         let Recovered { core, mut report, wal_start } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
-        report.clean = created || loaded.state.closed.is_some();
+        let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
+        report.clean = created || (loaded.state.closed.is_some() && !replayed);
         let next_run = loaded.state.next_run;
         let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
         let wal = match self.memory_only {

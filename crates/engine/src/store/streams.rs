@@ -10,6 +10,7 @@ use super::engine::Engine;
 use super::version::Version;
 use crate::manifest::{from_definition, to_definition};
 use crate::run;
+use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 
 impl Engine {
@@ -29,6 +30,7 @@ impl Engine {
         let id = manifest.state().next_stream;
         Stream::new(id, spec.clone())?;
         run::check_column_types(&spec.schema)?;
+        check_loggable(&spec.schema)?;
         let definition = to_definition(id, &spec);
         // What the manifest will give back at the next open must be what is used now.
         let stream = from_definition(&definition).map_err(|problem| {

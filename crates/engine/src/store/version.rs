@@ -42,6 +42,7 @@ impl RunFolder {
             reader: Arc::new(reader),
             obsolete: AtomicBool::new(false),
             disk: Arc::clone(&self.io.disk),
+            cache: Arc::clone(&self.cache),
             path,
         }))
     }
@@ -55,6 +56,7 @@ pub(crate) struct RunHandle {
     pub(crate) reader: Arc<RunReader>,
     obsolete: AtomicBool,
     disk: Arc<dyn Disk>,
+    cache: Arc<BlockCache>,
     path: PathBuf,
 }
 
@@ -70,6 +72,7 @@ impl Drop for RunHandle {
         if self.obsolete.load(Ordering::Acquire) {
             // A file that can't be removed now is an orphan that the next open removes.
             let _ = self.disk.remove(&self.path);
+            self.cache.forget(self.meta.id);
         }
     }
 }
@@ -145,10 +148,6 @@ impl Source for RunHandle {
         self.meta.delete_markers
     }
 
-    fn seq_min(&self) -> timestrata_format::SeqNo {
-        self.meta.seq_min
-    }
-
     fn seq_max(&self) -> timestrata_format::SeqNo {
         self.meta.seq_max
     }
@@ -163,6 +162,14 @@ impl Source for RunHandle {
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<arrow_array::RecordBatch> {
         self.reader.read(block, columns)
+    }
+
+    fn read_rows(
+        &self,
+        block: usize,
+        count: usize,
+    ) -> Result<std::borrow::Cow<'_, arrow_array::RecordBatch>> {
+        self.reader.read_rows(block, count)
     }
 
     fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {

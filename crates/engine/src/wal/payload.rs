@@ -69,11 +69,6 @@ impl PayloadBuilder {
         self.shared(EntryKind::Batch, stream, encoded)
     }
 
-    /// Adds a batch of keys to delete, as [`super::encode_batch`] gave it.
-    pub(crate) fn delete_keys(&mut self, stream: StreamId, encoded: Vec<Buffer>) -> Result<()> {
-        self.shared(EntryKind::DeleteKeys, stream, encoded)
-    }
-
     fn small(
         &mut self,
         kind: EntryKind,

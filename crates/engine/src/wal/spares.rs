@@ -103,11 +103,6 @@ impl Spares {
         state.idle.len() as u64 + u64::from(state.prepared.is_some())
     }
 
-    /// Whether [`Spares::prepare`] would have something to do.
-    pub(super) fn needs_preparing(&self) -> bool {
-        self.state.lock().prepared.is_none()
-    }
-
     /// Makes the next segment ready, unless it is.
     pub(super) fn prepare(&self) -> Result<()> {
         let mut state = self.state.lock();

@@ -32,6 +32,11 @@ fn settings(wal_segment_bytes: u64) -> Settings {
     Settings { wal_segment_bytes, ..Settings::default() }
 }
 
+/// The start of a log without any commit.
+fn fresh(id: WalId) -> WalStart {
+    WalStart { id, ..WalStart::default() }
+}
+
 fn create(io: &Io, segment_bytes: u64, start: WalStart) -> Wal {
     Wal::create(io, &dir(), STORE, &settings(segment_bytes), start).unwrap()
 }
@@ -103,7 +108,7 @@ fn files(io: &Io) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn records_come_back_in_order_with_gaps_and_over_several_segments() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     let seqs: Vec<u64> = (1..200).filter(|seq| seq % 7 != 0).collect();
     for &seq in &seqs {
         append(&wal, seq, (seq as usize * 37) % 1900);
@@ -119,7 +124,7 @@ fn records_come_back_in_order_with_gaps_and_over_several_segments() {
 #[test]
 fn a_log_goes_on_in_a_new_segment_after_each_opening() {
     let io = io();
-    let mut start = WalStart::new(FIRST);
+    let mut start = fresh(FIRST);
     for session in 0..5 {
         let wal = create(&io, 4096, start);
         for step in 1..=session * 9 {
@@ -136,13 +141,13 @@ fn no_directory_and_no_segment_are_an_empty_log() {
     let io = io();
     let (records, tail) = recover(&io);
     assert!(records.is_empty());
-    assert_eq!(tail.start, WalStart::new(FIRST));
+    assert_eq!(tail.start, fresh(FIRST));
 }
 
 #[test]
 fn large_payloads_are_aligned_in_the_file() {
     let io = io();
-    let wal = create(&io, 65536, WalStart::new(FIRST));
+    let wal = create(&io, 65536, fresh(FIRST));
     for seq in 1..40 {
         append(&wal, seq, if seq % 2 == 0 { 1000 + seq as usize * 10 } else { 11 });
     }
@@ -155,7 +160,7 @@ fn large_payloads_are_aligned_in_the_file() {
 #[test]
 fn a_payload_that_no_segment_holds_is_too_large_and_the_log_goes_on() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     let error = wal.append(SeqNo(1), &[&[0; 4096]], None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     append(&wal, 2, 10);
@@ -168,7 +173,7 @@ fn a_payload_that_no_segment_holds_is_too_large_and_the_log_goes_on() {
 #[test]
 fn a_payload_of_parts_is_their_sequence_whoever_sums_it_up() {
     let io = io();
-    let wal = create(&io, 65536, WalStart::new(FIRST));
+    let wal = create(&io, 65536, fresh(FIRST));
     let parts: [&[u8]; 3] = [b"one", &[7; 3000], b"three"];
     let whole = parts.concat();
     wal.append(SeqNo(1), &parts, None).unwrap();
@@ -182,7 +187,7 @@ fn a_payload_of_parts_is_their_sequence_whoever_sums_it_up() {
 #[test]
 fn a_follower_sees_what_is_appended_after_each_of_its_readings() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     let mut position = None;
     let mut seen = Vec::new();
     for seq in 1..100 {
@@ -199,7 +204,7 @@ fn a_follower_sees_what_is_appended_after_each_of_its_readings() {
 #[test]
 fn a_segment_of_a_newer_version_is_unsupported_and_not_corrupt() {
     let io = io();
-    create(&io, 4096, WalStart::new(FIRST));
+    create(&io, 4096, fresh(FIRST));
     let header = timestrata_format::wal::SegmentHeader {
         format_version: 9,
         ..timestrata_format::wal::SegmentHeader::new(STORE, FIRST, 4096)

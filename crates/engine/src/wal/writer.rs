@@ -18,7 +18,8 @@ use super::spares::Spares;
 use super::sync::GroupSync;
 use crate::{Error, ErrorKind, Result, Settings};
 
-/// Where a log goes on: what [`super::WalReader`] found, or [`WalStart::new`].
+/// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
+/// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WalStart {
     /// The segment to begin; no file has its id.
@@ -32,13 +33,6 @@ pub(crate) struct WalStart {
     pub(crate) older: Vec<(WalId, SeqNo)>,
 }
 
-impl WalStart {
-    /// Of a log without any commit.
-    pub(crate) fn new(id: WalId) -> Self {
-        Self { id, ..Self::default() }
-    }
-}
-
 /// The log of an open store. Shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Wal {
@@ -48,6 +42,8 @@ pub(crate) struct Wal {
     group: GroupSync,
     appended: AtomicU64,
     synced: AtomicU64,
+    /// Bytes that recovery would read, for a look without the lock.
+    bytes: AtomicU64,
     failed: AtomicBool,
 }
 
@@ -113,10 +109,12 @@ impl Wal {
             group: GroupSync::new(start.previous_seq),
             appended: AtomicU64::new(start.previous_seq.0),
             synced: AtomicU64::new(start.previous_seq.0),
+            bytes: AtomicU64::new(0),
             failed: AtomicBool::new(false),
         };
         let mut appender = wal.appender.lock();
         wal.write_start(&mut appender)?;
+        wal.count_bytes(&appender);
         appender.active.sync()?;
         drop(appender);
         Ok(wal)
@@ -157,6 +155,7 @@ impl Wal {
         appender.offset = written.map_err(|error| self.fail(error))?;
         appender.last_seq = seq;
         appender.last_id = appender.active.id;
+        self.count_bytes(&appender);
         self.appended.store(seq.0, Ordering::Release);
         Ok(())
     }
@@ -270,10 +269,14 @@ impl Wal {
         SeqNo(self.synced.load(Ordering::Acquire))
     }
 
-    /// Bytes that recovery would read.
+    /// Bytes that recovery would read. Takes no lock: every commit asks.
     pub(crate) fn bytes(&self) -> u64 {
-        let appender = self.appender.lock();
-        appender.full.len() as u64 * self.segment_bytes + appender.offset
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn count_bytes(&self, appender: &Appender) {
+        let bytes = appender.full.len() as u64 * self.segment_bytes + appender.offset;
+        self.bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Files in the log's directory, spares included.
@@ -286,17 +289,6 @@ impl Wal {
     /// leaves without a needed segment.
     pub(crate) fn next_id(&self) -> WalId {
         self.appender.lock().active.id.next()
-    }
-
-    /// The last commit of the oldest full segment: that segment goes once all commits up to
-    /// it are in runs.
-    pub(crate) fn oldest_needed_seq(&self) -> Option<SeqNo> {
-        self.appender.lock().full.first().map(|segment| segment.last_seq)
-    }
-
-    /// Whether [`Wal::prepare_spare`] has something to do.
-    pub(crate) fn needs_spare(&self) -> bool {
-        self.spares.needs_preparing()
     }
 
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
@@ -332,6 +324,7 @@ impl Wal {
         let count = appender.full.iter().take_while(|segment| segment.id < floor).count();
         let released: Vec<FullSegment> = appender.full.drain(..count).collect();
         appender.unsynced.retain(|segment| segment.id >= floor);
+        self.count_bytes(&appender);
         drop(appender);
         released.iter().try_for_each(|segment| self.spares.retire(segment.id, segment.own))
     }

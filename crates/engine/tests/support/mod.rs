@@ -1,5 +1,6 @@
 //! What the tests of the public face share: a small stream, and ways to fill and read it.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,36 +16,36 @@ use timestrata_engine::{
 use timestrata_io::{ManualClock, MemoryDisk, SeededRng};
 
 /// A row of the small stream.
-pub type Pair = (i64, Vec<u8>);
+pub(crate) type Pair = (i64, Vec<u8>);
 
-pub fn schema() -> SchemaRef {
+pub(crate) fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
         Field::new("value", DataType::Binary, true),
     ]))
 }
 
-pub fn keep(name: &str) -> StreamSpec {
+pub(crate) fn keep(name: &str) -> StreamSpec {
     StreamSpec::new(name, schema())
 }
 
-pub fn latest(name: &str) -> StreamSpec {
+pub(crate) fn latest(name: &str) -> StreamSpec {
     StreamSpec { merge: Merge::Latest, ..keep(name) }
 }
 
-pub fn batch(rows: &[Pair]) -> RecordBatch {
+pub(crate) fn batch(rows: &[Pair]) -> RecordBatch {
     let times = TimestampMillisecondArray::from_iter_values(rows.iter().map(|(time, _)| *time));
     let values = BinaryArray::from_iter_values(rows.iter().map(|(_, value)| value));
     RecordBatch::try_new(schema(), vec![Arc::new(times), Arc::new(values)]).unwrap()
 }
 
-pub fn keys(times: &[i64]) -> RecordBatch {
+pub(crate) fn keys(times: &[i64]) -> RecordBatch {
     let column = TimestampMillisecondArray::from(times.to_vec());
     let schema = Arc::new(Schema::new(vec![schema().field(0).clone()]));
     RecordBatch::try_new(schema, vec![Arc::new(column)]).unwrap()
 }
 
-pub fn pairs(batch: &RecordBatch) -> Vec<Pair> {
+pub(crate) fn pairs(batch: &RecordBatch) -> Vec<Pair> {
     let times = batch.column(0).as_primitive::<TimestampMillisecondType>();
     let values = batch.column(1).as_binary::<i32>();
     (0..batch.num_rows())
@@ -57,7 +58,11 @@ pub fn pairs(batch: &RecordBatch) -> Vec<Pair> {
         .collect()
 }
 
-pub fn read_spec(snapshot: &Snapshot, stream: StreamId, spec: &ScanSpec) -> Result<Vec<Pair>> {
+pub(crate) fn read_spec(
+    snapshot: &Snapshot,
+    stream: StreamId,
+    spec: &ScanSpec,
+) -> Result<Vec<Pair>> {
     let mut rows = Vec::new();
     for batch in snapshot.scan(stream, spec)? {
         rows.extend(pairs(&batch?));
@@ -65,33 +70,33 @@ pub fn read_spec(snapshot: &Snapshot, stream: StreamId, spec: &ScanSpec) -> Resu
     Ok(rows)
 }
 
-pub fn read(store: &Store, name: &str) -> Vec<Pair> {
+pub(crate) fn read(store: &Store, name: &str) -> Vec<Pair> {
     let stream = store.expect_stream(name).unwrap();
     read_spec(&store.snapshot().unwrap(), stream.id(), &ScanSpec::default()).unwrap()
 }
 
-pub fn insert(store: &Store, stream: StreamId, rows: &[Pair], durability: Durability) {
+pub(crate) fn insert(store: &Store, stream: StreamId, rows: &[Pair], durability: Durability) {
     store.commit(Changes::new().insert(stream, batch(rows)), durability).unwrap();
 }
 
-pub fn append(store: &Store, stream: StreamId, rows: &[Pair]) {
+pub(crate) fn append(store: &Store, stream: StreamId, rows: &[Pair]) {
     let mut appender = store.appender(stream).unwrap();
     for (time, value) in rows {
         appender.append(&[Cell::Int(*time), Cell::Bytes(value)], Durability::Written).unwrap();
     }
 }
 
-pub fn delete(store: &Store, stream: StreamId, lo: i64, hi: i64) {
+pub(crate) fn delete(store: &Store, stream: StreamId, lo: i64, hi: i64) {
     let changes = Changes::new().delete_range(stream, KeyRange::times(lo, hi));
     store.commit(changes, Durability::Written).unwrap();
 }
 
-pub fn pair(time: i64, value: &str) -> Pair {
+pub(crate) fn pair(time: i64, value: &str) -> Pair {
     (time, value.as_bytes().to_vec())
 }
 
 /// Small enough that a handful of rows exercises every path; nothing in the background.
-pub fn tiny() -> Settings {
+pub(crate) fn tiny() -> Settings {
     Settings {
         memtable_bytes_max: 64 << 10,
         memory_bytes_max: 256 << 10,
@@ -106,7 +111,7 @@ pub fn tiny() -> Settings {
 }
 
 /// As the defaults, but nothing in the background.
-pub fn manual() -> Settings {
+pub(crate) fn manual() -> Settings {
     Settings {
         wal_segment_bytes: 1 << 20,
         wal_bytes_max: 64 << 20,
@@ -116,14 +121,14 @@ pub fn manual() -> Settings {
 }
 
 /// A disk in memory that outlives stores.
-pub struct Machine {
-    pub io: Io,
-    pub clock: Arc<ManualClock>,
-    pub dir: PathBuf,
+pub(crate) struct Machine {
+    pub(crate) io: Io,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) dir: PathBuf,
 }
 
 impl Machine {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000_000));
         let io = Io {
             disk: Arc::new(MemoryDisk::new()),
@@ -133,22 +138,22 @@ impl Machine {
         Self { io, clock, dir: PathBuf::from("/store") }
     }
 
-    pub fn open(&self, settings: Settings) -> Store {
+    pub(crate) fn open(&self, settings: Settings) -> Store {
         self.try_open(Access::Write, settings).unwrap()
     }
 
-    pub fn try_open(&self, access: Access, settings: Settings) -> Result<Store> {
+    pub(crate) fn try_open(&self, access: Access, settings: Settings) -> Result<Store> {
         Store::open_with(self.io.clone(), &self.dir, access, settings)
     }
 
-    pub fn read_file(&self, path: &Path) -> Vec<u8> {
+    pub(crate) fn read_file(&self, path: &Path) -> Vec<u8> {
         let file = self.io.disk.open(path, timestrata_io::OpenMode::Read).unwrap();
         let mut bytes = vec![0; file.len().unwrap() as usize];
         file.read_at(0, &mut bytes).unwrap();
         bytes
     }
 
-    pub fn write_file(&self, path: &Path, bytes: &[u8]) {
+    pub(crate) fn write_file(&self, path: &Path, bytes: &[u8]) {
         if self.io.disk.exists(path).unwrap() {
             self.io.disk.remove(path).unwrap();
         }
@@ -157,7 +162,7 @@ impl Machine {
     }
 
     /// Every file of the store, with its path.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let mut dirs = vec![self.dir.clone()];
         while let Some(dir) = dirs.pop() {
@@ -171,7 +176,7 @@ impl Machine {
     }
 
     /// A copy of the whole directory, as a machine of its own.
-    pub fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         let copy = Self::new();
         for dir in ["/store", "/store/runs", "/store/wal"] {
             copy.io.disk.create_dir(Path::new(dir)).unwrap();
@@ -183,10 +188,10 @@ impl Machine {
     }
 }
 
-pub fn range(lo: i64, hi: i64) -> KeyRange {
+pub(crate) fn range(lo: i64, hi: i64) -> KeyRange {
     KeyRange::times(lo, hi)
 }
 
-pub fn time(time: i64) -> LeadKey {
+pub(crate) fn time(time: i64) -> LeadKey {
     LeadKey::Time(time)
 }

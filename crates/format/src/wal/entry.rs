@@ -18,12 +18,11 @@ const ENTRY_ALIGNMENT: usize = 8;
 pub enum EntryKind {
     /// Adds rows, in the compact encoding of single rows.
     Rows,
-    /// Adds the rows of an Arrow batch.
+    /// Adds the rows of an Arrow batch; in a stream that keeps the latest row a key, each has
+    /// a marker that says whether it deletes its key.
     Batch,
     /// Deletes a range of leading keys.
     DeleteRange,
-    /// Deletes the keys of an Arrow batch.
-    DeleteKeys,
 }
 
 impl EntryKind {
@@ -32,13 +31,12 @@ impl EntryKind {
             Self::Rows => 1,
             Self::Batch => 2,
             Self::DeleteRange => 3,
-            Self::DeleteKeys => 4,
         }
     }
 
     /// Whether the body is Arrow data, and so aligned.
     fn is_arrow(self) -> bool {
-        matches!(self, Self::Batch | Self::DeleteKeys)
+        matches!(self, Self::Batch)
     }
 }
 
@@ -116,12 +114,11 @@ impl<'a> Entries<'a> {
             1 => EntryKind::Rows,
             2 => EntryKind::Batch,
             3 => EntryKind::DeleteRange,
-            4 => EntryKind::DeleteKeys,
             other => {
                 return Err(DecodeError::new(
                     offset,
                     "entry kind",
-                    "1 to 4",
+                    "1 to 3",
                     format_args!("unknown kind {other}"),
                 ));
             }

@@ -85,12 +85,7 @@ fn an_unknown_kind_of_entry_is_named() {
 }
 
 fn kind() -> impl Strategy<Value = EntryKind> {
-    prop_oneof![
-        Just(EntryKind::Rows),
-        Just(EntryKind::Batch),
-        Just(EntryKind::DeleteRange),
-        Just(EntryKind::DeleteKeys)
-    ]
+    prop_oneof![Just(EntryKind::Rows), Just(EntryKind::Batch), Just(EntryKind::DeleteRange)]
 }
 
 proptest! {
@@ -106,7 +101,7 @@ proptest! {
             prop_assert_eq!(entry.kind, *kind);
             prop_assert_eq!(entry.stream, StreamId(*stream));
             prop_assert_eq!(entry.body, &body[..]);
-            let aligned = matches!(kind, EntryKind::Batch | EntryKind::DeleteKeys);
+            let aligned = matches!(kind, EntryKind::Batch);
             prop_assert!(!aligned || entry.body_offset % PAYLOAD_ALIGNMENT == 0);
         }
     }

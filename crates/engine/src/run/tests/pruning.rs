@@ -148,5 +148,4 @@ fn cold_columns_are_kept_in_the_cache() {
     let two = reader.read(0, &[1, 0]).unwrap();
     assert!(cache.bytes() > 0);
     assert!(Arc::ptr_eq(one.column(0), two.column(1)));
-    assert!(reader.memory_bytes() > size_of::<RunReader>());
 }

@@ -182,9 +182,6 @@ impl Source for VecSource {
     fn delete_markers(&self) -> u64 {
         self.markers
     }
-    fn seq_min(&self) -> SeqNo {
-        SeqNo(self.seqs.0)
-    }
     fn seq_max(&self) -> SeqNo {
         SeqNo(self.seqs.1)
     }

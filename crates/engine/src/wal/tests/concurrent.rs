@@ -114,7 +114,7 @@ fn gated() -> (Io, Arc<Gate>) {
 #[test]
 fn who_waits_while_another_syncs_shares_the_next_sync() {
     let (io, gate) = gated();
-    let wal = create(&io, 1 << 20, WalStart::new(FIRST));
+    let wal = create(&io, 1 << 20, fresh(FIRST));
     let before = gate.syncs.load(Ordering::SeqCst);
     *gate.closed.lock() = true;
     std::thread::scope(|scope| {
@@ -146,7 +146,7 @@ fn who_waits_while_another_syncs_shares_the_next_sync() {
 #[test]
 fn a_failed_sync_is_never_tried_again_and_ends_all_writing() {
     let (io, gate) = gated();
-    let wal = create(&io, 1 << 20, WalStart::new(FIRST));
+    let wal = create(&io, 1 << 20, fresh(FIRST));
     append(&wal, 1, 50);
     gate.fails.store(true, Ordering::SeqCst);
     assert_eq!(wal.sync_through(SeqNo(1)).unwrap_err().kind(), ErrorKind::Io);
@@ -165,7 +165,7 @@ fn a_failed_sync_is_never_tried_again_and_ends_all_writing() {
 #[test]
 fn a_sync_covers_the_segments_filled_since_the_last_one() {
     let (io, gate) = gated();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     (1..=40).for_each(|seq| append(&wal, seq, 200));
     let full = wal.segments() - 1;
     assert!(full >= 2);
@@ -185,7 +185,7 @@ fn many_threads_that_commit_and_sync_lose_nothing() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path().join("wal");
     let io = Io::os();
-    let wal = Wal::create(&io, &dir, STORE, &settings(1 << 16), WalStart::new(FIRST)).unwrap();
+    let wal = Wal::create(&io, &dir, STORE, &settings(1 << 16), fresh(FIRST)).unwrap();
     let next = Mutex::new(1);
     std::thread::scope(|scope| {
         for _ in 0..8 {

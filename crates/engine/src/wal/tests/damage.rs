@@ -19,7 +19,7 @@ fn offsets(io: &Io) -> Vec<(u64, u64)> {
 fn a_last_record_torn_at_any_byte_is_cut_and_reported() {
     for bytes in [40, 1500] {
         let io = io();
-        let wal = create(&io, 8192, WalStart::new(FIRST));
+        let wal = create(&io, 8192, fresh(FIRST));
         append(&wal, 1, 100);
         append(&wal, 2, 300);
         let whole = recover(&io).1.position.offset as usize;
@@ -49,7 +49,7 @@ fn a_last_record_torn_at_any_byte_is_cut_and_reported() {
 #[test]
 fn any_flipped_byte_gives_a_prefix_with_all_that_was_synced_or_corruption() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     for seq in 1..=40 {
         append(&wal, seq, 60 + seq as usize * 31 % 200);
         if seq == 25 {
@@ -83,7 +83,7 @@ fn any_flipped_byte_gives_a_prefix_with_all_that_was_synced_or_corruption() {
 #[test]
 fn a_hole_before_a_synced_commit_is_corruption_and_names_where() {
     let io = io();
-    let wal = create(&io, 8192, WalStart::new(FIRST));
+    let wal = create(&io, 8192, fresh(FIRST));
     for seq in 1..=5 {
         append(&wal, seq, 100);
     }
@@ -102,7 +102,7 @@ fn a_hole_before_a_synced_commit_is_corruption_and_names_where() {
 #[test]
 fn a_hole_among_commits_that_nobody_synced_ends_the_log_there() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     append(&wal, 1, 100);
     wal.sync_through(SeqNo(1)).unwrap();
     // Over the end of the segment, so that a whole segment of later commits is left over.
@@ -131,7 +131,7 @@ fn a_hole_among_commits_that_nobody_synced_ends_the_log_there() {
 #[test]
 fn a_missing_segment_is_corruption_and_names_the_file() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     (1..=100).for_each(|seq| append(&wal, seq, 200));
     for missing in 1..=3 {
         let mut rest = files(&io);
@@ -145,7 +145,7 @@ fn a_missing_segment_is_corruption_and_names_the_file() {
 #[test]
 fn the_last_segment_missing_behind_a_full_one_is_corruption() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     (1..=25).for_each(|seq| append(&wal, seq, 200));
     let mut rest = files(&io);
     assert_eq!(rest.len(), 2);
@@ -158,7 +158,7 @@ fn the_last_segment_missing_behind_a_full_one_is_corruption() {
 #[test]
 fn a_segment_of_another_store_is_corruption() {
     let io = io();
-    let wal = create(&io, 4096, WalStart::new(FIRST));
+    let wal = create(&io, 4096, fresh(FIRST));
     append(&wal, 1, 10);
     let other = StoreId([1; 16]);
     let error = WalReader::open(&io, &dir(), other, ReadMode::Recovery, FIRST, None).unwrap_err();

@@ -1,0 +1,161 @@
+//! Neighbouring in-order chunks as one source.
+//!
+//! In-order chunks follow each other in key order, so together they are what one large chunk
+//! would be: a reader then meets a few sources, however many rows the memtable holds.
+//! A chain keeps what every source promises: whatever range delete touches it is newer than
+//! all its rows or has been heeded by all of them, and in `Latest` streams no key is in it
+//! twice. Where that would not hold a new chain begins. Made by the memtable's view.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use timestrata_format::{LeadKey, SeqNo, Tombstone};
+
+use super::chunk::{Chunk, Commits};
+use crate::scan::{Block, Source};
+use crate::{Error, ErrorKind, Result};
+
+/// Several chunks, each behind the one before it in key order and in commit order.
+#[derive(Debug)]
+pub(super) struct Chain {
+    chunks: Vec<Arc<Chunk>>,
+    /// Zone maps of all chunks.
+    blocks: Vec<Block>,
+    /// Of each block: its chunk, and its number there.
+    places: Vec<(usize, usize)>,
+    rows: u64,
+    delete_markers: u64,
+    commits: Commits,
+    applied_through: SeqNo,
+}
+
+/// Chains of in-order chunks, as few as can be. `tombstones` are all of the memtable's, in
+/// commit order.
+pub(super) fn chained(
+    chunks: &[Arc<Chunk>],
+    latest: bool,
+    tombstones: &[Tombstone],
+) -> Vec<Arc<dyn Source>> {
+    let mut sources: Vec<Arc<dyn Source>> = Vec::new();
+    let mut rest = chunks;
+    while let Some(first) = rest.first() {
+        let mut reach = Reach::of(first);
+        let mut len = 1;
+        while let Some(longer) = rest.get(len).and_then(|next| reach.with(next, latest, tombstones))
+        {
+            reach = longer;
+            len += 1;
+        }
+        let (members, others) = rest.split_at(len);
+        sources.push(match members {
+            [alone] => Arc::clone(alone) as Arc<dyn Source>,
+            _ => Arc::new(Chain::new(members, &reach)),
+        });
+        rest = others;
+    }
+    sources
+}
+
+/// How far a chain goes.
+struct Reach {
+    key_max: LeadKey,
+    commits: Commits,
+    applied_through: SeqNo,
+}
+
+impl Reach {
+    fn of(chunk: &Chunk) -> Self {
+        Self {
+            key_max: chunk.key_max(),
+            commits: chunk.commits(),
+            applied_through: chunk.tombstones_applied_through(),
+        }
+    }
+
+    /// With one more chunk, if it may belong to the chain.
+    fn with(&self, next: &Chunk, latest: bool, tombstones: &[Tombstone]) -> Option<Self> {
+        let behind = if latest { self.key_max < next.key_min() } else { true };
+        let commits = self.commits.union(next.commits());
+        let applied_through = self.applied_through.min(next.tombstones_applied_through());
+        let later = tombstones.partition_point(|tombstone| tombstone.seq <= applied_through);
+        // One that hides a part of the rows would have to hide all of them.
+        let undivided = tombstones.get(later).is_none_or(|first| first.seq > commits.max);
+        (behind && undivided).then(|| Self {
+            key_max: next.key_max(),
+            commits,
+            applied_through: applied_through.max(commits.max),
+        })
+    }
+}
+
+impl Chain {
+    fn new(chunks: &[Arc<Chunk>], reach: &Reach) -> Self {
+        let mut blocks = Vec::new();
+        let mut places = Vec::new();
+        for (index, chunk) in chunks.iter().enumerate() {
+            let zones = chunk.zones();
+            blocks.extend_from_slice(zones);
+            places.extend((0..zones.len()).map(|block| (index, block)));
+        }
+        Self {
+            blocks,
+            places,
+            rows: chunks.iter().map(|chunk| Source::rows(chunk.as_ref())).sum(),
+            delete_markers: chunks.iter().map(|chunk| chunk.delete_markers()).sum(),
+            commits: reach.commits,
+            applied_through: reach.applied_through,
+            chunks: chunks.to_vec(),
+        }
+    }
+
+    fn place(&self, block: usize) -> Result<(&Chunk, usize)> {
+        match self.places.get(block) {
+            Some(&(chunk, block)) => Ok((&self.chunks[chunk], block)),
+            None => {
+                let message = format!("block {block} of a chain of {} blocks", self.blocks.len());
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+impl Source for Chain {
+    fn key_min(&self) -> LeadKey {
+        self.blocks[0].key_min
+    }
+
+    fn key_max(&self) -> LeadKey {
+        self.blocks[self.blocks.len() - 1].key_max
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn delete_markers(&self) -> u64 {
+        self.delete_markers
+    }
+
+    fn seq_max(&self) -> SeqNo {
+        self.commits.max
+    }
+
+    fn tombstones_applied_through(&self) -> SeqNo {
+        self.applied_through
+    }
+
+    fn blocks(&self) -> Result<&[Block]> {
+        Ok(&self.blocks)
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
+        let (chunk, block) = self.place(block)?;
+        chunk.read(block, columns)
+    }
+
+    fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
+        let (chunk, block) = self.place(block)?;
+        chunk.read_rows(block, count)
+    }
+}
