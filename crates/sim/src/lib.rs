@@ -17,6 +17,7 @@ pub use disk::{
 
 pub use model::{Model, ModelChange, Row};
 pub use runner::{Effort, Report, Violation, damage, run};
+pub use timestrata_engine::planted::Plant;
 pub use workload::{Step, Workload};
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 //! ```text
 //! timestrata-sim                    every workload of up to two steps, in full
 //! timestrata-sim --length 3         every workload of three steps, sampled
+//! timestrata-sim --drawn 100        so many long workloads drawn by the seed, sampled
 //! timestrata-sim --workload afdc    one workload, all of its operations, in full
 //! timestrata-sim --seed 7           other crash states and samples
 //! ```
@@ -10,6 +11,19 @@
 use std::process::ExitCode;
 
 use timestrata_sim::{Effort, Workload, run};
+
+/// All words of a length: sixteen times as many as of the length before.
+const LENGTH_MAX: u64 = 5;
+/// Steps of a drawn workload.
+const DRAWN_LENGTH: usize = 24;
+
+/// Which workloads to run.
+enum Choice {
+    Short,
+    Length(u32),
+    Drawn(usize),
+    One(Workload),
+}
 
 fn main() -> ExitCode {
     match report(std::env::args().skip(1)) {
@@ -26,29 +40,31 @@ fn main() -> ExitCode {
 
 /// What the run says, and whether every promise was kept.
 fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool), String> {
-    let (mut seed, mut length, mut one) = (1, None, None);
+    let mut seed = 1;
+    let mut choice = Choice::Short;
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} needs a number, not '{value}'"));
         match name.as_str() {
             "--seed" => seed = number()?,
-            "--length" => length = Some(number()?),
+            "--length" => choice = Choice::Length(number()?.min(LENGTH_MAX) as u32),
+            "--drawn" => choice = Choice::Drawn(number()? as usize),
             "--workload" => {
                 let parsed = Workload::parse(&value);
-                one =
-                    Some(parsed.ok_or_else(|| format!("'{value}' has a letter without meaning"))?);
+                choice = Choice::One(
+                    parsed.ok_or_else(|| format!("'{value}' has a letter without meaning"))?,
+                );
             }
-            _ => return Err(format!("unknown option {name}: --seed, --length or --workload")),
+            _ => return Err(format!("unknown option {name}")),
         }
     }
-    let effort = Effort::full(seed);
-    let report = match (one, length) {
-        (Some(workload), _) => run(&[workload.explored_whole()], &effort),
-        (None, None) => run(&Workload::short(2), &effort),
-        (None, Some(length)) => {
-            let length = u32::try_from(length).map_err(|_| "--length is too large".to_owned())?;
-            run(&Workload::all("", length), &Effort::sampled(seed))
+    let report = match choice {
+        Choice::Short => run(&Workload::short(2), &Effort::full(seed)),
+        Choice::Length(length) => run(&Workload::all("", length), &Effort::sampled(seed)),
+        Choice::Drawn(count) => {
+            run(&Workload::drawn(seed, count, DRAWN_LENGTH), &Effort::sampled(seed))
         }
+        Choice::One(workload) => run(&[workload.explored_whole()], &Effort::full(seed)),
     };
     Ok((report.to_string(), report.violations.is_empty()))
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use timestrata_engine::Durability;
+use timestrata_io::{Rng, SeededRng};
 
 use crate::model::ModelChange::{self, DeleteKeys, DeleteRange, Insert};
 use crate::model::Row;
@@ -212,6 +213,15 @@ impl Workload {
             "arrtrdrfrca",
         ];
         letters.into_iter().filter_map(Self::parse).map(Self::explored_whole).collect()
+    }
+
+    /// Words of `length` letters drawn by a seed, explored in every step.
+    pub fn drawn(seed: u64, count: usize, length: usize) -> Vec<Self> {
+        let rng = SeededRng::new(seed);
+        let letter = || Step::ALPHABET[rng.next_u64() as usize % Step::ALPHABET.len()].1;
+        (0..count)
+            .map(|_| Self { steps: (0..length).map(|_| letter()).collect(), explored: length + 1 })
+            .collect()
     }
 
     /// The steps.

@@ -45,8 +45,19 @@ fn workloads_of_three_steps_keep_every_promise() {
 fn steps_on_a_grown_store_keep_every_promise() {
     let effort = Effort { crashed_again_one_in: 4, faults_one_in: 2, ..Effort::full(SEED) };
     expect_promises_kept("one step on a grown store", &Workload::all(GROWN, 1), &effort);
-    let effort = Effort { faults_one_in: 24, ..Effort::sampled(SEED) };
+    let effort = Effort {
+        states_one_in: 2,
+        continued_one_in: 4,
+        faults_one_in: 12,
+        ..Effort::sampled(SEED)
+    };
     expect_promises_kept("two steps on a grown store", &Workload::all(GROWN, 2), &effort);
+}
+
+#[test]
+fn long_workloads_drawn_by_the_seed_keep_every_promise() {
+    let effort = Effort { faults_one_in: 12, ..Effort::sampled(SEED) };
+    expect_promises_kept("drawn", &Workload::drawn(SEED, 60, 16), &effort);
 }
 
 #[test]

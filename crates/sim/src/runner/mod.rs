@@ -15,6 +15,7 @@ mod report;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use timestrata_engine::planted::{Plant, plant};
 
 use crate::disk::Lie;
 use crate::workload::Workload;
@@ -40,6 +41,8 @@ pub struct Effort {
     pub flips_one_in: u64,
     /// What the disk lies about, from the start.
     pub lies: Vec<Lie>,
+    /// What the engine does wrong on purpose.
+    pub planted: Option<Plant>,
     /// Ends early once so many violations were found.
     pub violations_max: usize,
 }
@@ -56,6 +59,7 @@ impl Effort {
             faults_one_in: 1,
             flips_one_in: 8,
             lies: Vec::new(),
+            planted: None,
             violations_max: 10,
         }
     }
@@ -112,6 +116,7 @@ fn on_all_threads(
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
+                let _planted = effort.planted.map(plant);
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(workload) = workloads.get(index) else { break };
