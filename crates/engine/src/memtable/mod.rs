@@ -12,6 +12,7 @@ mod chain;
 mod chunk;
 mod chunks;
 mod column;
+mod filter;
 mod memory;
 mod prepared;
 mod row;
