@@ -5,6 +5,11 @@
 //! for: elsewhere [`is_planted`] is a constant. A fault holds in the thread that planted it,
 //! for as long as its guard lives.
 
+#![cfg_attr(
+    not(feature = "planted-faults"),
+    expect(unreachable_pub, reason = "public in builds that can plant them")
+)]
+
 /// What can be planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Plant {
