@@ -37,7 +37,7 @@ test:
 	@echo "make test: all passed"
 
 lint:
-	@tools/setup base
+	@tools/setup test
 	@$(IN) cargo fmt --all --check
 	@$(IN) cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(IN) cargo doc --workspace --no-deps --quiet
@@ -45,9 +45,12 @@ lint:
 	@echo "make lint: clean"
 
 bench:
-	@tools/setup base
+	@tools/setup bench
 	@mkdir -p bench/results
 	@$(IN) cargo run --release -p timestrata-bench -- $(SUITE)
+ifneq ($(filter engine all,$(SUITE)),)
+	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml
+endif
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --

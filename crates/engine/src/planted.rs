@@ -1,10 +1,14 @@
 //! Faults that tests plant on purpose: the simulator must notice each of them, or nobody
 //! knows that it would notice a real one.
 //!
-//! A fault holds in the thread that planted it, for as long as its guard lives. Nothing else
-//! sets one, and this is no part of the engine's face.
+//! Only builds with the feature `planted-faults` can make them, which the simulator alone asks
+//! for: elsewhere [`is_planted`] is a constant. A fault holds in the thread that planted it,
+//! for as long as its guard lives.
 
-use std::cell::Cell;
+#![cfg_attr(
+    not(feature = "planted-faults"),
+    expect(unreachable_pub, reason = "public in builds that can plant them")
+)]
 
 /// What can be planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,28 +19,46 @@ pub enum Plant {
     LostTombstone,
 }
 
-thread_local! {
-    static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
-}
-
-/// Takes the fault away when it is dropped.
-#[derive(Debug)]
-pub struct Planted(());
-
-/// Plants a fault in this thread.
-#[must_use]
-pub fn plant(fault: Plant) -> Planted {
-    PLANTED.set(Some(fault));
-    Planted(())
-}
-
-impl Drop for Planted {
-    fn drop(&mut self) {
-        PLANTED.set(None);
-    }
-}
-
 /// Whether this thread is to make the fault.
-pub(crate) fn is_planted(fault: Plant) -> bool {
-    PLANTED.get() == Some(fault)
+#[cfg(not(feature = "planted-faults"))]
+pub(crate) const fn is_planted(_fault: Plant) -> bool {
+    false
+}
+
+#[cfg(feature = "planted-faults")]
+pub(crate) use planting::is_planted;
+#[cfg(feature = "planted-faults")]
+pub use planting::{Planted, plant};
+
+#[cfg(feature = "planted-faults")]
+mod planting {
+    use std::cell::Cell;
+
+    use super::Plant;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
+    }
+
+    /// Takes the fault away when it is dropped.
+    #[derive(Debug)]
+    pub struct Planted(());
+
+    /// Plants a fault in this thread.
+    #[must_use]
+    pub fn plant(fault: Plant) -> Planted {
+        PLANTED.set(Some(fault));
+        Planted(())
+    }
+
+    impl Drop for Planted {
+        fn drop(&mut self) {
+            PLANTED.set(None);
+        }
+    }
+
+    /// Whether this thread is to make the fault.
+    pub(crate) fn is_planted(fault: Plant) -> bool {
+        PLANTED.get() == Some(fault)
+    }
 }

@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 /// Who flushes and compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Maintenance {
-    /// Two threads of the store's own.
+    /// Three threads of the store's own: one flushes, one compacts, one syncs.
     #[default]
     Background,
     /// Nobody, until [`crate::Store::flush`], [`crate::Store::maintain_step`] or
@@ -46,7 +46,7 @@ pub struct Settings {
     /// with the oldest unflushed row is flushed.
     pub wal_bytes_max: u64,
     /// A commit of `Written` or `Buffered` durability is on disk after this at the latest.
-    /// Default 1 s.
+    /// Default 1 s. Without threads ([`Maintenance::Manual`]) nobody syncs by the clock.
     pub sync_interval: Duration,
     /// Rows a record batch of a run holds at most. Default 65,536.
     pub run_batch_rows: usize,

@@ -10,10 +10,10 @@ use timestrata_format::manifest::StreamDefinition;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
 use timestrata_io::OpenMode;
 
+use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
 use crate::memtable::MemtableView;
-use crate::run::{self, Provenance, RunWriter};
-use crate::scan::merge_sources;
+use crate::run::{self, RunWriter};
 use crate::store::{Engine, RUNS_DIR, Version, WAL_DIR};
 use crate::{Error, ErrorKind, Result, Stream};
 
@@ -176,35 +176,10 @@ impl Engine {
         id: RunId,
     ) -> Result<Option<RunMeta>> {
         let dir = destination.join(RUNS_DIR);
-        let sources = memtable.sources.to_vec();
-        let mut writer: Option<RunWriter> = None;
-        for batch in merge_sources(stream, sources, &memtable.tombstones, true) {
-            let writer = match &mut writer {
-                Some(writer) => writer,
-                None => {
-                    let store_id = self.store_id;
-                    let settings = &self.settings;
-                    let new = RunWriter::create(
-                        &self.io,
-                        &dir,
-                        store_id,
-                        stream,
-                        id,
-                        RunFormat::Hot,
-                        settings,
-                    )?;
-                    writer.insert(new)
-                }
-            };
-            writer.write(&batch?)?;
-        }
-        let provenance = Provenance {
-            seq_min: memtable.first_seq(),
-            seq_max: memtable.last_seq(),
-            tombstones_applied_through: memtable.last_seq(),
-            level: 0,
-            created_wall_ns: self.io.clock.wall_ns(),
+        let create = || {
+            let (store_id, format) = (self.store_id, RunFormat::Hot);
+            RunWriter::create(&self.io, &dir, store_id, stream, id, format, &self.settings)
         };
-        writer.map(|writer| writer.finish(provenance)).transpose()
+        write_memtable(stream, memtable, true, self.io.clock.wall_ns(), create)
     }
 }

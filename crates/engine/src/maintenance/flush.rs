@@ -8,7 +8,7 @@ use timestrata_format::{RunFormat, RunMeta, Tombstone};
 
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
-use crate::run::Provenance;
+use crate::run::{Provenance, RunWriter};
 use crate::scan::merge_sources;
 use crate::store::{Engine, Slot};
 use crate::{Result, Stream};
@@ -45,7 +45,7 @@ impl Engine {
         let Some((slot, stream, memtable, over_older)) = self.choose_flush() else {
             return Ok(false);
         };
-        let run = self.write_memtable(&stream, &memtable, over_older)?;
+        let run = self.write_flush(&stream, &memtable, over_older)?;
         self.install_flush(slot, &stream, &memtable, run)?;
         Ok(true)
     }
@@ -65,40 +65,22 @@ impl Engine {
         Some((slot, Arc::clone(&state.stream), Arc::clone(memtable), over_older))
     }
 
-    fn write_memtable(
+    /// The memtable as a run of the store, durable with its name.
+    fn write_flush(
         &self,
         stream: &Arc<Stream>,
         memtable: &MemtableView,
         over_older: bool,
     ) -> Result<Option<RunMeta>> {
-        let sources = memtable.sources.to_vec();
-        let mut merged = merge_sources(stream, sources, &memtable.tombstones, over_older);
-        let mut writer = None;
-        let outcome = merged.try_for_each(|batch| {
-            let writer = match &mut writer {
-                Some(writer) => writer,
-                None => writer.insert(self.new_run(stream, RunFormat::Hot)?),
-            };
-            writer.write(&batch?)
-        });
-        let Some(writer) = writer else {
-            return outcome.map(|()| None).map_err(|error| self.fail(error));
-        };
-        if let Err(error) = outcome {
-            writer.abandon();
-            return Err(self.fail(error));
+        let now = self.io.clock.wall_ns();
+        let create = || self.new_run(stream, RunFormat::Hot);
+        let meta = write_memtable(stream, memtable, over_older, now, create)
+            .map_err(|error| self.fail(error))?;
+        if let Some(meta) = &meta {
+            self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
+            self.sync_runs_dir()?;
         }
-        let provenance = Provenance {
-            seq_min: memtable.first_seq(),
-            seq_max: memtable.last_seq(),
-            tombstones_applied_through: memtable.last_seq(),
-            level: 0,
-            created_wall_ns: self.io.clock.wall_ns(),
-        };
-        let meta = writer.finish(provenance).map_err(|error| self.fail(error))?;
-        self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
-        self.sync_runs_dir()?;
-        Ok(Some(meta))
+        Ok(meta)
     }
 
     fn install_flush(
@@ -160,4 +142,35 @@ impl Engine {
         self.counters.flushes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Writes a memtable to a run that `create` begins; `None`, and no file, where its range
+/// deletes leave no row of it. `over_older` says that older rows of its keys may lie in runs,
+/// so that delete markers must stay.
+pub(crate) fn write_memtable(
+    stream: &Arc<Stream>,
+    memtable: &MemtableView,
+    over_older: bool,
+    created_wall_ns: i64,
+    create: impl Fn() -> Result<RunWriter>,
+) -> Result<Option<RunMeta>> {
+    let sources = memtable.sources.to_vec();
+    let mut merged = merge_sources(stream, sources, &memtable.tombstones, over_older);
+    let mut writer = None;
+    let outcome = merged.try_for_each(|batch| {
+        let batch = batch?;
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            None => writer.insert(create()?),
+        };
+        writer.write(&batch)
+    });
+    let Some(writer) = writer else { return outcome.map(|()| None) };
+    if let Err(error) = outcome {
+        writer.abandon();
+        return Err(error);
+    }
+    let provenance =
+        Provenance::of_commits(memtable.first_seq(), memtable.last_seq(), created_wall_ns);
+    writer.finish(provenance).map(Some)
 }

@@ -9,4 +9,5 @@ mod retain;
 mod workers;
 
 pub(crate) use compact::Ground;
+pub(crate) use flush::write_memtable;
 pub(crate) use workers::Workers;

@@ -6,12 +6,10 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use timestrata_format::SeqNo;
 
 use super::chunk::Commits;
+use super::chunks::Settled;
 use super::column::ColumnBuilder;
 use crate::{Cell, Stream};
 
-/// A builder is full with this many rows, or with this many bytes.
-pub(super) const BUILDER_ROWS_MAX: usize = 32_768;
-pub(super) const BUILDER_BYTES_MAX: usize = 2 << 20;
 /// With fewer rows than this a seal copies, so that the builder keeps its buffers: readers
 /// between single appends then cost no regrowth.
 const COPIED_ROWS_MAX: usize = 1024;
@@ -26,18 +24,20 @@ pub(super) struct RowBuilder {
     rows: usize,
     variable_bytes: usize,
     row_bytes: usize,
+    full: Settled,
     commits: Commits,
 }
 
 impl RowBuilder {
-    /// `None` if the stream has a column that cells can't express.
-    pub(super) fn new(stream: Arc<Stream>) -> Option<Self> {
+    /// A builder that is full at a size; `None` if the stream has a column that cells can't
+    /// express.
+    pub(super) fn new(stream: Arc<Stream>, full: Settled) -> Option<Self> {
         let columns: Option<Vec<_>> =
             stream.schema().fields().iter().map(|field| ColumnBuilder::new(field)).collect();
         let columns = columns?;
         let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
         let commits = Commits::one(SeqNo(0));
-        Some(Self { stream, columns, rows: 0, variable_bytes: 0, row_bytes, commits })
+        Some(Self { stream, columns, rows: 0, variable_bytes: 0, row_bytes, full, commits })
     }
 
     /// Appends a row that `check_row` has accepted.
@@ -59,7 +59,7 @@ impl RowBuilder {
 
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= BUILDER_ROWS_MAX || self.bytes() >= BUILDER_BYTES_MAX
+        self.rows >= self.full.rows || self.bytes() >= self.full.bytes
     }
 
     /// The column at a position of the schema.

@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
 use super::chunks::failed;
+use super::filter::KeyFilter;
 use super::memory::held_bytes;
 use crate::key::KeyView;
 use crate::scan::{Block, Source};
@@ -15,6 +16,9 @@ use crate::{Error, ErrorKind, Result, Stream};
 
 /// Rows of a block at most, so that a narrow range needn't touch all of a large chunk.
 pub(super) const BLOCK_ROWS_MAX: usize = 8192;
+
+/// A chunk with fewer rows is searched as fast as a filter would be asked.
+const FILTERED_ROWS_MIN: usize = 1024;
 
 /// Commits that rows come from, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(crate) struct Chunk {
     /// The blocks with the columns of the schema: made by the first point read, so that none
     /// after it builds a batch.
     held_rows: OnceLock<Vec<RecordBatch>>,
+    /// Only of a large chunk: also made by the first point read.
+    filter: OnceLock<KeyFilter>,
 }
 
 impl Chunk {
@@ -75,6 +81,7 @@ impl Chunk {
             delete_markers,
             bytes,
             held_rows,
+            filter: OnceLock::new(),
         })
     }
 
@@ -199,6 +206,20 @@ impl Source for Chunk {
             return Ok(projected);
         }
         Ok(projected.slice(block * BLOCK_ROWS_MAX, zone.rows))
+    }
+
+    fn may_contain(&self, key: LeadKey) -> Result<bool> {
+        if key < self.key_min() || self.key_max() < key {
+            return Ok(false);
+        }
+        if self.rows() < FILTERED_ROWS_MIN {
+            return Ok(true);
+        }
+        if let Some(filter) = self.filter.get() {
+            return Ok(filter.may_contain(key));
+        }
+        let made = KeyFilter::of(&self.keys()?);
+        Ok(self.filter.get_or_init(|| made).may_contain(key))
     }
 
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {

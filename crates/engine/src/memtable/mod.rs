@@ -12,6 +12,7 @@ mod chain;
 mod chunk;
 mod chunks;
 mod column;
+mod filter;
 mod memory;
 mod prepared;
 mod row;
@@ -35,9 +36,11 @@ pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::check_row;
 pub(crate) use view::MemtableView;
 
-/// In-order chunks are cheap to chain, so they settle soon.
-const IN_ORDER_SETTLED: Settled =
-    Settled { rows: builder::BUILDER_ROWS_MAX, bytes: builder::BUILDER_BYTES_MAX };
+/// In-order chunks are cheap to chain, so they settle soon: as soon as their builder is full.
+const IN_ORDER_SETTLED: Settled = Settled { rows: 32_768, bytes: 2 << 20 };
+/// Sorting many late rows once is cheaper than merging what was sorted in parts, so their
+/// builder is full when its chunk is half settled.
+const LATE_BUILT: Settled = Settled { rows: 131_072, bytes: 8 << 20 };
 /// Late chunks overlap, and every one makes reads dearer, so they grow larger.
 const LATE_SETTLED: Settled = Settled { rows: 262_144, bytes: 16 << 20 };
 
@@ -95,8 +98,8 @@ impl Memtable {
     /// `InvalidData` if a key column has a type that can't be ordered.
     pub(crate) fn new(stream: Arc<Stream>) -> Result<Self> {
         let order = KeyOrder::new(&stream)?;
-        let in_order = RowBuilder::new(Arc::clone(&stream));
-        let late = RowBuilder::new(Arc::clone(&stream));
+        let in_order = RowBuilder::new(Arc::clone(&stream), IN_ORDER_SETTLED);
+        let late = RowBuilder::new(Arc::clone(&stream), LATE_BUILT);
         let builders = in_order.zip(late).map(|(in_order, late)| Builders { in_order, late });
         Ok(Self {
             stream,

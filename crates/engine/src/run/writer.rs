@@ -32,6 +32,19 @@ pub(crate) struct Provenance {
     pub(crate) created_wall_ns: i64,
 }
 
+impl Provenance {
+    /// Of the rows of these commits, to which their own range deletes have been applied.
+    pub(crate) fn of_commits(first: SeqNo, last: SeqNo, created_wall_ns: i64) -> Self {
+        Self {
+            seq_min: first,
+            seq_max: last,
+            tombstones_applied_through: last,
+            level: 0,
+            created_wall_ns,
+        }
+    }
+}
+
 /// Writes one run. Dropped before [`RunWriter::finish`] it removes its file.
 pub(crate) struct RunWriter {
     io: Io,

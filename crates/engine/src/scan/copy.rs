@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{BinaryType, LargeBinaryType};
-use arrow_array::{Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait, make_array};
-use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
+use arrow_array::{Array, ArrayRef, GenericByteArray, make_array};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer, OffsetBuffer,
+    ScalarBuffer,
+};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 
@@ -20,7 +23,7 @@ pub(super) struct Piece {
 }
 
 /// Copies pieces of a column of several blocks, in all `rows` rows; `None` where the type
-/// or nulls ask for another way.
+/// asks for another way.
 pub(super) fn copy_pieces(
     arrays: &[&dyn Array],
     pieces: &[Piece],
@@ -28,7 +31,7 @@ pub(super) fn copy_pieces(
 ) -> Result<Option<ArrayRef>, ArrowError> {
     let Some(first) = arrays.first() else { return Ok(None) };
     let data_type = first.data_type();
-    if arrays.iter().any(|array| array.null_count() > 0 || array.data_type() != data_type) {
+    if arrays.iter().any(|array| array.data_type() != data_type) {
         return Ok(None);
     }
     let width = match data_type {
@@ -37,16 +40,31 @@ pub(super) fn copy_pieces(
     };
     match (data_type, width) {
         (_, Some(width)) if width > 0 => copy_fixed(arrays, pieces, rows, width).map(Some),
-        (DataType::Binary, _) => {
-            let arrays: Vec<_> = arrays.iter().map(|a| a.as_bytes::<BinaryType>()).collect();
-            copy_binary(&arrays, pieces, rows).map(Some)
-        }
-        (DataType::LargeBinary, _) => {
-            let arrays: Vec<_> = arrays.iter().map(|a| a.as_bytes::<LargeBinaryType>()).collect();
-            copy_binary(&arrays, pieces, rows).map(Some)
-        }
+        (DataType::Binary, _) => copy_bytes::<BinaryType>(arrays, pieces, rows).map(Some),
+        (DataType::LargeBinary, _) => copy_bytes::<LargeBinaryType>(arrays, pieces, rows).map(Some),
+        (DataType::Utf8, _) => copy_bytes::<Utf8Type>(arrays, pieces, rows).map(Some),
+        (DataType::LargeUtf8, _) => copy_bytes::<LargeUtf8Type>(arrays, pieces, rows).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Which rows are null; `None` if no row can be.
+fn copy_nulls(arrays: &[&dyn Array], pieces: &[Piece], rows: usize) -> Option<NullBuffer> {
+    if arrays.iter().all(|array| array.null_count() == 0) {
+        return None;
+    }
+    let mut valid = BooleanBufferBuilder::new(rows);
+    for piece in pieces {
+        match arrays[piece.held].nulls() {
+            None => valid.append_n(piece.rows, true),
+            Some(nulls) if piece.rows == 1 => valid.append(nulls.is_valid(piece.start)),
+            Some(nulls) => {
+                let start = nulls.offset() + piece.start;
+                valid.append_packed_range(start..start + piece.rows, nulls.validity());
+            }
+        }
+    }
+    Some(NullBuffer::new(valid.finish()))
 }
 
 fn copy_fixed(
@@ -55,55 +73,111 @@ fn copy_fixed(
     rows: usize,
     width: usize,
 ) -> Result<ArrayRef, ArrowError> {
-    let values: Vec<(Buffer, usize)> = arrays
+    let buffers: Vec<(Buffer, usize)> = arrays
         .iter()
         .map(|array| {
             let data = array.to_data();
             (data.buffers()[0].clone(), data.offset() * width)
         })
         .collect();
-    let mut copied = MutableBuffer::with_capacity(rows * width);
-    for piece in pieces {
-        let (values, base) = &values[piece.held];
-        let start = base + piece.start * width;
-        copied.extend_from_slice(&values.as_slice()[start..start + piece.rows * width]);
-    }
-    let data_type = arrays[0].data_type().clone();
-    Ok(make_array(ArrayData::try_new(data_type, rows, None, 0, vec![copied.into()], vec![])?))
+    let values: Vec<&[u8]> = buffers.iter().map(|(buffer, start)| &buffer[*start..]).collect();
+    let copied = match width {
+        4 => copy_values::<4>(&values, pieces, rows),
+        8 => copy_values::<8>(&values, pieces, rows),
+        16 => copy_values::<16>(&values, pieces, rows),
+        _ => {
+            let mut copied = MutableBuffer::with_capacity(rows * width);
+            for piece in pieces {
+                let span = piece.start * width..(piece.start + piece.rows) * width;
+                copied.extend_from_slice(&values[piece.held][span]);
+            }
+            copied
+        }
+    };
+    let nulls = copy_nulls(arrays, pieces, rows);
+    let data = ArrayData::builder(arrays[0].data_type().clone()).len(rows).nulls(nulls);
+    Ok(make_array(data.add_buffer(copied.into()).build()?))
 }
 
-fn copy_binary<O: OffsetSizeTrait>(
-    arrays: &[&GenericBinaryArray<O>],
+fn copy_values<const WIDTH: usize>(
+    values: &[&[u8]],
+    pieces: &[Piece],
+    rows: usize,
+) -> MutableBuffer {
+    let values: Vec<&[[u8; WIDTH]]> = values.iter().map(|bytes| bytes.as_chunks().0).collect();
+    let mut copied = MutableBuffer::from_len_zeroed(rows * WIDTH);
+    let mut rest = copied.as_slice_mut().as_chunks_mut::<WIDTH>().0;
+    for piece in pieces {
+        let (target, behind) = rest.split_at_mut(piece.rows);
+        copy_short(target, &values[piece.held][piece.start..piece.start + piece.rows]);
+        rest = behind;
+    }
+    copied
+}
+
+/// Copies between slices of one length. Most pieces are of a few values, for which the call
+/// of a general copy costs more than the copy.
+#[inline]
+fn copy_short<T: Copy>(target: &mut [T], source: &[T]) {
+    match target.len() {
+        1 => target[0] = source[0],
+        2..=4 => {
+            let last = target.len() - 2;
+            (target[0], target[1]) = (source[0], source[1]);
+            (target[last], target[last + 1]) = (source[last], source[last + 1]);
+        }
+        _ => target.copy_from_slice(source),
+    }
+}
+
+fn copy_bytes<T: ByteArrayType>(
+    arrays: &[&dyn Array],
     pieces: &[Piece],
     rows: usize,
 ) -> Result<ArrayRef, ArrowError> {
+    let nulls = copy_nulls(arrays, pieces, rows);
+    let columns: Vec<(&[T::Offset], &[u8])> = arrays
+        .iter()
+        .map(|array| {
+            let array = array.as_bytes::<T>();
+            (array.value_offsets(), array.value_data())
+        })
+        .collect();
     let span = |piece: &Piece| {
-        let offsets = arrays[piece.held].value_offsets();
+        let offsets = columns[piece.held].0;
         offsets[piece.start].as_usize()..offsets[piece.start + piece.rows].as_usize()
     };
     let bytes: usize = pieces.iter().map(|piece| span(piece).len()).sum();
-    if O::from_usize(bytes).is_none() {
+    if T::Offset::from_usize(bytes).is_none() {
         return Err(ArrowError::OffsetOverflowError(bytes));
     }
-    let mut values = MutableBuffer::with_capacity(bytes);
-    let mut offsets: Vec<O> = Vec::with_capacity(rows + 1);
-    offsets.push(O::usize_as(0));
+    let mut values: Vec<u8> = Vec::with_capacity(bytes);
+    let mut offsets: Vec<T::Offset> = Vec::with_capacity(rows + 1);
+    offsets.push(T::Offset::usize_as(0));
     for piece in pieces {
-        let array = arrays[piece.held];
+        let (all_offsets, all_values) = columns[piece.held];
         let taken = span(piece);
         // What is added to the piece's offsets; both stay below the last one, which fits.
-        let (base, origin) = (O::usize_as(values.len()), O::usize_as(taken.start));
-        let ends = &array.value_offsets()[piece.start + 1..=piece.start + piece.rows];
-        offsets.extend(ends.iter().map(|end| *end - origin + base));
-        values.extend_from_slice(&array.value_data()[taken]);
+        let (base, origin) = (T::Offset::usize_as(values.len()), T::Offset::usize_as(taken.start));
+        values.extend_from_slice(&all_values[taken]);
+        match piece.rows {
+            1 => offsets.push(T::Offset::usize_as(values.len())),
+            _ => {
+                let ends = &all_offsets[piece.start + 1..=piece.start + piece.rows];
+                offsets.extend(ends.iter().map(|end| *end - origin + base));
+            }
+        }
     }
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    Ok(Arc::new(GenericBinaryArray::<O>::try_new(offsets, values.into(), None)?))
+    Ok(Arc::new(GenericByteArray::<T>::try_new(offsets, values.into(), nulls)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{BinaryArray, FixedSizeBinaryArray, TimestampSecondArray};
+    use arrow_array::{
+        BinaryArray, FixedSizeBinaryArray, Int32Array, Int64Array, LargeStringArray, StringArray,
+        TimestampSecondArray,
+    };
     use arrow_select::concat::concat;
 
     use super::*;
@@ -112,7 +186,13 @@ mod tests {
     fn copied_pieces_are_what_slices_put_together_are() {
         let numbers = 0..50_i64;
         let text: Vec<String> = numbers.clone().map(|n| "x".repeat(n as usize % 7)).collect();
-        let columns: [ArrayRef; 4] = [
+        let some = numbers.clone().map(|n| (n % 3 != 0).then_some(n));
+        let some_text = text.iter().map(|text| (text.len() != 2).then_some(text));
+        let columns: [ArrayRef; 8] = [
+            Arc::new(Int64Array::from_iter(some.clone())),
+            Arc::new(Int32Array::from_iter(some.map(|n| n.map(|n| n as i32)))),
+            Arc::new(StringArray::from_iter(some_text.clone())),
+            Arc::new(LargeStringArray::from_iter(some_text)),
             Arc::new(TimestampSecondArray::from_iter_values(numbers.clone()).with_timezone("UTC")),
             Arc::new(BinaryArray::from_iter_values(&text)),
             Arc::new(arrow_array::LargeBinaryArray::from_iter_values(&text)),

@@ -117,13 +117,7 @@ impl Engine {
     }
 
     fn finish_direct(&self, writer: RunWriter, seq: SeqNo) -> Result<RunMeta> {
-        let provenance = Provenance {
-            seq_min: seq,
-            seq_max: seq,
-            tombstones_applied_through: seq,
-            level: 0,
-            created_wall_ns: self.io.clock.wall_ns(),
-        };
+        let provenance = Provenance::of_commits(seq, seq, self.io.clock.wall_ns());
         writer.finish(provenance).map_err(|error| self.fail(error))
     }
 

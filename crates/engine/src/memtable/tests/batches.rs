@@ -60,7 +60,8 @@ fn a_small_slice_of_a_large_batch_does_not_keep_the_large_one_alive() {
     let prepared = PreparedBatch::insert(&pair_stream(), batch).unwrap();
     assert_eq!(prepared.rows(), 10);
     assert!(prepared.bytes() < 8192, "{}", prepared.bytes());
-    assert_eq!(prepared.batch(), &pairs((0..100_000).collect()).slice(500, 10));
+    let expected = pairs((500..510).collect());
+    assert_eq!(prepared.batch().column(0), expected.column(0));
 }
 
 #[test]

@@ -1,0 +1,234 @@
+//! What reaches the disk when, and what a disk that fails leaves of a store.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
+
+mod support;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use support::*;
+use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Store, StreamId};
+use timestrata_io::{Bytes, DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
+
+/// Notes what is written and synced, and fails where it is told to.
+#[derive(Debug, Default)]
+struct Notes {
+    /// `write` or `sync`, and the last part of the file's or directory's name.
+    done: Mutex<Vec<String>>,
+    syncs_fail: AtomicBool,
+    is_full: AtomicBool,
+}
+
+impl Notes {
+    fn write(&self, name: &str) -> io::Result<()> {
+        // A log segment has its blocks already.
+        if self.is_full.load(Ordering::SeqCst) && name != "wal" {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.done.lock().push(format!("write {name}"));
+        Ok(())
+    }
+
+    fn sync(&self, name: &str) -> io::Result<()> {
+        if self.syncs_fail.load(Ordering::SeqCst) {
+            return Err(io::Error::other("planted failure of a sync"));
+        }
+        self.done.lock().push(format!("sync {name}"));
+        Ok(())
+    }
+
+    /// What has been done since the last call, each kind of thing once where it repeats.
+    fn take(&self) -> Vec<String> {
+        let mut done = std::mem::take(&mut *self.done.lock());
+        done.dedup();
+        done
+    }
+}
+
+#[derive(Debug)]
+struct NotedDisk(Arc<dyn Disk>, Arc<Notes>);
+
+#[derive(Debug)]
+struct NotedFile(Arc<dyn DiskFile>, Arc<Notes>, String);
+
+impl NotedDisk {
+    fn wrap(&self, file: Arc<dyn DiskFile>, path: &Path) -> Arc<dyn DiskFile> {
+        let ending = path.extension().or(path.file_name()).unwrap_or_default();
+        Arc::new(NotedFile(file, Arc::clone(&self.1), ending.to_string_lossy().into_owned()))
+    }
+}
+
+impl Disk for NotedDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(self.wrap(self.0.open(path, mode)?, path))
+    }
+    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
+        self.1.write("segment")?;
+        Ok(self.wrap(self.0.open_log(path, bytes)?, Path::new("wal")))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
+        self.0.list(dir)
+    }
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        self.0.create_dir(dir)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.1.sync(&format!("names in {}", dir.display()))?;
+        self.0.sync_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.0.exists(path)
+    }
+    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
+        self.0.try_lock(path, owner)
+    }
+    fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>> {
+        self.0.free_bytes(path)
+    }
+}
+
+impl DiskFile for NotedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_at(offset, buffer)
+    }
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.1.write(&self.2)?;
+        self.0.write_at(offset, bytes)
+    }
+    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+        self.1.write(&self.2)?;
+        self.0.append(bytes)
+    }
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.0.set_len(bytes)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.1.sync(&self.2)?;
+        self.0.sync_data()
+    }
+    fn sync_all(&self) -> io::Result<()> {
+        self.1.sync(&self.2)?;
+        self.0.sync_all()
+    }
+    fn map(&self) -> io::Result<Bytes> {
+        self.0.map()
+    }
+}
+
+/// A store on a disk that takes notes, with one stream.
+fn noted() -> (Machine, Arc<Notes>, Store, StreamId) {
+    let mut machine = Machine::new();
+    let notes = Arc::new(Notes::default());
+    let disk = NotedDisk(Arc::clone(&machine.io.disk), Arc::clone(&notes));
+    machine.io = Io { disk: Arc::new(disk), ..machine.io };
+    let store = machine.open(manual());
+    let stream = store.create_stream(keep("events")).unwrap();
+    notes.take();
+    (machine, notes, store, stream)
+}
+
+fn place(done: &[String], what: &str) -> usize {
+    done.iter().position(|note| note == what).unwrap_or_else(|| panic!("no {what} in {done:?}"))
+}
+
+#[test]
+fn a_store_without_threads_syncs_when_it_is_told_to() {
+    let (_, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a"), pair(2, "b")]);
+    assert_eq!(notes.take(), ["write wal"]);
+    assert_eq!(store.sync().unwrap(), store.snapshot().unwrap().seq());
+    assert!(notes.take().contains(&"sync wal".to_owned()));
+    insert(&store, stream, &[pair(3, "c")], Durability::Synced);
+    let done = notes.take();
+    assert!(place(&done, "write wal") < place(&done, "sync wal"));
+}
+
+#[test]
+fn the_log_and_the_run_are_synced_before_the_manifest_names_the_run() {
+    let (_, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    store.flush().unwrap();
+    let done = notes.take();
+    let named = place(&done, "write MANIFEST");
+    for first in ["sync wal", "sync arrow", "sync names in /store/runs"] {
+        assert!(place(&done, first) < named, "{done:?}");
+    }
+    assert!(named < place(&done, "sync MANIFEST"), "{done:?}");
+}
+
+#[test]
+fn a_large_commit_is_durable_with_all_before_it_when_it_returns() {
+    let (_, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "before")]);
+    let rows: Vec<Pair> = (0..1000).map(|time| (time, vec![b'x'; 1024])).collect();
+    insert(&store, stream, &rows, Durability::Buffered);
+    let done = notes.take();
+    let named = place(&done, "write MANIFEST");
+    assert!(place(&done, "sync wal") < named && place(&done, "sync arrow") < named, "{done:?}");
+    assert!(named < place(&done, "sync MANIFEST"), "{done:?}");
+}
+
+#[test]
+fn a_poisoned_store_refuses_writes_reads_on_and_recovers_by_reopening() {
+    let (machine, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    notes.syncs_fail.store(true, Ordering::SeqCst);
+    assert_eq!(store.sync().unwrap_err().kind(), ErrorKind::Io);
+    notes.syncs_fail.store(false, Ordering::SeqCst);
+    notes.take();
+    let again = Changes::new().insert(stream, batch(&[pair(2, "b")]));
+    let refused = [
+        store.commit(again, Durability::Written).unwrap_err(),
+        store.sync().unwrap_err(),
+        store.flush().unwrap_err(),
+        store.create_stream(keep("more")).unwrap_err(),
+        store.pin("monday").unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+        assert!(error.to_string().contains("planted failure"), "{error}");
+    }
+    assert_eq!(read(&store, "events"), [pair(1, "a")]);
+    assert_eq!(store.close().unwrap_err().kind(), ErrorKind::Poisoned);
+    assert!(notes.take().is_empty(), "nothing may be written or synced any more");
+    let store = machine.open(manual());
+    assert!(!store.recovery_report().clean);
+    assert_eq!(read(&store, "events"), [pair(1, "a")]);
+    append(&store, stream, &[pair(2, "b")]);
+}
+
+#[test]
+fn on_a_full_disk_a_commit_that_needs_a_file_is_not_made_and_others_are_kept() {
+    let (machine, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    notes.is_full.store(true, Ordering::SeqCst);
+    append(&store, stream, &[pair(2, "the segment has room")]);
+    let large: Vec<Pair> = (0..1000).map(|time| (time, vec![b'x'; 1024])).collect();
+    let large = Changes::new().insert(stream, batch(&large));
+    let error = store.commit(large, Durability::Written).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+    assert!(error.path().is_some(), "{error}");
+    let again = Changes::new().insert(stream, batch(&[pair(3, "c")]));
+    let error = store.commit(again, Durability::Written).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+    let kept = [pair(1, "a"), pair(2, "the segment has room")];
+    assert_eq!(read(&store, "events"), kept);
+    drop(store);
+    assert_eq!(read(&machine.try_open(Access::Read, manual()).unwrap(), "events"), kept);
+    notes.is_full.store(false, Ordering::SeqCst);
+    let store = machine.open(manual());
+    assert_eq!(read(&store, "events"), kept);
+    assert!(store.check().unwrap().findings.is_empty());
+}
