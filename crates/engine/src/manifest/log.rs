@@ -183,7 +183,8 @@ fn write_whole(
         file.sync_all()?;
         disk.rename(&new_path, &path)?;
         disk.sync_dir(dir)?;
-        Ok(file)
+        // By its name, for what the disk says of it from now on.
+        disk.open(&path, OpenMode::ReadWrite)
     };
     let file = replace().map_err(|error| Error::io("write a new manifest", &path, error))?;
     Ok((file, bytes.len() as u64))
