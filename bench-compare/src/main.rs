@@ -130,7 +130,12 @@ fn measures(peers: &[&Peer], figures: &[Figures], data: &Data, rounds: usize) ->
         data.rows()
     );
     let kinds: [(&str, &str, fn(&Figures) -> &Samples, Option<&str>); 4] = [
-        ("durable ingest, one sync at the end", "no sync a batch, one at the end", |f| &f.ingest, None),
+        (
+            "durable ingest, one sync at the end",
+            "no sync a batch, one at the end",
+            |f| &f.ingest,
+            None,
+        ),
         ("durable ingest, a sync each batch", "one round", |f| &f.ingest_synced, None),
         ("ordered scan of keys and values", "right after ingest, middle of 3", |f| &f.scan, None),
         (

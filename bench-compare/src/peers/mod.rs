@@ -25,11 +25,7 @@ pub(crate) struct Peer {
 
 /// All of them.
 pub(crate) const PEERS: &[Peer] = &[
-    Peer {
-        name: "Timestrata",
-        settings: "a `Latest` stream",
-        run: timestrata::run,
-    },
+    Peer { name: "Timestrata", settings: "a `Latest` stream", run: timestrata::run },
     Peer {
         name: "LMDB",
         settings: "LMDB with MDB_APPEND, a map of 4 GiB, MDB_NOSYNC where syncs are at the end",

@@ -7,9 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatc
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_bench::Result;
-use timestrata_engine::{
-    Cell, Changes, Durability, Merge, ScanSpec, Settings, Store, StreamSpec,
-};
+use timestrata_engine::{Cell, Changes, Durability, Merge, ScanSpec, Settings, Store, StreamSpec};
 
 use crate::data::{Rows, Seen, VALUE_BYTES};
 use crate::race::{Race, Syncs};
@@ -57,7 +55,8 @@ fn batch(schema: &SchemaRef, rows: Rows<'_>) -> Result<RecordBatch> {
     let keys = Buffer::from(rows.keys.as_flattened());
     let keys: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new(16, keys, None)?);
     let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(VALUE_BYTES, rows.keys.len()));
-    let values: ArrayRef = Arc::new(BinaryArray::try_new(offsets, Buffer::from(rows.values), None)?);
+    let values: ArrayRef =
+        Arc::new(BinaryArray::try_new(offsets, Buffer::from(rows.values), None)?);
     Ok(RecordBatch::try_new(Arc::clone(schema), vec![keys, values])?)
 }
 

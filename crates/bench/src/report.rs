@@ -87,7 +87,7 @@ pub fn line(measure: &Measure) -> String {
         (_, false) => "SHORT",
     };
     format!(
-        "{:<58} {:>9} {:<7} {:>9}  {:>7}  {:>5}  {:<7}  against {}",
+        "{:<70} {:>9} {:<7} {:>9}  {:>7}  {:>5}  {:<7}  against {}",
         measure.name,
         readable(measure.value),
         measure.unit,
@@ -102,7 +102,7 @@ pub fn line(measure: &Measure) -> String {
 /// The heading of the table.
 pub fn heading() -> String {
     format!(
-        "{:<58} {:>9} {:<7} {:>9}  {:>7}  {:>5}",
+        "{:<70} {:>9} {:<7} {:>9}  {:>7}  {:>5}",
         "measure", "value", "unit", "against", "ratio", "aim"
     )
 }

@@ -116,28 +116,12 @@ impl ManifestLog {
         Ok(Self { disk, dir, file, store_id, generation, state, log_bytes, rewritten_bytes })
     }
 
-    /// Goes on with a manifest that was read. One with a torn tail is rewritten first, so
-    /// that nothing is ever appended behind garbage.
-    pub(crate) fn resume(io: &Io, dir: &Path, loaded: LoadedManifest) -> Result<Self> {
-        if loaded.torn_at.is_some() {
-            let LoadedManifest { store_id, generation, state, .. } = loaded;
-            return Self::create(io, dir, store_id, generation.saturating_add(1), state);
-        }
-        let path = dir.join(MANIFEST_NAME);
-        let file = io
-            .disk
-            .open(&path, OpenMode::ReadWrite)
-            .map_err(|error| Error::io("open the manifest for writing", &path, error))?;
-        Ok(Self {
-            disk: Arc::clone(&io.disk),
-            dir: dir.to_owned(),
-            file,
-            store_id: loaded.store_id,
-            generation: loaded.generation,
-            state: loaded.state,
-            log_bytes: loaded.bytes,
-            rewritten_bytes: REWRITE_BYTES_MIN,
-        })
+    /// Goes on with a manifest that was read, in a new file. What was read may only be in
+    /// the page cache: a killed process left it there, or one whose sync failed. In the
+    /// second case the system calls it clean, and no sync of the old file would write it.
+    pub(crate) fn renew(io: &Io, dir: &Path, loaded: LoadedManifest) -> Result<Self> {
+        let LoadedManifest { store_id, generation, state, .. } = loaded;
+        Self::create(io, dir, store_id, generation.saturating_add(1), state)
     }
 
     /// The state that all edits so far add up to.
@@ -199,7 +183,8 @@ fn write_whole(
         file.sync_all()?;
         disk.rename(&new_path, &path)?;
         disk.sync_dir(dir)?;
-        Ok(file)
+        // By its name, for what the disk says of it from now on.
+        disk.open(&path, OpenMode::ReadWrite)
     };
     let file = replace().map_err(|error| Error::io("write a new manifest", &path, error))?;
     Ok((file, bytes.len() as u64))

@@ -1,10 +1,11 @@
 //! From files to the state of a store.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use timestrata_format::{RunId, WalId};
+use timestrata_io::Disk;
 
 use super::RecoveryReport;
 use super::files::survey;
@@ -22,12 +23,13 @@ pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
 pub(crate) struct Recovered {
     pub(crate) core: Core,
     pub(crate) report: RecoveryReport,
+    /// What an interrupted flush or compaction left.
+    pub(crate) orphans: Vec<PathBuf>,
     /// Where the WAL goes on.
     pub(crate) wal_start: WalStart,
 }
 
-/// Loads for a writer: as [`load_core`], then removes what an interrupted flush or
-/// compaction left.
+/// Loads for a writer: as [`load_core`], and looks at what else is there. Changes no file.
 pub(crate) fn recover(
     folder: &RunFolder,
     dir: &Path,
@@ -42,13 +44,17 @@ pub(crate) fn recover(
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
     let survey = survey(disk, dir, &loaded.state)?;
-    for orphan in survey.orphans {
-        disk.remove(&orphan)
-            .map_err(|error| Error::io("remove an unfinished run", &orphan, error))?;
-        report.orphans_removed.push(orphan);
-    }
     report.strays = survey.strays;
-    Ok(Recovered { core, report, wal_start: tail.start })
+    Ok(Recovered { core, report, orphans: survey.orphans, wal_start: tail.start })
+}
+
+/// Removes unfinished runs; gives what was removed.
+pub(crate) fn remove_orphans(disk: &dyn Disk, orphans: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    for orphan in &orphans {
+        disk.remove(orphan)
+            .map_err(|error| Error::io("remove an unfinished run", orphan, error))?;
+    }
+    Ok(orphans)
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it. Changes no file.

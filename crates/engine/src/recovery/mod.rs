@@ -16,7 +16,7 @@ use timestrata_format::SeqNo;
 
 pub(crate) use files::survey;
 pub(crate) use follow::Follower;
-pub(crate) use load::{KnownRuns, Recovered, load_core, recover};
+pub(crate) use load::{KnownRuns, Recovered, load_core, recover, remove_orphans};
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

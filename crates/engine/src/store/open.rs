@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Condvar, Mutex};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, StoreId, StreamId, WalId};
-use timestrata_io::{Io, LockGuard, LockOutcome, OpenMode};
+use timestrata_io::{Io, LockGuard, LockOutcome};
 
 use super::core::Core;
 use super::engine::{Counters, Engine};
@@ -93,23 +93,24 @@ impl Opening {
 
     fn open_writing(self, start_ns: u64) -> Result<Engine> {
         let writer_lock = self.prepare_dir()?;
-        let loaded = manifest::load(&*self.io.disk, &self.dir)?;
-        let created = loaded.is_none();
-        let loaded = match loaded {
-            Some(loaded) => {
-                self.make_durable()?;
-                loaded
-            }
-            None => self.create()?,
+        let (loaded, new_manifest) = match manifest::load(&*self.io.disk, &self.dir)? {
+            Some(loaded) => (loaded, None),
+            None => self.create().map(|(loaded, manifest)| (loaded, Some(manifest)))?,
         };
+        let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let Recovered { core, mut report, wal_start } =
+        let Recovered { core, mut report, orphans, wal_start } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
         report.clean = created || (loaded.state.closed.is_some() && !replayed);
         let next_run = loaded.state.next_run;
-        let manifest = ManifestLog::resume(&self.io, &self.dir, loaded)?;
+        let manifest = match new_manifest {
+            Some(manifest) => manifest,
+            None => ManifestLog::renew(&self.io, &self.dir, loaded)?,
+        };
+        // Only now: before, a power cut could bring back a manifest that needs them.
+        report.orphans_removed = recovery::remove_orphans(&*self.io.disk, orphans)?;
         let wal = match self.memory_only {
             true => None,
             false => Some(self.start_wal(&folder, wal_start)?),
@@ -230,14 +231,15 @@ impl Opening {
 
     /// Makes an empty store. Each name is durable before anything relies on it, the
     /// manifest's last: whoever finds a manifest finds the directories.
-    fn create(&self) -> Result<LoadedManifest> {
+    fn create(&self) -> Result<(LoadedManifest, ManifestLog)> {
         for dir in [self.dir.join(RUNS_DIR), self.wal_dir()] {
             self.io.disk.create_dir(&dir).map_err(|error| Error::io("create", &dir, error))?;
         }
         self.sync_dir(&self.dir)?;
         // Also where the directory was there before: a killed process may have just made it,
         // and those above it.
-        for above in self.dir.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+        for above in self.dir.ancestors().skip(1) {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
             match self.io.disk.sync_dir(above) {
                 // Not ours to read, hence not made by us.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => break,
@@ -252,26 +254,16 @@ impl Opening {
             wal_floor: WalId(1),
             ..ManifestState::default()
         };
-        ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
-        let written = manifest::load(&*self.io.disk, &self.dir)?;
-        written
-            .ok_or_else(|| Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir))
+        let manifest = ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
+        match manifest::load(&*self.io.disk, &self.dir)? {
+            Some(loaded) => Ok((loaded, manifest)),
+            None => Err(Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir)),
+        }
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         let synced = self.io.disk.sync_dir(dir);
         synced.map_err(|error| Error::io("sync the directory", dir, error))
-    }
-
-    /// What a killed process wrote is there to be read, but may still be lost to a power
-    /// cut. Nothing may be removed or written on the strength of it before it is durable.
-    fn make_durable(&self) -> Result<()> {
-        let path = self.dir.join(MANIFEST_NAME);
-        let manifest = self.io.disk.open(&path, OpenMode::ReadWrite);
-        manifest
-            .and_then(|manifest| manifest.sync_all())
-            .map_err(|error| Error::io("sync the manifest", &path, error))?;
-        self.sync_dir(&self.dir)
     }
 
     fn wal_dir(&self) -> PathBuf {

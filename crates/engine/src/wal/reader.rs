@@ -88,6 +88,8 @@ pub(crate) struct WalReader {
     /// Whether to look for proof of damage behind the last whole record.
     searches: bool,
     bytes_read: u64,
+    /// The furthest that a record says was synced.
+    synced: SeqNo,
     /// Segments left behind, each with the last commit in it or before it.
     passed: Vec<(WalId, SeqNo)>,
     torn: bool,
@@ -117,6 +119,7 @@ impl WalReader {
             last: from.and_then(|position| position.last),
             searches: from.is_none(),
             bytes_read: 0,
+            synced: SeqNo::default(),
             passed: Vec::new(),
             torn: false,
             finished: false,
@@ -158,7 +161,7 @@ impl WalReader {
             last_seq,
             bytes_read: self.bytes_read,
             position: WalPosition { segment, offset: self.offset, last: self.last },
-            start: WalStart { id, previous_seq, previous_id, older },
+            start: WalStart { id, previous_seq, previous_id, older, synced: self.synced },
         }
     }
 

@@ -18,6 +18,9 @@ use super::spares::Spares;
 use super::sync::GroupSync;
 use crate::{Error, ErrorKind, Result, Settings};
 
+/// Bytes of an older segment that are read and written again at once.
+const RENEWED_BYTES: u64 = 1 << 20;
+
 /// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
 /// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +34,8 @@ pub(crate) struct WalStart {
     /// Segments before, oldest first, that are still needed, each with the last commit in it
     /// or before it.
     pub(crate) older: Vec<(WalId, SeqNo)>,
+    /// Commits up to this had been synced when a later record was written.
+    pub(crate) synced: SeqNo,
 }
 
 /// The log of an open store. Shared by all its threads.
@@ -81,8 +86,10 @@ impl Wal {
     ) -> Result<Self> {
         let failed = |source| Error::io("make the log's directory", dir, source);
         io.disk.create_dir(dir).map_err(failed)?;
-        for &(id, _) in &start.older {
-            sync_older(io, &segment_path(dir, id))?;
+        for &(id, last_seq) in &start.older {
+            if last_seq > start.synced {
+                renew(io, &segment_path(dir, id))?;
+            }
         }
         if !start.older.is_empty() {
             // Their names too: the next segment's must not be the only one to survive.
@@ -330,12 +337,25 @@ impl Wal {
     }
 }
 
-/// A record that recovery read may still be in the page cache only. What is appended from
-/// now on claims that everything before is durable.
-fn sync_older(io: &Io, path: &Path) -> Result<()> {
-    let file = io.disk.open(path, OpenMode::ReadWrite);
-    let synced = file.and_then(|file| file.sync_data());
-    synced.map_err(|source| Error::io("sync the log", path, source))
+/// A record that recovery read may still be in the page cache only, and what is appended from
+/// now on claims that everything before is durable. A sync is not enough: if one has failed
+/// before, the system calls the pages clean and would write nothing. So they are written
+/// again, with what they hold.
+fn renew(io: &Io, path: &Path) -> Result<()> {
+    let rewrite = || {
+        let file = io.disk.open(path, OpenMode::ReadWrite)?;
+        let length = file.len()?;
+        let mut bytes = vec![0; RENEWED_BYTES.min(length) as usize];
+        let mut offset = 0;
+        while offset < length {
+            bytes.truncate((length - offset) as usize);
+            file.read_at(offset, &mut bytes)?;
+            file.write_at(offset, &bytes)?;
+            offset += bytes.len() as u64;
+        }
+        file.sync_data()
+    };
+    rewrite().map_err(|source| Error::io("make the log durable", path, source))
 }
 
 fn crc_of(parts: &[&[u8]]) -> u32 {

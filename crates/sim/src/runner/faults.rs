@@ -2,7 +2,8 @@
 
 use timestrata_engine::{Durability, ErrorKind};
 
-use super::explore::{Run, judge_all, new_disk};
+use super::examine::examine;
+use super::explore::{Run, new_disk};
 use super::judge::guarded;
 use super::{Effort, Report};
 use crate::disk::{Fault, Operation, OperationKind, SimDisk};
@@ -30,8 +31,8 @@ pub(super) fn fail(
             report.faults += 1;
             let disk = new_disk(index, effort);
             disk.fail_at(n, fault);
-            let opened = &mut report.states_opened_after_faults;
-            if let Err(problem) = guarded(|| fail_once(workload, &disk, effort, opened)) {
+            let failed = guarded(|| fail_once(workload, &disk, &name, effort, report));
+            if let Err(problem) = failed {
                 let moment = format!(
                     "{fault:?} at operation {n} ({:?} {})",
                     operation.kind,
@@ -60,8 +61,9 @@ fn fits(fault: Fault, kind: OperationKind) -> bool {
 fn fail_once(
     workload: &Workload,
     disk: &SimDisk,
+    name: &[u64],
     effort: &Effort,
-    opened: &mut u64,
+    report: &mut Report,
 ) -> Result<(), String> {
     let mut story = Story::new(empty_model());
     let mut session = Session::start(disk, &mut story).ok();
@@ -89,7 +91,13 @@ fn fail_once(
     let promises = story.promises_at(disk.operations());
     let states = disk.crash_states(effort.mixtures);
     disk.crash_at(disk.operations());
-    judge_all(states, &story, &promises, opened)
+    for (n, state) in states.into_iter().enumerate() {
+        report.states_opened_after_faults += 1;
+        let name = [name, &[n as u64]].concat();
+        examine(&state, &story, &promises, &name, effort, report)
+            .map_err(|problem| format!("{}: {problem}", state.label))?;
+    }
+    Ok(())
 }
 
 /// Reads go on after a failure, and show all that was acknowledged.

@@ -7,6 +7,7 @@
 //! says how much of it.
 
 mod damage;
+mod examine;
 mod explore;
 mod faults;
 mod judge;

@@ -35,7 +35,7 @@ pub struct Report {
     pub states: u64,
     /// Of these, opened and held against the model.
     pub states_opened: u64,
-    /// Of these, written to, closed and opened again.
+    /// Of these, and of those after faults, written to, closed and opened again.
     pub states_continued: u64,
     /// Crash points in recovery and after it.
     pub crash_points_again: u64,
@@ -110,22 +110,27 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{} different crash states, {} opened ({:.0} %), {} of these written to and reopened ({:.0} %)",
+            "{} different crash states, {} opened ({:.0} %)",
             self.states,
             self.states_opened,
             percent(self.states_opened, self.states),
-            self.states_continued,
-            percent(self.states_continued, self.states_opened),
-        )?;
-        writeln!(
-            f,
-            "{} crash points in recovery and after it, {} crash states of these opened",
-            self.crash_points_again, self.states_opened_again
         )?;
         writeln!(
             f,
             "{} runs with a failing operation, {} crash states after these opened",
             self.faults, self.states_opened_after_faults
+        )?;
+        let opened = self.states_opened + self.states_opened_after_faults;
+        writeln!(
+            f,
+            "{} of all opened states written to, closed and reopened ({:.0} %)",
+            self.states_continued,
+            percent(self.states_continued, opened),
+        )?;
+        writeln!(
+            f,
+            "{} crash points in recovery and after it, {} crash states of these opened",
+            self.crash_points_again, self.states_opened_again
         )?;
         if self.flips > 0 {
             writeln!(f, "{} bits turned over, {} noticed", self.flips, self.flips_noticed)?;

@@ -31,6 +31,7 @@ impl WalReader {
     pub(super) fn read(&mut self) -> Result<Option<RecordHeader>> {
         let Some(cursor) = &mut self.cursor else { return Ok(None) };
         let Some(header) = cursor.record(self.offset)? else { return Ok(None) };
+        self.synced = self.synced.max(header.synced_through);
         let starts = header.kind == RecordKind::Start;
         if starts == (self.offset == START_OFFSET) {
             return Ok(Some(header));
