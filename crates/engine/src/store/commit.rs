@@ -50,6 +50,7 @@ impl Engine {
             Some(wal) => Some(encode(wal, &prepared)?),
             None => None,
         };
+        let to_sync = durability == Durability::Synced;
         let (seq, flush_due) = {
             let mut core = self.lock_with_room(bytes)?;
             let slots = resolve(&core, &prepared)?;
@@ -57,7 +58,7 @@ impl Engine {
             if let (Some(wal), Some(record)) = (&self.wal, &record) {
                 let (payload, crc) = record;
                 payload
-                    .with_parts(|parts| wal.append(seq, parts, Some(*crc)))
+                    .with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync))
                     .map_err(|error| self.fail_unless_refused(error))?;
             }
             core.last_seq = seq;

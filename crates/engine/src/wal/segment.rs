@@ -76,6 +76,8 @@ pub(super) struct NewRecord<'a> {
     pub(super) seq: SeqNo,
     pub(super) synced_through: SeqNo,
     pub(super) parts: &'a [&'a [u8]],
+    /// Whether a sync follows at once.
+    pub(super) to_sync: bool,
     pub(super) payload_bytes: usize,
     pub(super) payload_crc: u32,
 }
@@ -108,9 +110,9 @@ impl Segment {
         let end = offset + header.record_bytes();
         let bytes = header.encode(self.seed, offset);
         let written = if end - offset <= SMALL_RECORD_BYTES as u64 {
-            self.write_small(offset, &bytes, record.parts, (end - offset) as usize)
+            self.write_small(offset, &bytes, record, (end - offset) as usize)
         } else {
-            self.write_large(offset, &bytes, record.parts, offset + header.payload_offset(), end)
+            self.write_large(offset, &bytes, record, offset + header.payload_offset(), end)
         };
         written.map_err(|source| Error::io("write to the log", &self.path, source))?;
         Ok(end)
@@ -120,17 +122,17 @@ impl Segment {
         &self,
         offset: u64,
         header: &[u8; RECORD_HEADER_BYTES],
-        parts: &[&[u8]],
+        record: &NewRecord<'_>,
         record_bytes: usize,
     ) -> std::io::Result<()> {
         let mut buffer = [0; SMALL_RECORD_BYTES + END_MARK_BYTES];
         buffer[..RECORD_HEADER_BYTES].copy_from_slice(header);
         let mut at = RECORD_HEADER_BYTES;
-        for part in parts {
+        for part in record.parts {
             buffer[at..at + part.len()].copy_from_slice(part);
             at += part.len();
         }
-        self.file.write_at(offset, &buffer[..record_bytes + END_MARK_BYTES])
+        self.write(offset, &buffer[..record_bytes + END_MARK_BYTES], record.to_sync)
     }
 
     /// The header comes last: whoever finds it whole finds the rest written before it.
@@ -138,19 +140,26 @@ impl Segment {
         &self,
         offset: u64,
         header: &[u8; RECORD_HEADER_BYTES],
-        parts: &[&[u8]],
+        record: &NewRecord<'_>,
         payload_offset: u64,
         end: u64,
     ) -> std::io::Result<()> {
         let mut at = payload_offset;
-        for part in parts {
-            self.file.write_at(at, part)?;
+        for part in record.parts {
+            self.write(at, part, record.to_sync)?;
             at += part.len() as u64;
         }
         let zeros = [0; END_MARK_BYTES + 8];
         let zeros = &zeros[..(end - at) as usize + END_MARK_BYTES];
-        self.file.write_at(at, zeros)?;
-        self.file.write_at(offset, header)
+        self.write(at, zeros, record.to_sync)?;
+        self.write(offset, header, record.to_sync)
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], to_sync: bool) -> std::io::Result<()> {
+        match to_sync {
+            true => self.file.write_at_to_sync(offset, bytes),
+            false => self.file.write_at(offset, bytes),
+        }
     }
 
     /// Makes the segment's records durable.

@@ -50,7 +50,7 @@ fn payload(seq: u64, bytes: usize) -> Vec<u8> {
 }
 
 fn append(wal: &Wal, seq: u64, bytes: usize) {
-    wal.append(SeqNo(seq), &[&payload(seq, bytes)], None).unwrap();
+    wal.append(SeqNo(seq), &[&payload(seq, bytes)], None, false).unwrap();
 }
 
 /// All records, and how the log ended.
@@ -161,7 +161,7 @@ fn large_payloads_are_aligned_in_the_file() {
 fn a_payload_that_no_segment_holds_is_too_large_and_the_log_goes_on() {
     let io = io();
     let wal = create(&io, 4096, fresh(FIRST));
-    let error = wal.append(SeqNo(1), &[&[0; 4096]], None).unwrap_err();
+    let error = wal.append(SeqNo(1), &[&[0; 4096]], None, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     append(&wal, 2, 10);
     // The largest that is taken does fit.
@@ -176,10 +176,10 @@ fn a_payload_of_parts_is_their_sequence_whoever_sums_it_up() {
     let wal = create(&io, 65536, fresh(FIRST));
     let parts: [&[u8]; 3] = [b"one", &[7; 3000], b"three"];
     let whole = parts.concat();
-    wal.append(SeqNo(1), &parts, None).unwrap();
+    wal.append(SeqNo(1), &parts, None, false).unwrap();
     let crc = timestrata_format::checksum::crc32c(&whole);
-    wal.append(SeqNo(2), &parts, Some(crc)).unwrap();
-    wal.append(SeqNo(3), &[b"ab", b"c"], None).unwrap();
+    wal.append(SeqNo(2), &parts, Some(crc), false).unwrap();
+    wal.append(SeqNo(3), &[b"ab", b"c"], None, false).unwrap();
     let expected = vec![(1, whole.clone()), (2, whole), (3, b"abc".to_vec())];
     assert!(recover(&io).0 == expected);
 }

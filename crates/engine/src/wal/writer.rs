@@ -132,12 +132,14 @@ impl Wal {
     ///
     /// The record survives the process being killed when this returns, and a power cut
     /// after [`Wal::sync_through`]. A payload that no segment can hold is `TooLarge` and
-    /// leaves the log as it was; any other error is final.
+    /// leaves the log as it was; any other error is final. `to_sync` says that the caller
+    /// syncs next: such a record is written so that its sync is cheap, not its append.
     pub(crate) fn append(
         &self,
         seq: SeqNo,
         parts: &[&[u8]],
         payload_crc: Option<u32>,
+        to_sync: bool,
     ) -> Result<()> {
         let payload_bytes = parts.iter().map(|part| part.len()).sum();
         let payload_crc = payload_crc.unwrap_or_else(|| crc_of(parts));
@@ -155,6 +157,7 @@ impl Wal {
             seq,
             synced_through: self.synced_seq(),
             parts,
+            to_sync,
             payload_bytes,
             payload_crc,
         };
@@ -215,6 +218,8 @@ impl Wal {
             seq,
             synced_through: self.synced_seq(),
             parts,
+            // Written while another sync may follow soon, and rarely enough.
+            to_sync: true,
             payload_bytes: parts.iter().map(|part| part.len()).sum(),
             payload_crc: crc_of(parts),
         }

@@ -69,6 +69,24 @@ impl LogFile {
     }
 }
 
+impl LogFile {
+    /// Where `bytes` begin in the map, if all of them lie in it.
+    fn checked_start(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        if start.checked_add(bytes.len()).is_some_and(|end| end <= self.map.len()) {
+            return Ok(start);
+        }
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "a log file of {} bytes can't take {} bytes at byte {offset}",
+                self.map.len(),
+                bytes.len()
+            ),
+        ))
+    }
+}
+
 /// Allocates and writes every block, durably. Allocation alone would leave extents that
 /// are marked unwritten, and the first write to each would change metadata.
 fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
@@ -106,18 +124,7 @@ impl DiskFile for LogFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let fits = start.checked_add(bytes.len()).is_some_and(|end| end <= self.map.len());
-        if !fits {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!(
-                    "a log file of {} bytes can't take {} bytes at byte {offset}",
-                    self.map.len(),
-                    bytes.len()
-                ),
-            ));
-        }
+        let start = self.checked_start(offset, bytes)?;
         // SAFETY: `start + bytes.len()` is within the map, which lives as long as `self` and
         // whose file keeps its length. No reference into the map is formed here, writers keep
         // to disjoint ranges, and `bytes` is not part of the map: by the contract of
@@ -127,6 +134,11 @@ impl DiskFile for LogFile {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
         }
         Ok(())
+    }
+
+    fn write_at_to_sync(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.checked_start(offset, bytes)?;
+        self.file.write_all_at(bytes, offset)
     }
 
     fn append(&self, _bytes: &[u8]) -> io::Result<u64> {

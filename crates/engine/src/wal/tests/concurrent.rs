@@ -155,7 +155,7 @@ fn a_failed_sync_is_never_tried_again_and_ends_all_writing() {
     let error = wal.sync_through(SeqNo(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Poisoned);
     assert!(error.to_string().contains("planted failure"), "{error}");
-    let refused = wal.append(SeqNo(2), &[b"x"], None).unwrap_err();
+    let refused = wal.append(SeqNo(2), &[b"x"], None, false).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Poisoned);
     assert_eq!(wal.prepare_spare().unwrap_err().kind(), ErrorKind::Poisoned);
     assert_eq!(gate.syncs.load(Ordering::SeqCst), syncs);
@@ -193,7 +193,7 @@ fn many_threads_that_commit_and_sync_lose_nothing() {
                 for _ in 0..100 {
                     let mut next = next.lock();
                     let seq = *next;
-                    wal.append(SeqNo(seq), &[&payload(seq, 150)], None).unwrap();
+                    wal.append(SeqNo(seq), &[&payload(seq, 150)], None, false).unwrap();
                     *next += 1;
                     drop(next);
                     assert!(wal.sync_through(SeqNo(seq)).unwrap() >= SeqNo(seq));
