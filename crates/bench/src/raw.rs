@@ -47,7 +47,9 @@ impl Prepared {
     pub fn create(path: &Path, bytes: u64) -> Result<Self> {
         let file =
             open(path, OFlags::CREATE | OFlags::RDWR | OFlags::TRUNC, Mode::RUSR | Mode::WUSR)?;
-        let zeros = vec![0; PIECE_BYTES];
+        // Page by page: larger pieces leave larger units in the page cache, which later small
+        // writes pay for, and the floor is to be the best that the machine can do.
+        let zeros = vec![0; PAGE_BYTES];
         let mut at = 0;
         while at < bytes {
             at += pwrite(&file, &zeros, at)? as u64;

@@ -53,6 +53,8 @@ pub enum Shuffle {
     Late(u64),
     /// One in ten is late, one in ten is early, by 1 to this many places, evenly spread.
     LateAndEarly(u64),
+    /// As `LateAndEarly`, and one in a hundred anywhere among all rows so far.
+    Anywhere(u64),
 }
 
 impl Shuffle {
@@ -69,6 +71,12 @@ impl Shuffle {
             Self::LateAndEarly(places) => match numbers.below(10) {
                 0 => place - moved(places, numbers),
                 1 => place + moved(places, numbers),
+                _ => place,
+            },
+            Self::Anywhere(places) => match numbers.below(100) {
+                0 => place - moved(place.unsigned_abs() + 1, numbers),
+                1..=10 => place - moved(places, numbers),
+                11..=20 => place + moved(places, numbers),
                 _ => place,
             },
         };

@@ -48,7 +48,7 @@ pub(crate) fn play(arguments: Vec<String>) -> Result<()> {
     match role.as_str() {
         recovery::FILL => tell(&recovery::fill(&dir, amount)?),
         recovery::RECOVER => tell(&recovery::recover(&dir)?),
-        long::INGEST => tell(&long::ingest(&dir, amount)?),
+        long::INGEST_NEAR | long::INGEST_ANYWHERE => tell(&long::ingest(role, &dir, amount)?),
         _ => Err(format!("a child can't play '{role}'").into()),
     }
 }

@@ -17,6 +17,22 @@ const BATCH_ROWS: usize = 10_000;
 const SLICE_ROWS: u64 = 1_000;
 const SLICES: usize = 2_000;
 const FLAT: f64 = 1.0 / 1.3;
+/// Name, unit and note of each figure that [`measure`] gives.
+const KINDS: [(&str, &str, &str); 3] = [
+    (
+        "ingest",
+        "ns/row",
+        "seconds of all commits over all rows; flushes go on in the background, the smallest \
+         store is too small for any",
+    ),
+    ("ingest and flush", "ns/row", "the same with a flush of what is in memory at the end"),
+    (
+        "slice of 1,000 rows",
+        "us",
+        "median of 2,000 slices at random times, all columns, every value read; after all \
+         maintenance and one scan of everything",
+    ),
+];
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let mut figures = Vec::new();
@@ -24,42 +40,33 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         let rows = bench.many(millions * 1_000_000);
         // A small store fills in a moment, so it takes more of them for a figure to stand.
         let rounds = bench.rounds((10 / millions).max(1) as usize);
-        let (mut ingest, mut slice) = (Samples::new(), Samples::new());
+        let mut samples = [Samples::new(), Samples::new(), Samples::new()];
         for _ in 0..rounds {
-            let (ingest_ns, slice_us) = measure(bench, rows)?;
-            ingest.add(ingest_ns);
-            slice.add(slice_us);
+            for (samples, value) in samples.iter_mut().zip(measure(bench, rows)?) {
+                samples.add(value);
+            }
         }
-        figures.push((rows, rounds, ingest.median(), slice.median()));
+        figures.push((rows, rounds, samples.map(|samples| samples.median())));
     }
-    let Some(&(base_rows, base_rounds, ingest_base, slice_base)) = figures.first() else {
+    let Some(&(base_rows, base_rounds, base)) = figures.first() else {
         return Ok(());
     };
-    let base = format!("own figure at{} rows", grouped(base_rows));
-    for (rows, rounds, ingest, slice) in figures {
+    let base_name = format!("own figure at{} rows", grouped(base_rows));
+    for (rows, rounds, values) in figures {
         let rows = grouped(rows);
         let shape = format!(
-            "median of {rounds} store(s), of the smallest {base_rounds}; rows of 16 B in order, commits of \
-             {BATCH_ROWS} rows, `Written`, default settings"
+            "median of {rounds} store(s), of the smallest {base_rounds}; rows of 16 B in order, \
+             commits of {BATCH_ROWS} rows, `Written`, default settings"
         );
-        bench.report(
-            Measure::new(format!("ingest at{rows} rows"), "ns/row", ingest)
-                .against(&base, ingest_base, Better::Lower)
-                .aim(FLAT)
-                .note(format!(
-                    "seconds of all commits over all rows; flushes and compactions go on in the \
-                     background, the smallest store is too small for any: {shape}"
-                )),
-        );
-        bench.report(
-            Measure::new(format!("slice of 1,000 rows at{rows} rows"), "us", slice)
-                .against(&base, slice_base, Better::Lower)
-                .aim(FLAT)
-                .note(format!(
-                    "median of {SLICES} slices at random times, all columns, both read; after \
-                     all maintenance; {shape}"
-                )),
-        );
+        for (index, (name, unit, note)) in KINDS.into_iter().enumerate() {
+            let [value, base] = [values, base].map(|values| values[index]);
+            bench.report(
+                Measure::new(format!("{name} at{rows} rows"), unit, value)
+                    .against(&base_name, base, Better::Lower)
+                    .aim(FLAT)
+                    .note(format!("{note}; {shape}")),
+            );
+        }
     }
     Ok(())
 }
@@ -77,8 +84,8 @@ fn grouped(rows: u64) -> String {
     text
 }
 
-/// Nanoseconds a row of ingest, microseconds a slice.
-fn measure(bench: &Bench, rows: u64) -> Result<(f64, f64)> {
+/// Nanoseconds a row of ingest, without and with the last flush; microseconds a slice.
+fn measure(bench: &Bench, rows: u64) -> Result<[f64; 3]> {
     let dir = scratch(&bench.dir)?;
     let mut batches = Batches::of_numbers(Shuffle::InOrder);
     let (store, stream) = store(dir.path(), Settings::default(), batches.schema())?;
@@ -87,7 +94,10 @@ fn measure(bench: &Bench, rows: u64) -> Result<(f64, f64)> {
         let changes = Changes::new().insert(stream, batches.next_batch(BATCH_ROWS)?);
         seconds += bench.watch.time(|| store.commit(changes, Durability::Written))?.0;
     }
+    let flush_seconds = bench.watch.time(|| store.flush())?.0;
     settle(&store)?;
+    // Maps every page, so that a slice costs what it costs the second time.
+    slice(&store, stream, KeyRange::ALL)?;
     let mut numbers = Numbers::new(8);
     let mut samples = Samples::new();
     for _ in 0..SLICES {
@@ -100,7 +110,8 @@ fn measure(bench: &Bench, rows: u64) -> Result<(f64, f64)> {
         samples.add(seconds * 1e6);
     }
     store.close()?;
-    Ok((seconds * 1e9 / rows as f64, samples.median()))
+    let ns_a_row = |seconds: f64| seconds * 1e9 / rows as f64;
+    Ok([ns_a_row(seconds), ns_a_row(seconds + flush_seconds), samples.median()])
 }
 
 /// Rows of a slice, every value of which is read.

@@ -16,8 +16,10 @@ use super::child::{Figures, ask};
 use super::{settle, store};
 use crate::Bench;
 
-/// Role of a child: takes in all rows.
-pub(super) const INGEST: &str = "ingest-long";
+/// Role of a child: takes in all rows, late and early ones near their place.
+pub(super) const INGEST_NEAR: &str = "ingest-near";
+/// Role of a child: the same with some rows anywhere.
+pub(super) const INGEST_ANYWHERE: &str = "ingest-anywhere";
 
 const ROW_BYTES: u64 = 16;
 const BATCH_ROWS: usize = 10_000;
@@ -26,26 +28,41 @@ const SPACE_MAX: f64 = 1.2;
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let rows = bench.many(50_000_000);
-    let dir = scratch(&bench.dir)?;
-    let figures = ask(INGEST, dir.path(), rows)?;
+    for (name, role, spread) in [
+        ("near", INGEST_NEAR, ""),
+        ("anywhere", INGEST_ANYWHERE, ", and one in a hundred anywhere among all rows so far"),
+    ] {
+        let dir = scratch(&bench.dir)?;
+        let figures = ask(role, dir.path(), rows)?;
+        let figure = |name: &str| figures.get(name).copied().unwrap_or(f64::NAN);
+        let shape = format!(
+            "{rows} rows of 8 B time and 8 B value in commits of {BATCH_ROWS}, one in ten late \
+             and one in ten early by up to {} places{spread}, default settings; ingest {:.2} M \
+             rows/s, {:.1} s of maintenance behind it",
+            places(rows),
+            figure("rows_a_second") / 1e6,
+            figure("settle_seconds"),
+        );
+        report(bench, name, rows, &figures, &shape);
+    }
+    Ok(())
+}
+
+fn report(bench: &mut Bench, name: &str, rows: u64, figures: &Figures, shape: &str) {
     let figure = |name: &str| figures.get(name).copied().unwrap_or(f64::NAN);
-    let shape = format!(
-        "{rows} rows of 8 B time and 8 B value in commits of {BATCH_ROWS}, one in ten late and \
-         one in ten early by up to {} places, default settings; ingest {:.2} M rows/s, {:.1} s \
-         of maintenance behind it",
-        places(rows),
-        figure("rows_a_second") / 1e6,
-        figure("settle_seconds"),
-    );
     let written = figure("flush_bytes") + figure("compaction_bytes");
     bench.report(
-        Measure::new("write amplification", "x", written / figure("flush_bytes"))
+        Measure::new(format!("write amplification, {name}"), "x", written / figure("flush_bytes"))
             .against("the most it may be", WRITE_AMPLIFICATION_MAX, Better::Lower)
             .aim(1.0)
-            .note(format!("bytes of flushes and compactions over bytes of flushes; {shape}")),
+            .note(format!(
+                "bytes of flushes and compactions over bytes of flushes ({:.0} MB); {shape}",
+                figure("flush_bytes") / 1e6
+            )),
     );
+    let space = figure("live_bytes") / (rows * ROW_BYTES) as f64;
     bench.report(
-        Measure::new("space", "x", figure("live_bytes") / (rows * ROW_BYTES) as f64)
+        Measure::new(format!("space, {name}"), "x", space)
             .against("the most it may be", SPACE_MAX, Better::Lower)
             .aim(1.0)
             .note(format!(
@@ -55,26 +72,30 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     );
     let settings = Settings::default();
     let bound = (settings.memory_bytes_max + settings.cache_bytes_max) as f64;
+    let peak = figure("memory_peak_bytes") / 1e6;
     bench.report(
-        Measure::new("memory while ingesting", "MB", figure("memory_peak_bytes") / 1e6)
+        Measure::new(format!("memory while ingesting, {name}"), "MB", peak)
             .against("memory_bytes_max and cache_bytes_max", bound / 1e6, Better::Lower)
             .aim(1.0)
             .note(format!(
-                "peak of RssAnon in a process of its own, looked at every 5 ms, before the \
-                 store was open: {:.1} MB; {shape}",
+                "peak of RssAnon in a process of its own, looked at every 5 ms; {:.1} MB before \
+                 the store was open; {shape}",
                 figure("memory_before_bytes") / 1e6
             )),
     );
-    Ok(())
 }
 
 fn places(rows: u64) -> u64 {
     (rows / 50).max(1)
 }
 
-pub(super) fn ingest(dir: &Path, rows: u64) -> Result<(Figures, Store)> {
+pub(super) fn ingest(role: &str, dir: &Path, rows: u64) -> Result<(Figures, Store)> {
     let before = anonymous_bytes()?;
-    let mut batches = Batches::of_numbers(Shuffle::LateAndEarly(places(rows)));
+    let shuffle = match role {
+        INGEST_ANYWHERE => Shuffle::Anywhere(places(rows)),
+        _ => Shuffle::LateAndEarly(places(rows)),
+    };
+    let mut batches = Batches::of_numbers(shuffle);
     let (store, stream) = store(dir, Settings::default(), batches.schema())?;
     let watch = Watch::new();
     let (peak, over) = (AtomicU64::new(0), AtomicBool::new(false));
