@@ -33,7 +33,7 @@ fn workloads_of_two_steps_keep_every_promise() {
     let effort = Effort {
         mixtures: 4,
         continued_one_in: 3,
-        crashed_again_one_in: 6,
+        crashed_again_one_in: 10,
         faults_one_in: 3,
         ..Effort::full(SEED)
     };
@@ -73,7 +73,7 @@ fn long_workloads_drawn_by_the_seed_keep_every_promise() {
 fn chosen_workloads_keep_every_promise() {
     let effort = Effort {
         continued_one_in: 4,
-        crashed_again_one_in: 4,
+        crashed_again_one_in: 8,
         faults_one_in: 4,
         ..Effort::full(SEED)
     };

@@ -6,9 +6,10 @@ const SEED: u64 = 3;
 
 #[test]
 fn no_bit_turned_over_gives_a_wrong_answer() {
-    let letters = ["aleto", "agfldoft", "atfpalfco", "wsw", "atdofr"];
+    let letters =
+        ["aleto", "agfldoft", "atfpalfco", "wsw", "atdofr", "gaf", "wwwfws", "rapdc", "tk"];
     let workloads: Vec<_> = letters.iter().filter_map(|letters| Workload::parse(letters)).collect();
-    let report = damage(&workloads, &Effort { flips_one_in: 23, ..Effort::full(SEED) });
+    let report = damage(&workloads, &Effort { flips_one_in: 19, ..Effort::full(SEED) });
     println!("{report}");
     assert!(report.violations.is_empty(), "{report}");
     assert!(report.flips > 2_000 && report.flips_noticed > report.flips / 10, "{report}");

@@ -92,7 +92,8 @@ pub(crate) struct WalReader {
     synced: SeqNo,
     /// Segments left behind, each with the last commit in it or before it.
     passed: Vec<(WalId, SeqNo)>,
-    torn: bool,
+    /// Where bytes begin that are cut.
+    torn: Option<(WalId, u64)>,
     finished: bool,
 }
 
@@ -121,7 +122,7 @@ impl WalReader {
             bytes_read: 0,
             synced: SeqNo::default(),
             passed: Vec::new(),
-            torn: false,
+            torn: None,
             finished: false,
         };
         reader.list()?;
@@ -157,7 +158,7 @@ impl WalReader {
         older.extend(rest.map(|id| (*id, previous_seq)));
         let id = self.segments.last().map_or(self.floor, |last| last.next());
         WalTail {
-            torn: self.torn.then(|| (segment_path(&self.dir, segment), self.offset)),
+            torn: self.torn.map(|(id, offset)| (segment_path(&self.dir, id), offset)),
             last_seq,
             bytes_read: self.bytes_read,
             position: WalPosition { segment, offset: self.offset, last: self.last },

@@ -71,7 +71,7 @@ impl Effort {
             mixtures: 3,
             states_one_in: 4,
             continued_one_in: 8,
-            crashed_again_one_in: 4,
+            crashed_again_one_in: 8,
             faults_one_in: 16,
             ..Self::full(seed)
         }

@@ -40,14 +40,25 @@ impl WalReader {
                 Later::Proves(id, place) => return self.prove(id, place),
             }
         }
-        self.torn = match &mut self.cursor {
-            Some(cursor) => {
-                cursor.record(self.offset)?.is_none() && cursor.behind(self.offset)? == Behind::Torn
-            }
-            None => false,
-        };
+        self.torn = self.torn_place()?;
         self.finished = true;
         Ok(())
+    }
+
+    /// Where bytes begin that are cut: behind the last whole record, or in a later segment
+    /// that the log does not reach.
+    fn torn_place(&mut self) -> Result<Option<(WalId, u64)>> {
+        let Some(cursor) = &mut self.cursor else { return Ok(None) };
+        let here = cursor.id;
+        if cursor.record(self.offset)?.is_none() && cursor.behind(self.offset)? == Behind::Torn {
+            return Ok(Some((here, self.offset)));
+        }
+        for id in self.segments.iter().copied().filter(|id| *id > here) {
+            if self.open_segment(id)?.behind(START_OFFSET)? == Behind::Torn {
+                return Ok(Some((id, START_OFFSET)));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether the writer has gone on meanwhile: the record is there now, or a new segment.
