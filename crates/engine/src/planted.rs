@@ -2,7 +2,7 @@
 //! knows that it would notice a real one.
 //!
 //! Only builds with the feature `planted-faults` can make them, which the simulator alone asks
-//! for: elsewhere [`is_planted`] is a constant. A fault holds in the thread that planted it,
+//! for: elsewhere `is_planted` is a constant. A fault holds in the thread that planted it,
 //! for as long as its guard lives.
 
 #![cfg_attr(

@@ -36,10 +36,23 @@ impl Shared {
         *seen = state.calls;
         !state.stopping
     }
+
+    /// Waits for the time to pass, whoever calls, or for the end; false at the end.
+    fn wait_out(&self, time: Duration) -> bool {
+        let mut state = self.state.lock();
+        self.called.wait_while_for(&mut state, |state| !state.stopping, time);
+        !state.stopping
+    }
 }
 
-/// What a thread does when it is called.
-type Work = fn(&Engine) -> Result<()>;
+/// A thread: its name, how long it waits at most, what it does then, and whether calls for
+/// work are for it.
+struct Role {
+    name: &'static str,
+    interval: Duration,
+    work: fn(&Engine) -> Result<()>,
+    hears_calls: bool,
+}
 
 /// The threads: one flushes, one compacts and retains, one syncs. Idle ones sleep.
 #[derive(Debug, Default)]
@@ -53,15 +66,17 @@ impl Workers {
     /// any more can be closed.
     pub(crate) fn start(&self, engine: &Arc<Engine>) -> Result<()> {
         let sync_interval = engine.settings.sync_interval;
-        let roles: [(&str, Duration, Work); 3] = [
-            ("timestrata-flush", sync_interval.max(LOOK_INTERVAL), Engine::flush_sealed),
-            ("timestrata-compact", LOOK_INTERVAL, Engine::compact_due),
-            ("timestrata-sync", sync_interval, Engine::sync_due),
+        let role = |name, interval, work, hears_calls| Role { name, interval, work, hears_calls };
+        let roles = [
+            role("timestrata-flush", LOOK_INTERVAL, Engine::flush_due as _, true),
+            role("timestrata-compact", LOOK_INTERVAL, Engine::compact_due, true),
+            role("timestrata-sync", sync_interval, Engine::sync_due, false),
         ];
         let mut threads = self.threads.lock();
-        for (name, interval, work) in roles {
+        for role in roles {
+            let name = role.name;
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(engine));
-            let body = move || run(&shared, &engine, interval, work);
+            let body = move || run(&shared, &engine, &role);
             let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
             threads.push(thread.map_err(|error| {
                 Error::new(ErrorKind::Io, format!("could not start the thread '{name}': {error}"))
@@ -79,11 +94,12 @@ impl Workers {
 
     /// Waits in the middle of work, unless the end comes.
     pub(crate) fn pause(&self, duration: Duration) {
-        let mut state = self.shared.state.lock();
-        if !state.stopping {
-            // A call for work wakes it early: the rate is a bound on the average only.
-            self.shared.called.wait_for(&mut state, duration);
-        }
+        self.shared.wait_out(duration);
+    }
+
+    /// Whether the threads are to end.
+    fn is_stopping(&self) -> bool {
+        self.shared.state.lock().stopping
     }
 
     /// Ends the threads and waits for them.
@@ -101,21 +117,28 @@ impl Workers {
     }
 }
 
-fn run(
-    shared: &Shared,
-    engine: &Weak<Engine>,
-    interval: Duration,
-    work: fn(&Engine) -> Result<()>,
-) {
+fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
     let mut seen = 0;
-    while shared.wait(&mut seen, interval) {
-        let Some(engine) = engine.upgrade() else { return };
+    loop {
+        let goes_on = match role.hears_calls {
+            true => shared.wait(&mut seen, role.interval),
+            false => shared.wait_out(role.interval),
+        };
+        let Some(engine) = engine.upgrade().filter(|_| goes_on) else { return };
         // A failure has poisoned the store: the next write tells of it.
-        let _ = work(&engine);
+        let _ = (role.work)(&engine);
     }
 }
 
 impl Engine {
+    /// The log's next segment, and every flush that is due.
+    fn flush_due(&self) -> Result<()> {
+        if let Some(wal) = &self.wal {
+            wal.prepare_spare().map_err(|error| self.fail(error))?;
+        }
+        self.flush_sealed()
+    }
+
     /// All compaction and retention that is due.
     pub(crate) fn compact_due(&self) -> Result<()> {
         while self.maintain_runs()? {}
@@ -127,6 +150,9 @@ impl Engine {
         let slots: Vec<Slot> = self.core.lock().live().map(|(slot, _)| slot).collect();
         for slot in slots {
             self.check_open()?;
+            if self.workers.is_stopping() {
+                return Ok(false);
+            }
             if self.retain_step(slot)? || self.compact_step(slot, false)? {
                 return Ok(true);
             }
@@ -137,7 +163,6 @@ impl Engine {
     /// Syncs what has been written but not synced.
     pub(crate) fn sync_due(&self) -> Result<()> {
         let Some(wal) = &self.wal else { return Ok(()) };
-        wal.prepare_spare().map_err(|error| self.fail(error))?;
         let appended = wal.appended_seq();
         if wal.synced_seq() < appended {
             self.sync_through(appended)?;

@@ -200,6 +200,9 @@ impl Engine {
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
     pub(crate) fn seal_for_wal(&self, core: &mut Core) -> bool {
         let Some(wal) = &self.wal else { return false };
+        if wal.has_rolled() {
+            self.workers.wake();
+        }
         if wal.bytes() < self.settings.wal_bytes_max {
             return false;
         }

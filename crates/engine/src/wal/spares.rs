@@ -15,7 +15,9 @@ use timestrata_io::Io;
 use super::segment::{FileName, Segment, segment_path, spare_path};
 use crate::{Error, Result};
 
-const SPARES_MAX: usize = 2;
+/// Files that may wait: a flush lets go of as many at once, and the next memtable's log needs
+/// them again.
+const SPARES_MAX: usize = 8;
 
 /// The files that wait.
 #[derive(Debug)]

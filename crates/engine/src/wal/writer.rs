@@ -49,6 +49,8 @@ pub(crate) struct Wal {
     synced: AtomicU64,
     /// Bytes that recovery would read, for a look without the lock.
     bytes: AtomicU64,
+    /// Set when a segment has been taken: the next one should be made ready.
+    rolled: AtomicBool,
     failed: AtomicBool,
 }
 
@@ -117,6 +119,7 @@ impl Wal {
             appended: AtomicU64::new(start.previous_seq.0),
             synced: AtomicU64::new(start.previous_seq.0),
             bytes: AtomicU64::new(0),
+            rolled: AtomicBool::new(true),
             failed: AtomicBool::new(false),
         };
         let mut appender = wal.appender.lock();
@@ -194,6 +197,7 @@ impl Wal {
     /// record always has a segment behind it.
     fn roll(&self, appender: &mut Appender) -> Result<()> {
         let next = self.spares.take()?;
+        self.rolled.store(true, Ordering::Relaxed);
         let full = std::mem::replace(&mut appender.active, Arc::new(next));
         let full_offset = appender.offset;
         self.write_start(appender)?;
@@ -301,6 +305,11 @@ impl Wal {
     /// leaves without a needed segment.
     pub(crate) fn next_id(&self) -> WalId {
         self.appender.lock().active.id.next()
+    }
+
+    /// Whether a segment has been taken since the last call.
+    pub(crate) fn has_rolled(&self) -> bool {
+        self.rolled.load(Ordering::Relaxed) && self.rolled.swap(false, Ordering::Relaxed)
     }
 
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
