@@ -50,6 +50,12 @@ impl Data {
         self.keys.len()
     }
 
+    /// The value of row `index`; empty if there is no such row.
+    pub(crate) fn value(&self, index: usize) -> &[u8] {
+        let start = index * VALUE_BYTES;
+        self.values.get(start..start + VALUE_BYTES).unwrap_or_default()
+    }
+
     pub(crate) fn all(&self) -> Rows<'_> {
         Rows { keys: &self.keys, values: &self.values }
     }

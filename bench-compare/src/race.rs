@@ -87,8 +87,7 @@ impl<'a> Race<'a> {
         self.data.all().iter().for_each(|(key, value)| all.row(key, value));
         for key in &self.data.lookups {
             let row = usize::try_from(u128::from_be_bytes(*key))?;
-            let value = self.data.all().iter().nth(row).map_or(&[][..], |(_, value)| value);
-            some.row(key, value);
+            some.row(key, self.data.value(row));
         }
         if self.scanned != all || self.found != some {
             return Err(format!(

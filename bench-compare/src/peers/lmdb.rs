@@ -22,7 +22,7 @@ pub(super) fn run(dir: &Path, race: &mut Race<'_>) -> Result<()> {
     let env = unsafe { options.open(dir) }?;
     let table: Database<'_, Bytes, Bytes> = env
         .create_databases_and_commit(env.write_txn()?, |opener, transaction| {
-            let table = opener.create_database(transaction, None)?;
+            let table = opener.create_database::<Bytes, Bytes>(transaction, None)?;
             Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(table))
         })?
         .commit()
