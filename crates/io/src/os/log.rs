@@ -14,7 +14,10 @@ use memmap2::MmapRaw;
 
 use crate::DiskFile;
 
-const ZEROS_BYTES: usize = 1 << 20;
+/// A page a write: longer ones leave large folios in the page cache, and a store through the
+/// map then dirties, and a sync writes, the whole folio (measured on ext4: 282 us and 1 MiB a
+/// sync after writes of 1 MiB, 51 us and 4 KiB after writes of 4 KiB).
+const ZEROS_BYTES: usize = 4 << 10;
 
 #[derive(Debug)]
 pub(super) struct LogFile {
