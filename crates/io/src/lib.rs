@@ -8,6 +8,8 @@
 mod clock;
 mod memory;
 mod os;
+#[doc(hidden)]
+pub mod parts;
 mod random;
 
 use std::fmt::Debug;

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 
 use crate::DiskFile;
+use crate::parts::{Access, read_at};
 
 #[derive(Debug)]
 enum Content {
@@ -77,41 +78,11 @@ fn resize(content: &mut Vec<u8>, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    Write,
-    /// Reads and writes within a fixed length.
-    Log,
-}
-
 /// An open file.
 #[derive(Debug)]
 pub(super) struct MemoryFile {
     pub(super) node: Arc<Node>,
     pub(super) access: Access,
-}
-
-impl MemoryFile {
-    fn must_be_writable(&self) -> io::Result<()> {
-        if self.access == Access::Read {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "the file was opened for reading",
-            ));
-        }
-        Ok(())
-    }
-
-    fn must_not_be_log(&self, what: &str) -> io::Result<()> {
-        if self.access == Access::Log {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("a log file has a fixed length and can't be {what}"),
-            ));
-        }
-        Ok(())
-    }
 }
 
 impl DiskFile for MemoryFile {
@@ -120,45 +91,18 @@ impl DiskFile for MemoryFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let content = self.node.content.read();
-        let found = usize::try_from(offset).ok().and_then(|start| {
-            let end = start.checked_add(buffer.len())?;
-            content.bytes().get(start..end)
-        });
-        match found {
-            Some(found) => {
-                buffer.copy_from_slice(found);
-                Ok(())
-            }
-            None => Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                format!(
-                    "{} bytes at byte {offset} of a file of {} bytes",
-                    buffer.len(),
-                    content.bytes().len()
-                ),
-            )),
-        }
+        read_at(self.node.content.read().bytes(), offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.must_be_writable()?;
         let mut content = self.node.content.write();
         let length = content.bytes().len() as u64;
+        self.access.check_write(offset, bytes.len(), length)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let end = offset.saturating_add(bytes.len() as u64);
         if end > length {
-            if self.access == Access::Log {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    format!(
-                        "a log file of {length} bytes can't take {} bytes at byte {offset}",
-                        bytes.len()
-                    ),
-                ));
-            }
-            if bytes.is_empty() {
-                return Ok(());
-            }
             resize(content.bytes_mut(), end)?;
         }
         let start = offset as usize;
@@ -167,8 +111,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<u64> {
-        self.must_be_writable()?;
-        self.must_not_be_log("appended to")?;
+        self.access.check_resize("appended to")?;
         let mut content = self.node.content.write();
         let start = content.bytes().len() as u64;
         content.bytes_mut().extend_from_slice(bytes);
@@ -176,8 +119,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.must_be_writable()?;
-        self.must_not_be_log("cut or extended")?;
+        self.access.check_resize("cut or extended")?;
         resize(self.node.content.write().bytes_mut(), bytes)
     }
 

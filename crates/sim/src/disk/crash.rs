@@ -8,7 +8,7 @@ use timestrata_io::{Rng, SeededRng};
 
 use super::SimDisk;
 use super::fault::{Lie, means};
-use super::names::{Names, closed_subset};
+use super::names::{Names, closed_subset, drop_unreachable};
 use super::node::{FileOp, Node};
 use super::world::{State, World};
 
@@ -139,7 +139,7 @@ impl States<'_> {
 /// A disk of these names and contents, all durable, as lies would have it.
 fn settled(state: &State, names: &Names, contents: &Contents<'_>, lies: &[Lie]) -> World {
     let mut names = names.clone();
-    names.drop_unreachable();
+    drop_unreachable(&mut names);
     let mut found = State { seed: state.seed.wrapping_add(1), ..State::default() };
     for (path, id) in &names.files {
         let node = &state.nodes[id];

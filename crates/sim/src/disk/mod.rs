@@ -20,15 +20,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use timestrata_io::{DirEntry, Disk, DiskFile, LockGuard, LockOutcome, OpenMode};
+use timestrata_io::parts::{Access, failure, plain};
+use timestrata_io::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
 
 pub use crash::{CrashKind, CrashPoint, CrashState};
 pub use fault::{Fault, Lie, Which};
 pub use world::{Operation, OperationKind};
 
-use file::{Access, SimFile};
-use names::{NameOp, plain};
-use world::{World, failure};
+use file::SimFile;
+use names::NameOp;
+use world::World;
 
 /// The simulated disk. Clones are the same disk.
 #[derive(Debug, Clone)]
@@ -131,7 +132,7 @@ impl SimDisk {
     /// `NotFound` for an unknown file, `InvalidInput` for a bit past its end.
     pub fn flip_bit(&self, path: &Path, bit: u64) -> io::Result<()> {
         let mut world = self.world.lock();
-        let id = world.state.names.file(&plain(path))?;
+        let id = *world.state.names.file(&plain(path))?;
         let node = world.node(id)?;
         if node.flip_bit(bit) {
             Ok(())
@@ -149,20 +150,15 @@ impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
         let mut world = self.world.lock();
-        let (id, access) = match mode {
-            OpenMode::Read => (world.state.names.file(&path)?, Access::Read),
-            OpenMode::ReadWrite => (world.state.names.file(&path)?, Access::Write),
-            OpenMode::CreateNew => {
-                if world.state.names.exists(&path) {
-                    return Err(failure(io::ErrorKind::AlreadyExists, &path, "already exists"));
-                }
-                world.state.names.must_take_file(&path)?;
-                world.begin(OperationKind::Create, &path)?;
-                (world.create(&path), Access::Write)
-            }
+        let id = if mode == OpenMode::CreateNew {
+            world.state.names.check_new(&path)?;
+            world.begin(OperationKind::Create, &path)?;
+            world.create(&path)
+        } else {
+            *world.state.names.file(&path)?
         };
         drop(world);
-        Ok(self.file(id, path, access))
+        Ok(self.file(id, path, mode.into()))
     }
 
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
@@ -176,8 +172,8 @@ impl Disk for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (plain(from), plain(to));
         let mut world = self.world.lock();
-        let node = world.state.names.file(&from)?;
-        world.state.names.must_take_file(&to)?;
+        let node = *world.state.names.file(&from)?;
+        world.state.names.check_place(&to)?;
         world.begin(OperationKind::Rename, &to)?;
         if from != to {
             world.change_names(NameOp::Rename { from, to, node });
@@ -195,38 +191,14 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
-        let dir = plain(dir);
         let world = self.world.lock();
-        world.state.names.must_be_dir(&dir)?;
-        let files = world.state.names.files.iter();
-        let files = files.map(|(path, id)| (path, world.state.nodes[id].len(), false));
-        let dirs = world.state.names.dirs.iter().map(|path| (path, 0, true));
-        let mut entries: Vec<_> = files
-            .chain(dirs)
-            .filter(|(path, ..)| path.parent() == Some(&dir))
-            .filter_map(|(path, len, is_dir)| {
-                let name = path.file_name()?.to_string_lossy().into_owned();
-                Some(DirEntry { name, len, is_dir })
-            })
-            .collect();
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        world.state.names.list(&plain(dir), |id| world.state.nodes[id].len())
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        let dir = plain(dir);
         let mut world = self.world.lock();
-        if let Some(file) = dir.ancestors().find(|path| world.state.names.files.contains_key(*path))
-        {
-            return Err(failure(io::ErrorKind::NotADirectory, file, "is not a directory"));
-        }
-        let missing: Vec<PathBuf> = dir
-            .ancestors()
-            .filter(|path| !world.state.names.is_dir(path))
-            .map(Path::to_path_buf)
-            .collect();
         // Each directory is made by a call of its own, the topmost first.
-        for path in missing.into_iter().rev() {
+        for path in world.state.names.missing_dirs(&plain(dir))? {
             world.begin(OperationKind::CreateDir, &path)?;
             world.change_names(NameOp::CreateDir { path });
         }
@@ -236,7 +208,7 @@ impl Disk for SimDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let dir = plain(dir);
         let mut world = self.world.lock();
-        world.state.names.must_be_dir(&dir)?;
+        world.state.names.check_dir(&dir)?;
         world.begin(OperationKind::SyncDir, &dir)?;
         world.sync_dir(&dir);
         Ok(())
@@ -249,39 +221,23 @@ impl Disk for SimDisk {
     fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
         let path = plain(path);
         let mut world = self.world.lock();
-        if world.locked.contains(&path) {
-            let id = world.state.names.file(&path)?;
+        if world.locks.is_held(&path) {
+            let id = *world.state.names.file(&path)?;
             return Ok(LockOutcome::Held(world.node(id)?.text()));
         }
-        world.state.names.must_take_file(&path)?;
+        world.state.names.check_place(&path)?;
         world.begin(OperationKind::Lock, &path)?;
-        let id = match world.state.names.file(&path) {
-            Ok(id) => id,
-            Err(_) => world.create(&path),
+        let id = match world.state.names.files.get(&path) {
+            Some(id) => *id,
+            None => world.create(&path),
         };
         let node = world.node(id)?;
         node.set_len(0);
         node.write(0, owner.as_bytes());
-        world.locked.insert(path.clone());
-        drop(world);
-        Ok(LockOutcome::Acquired(Box::new(SimLock { world: Arc::clone(&self.world), path })))
+        Ok(world.locks.take(path))
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {
         Ok(None)
-    }
-}
-
-#[derive(Debug)]
-struct SimLock {
-    world: Arc<Mutex<World>>,
-    path: PathBuf,
-}
-
-impl LockGuard for SimLock {}
-
-impl Drop for SimLock {
-    fn drop(&mut self) {
-        self.world.lock().locked.remove(&self.path);
     }
 }

@@ -1,87 +1,26 @@
 //! Names: which file or directory is where, and changes to that.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use super::world::failure;
+use timestrata_io::parts::Tree;
 
-/// Which names exist; the root directory always does.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Names {
-    pub(super) files: BTreeMap<PathBuf, u64>,
-    pub(super) dirs: BTreeSet<PathBuf>,
-}
+/// Which names exist, with the numbers of the files.
+pub(super) type Names = Tree<u64>;
 
-/// The one spelling of a path: without `.`, and with `..` applied.
-pub(super) fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
+/// Removes what stands in directories that do not exist.
+pub(super) fn drop_unreachable(names: &mut Names) {
+    let all = std::mem::take(&mut names.dirs);
+    // Sorted order visits a directory before what is in it.
+    for dir in all {
+        if dir.parent().is_some_and(|parent| names.is_dir(parent)) {
+            names.dirs.insert(dir);
         }
     }
-    plain
-}
-
-fn not_found(path: &Path) -> io::Error {
-    failure(io::ErrorKind::NotFound, path, "no such file or directory")
-}
-
-impl Names {
-    pub(super) fn is_dir(&self, path: &Path) -> bool {
-        path.parent().is_none() || path.as_os_str().is_empty() || self.dirs.contains(path)
-    }
-
-    pub(super) fn exists(&self, path: &Path) -> bool {
-        self.is_dir(path) || self.files.contains_key(path)
-    }
-
-    /// The file of this name.
-    pub(super) fn file(&self, path: &Path) -> io::Result<u64> {
-        if self.is_dir(path) {
-            return Err(failure(io::ErrorKind::IsADirectory, path, "is a directory"));
-        }
-        self.files.get(path).copied().ok_or_else(|| not_found(path))
-    }
-
-    pub(super) fn must_be_dir(&self, path: &Path) -> io::Result<()> {
-        if self.files.contains_key(path) {
-            return Err(failure(io::ErrorKind::NotADirectory, path, "is not a directory"));
-        }
-        if self.is_dir(path) { Ok(()) } else { Err(not_found(path)) }
-    }
-
-    /// Whether a file can be put under this name.
-    pub(super) fn must_take_file(&self, path: &Path) -> io::Result<()> {
-        if self.is_dir(path) {
-            return Err(failure(io::ErrorKind::IsADirectory, path, "is a directory"));
-        }
-        match path.parent() {
-            Some(parent) if self.is_dir(parent) => Ok(()),
-            _ => Err(not_found(path)),
-        }
-    }
-
-    /// Removes what stands in directories that do not exist.
-    pub(super) fn drop_unreachable(&mut self) {
-        let all = std::mem::take(&mut self.dirs);
-        // Sorted order visits a directory before what is in it.
-        for dir in all {
-            if dir.parent().is_some_and(|parent| self.is_dir(parent)) {
-                self.dirs.insert(dir);
-            }
-        }
-        let files = std::mem::take(&mut self.files);
-        self.files = files
-            .into_iter()
-            .filter(|(path, _)| path.parent().is_some_and(|parent| self.is_dir(parent)))
-            .collect();
-    }
+    let files = std::mem::take(&mut names.files);
+    names.files = files
+        .into_iter()
+        .filter(|(path, _)| path.parent().is_some_and(|parent| names.is_dir(parent)))
+        .collect();
 }
 
 /// One change of names. Each is atomic.

@@ -1,11 +1,13 @@
 //! The state of a simulated disk, and the rules by which an operation happens, fails or
 //! is the last one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use timestrata_io::parts::Locks;
 
 use super::fault::{Fault, Lie};
 use super::names::{NameOp, Names, synced_with};
@@ -68,14 +70,10 @@ pub(super) struct World {
     pub(super) faults: BTreeMap<u64, Fault>,
     file_syncs: u64,
     dir_syncs: u64,
-    pub(super) locked: BTreeSet<PathBuf>,
+    pub(super) locks: Locks,
     /// From this operation on, the state before each is kept.
     pub(super) capture_from: Option<u64>,
     pub(super) captured: Vec<State>,
-}
-
-pub(super) fn failure(kind: io::ErrorKind, path: &Path, what: &str) -> io::Error {
-    io::Error::new(kind, format!("{}: {what}", path.display()))
 }
 
 fn crash() -> io::Error {
@@ -204,35 +202,19 @@ impl World {
     /// Opens a log file, or makes it in the steps of the real disk: the name, the zeros,
     /// their sync. A file that could not be made whole is taken away again.
     pub(super) fn open_log(&mut self, path: &Path, bytes: u64) -> io::Result<u64> {
-        if bytes == 0 {
-            return Err(failure(
-                io::ErrorKind::InvalidInput,
-                path,
-                "a log file must have a length",
-            ));
+        let nodes = &self.state.nodes;
+        if let Some(id) = self.state.names.log_file(path, bytes, |id| nodes[id].len())? {
+            return Ok(*id);
         }
-        let id = match self.state.names.file(path) {
-            Ok(id) => id,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.state.names.must_take_file(path)?;
-                self.begin(OperationKind::Create, path)?;
-                let id = self.create(path);
-                let zeros = vec![0; bytes as usize];
-                let filled = self.write(id, path, 0, &zeros);
-                if let Err(error) = filled.and_then(|()| self.sync_file(id, path)) {
-                    if !self.crashed {
-                        self.change_names(NameOp::Remove { path: path.to_path_buf() });
-                    }
-                    return Err(error);
-                }
-                id
+        self.begin(OperationKind::Create, path)?;
+        let id = self.create(path);
+        let zeros = vec![0; bytes as usize];
+        let filled = self.write(id, path, 0, &zeros);
+        if let Err(error) = filled.and_then(|()| self.sync_file(id, path)) {
+            if !self.crashed {
+                self.change_names(NameOp::Remove { path: path.to_path_buf() });
             }
-            Err(error) => return Err(error),
-        };
-        let found = self.node(id)?.len();
-        if found != bytes {
-            let what = format!("expected a log file of {bytes} bytes, found {found} bytes");
-            return Err(failure(io::ErrorKind::InvalidData, path, &what));
+            return Err(error);
         }
         Ok(id)
     }
