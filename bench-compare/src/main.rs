@@ -7,11 +7,11 @@ mod data;
 mod peers;
 mod race;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::report::{self, Others};
+use timestrata_bench::request::Request;
 use timestrata_bench::sample::{Samples, Watch};
 use timestrata_bench::{Result, raw};
 
@@ -30,36 +30,6 @@ const USAGE: &str = "usage: timestrata-bench-compare [OPTIONS]
 const OURS: &str = "Timestrata";
 /// The peer that point reads need not beat: it reads a mapped tree without copying.
 const FASTEST_POINTS: &str = "LMDB";
-
-#[derive(Debug)]
-struct Request {
-    quick: bool,
-    only: String,
-    dir: PathBuf,
-    out: PathBuf,
-}
-
-impl Request {
-    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self {
-            quick: false,
-            only: String::new(),
-            dir: raw::default_dir(),
-            out: PathBuf::from("bench/results/latest.json"),
-        };
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(format!("{argument}: a value is missing"));
-            match argument.as_str() {
-                "--quick" => request.quick = true,
-                "--only" => request.only = value()?,
-                "--dir" => request.dir = value()?.into(),
-                "--out" => request.out = value()?.into(),
-                _ => return Err(format!("{argument}: not known\n{USAGE}").into()),
-            }
-        }
-        Ok(request)
-    }
-}
 
 /// Rows a second of one peer, one sample a round.
 #[derive(Debug, Default)]
@@ -164,7 +134,7 @@ fn measures(peers: &[&Peer], figures: &[Figures], data: &Data, rounds: usize) ->
 }
 
 fn main() -> ExitCode {
-    match Request::read(std::env::args().skip(1)).and_then(|request| run(&request)) {
+    match Request::read(std::env::args().skip(1), &[], USAGE).and_then(|request| run(&request)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("timestrata-bench-compare: {error}");

@@ -1,5 +1,5 @@
-//! What every benchmark needs: a stop watch, the spread of samples, made-up rows, raw files
-//! to hold figures against, and the report.
+//! What every benchmark needs: its command line, a stop watch, the spread of samples, made-up
+//! rows, raw files to hold figures against, and the report.
 //!
 //! Invariant: a figure and what it is held against are taken in the same run, in turns, by
 //! the same clock, so that their ratio means something on a machine that is not idle.
@@ -7,6 +7,7 @@
 pub mod measure;
 pub mod raw;
 pub mod report;
+pub mod request;
 pub mod rows;
 pub mod sample;
 

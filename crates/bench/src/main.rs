@@ -5,10 +5,11 @@ mod engine;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use timestrata_bench::Result;
 use timestrata_bench::measure::Measure;
 use timestrata_bench::report::{self, Others};
+use timestrata_bench::request::Request;
 use timestrata_bench::sample::Watch;
-use timestrata_bench::{Result, raw};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 
@@ -18,39 +19,8 @@ const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
   --dir PATH          where stores are made (default: next to the program)
   --out PATH          the report (default: bench/results/latest.json)";
 
-/// What the command line asks for.
-#[derive(Debug)]
-struct Request {
-    suite: String,
-    quick: bool,
-    only: String,
-    dir: PathBuf,
-    out: PathBuf,
-}
-
-impl Request {
-    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self {
-            suite: "all".to_owned(),
-            quick: false,
-            only: String::new(),
-            dir: raw::default_dir(),
-            out: PathBuf::from("bench/results/latest.json"),
-        };
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(format!("{argument}: a value is missing"));
-            match argument.as_str() {
-                "--quick" => request.quick = true,
-                "--only" => request.only = value()?,
-                "--dir" => request.dir = value()?.into(),
-                "--out" => request.out = value()?.into(),
-                "all" | "engine" => request.suite = argument,
-                _ => return Err(format!("{argument}: not known\n{USAGE}").into()),
-            }
-        }
-        Ok(request)
-    }
-}
+/// The words that [`USAGE`] calls a suite.
+const SUITES: [&str; 2] = ["all", "engine"];
 
 /// A run of benchmarks: what all groups share, and what came out so far.
 #[derive(Debug)]
@@ -101,7 +71,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let outcome = match arguments.next_if(|first| first == engine::child::FLAG) {
         Some(_) => engine::child::play(arguments.collect()).map(|()| true),
-        None => Request::read(arguments).and_then(run),
+        None => Request::read(arguments, &SUITES, USAGE).and_then(run),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -110,23 +80,5 @@ fn main() -> ExitCode {
             eprintln!("timestrata-bench: {error}");
             ExitCode::FAILURE
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(words: &[&str]) -> Result<Request> {
-        Request::read(words.iter().map(|word| (*word).to_owned()))
-    }
-
-    #[test]
-    fn options_are_read_and_others_refused() -> Result<()> {
-        let request = read(&["engine", "--quick", "--only", "append"])?;
-        assert!(request.quick && request.only == "append" && request.suite == "engine");
-        assert!(read(&["--only"]).is_err());
-        assert!(read(&["--fast"]).is_err());
-        Ok(())
     }
 }
