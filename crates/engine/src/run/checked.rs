@@ -127,6 +127,10 @@ impl CheckedFile {
         Error::corruption(&self.path, offset, message)
     }
 
+    pub(super) fn no_block(&self, block: usize) -> Error {
+        self.bad(0, format!("a run has no block {block}"))
+    }
+
     fn outside(&self, range: &Range<u64>) -> Error {
         let message = format!(
             "a run refers to bytes {} to {}, outside its {} bytes of data",
@@ -140,6 +144,17 @@ impl CheckedFile {
     pub(super) fn blocks_verified(&self) -> u32 {
         self.verified.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
     }
+}
+
+/// `length` bytes from `start`, in whatever numbers a format gives them; `None` where one is
+/// negative or the end is too far.
+pub(super) fn byte_range(
+    start: impl TryInto<u64>,
+    length: impl TryInto<u64>,
+) -> Option<Range<u64>> {
+    let start = start.try_into().ok()?;
+    let end = start.checked_add(length.try_into().ok()?)?;
+    Some(start..end)
 }
 
 /// Runs a decoder of the Arrow or Parquet libraries over a file's bytes.

@@ -19,7 +19,7 @@ use timestrata_format::RunId;
 
 use super::METADATA_KEY;
 use super::cache::BlockCache;
-use super::checked::{CheckedFile, guarded};
+use super::checked::{CheckedFile, byte_range, guarded};
 use super::tail::Zone;
 use crate::{Error, LeadKey, Result};
 
@@ -141,7 +141,7 @@ impl ColdFile {
         columns: &[usize],
     ) -> Result<RecordBatch> {
         let group = (self.metadata.metadata().row_groups().get(block))
-            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))?;
+            .ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.parquet_schema();
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
@@ -204,12 +204,7 @@ impl ColdFile {
             Some(dictionary) => dictionary.min(chunk.data_page_offset()),
             None => chunk.data_page_offset(),
         };
-        let start = u64::try_from(first).ok();
-        let end = start.zip(u64::try_from(chunk.compressed_size()).ok());
-        let end = end.and_then(|(start, length)| start.checked_add(length));
-        start
-            .zip(end)
-            .map(|(start, end)| start..end)
+        byte_range(first, chunk.compressed_size())
             .ok_or_else(|| self.file.bad(0, "a column chunk has a negative place"))
     }
 
@@ -246,16 +241,13 @@ impl ColdFile {
         else {
             return Ok(None);
         };
-        let start = u64::try_from(offset).ok();
-        let end = start.zip(u64::try_from(length).ok());
-        let end = end.and_then(|(start, length)| start.checked_add(length));
-        let range =
-            start.zip(end).ok_or_else(|| self.file.bad(0, "bad place of a Bloom filter"))?;
-        self.file.verify(range.0..range.1)?;
+        let range = byte_range(offset, length)
+            .ok_or_else(|| self.file.bad(0, "bad place of a Bloom filter"))?;
+        self.file.verify(range.clone())?;
         guarded(self.file.path(), || {
             Sbbf::read_from_column_chunk(chunk, self.file.bytes()).map_err(|error| {
                 let message = format!("a Bloom filter can't be read: {error}");
-                self.file.bad(range.0, message).caused_by(error)
+                self.file.bad(range.start, message).caused_by(error)
             })
         })
     }

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::METADATA_KEY;
-use super::checked::{CheckedFile, guarded};
+use super::checked::{CheckedFile, byte_range, guarded};
 use super::layout::{ColumnLayout, column_layouts};
 use super::tail::Zone;
 use crate::{Error, Result};
@@ -118,11 +118,10 @@ fn decode_footer(
     }
     let blocks = footer.recordBatches().ok_or("the footer has no record batches")?;
     let messages = blocks.iter().map(|block| {
-        let start = u64::try_from(block.offset()).ok()?;
-        let body = start.checked_add(u64::try_from(block.metaDataLength()).ok()?)?;
-        let end = body.checked_add(u64::try_from(block.bodyLength()).ok()?)?;
-        let sound = body - start >= PREFIX_BYTES && end <= data_end;
-        sound.then_some(Message { header: start..body, body: body..end })
+        let header = byte_range(block.offset(), block.metaDataLength())?;
+        let body = byte_range(header.end, block.bodyLength())?;
+        let sound = header.end - header.start >= PREFIX_BYTES && body.end <= data_end;
+        sound.then_some(Message { header, body })
     });
     let messages = messages.collect::<Option<_>>().ok_or("a record batch lies outside the data")?;
     let tail_text = footer.custom_metadata().and_then(|entries| {
@@ -170,7 +169,7 @@ impl HotFile {
         make: impl FnOnce() -> Result<RecordBatch>,
     ) -> Result<&RecordBatch> {
         let Some(slot) = self.rows.get(block) else {
-            return Err(self.file.bad(0, format!("a run has no block {block}")));
+            return Err(self.file.no_block(block));
         };
         match slot.get() {
             Some(rows) => Ok(rows),
@@ -206,11 +205,7 @@ impl HotFile {
             }
         }
         let array = |column: &usize| slot(*column).and_then(OnceLock::get).cloned();
-        columns
-            .iter()
-            .map(array)
-            .collect::<Option<_>>()
-            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))
+        columns.iter().map(array).collect::<Option<_>>().ok_or_else(|| self.file.no_block(block))
     }
 
     /// Decodes columns of one block, without keeping them.
@@ -220,10 +215,7 @@ impl HotFile {
         zone: &Zone,
         columns: &[usize],
     ) -> Result<RecordBatch> {
-        let message = self
-            .messages
-            .get(block)
-            .ok_or_else(|| self.file.bad(0, format!("a run has no block {block}")))?;
+        let message = self.messages.get(block).ok_or_else(|| self.file.no_block(block))?;
         guarded(self.file.path(), || self.decode_message(message, zone, columns))
     }
 
@@ -277,7 +269,6 @@ impl HotFile {
 
 /// The place in the file of a buffer of a message with this body.
 fn buffer_range(body: &Range<u64>, offset: i64, length: i64) -> Option<Range<u64>> {
-    let start = body.start.checked_add(u64::try_from(offset).ok()?)?;
-    let end = start.checked_add(u64::try_from(length).ok()?)?;
-    (end <= body.end).then_some(start..end)
+    let range = byte_range(body.start.checked_add(u64::try_from(offset).ok()?)?, length)?;
+    (range.end <= body.end).then_some(range)
 }

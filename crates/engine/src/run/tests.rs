@@ -57,6 +57,13 @@ impl Place {
         Self { io, dir, stream, settings, cache: Arc::new(BlockCache::new(1 << 24)) }
     }
 
+    /// With these rows as run 1.
+    fn holding(rows: &RecordBatch, format: RunFormat) -> (Self, RunMeta) {
+        let place = Self::new(rows.schema());
+        let meta = place.write(1, format, std::slice::from_ref(rows));
+        (place, meta)
+    }
+
     fn writer(&self, id: u64, format: RunFormat) -> Result<RunWriter> {
         let (id, settings) = (RunId(id), &self.settings);
         RunWriter::create(&self.io, &self.dir, STORE, &self.stream, id, format, settings)
@@ -159,8 +166,7 @@ fn every_kind_of_leading_key_comes_back_with_its_zone_maps() {
     for keys in [offsets, ends, wide, ids.column(0).clone()] {
         let rows = batch_of([("k", keys, false), ("n", ids.column(1).clone(), false)]);
         for format in FORMATS {
-            let place = Place::new(rows.schema());
-            let meta = place.write(1, format, std::slice::from_ref(&rows));
+            let (place, meta) = Place::holding(&rows, format);
             let reader = place.reader(&meta);
             assert_eq!(read_all(&reader).unwrap(), rows);
             let view = crate::key::KeyView::of(&place.stream, &rows).unwrap();
@@ -208,8 +214,7 @@ fn an_abandoned_run_leaves_no_file() {
 #[test]
 fn a_run_never_overwrites_another() {
     let rows = series(5);
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, RunFormat::Hot, std::slice::from_ref(&rows));
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
     assert_eq!(place.writer(1, RunFormat::Hot).unwrap_err().kind(), ErrorKind::Io);
     assert_eq!(read_all(&place.reader(&meta)).unwrap(), rows);
 }
@@ -218,8 +223,7 @@ fn a_run_never_overwrites_another() {
 fn an_open_run_outlives_its_name() {
     let rows = series(500);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let meta = place.write(1, format, std::slice::from_ref(&rows));
+        let (place, meta) = Place::holding(&rows, format);
         let reader = place.reader(&meta);
         reader.blocks().unwrap();
         place.io.disk.remove(&place.path(&meta)).unwrap();

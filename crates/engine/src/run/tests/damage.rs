@@ -28,8 +28,7 @@ fn assert_corrupt<T: std::fmt::Debug>(result: Result<T>, path: &Path, words: &st
 fn every_flipped_byte_is_noticed() {
     let rows = ids(150);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let meta = place.write(1, format, std::slice::from_ref(&rows));
+        let (place, meta) = Place::holding(&rows, format);
         let path = place.path(&meta);
         let sound = place.bytes(&path);
         let file = place.io.disk.open(&path, OpenMode::ReadWrite).unwrap();
@@ -78,8 +77,7 @@ fn forge(bytes: &mut [u8], meta: &RunMeta) -> RunMeta {
 /// Right checksums over wrong bytes may give an error or other values, but never a panic,
 /// another number of rows, or keys outside the zone maps.
 fn assert_forged_bytes_are_survived(rows: &RecordBatch, format: RunFormat, in_tail: bool) {
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, format, std::slice::from_ref(rows));
+    let (place, meta) = Place::holding(rows, format);
     let path = place.path(&meta);
     let sound = place.bytes(&path);
     let (data, tail) = sound.split_at(meta.tail_offset as usize);
@@ -123,8 +121,7 @@ fn forged_checksums_of_a_cold_run_never_bring_the_reader_down() {
 fn a_file_of_another_length_is_refused() {
     let rows = series(300);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let meta = place.write(1, format, std::slice::from_ref(&rows));
+        let (place, meta) = Place::holding(&rows, format);
         let path = place.path(&meta);
         let sound = place.bytes(&path);
         for length in [0, 1, 9, sound.len() / 2, sound.len() - 1] {
@@ -148,8 +145,7 @@ fn a_file_of_another_length_is_refused() {
 #[test]
 fn a_missing_file_is_said_to_be_missing() {
     let rows = series(30);
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, RunFormat::Hot, std::slice::from_ref(&rows));
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
     let path = place.path(&meta);
     let reader = place.reader(&meta);
     place.io.disk.remove(&path).unwrap();
@@ -194,8 +190,7 @@ fn a_swapped_or_stale_file_is_refused_by_name() {
 fn a_stream_of_other_columns_does_not_read_the_run() {
     let rows = series(30);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let meta = place.write(1, format, std::slice::from_ref(&rows));
+        let (place, meta) = Place::holding(&rows, format);
         let other = batch_of([
             ("t", rows.column(0).clone(), false),
             ("v", rows.column(0).clone(), true),
@@ -210,8 +205,7 @@ fn a_stream_of_other_columns_does_not_read_the_run() {
 #[test]
 fn a_newer_format_asks_for_an_upgrade() {
     let rows = series(30);
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, RunFormat::Hot, std::slice::from_ref(&rows));
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
     let path = place.path(&meta);
     let mut bytes = place.bytes(&path);
     let text = tail_text(&bytes);

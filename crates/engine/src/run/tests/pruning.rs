@@ -50,8 +50,8 @@ fn reading_the_time_verifies_only_the_time() {
 fn columns_come_in_the_order_asked_for() {
     let rows = series(120);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let reader = place.reader(&place.write(1, format, std::slice::from_ref(&rows)));
+        let (place, meta) = Place::holding(&rows, format);
+        let reader = place.reader(&meta);
         for columns in [&[2, 0][..], &[1], &[0, 1, 2], &[2, 2, 1], &[]] {
             let found = reader.read(1, columns).unwrap();
             assert_eq!(found.num_rows(), 20);
@@ -65,8 +65,8 @@ fn columns_come_in_the_order_asked_for() {
 #[test]
 fn a_hot_column_is_a_slice_of_the_map() {
     let rows = series(1000);
-    let place = Place::new(rows.schema());
-    let reader = place.reader(&place.write(1, RunFormat::Hot, std::slice::from_ref(&rows)));
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
+    let reader = place.reader(&meta);
     let file = reader.opened().unwrap().content.file().bytes().clone();
     let map = file.as_ptr_range();
     for block in 0..reader.blocks().unwrap().len() {
@@ -90,8 +90,7 @@ fn a_hot_column_is_a_slice_of_the_map() {
 #[test]
 fn memory_that_is_not_aligned_is_copied_once() {
     let rows = series(100);
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, RunFormat::Hot, std::slice::from_ref(&rows));
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
     let mut shifted = vec![0_u8];
     shifted.extend_from_slice(&place.bytes(&place.path(&meta)));
     let shifted = bytes::Bytes::from(shifted);
@@ -126,8 +125,8 @@ fn a_gap_between_blocks_holds_no_key() {
     let times: Vec<i64> = (0..100).chain(1000..1100).collect();
     let rows = batch_of([("t", Arc::new(Int64Array::from(times)), false)]);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let reader = place.reader(&place.write(1, format, std::slice::from_ref(&rows)));
+        let (place, meta) = Place::holding(&rows, format);
+        let reader = place.reader(&meta);
         for (time, expected) in [(-1, false), (0, true), (99, true), (500, false), (1099, true)] {
             assert_eq!(reader.may_contain(LeadKey::Time(time)).unwrap(), expected, "{time}");
         }
@@ -137,8 +136,7 @@ fn a_gap_between_blocks_holds_no_key() {
 #[test]
 fn cold_columns_are_kept_in_the_cache() {
     let rows = series(400);
-    let place = Place::new(rows.schema());
-    let meta = place.write(1, RunFormat::Cold, std::slice::from_ref(&rows));
+    let (place, meta) = Place::holding(&rows, RunFormat::Cold);
     let cache = Arc::clone(&place.cache);
     let (io, dir, shared) = (&place.io, &place.dir, Arc::clone(&cache));
     let reader = RunReader::open(io, dir, STORE, &place.stream, meta, shared).unwrap();

@@ -165,8 +165,8 @@ fn columns_without_nulls_come_back_as_not_nullable() {
         ("b", Arc::new(BooleanArray::from(vec![true; 300])), false),
     ]);
     for format in FORMATS {
-        let place = Place::new(rows.schema());
-        let reader = place.reader(&place.write(1, format, std::slice::from_ref(&rows)));
+        let (place, meta) = Place::holding(&rows, format);
+        let reader = place.reader(&meta);
         assert_eq!(read_all(&reader).unwrap(), rows);
     }
 }
