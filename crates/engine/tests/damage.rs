@@ -10,7 +10,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use support::*;
-use timestrata_engine::{Access, Changes, Durability, ErrorKind, Result, RunFormat, Store};
+use timestrata_engine::{Access, Changes, Durability, ErrorKind, Result, RunFormat};
 
 /// A small store of every kind of file, closed or as a killed process leaves it.
 fn small_store(clean: bool) -> (Machine, Vec<Pair>, Vec<Pair>) {
@@ -120,11 +120,6 @@ fn every_byte_of_a_killed_store_flipped_gives_right_rows_or_a_named_error() {
     flip_every_byte(false);
 }
 
-fn run_files(machine: &Machine) -> Vec<PathBuf> {
-    let is_run = |path: &PathBuf| path.to_string_lossy().contains("/runs/");
-    machine.files().into_iter().filter(is_run).collect()
-}
-
 fn expect_corruption(damaged: &Machine, path: &Path, what: &str) {
     let error = open_and_read(damaged).expect_err(what);
     assert_eq!(error.kind(), ErrorKind::Corruption, "{what}: {error}");
@@ -135,7 +130,7 @@ fn expect_corruption(damaged: &Machine, path: &Path, what: &str) {
 #[test]
 fn truncated_zero_length_and_missing_runs_are_named() {
     let (machine, _, _) = small_store(true);
-    for path in run_files(&machine) {
+    for path in machine.run_files() {
         let bytes = machine.read_file(&path);
         for length in [0, 1, bytes.len() / 2, bytes.len() - 1] {
             let damaged = machine.copy();
@@ -151,7 +146,7 @@ fn truncated_zero_length_and_missing_runs_are_named() {
 #[test]
 fn swapped_and_stale_runs_are_named() {
     let (machine, _, _) = small_store(true);
-    let runs = run_files(&machine);
+    let runs = machine.run_files();
     assert!(runs.len() >= 2, "{runs:?}");
     let same_kind: Vec<_> =
         runs.iter().filter(|path| path.extension() == runs[0].extension()).collect();
@@ -172,9 +167,7 @@ fn swapped_and_stale_runs_are_named() {
 
 #[test]
 fn a_stale_manifest_is_noticed() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(1, "a")]);
     let stale = machine.read_file(&machine.dir.join("MANIFEST"));
     for i in 0..600 {
@@ -189,11 +182,11 @@ fn a_stale_manifest_is_noticed() {
 #[test]
 fn a_missing_manifest_beside_data_is_not_a_new_store() {
     let (machine, _, _) = small_store(true);
-    let runs = run_files(&machine);
+    let runs = machine.run_files();
     machine.io.disk.remove(&machine.dir.join("MANIFEST")).unwrap();
     let error = machine.try_open(Access::Write, tiny()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-    assert_eq!(run_files(&machine), runs, "nothing may be removed");
+    assert_eq!(machine.run_files(), runs, "nothing may be removed");
 }
 
 #[test]
@@ -251,9 +244,7 @@ fn a_store_of_a_newer_format_is_refused_with_its_version() {
 
 #[test]
 fn a_sound_store_checks_sound_while_it_is_written() {
-    let machine = Machine::new();
-    let store: Store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (_, store, stream) = with_events();
     for i in 0..200 {
         append(&store, stream, &[pair(i % 17, "value")]);
         if i % 40 == 0 {

@@ -17,9 +17,7 @@ fn pinned(store: &Store, pin: &str, name: &str) -> Vec<Pair> {
 
 #[test]
 fn a_pin_outlives_deletes_compaction_and_reopening() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     let state = store.create_stream(latest("state")).unwrap();
     append(&store, stream, &[pair(2, "b"), pair(1, "a")]);
     insert(&store, state, &[pair(1, "old")], Durability::Written);
@@ -55,16 +53,14 @@ fn a_pin_outlives_deletes_compaction_and_reopening() {
 
 #[test]
 fn a_dropped_stream_takes_its_files_along_but_not_from_under_a_snapshot() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(1, "a")]);
     store.flush().unwrap();
     let snapshot = store.snapshot().unwrap();
     store.drop_stream("events").unwrap();
     assert_eq!(read_spec(&snapshot, stream, &ScanSpec::default()).unwrap(), vec![pair(1, "a")]);
     drop(snapshot);
-    assert!(!machine.files().iter().any(|path| path.to_string_lossy().contains("/runs/")));
+    assert!(machine.run_files().is_empty());
     assert!(store.stream("events").is_none());
     let insert = Changes::new().insert(stream, batch(&[pair(1, "a")]));
     assert_eq!(store.commit(insert, Durability::Written).unwrap_err().kind(), ErrorKind::NotFound);
@@ -76,9 +72,7 @@ fn a_dropped_stream_takes_its_files_along_but_not_from_under_a_snapshot() {
 
 #[test]
 fn a_backup_is_a_store_of_one_instant() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     let state = store.create_stream(latest("state")).unwrap();
     for i in 0..300 {
         let rows = [pair(i % 40, &format!("row {i}"))];
@@ -108,16 +102,13 @@ fn a_backup_is_a_store_of_one_instant() {
 
 #[test]
 fn an_interrupted_backup_is_no_store() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(1, "a")]);
     store.flush().unwrap();
-    let run =
-        machine.files().into_iter().find(|path| path.to_string_lossy().contains("/runs/")).unwrap();
-    let mut bytes = machine.read_file(&run);
+    let run = &machine.run_files()[0];
+    let mut bytes = machine.read_file(run);
     bytes[100] ^= 1;
-    machine.write_file(&run, &bytes);
+    machine.write_file(run, &bytes);
     let destination = Path::new("/backups/two");
     assert_eq!(store.backup(destination).unwrap_err().kind(), ErrorKind::Corruption);
     assert!(!machine.io.disk.exists(&destination.join("MANIFEST")).unwrap());
@@ -125,9 +116,7 @@ fn an_interrupted_backup_is_no_store() {
 
 #[test]
 fn retention_by_bytes_drops_the_oldest_and_keeps_the_newest() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     store.set_retention(stream, Retention { age_ns: None, bytes: Some(20_000) }).unwrap();
     for i in 0..40_i64 {
         let rows: Vec<Pair> = (0..20).map(|j| (i * 1000 + j, vec![b'x'; 100])).collect();

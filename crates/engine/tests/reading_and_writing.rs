@@ -175,9 +175,7 @@ fn the_latest_commit_of_a_key_wins_and_a_deleted_key_stays_deleted() {
 
 #[test]
 fn a_large_commit_goes_straight_to_a_run_and_keeps_its_place_in_the_order() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(5, "before")]);
     let large: Vec<Pair> = (0..200).map(|i| (i % 10, vec![b'x'; 100])).collect();
     insert(&store, stream, &large, Durability::Written);

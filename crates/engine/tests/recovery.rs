@@ -85,9 +85,7 @@ fn a_closed_store_refuses_every_call() {
 
 #[test]
 fn dropping_the_last_handle_closes_in_good_order() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(1, "a")]);
     let clone = store.clone();
     drop(store);
@@ -100,9 +98,7 @@ fn dropping_the_last_handle_closes_in_good_order() {
 
 #[test]
 fn a_second_writer_is_refused_and_readers_are_not() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     append(&store, stream, &[pair(1, "a")]);
     let refused = machine.try_open(Access::Write, tiny()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Locked);
@@ -118,9 +114,7 @@ fn a_second_writer_is_refused_and_readers_are_not() {
 
 #[test]
 fn a_reader_follows_the_writer_through_flush_compaction_and_segments() {
-    let machine = Machine::new();
-    let store = machine.open(tiny());
-    let stream = store.create_stream(keep("events")).unwrap();
+    let (machine, store, stream) = with_events();
     let reader = machine.try_open(Access::Read, tiny()).unwrap();
     for i in 0..400_i64 {
         append(

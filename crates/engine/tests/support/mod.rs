@@ -175,6 +175,11 @@ impl Machine {
         files
     }
 
+    pub(crate) fn run_files(&self) -> Vec<PathBuf> {
+        let runs = self.dir.join("runs");
+        self.files().into_iter().filter(|path| path.starts_with(&runs)).collect()
+    }
+
     /// A copy of the whole directory, as a machine of its own.
     pub(crate) fn copy(&self) -> Self {
         let copy = Self::new();
@@ -186,6 +191,14 @@ impl Machine {
         }
         copy
     }
+}
+
+/// A tiny store with one stream, `events`, that keeps every row.
+pub(crate) fn with_events() -> (Machine, Store, StreamId) {
+    let machine = Machine::new();
+    let store = machine.open(tiny());
+    let stream = store.create_stream(keep("events")).unwrap();
+    (machine, store, stream)
 }
 
 pub(crate) fn range(lo: i64, hi: i64) -> KeyRange {
