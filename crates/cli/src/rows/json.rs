@@ -6,7 +6,7 @@ use std::io::BufRead;
 use ciborium::Value;
 use timestrata::timelog::EntryBatch;
 
-use super::{BadRow, RowError, RowReader, RowRules};
+use super::{BYTE_ORDER_MARK, BadRow, RowError, RowReader, RowRules};
 use crate::input::{Allowance, could_not_read};
 use crate::times::shorten;
 
@@ -45,8 +45,8 @@ impl JsonRows {
             }
             self.allowance.renew();
             self.line += 1;
-            if self.line == 1 && self.text.starts_with(b"\xef\xbb\xbf") {
-                self.text.drain(..3);
+            if self.line == 1 && self.text.starts_with(BYTE_ORDER_MARK) {
+                self.text.drain(..BYTE_ORDER_MARK.len());
             }
             if !self.text.trim_ascii().is_empty() {
                 break;

@@ -18,6 +18,9 @@ use crate::times::{self, Integers};
 /// room than what it says.
 const ROW_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
 
+/// What some programs put before text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How the rows of a file are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -125,7 +128,6 @@ type RowReader = BufReader<Bounded<Box<dyn Read>>>;
 
 /// JSON lines begin with a brace; a CSV header never does.
 fn guess(reader: &mut impl BufRead) -> std::io::Result<Format> {
-    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     let start = reader.fill_buf()?;
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
     match start.first() {
