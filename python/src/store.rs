@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{IntoPyDict, PyDict, PyList};
 use timestrata_engine::StreamStats;
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 
@@ -190,16 +190,18 @@ impl Store {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let store = self.handle.store()?;
         let stats = py.detach(|| store.stats());
-        let shown = PyDict::new(py);
-        shown.set_item("last_seq", stats.last_seq.0)?;
-        shown.set_item("synced_seq", stats.synced_seq.0)?;
-        shown.set_item("wal_bytes", stats.wal_bytes)?;
-        shown.set_item("wal_segments", stats.wal_segments)?;
-        shown.set_item("memtable_bytes", stats.memtable_bytes)?;
-        shown.set_item("flushes", stats.flushes)?;
-        shown.set_item("compactions", stats.compactions)?;
-        shown.set_item("flush_bytes", stats.flush_bytes)?;
-        shown.set_item("compaction_bytes", stats.compaction_bytes)?;
+        let shown = [
+            ("last_seq", stats.last_seq.0),
+            ("synced_seq", stats.synced_seq.0),
+            ("wal_bytes", stats.wal_bytes),
+            ("wal_segments", stats.wal_segments),
+            ("memtable_bytes", stats.memtable_bytes),
+            ("flushes", stats.flushes),
+            ("compactions", stats.compactions),
+            ("flush_bytes", stats.flush_bytes),
+            ("compaction_bytes", stats.compaction_bytes),
+        ]
+        .into_py_dict(py)?;
         shown.set_item("background_error", stats.background_error)?;
         let streams = PyDict::new(py);
         for stream in stats.streams {
@@ -293,13 +295,14 @@ fn stream_id(
 }
 
 fn stream_stats<'py>(py: Python<'py>, stream: &StreamStats) -> PyResult<Bound<'py, PyDict>> {
-    let shown = PyDict::new(py);
-    shown.set_item("runs", stream.runs)?;
-    shown.set_item("run_rows", stream.run_rows)?;
-    shown.set_item("run_bytes", stream.run_bytes)?;
-    shown.set_item("memtable_rows", stream.memtable_rows)?;
-    shown.set_item("memtable_bytes", stream.memtable_bytes)?;
-    shown.set_item("tombstones", stream.tombstones)?;
-    shown.set_item("compaction_debt_bytes", stream.compaction_debt_bytes)?;
-    Ok(shown)
+    [
+        ("runs", stream.runs),
+        ("run_rows", stream.run_rows),
+        ("run_bytes", stream.run_bytes),
+        ("memtable_rows", stream.memtable_rows),
+        ("memtable_bytes", stream.memtable_bytes),
+        ("tombstones", stream.tombstones),
+        ("compaction_debt_bytes", stream.compaction_debt_bytes),
+    ]
+    .into_py_dict(py)
 }
