@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 mod support;
+#[path = "support/watched_disk.rs"]
+mod watched_disk;
 
 use std::io;
 use std::path::Path;
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use support::*;
 use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Store, StreamId};
-use timestrata_io::{Bytes, DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
+use watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Notes what is written and synced, and fails where it is told to.
 #[derive(Debug, Default)]
@@ -20,6 +22,25 @@ struct Notes {
     done: Mutex<Vec<String>>,
     syncs_fail: AtomicBool,
     is_full: AtomicBool,
+}
+
+impl Watcher for Notes {
+    fn before(&self, step: Step, path: &Path) -> io::Result<()> {
+        match step {
+            Step::OpenLog => self.write("segment"),
+            Step::Write => self.write(&ending(path)),
+            Step::Sync => self.sync(&ending(path)),
+            Step::SyncDir => self.sync(&format!("names in {}", path.display())),
+        }
+    }
+}
+
+/// The last part of a file's name; a log segment is opened by a spare's and renamed later.
+fn ending(path: &Path) -> String {
+    match path.extension().or(path.file_name()).unwrap_or_default().to_string_lossy() {
+        ending if ending == "spare" => "wal".to_owned(),
+        ending => ending.into_owned(),
+    }
 }
 
 impl Notes {
@@ -48,90 +69,11 @@ impl Notes {
     }
 }
 
-#[derive(Debug)]
-struct NotedDisk(Arc<dyn Disk>, Arc<Notes>);
-
-#[derive(Debug)]
-struct NotedFile(Arc<dyn DiskFile>, Arc<Notes>, String);
-
-impl NotedDisk {
-    fn wrap(&self, file: Arc<dyn DiskFile>, path: &Path) -> Arc<dyn DiskFile> {
-        let ending = path.extension().or(path.file_name()).unwrap_or_default();
-        Arc::new(NotedFile(file, Arc::clone(&self.1), ending.to_string_lossy().into_owned()))
-    }
-}
-
-impl Disk for NotedDisk {
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(self.wrap(self.0.open(path, mode)?, path))
-    }
-    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
-        self.1.write("segment")?;
-        Ok(self.wrap(self.0.open_log(path, bytes)?, Path::new("wal")))
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
-    }
-    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
-        self.0.list(dir)
-    }
-    fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.0.create_dir(dir)
-    }
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.1.sync(&format!("names in {}", dir.display()))?;
-        self.0.sync_dir(dir)
-    }
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.0.exists(path)
-    }
-    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
-        self.0.try_lock(path, owner)
-    }
-    fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>> {
-        self.0.free_bytes(path)
-    }
-}
-
-impl DiskFile for NotedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, buffer)
-    }
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.1.write(&self.2)?;
-        self.0.write_at(offset, bytes)
-    }
-    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
-        self.1.write(&self.2)?;
-        self.0.append(bytes)
-    }
-    fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.0.set_len(bytes)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.1.sync(&self.2)?;
-        self.0.sync_data()
-    }
-    fn sync_all(&self) -> io::Result<()> {
-        self.1.sync(&self.2)?;
-        self.0.sync_all()
-    }
-    fn map(&self) -> io::Result<Bytes> {
-        self.0.map()
-    }
-}
-
 /// A store on a disk that takes notes, with one stream.
 fn noted() -> (Machine, Arc<Notes>, Store, StreamId) {
     let mut machine = Machine::new();
     let notes = Arc::new(Notes::default());
-    let disk = NotedDisk(Arc::clone(&machine.io.disk), Arc::clone(&notes));
+    let disk = WatchedDisk::new(Arc::clone(&machine.io.disk), Arc::clone(&notes) as _);
     machine.io = Io { disk: Arc::new(disk), ..machine.io };
     let store = machine.open(manual());
     let stream = store.create_stream(keep("events")).unwrap();

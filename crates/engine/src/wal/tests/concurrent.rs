@@ -1,10 +1,13 @@
 //! Several threads, and syncs that fail.
 
+#[path = "../../../tests/support/watched_disk.rs"]
+mod watched_disk;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
-use timestrata_io::{Bytes, DirEntry, DiskFile, LockOutcome};
+use watched_disk::{Step, WatchedDisk, Watcher};
 
 use super::*;
 
@@ -33,81 +36,16 @@ impl Gate {
     }
 }
 
-#[derive(Debug)]
-struct GatedDisk(MemoryDisk, Arc<Gate>);
-
-#[derive(Debug)]
-struct GatedFile(Arc<dyn DiskFile>, Arc<Gate>);
-
-impl GatedDisk {
-    fn wrap(&self, file: io::Result<Arc<dyn DiskFile>>) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(GatedFile(file?, Arc::clone(&self.1))))
-    }
-}
-
-impl Disk for GatedDisk {
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
-        self.wrap(self.0.open(path, mode))
-    }
-    fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
-        self.wrap(self.0.open_log(path, bytes))
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
-    }
-    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
-        self.0.list(dir)
-    }
-    fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.0.create_dir(dir)
-    }
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.0.sync_dir(dir)
-    }
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.0.exists(path)
-    }
-    fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
-        self.0.try_lock(path, owner)
-    }
-    fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>> {
-        self.0.free_bytes(path)
-    }
-}
-
-impl DiskFile for GatedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, buffer)
-    }
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_at(offset, bytes)
-    }
-    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
-        self.0.append(bytes)
-    }
-    fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.0.set_len(bytes)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.1.sync()
-    }
-    fn sync_all(&self) -> io::Result<()> {
-        self.0.sync_all()
-    }
-    fn map(&self) -> io::Result<Bytes> {
-        self.0.map()
+impl Watcher for Gate {
+    fn before(&self, step: Step, _: &Path) -> io::Result<()> {
+        if step == Step::Sync { self.sync() } else { Ok(()) }
     }
 }
 
 fn gated() -> (Io, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
-    let disk = Arc::new(GatedDisk(MemoryDisk::new(), Arc::clone(&gate)));
+    let memory: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let disk = Arc::new(WatchedDisk::new(memory, Arc::clone(&gate) as _));
     (Io { disk, ..io() }, gate)
 }
 
