@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 /// Who flushes and compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Maintenance {
-    /// Three threads of the store's own: one flushes, one compacts, one syncs.
+    /// Four threads of the store's own: one flushes, one compacts, one syncs, one prepares the log.
     #[default]
     Background,
     /// Nobody, until [`crate::Store::flush`], [`crate::Store::maintain_step`] or

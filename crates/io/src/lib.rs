@@ -75,6 +75,13 @@ pub trait Disk: Send + Sync + Debug + 'static {
     /// killed. A new file is zero-filled; an existing one of the right length keeps its bytes.
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>>;
 
+    /// As [`Disk::open_log`], for a caller who can't wait: the blocks of a new file need only
+    /// be reserved, not written. It is made sooner, and what is first written to it costs
+    /// more to sync.
+    fn open_log_at_once(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
+        self.open_log(path, bytes)
+    }
+
     /// Renames a file over whatever has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
@@ -115,6 +122,13 @@ pub trait DiskFile: Send + Sync + Debug {
     fn write_at_to_sync(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.write_at(offset, bytes)
     }
+    /// Says that the whole of a log file is about to be written, so that its map can be made
+    /// ready for that ahead of time. A hint: where it can't be followed, nothing happens.
+    fn expect_writes(&self) {}
+    /// Asks for bytes that were written to be on their way to the disk while the caller goes
+    /// on, so that the sync to come finds less to do. A hint that makes nothing durable and
+    /// hides no failure from that sync.
+    fn start_writing_back(&self, _offset: u64, _bytes: u64) {}
     /// Writes all of `bytes` at the current end and gives the offset where they begin.
     /// One writer at a time.
     fn append(&self, bytes: &[u8]) -> io::Result<u64>;

@@ -54,7 +54,11 @@ impl Disk for OsDisk {
     }
 
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(log::LogFile::open(path, bytes)?))
+        Ok(Arc::new(log::LogFile::open(path, bytes, log::Blocks::Written)?))
+    }
+
+    fn open_log_at_once(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(log::LogFile::open(path, bytes, log::Blocks::Reserved)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -160,6 +164,22 @@ impl DiskFile for OsFile {
         self.file.write_all_at(bytes, start)?;
         *end = start.saturating_add(bytes.len() as u64);
         Ok(start)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn start_writing_back(&self, offset: u64, bytes: u64) {
+        use std::os::fd::AsRawFd;
+        let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else { return };
+        // SAFETY: a call about a descriptor that `self` keeps open; it touches no memory of
+        // ours. That it may fail changes nothing: the sync to come does all that is left.
+        unsafe {
+            libc::sync_file_range(
+                self.file.as_raw_fd(),
+                offset,
+                bytes,
+                libc::SYNC_FILE_RANGE_WRITE,
+            );
+        }
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {

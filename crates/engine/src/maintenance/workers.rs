@@ -54,7 +54,8 @@ struct Role {
     hears_calls: bool,
 }
 
-/// The threads: one flushes, one compacts and retains, one syncs. Idle ones sleep.
+/// The threads: one flushes, one compacts and retains, one syncs, one makes the log's next
+/// segment ready. Idle ones sleep.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     shared: Arc<Shared>,
@@ -68,9 +69,10 @@ impl Workers {
         let sync_interval = engine.settings.sync_interval;
         let role = |name, interval, work, hears_calls| Role { name, interval, work, hears_calls };
         let roles = [
-            role("timestrata-flush", LOOK_INTERVAL, Engine::flush_due as _, true),
+            role("timestrata-flush", LOOK_INTERVAL, Engine::flush_sealed as _, true),
             role("timestrata-compact", LOOK_INTERVAL, Engine::compact_due, true),
             role("timestrata-sync", sync_interval, Engine::sync_due, false),
+            role("timestrata-log", LOOK_INTERVAL, Engine::prepare_log, true),
         ];
         let mut threads = self.threads.lock();
         for role in roles {
@@ -131,12 +133,12 @@ fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
 }
 
 impl Engine {
-    /// The log's next segment, and every flush that is due.
-    fn flush_due(&self) -> Result<()> {
-        if let Some(wal) = &self.wal {
-            wal.prepare_spare().map_err(|error| self.fail(error))?;
+    /// The log's next segment.
+    fn prepare_log(&self) -> Result<()> {
+        match &self.wal {
+            Some(wal) => wal.prepare_spare().map_err(|error| self.fail(error)),
+            None => Ok(()),
         }
-        self.flush_sealed()
     }
 
     /// All compaction and retention that is due.

@@ -1,16 +1,22 @@
 //! Files for the segments to come: made ahead, or used again.
 //!
+//! To make a file is slow: its blocks are written and synced, so that a commit's sync is
+//! cheap. A thread of its own does that ahead of time. A writer that outruns it takes a file
+//! whose blocks are reserved only, which costs its syncs more and the writer no wait.
+//!
 //! A file gets a segment's name only once the segment's header in it is durable, so a named
 //! segment without a whole header is damage and never a crash's doing. Only files that no
 //! reader has mapped are used again: those this process wrote, and those nobody needed any
 //! more when the log was opened.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use timestrata_format::wal::{END_MARK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use timestrata_format::{StoreId, WalId};
-use timestrata_io::Io;
+use timestrata_io::{DiskFile, Io};
 
 use super::segment::{FileName, Segment, segment_path, spare_path};
 use crate::{Error, Result};
@@ -18,6 +24,10 @@ use crate::{Error, Result};
 /// Files that may wait: a flush lets go of as many at once, and the next memtable's log needs
 /// them again.
 const SPARES_MAX: usize = 8;
+
+/// A segment that was full sooner than this is followed by others like it: worth getting
+/// every page of the next one ready, all of which a sync then writes.
+const HURRY: Duration = Duration::from_secs(1);
 
 /// The files that wait.
 #[derive(Debug)]
@@ -38,6 +48,13 @@ struct State {
     next: WalId,
     /// Files of the right length with a spare's name.
     idle: Vec<PathBuf>,
+    /// The name of the next file that is made ahead. Counts down, so that it meets none of a
+    /// segment that was let go.
+    next_made: WalId,
+    /// When a segment was taken last, by the monotonic clock, and whether that was soon
+    /// after the one before.
+    taken_ns: u64,
+    hurry: bool,
 }
 
 impl Spares {
@@ -57,15 +74,26 @@ impl Spares {
             dir: dir.to_path_buf(),
             store_id,
             segment_bytes,
-            state: Mutex::new(State { prepared: None, next, idle: Vec::new() }),
+            state: Mutex::new(State {
+                prepared: None,
+                next,
+                idle: Vec::new(),
+                next_made: WalId(u64::MAX),
+                taken_ns: io.clock.monotonic_ns(),
+                hurry: false,
+            }),
         };
         let entries = io.disk.list(dir).map_err(|source| Error::io("list the log", dir, source))?;
         for entry in entries.iter().filter(|entry| !entry.is_dir) {
             let path = dir.join(&entry.name);
             let fits = entry.len == segment_bytes;
             match FileName::parse(&entry.name) {
-                Some(FileName::Spare(_)) if fits && spares.has_room() => {
-                    spares.state.lock().idle.push(path);
+                Some(FileName::Spare(id)) if fits && spares.has_room() => {
+                    let mut state = spares.state.lock();
+                    state.idle.push(path);
+                    if id > state.next {
+                        state.next_made = state.next_made.min(WalId(id.0 - 1));
+                    }
                 }
                 Some(FileName::Spare(_)) => spares.remove(&path)?,
                 Some(FileName::Segment(id)) if id < floor => spares.retire(id, fits)?,
@@ -105,18 +133,57 @@ impl Spares {
         state.idle.len() as u64 + u64::from(state.prepared.is_some())
     }
 
-    /// Makes the next segment ready, unless it is.
+    /// Makes the next segment ready, unless it is. What takes long is done without the lock,
+    /// so that a writer who needs a segment now doesn't wait for it.
     pub(super) fn prepare(&self) -> Result<()> {
+        self.lay_in()?;
         let mut state = self.state.lock();
-        if state.prepared.is_none() {
+        if state.prepared.is_none() && !state.idle.is_empty() {
             state.prepared = Some(self.make(&mut state)?);
         }
+        let writes_follow = state.hurry;
+        let file = state.prepared.as_ref().map(|segment| Arc::clone(&segment.file));
+        drop(state);
+        if writes_follow {
+            // Before the next file is made: of the two this is needed sooner.
+            file.iter().for_each(|file| file.expect_writes());
+            self.lay_in()?;
+        }
         Ok(())
+    }
+
+    /// Makes a file ahead, if none waits.
+    fn lay_in(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        if !state.idle.is_empty() {
+            return Ok(());
+        }
+        let path = spare_path(&self.dir, state.next_made);
+        state.next_made = WalId(state.next_made.0 - 1);
+        drop(state);
+        let made = self.io.disk.open_log(&path, self.segment_bytes);
+        made.map_err(|source| Error::io("make a log file ahead", &path, source))?;
+        self.state.lock().idle.push(path);
+        Ok(())
+    }
+
+    /// The first segment of a log that has just been opened: with all that makes syncs cheap.
+    pub(super) fn first(&self) -> Result<Segment> {
+        let mut state = self.state.lock();
+        if state.idle.is_empty() {
+            drop(state);
+            self.lay_in()?;
+            state = self.state.lock();
+        }
+        self.make(&mut state)
     }
 
     /// The next segment.
     pub(super) fn take(&self) -> Result<Segment> {
         let mut state = self.state.lock();
+        let now_ns = self.io.clock.monotonic_ns();
+        state.hurry = u128::from(now_ns.saturating_sub(state.taken_ns)) < HURRY.as_nanos();
+        state.taken_ns = now_ns;
         match state.prepared.take() {
             Some(segment) => Ok(segment),
             None => self.make(&mut state),
@@ -125,22 +192,32 @@ impl Spares {
 
     fn make(&self, state: &mut State) -> Result<Segment> {
         let id = state.next;
-        let from = state.idle.pop().unwrap_or_else(|| spare_path(&self.dir, id));
         let path = segment_path(&self.dir, id);
         let header = SegmentHeader::new(self.store_id, id, self.segment_bytes);
+        let from = state.idle.pop().unwrap_or_else(|| spare_path(&self.dir, id));
+        let file = self.begin(&from, &path, &header)?;
+        state.next = id.next();
+        Ok(Segment { id, path, file, seed: header.seed() })
+    }
+
+    /// Writes a segment's beginning to a file, and gives it the segment's name.
+    fn begin(
+        &self,
+        from: &Path,
+        path: &Path,
+        header: &SegmentHeader,
+    ) -> Result<Arc<dyn DiskFile>> {
         // Behind the header zeros, as behind every last record.
         let mut beginning = [0; SEGMENT_HEADER_BYTES + END_MARK_BYTES];
         beginning[..SEGMENT_HEADER_BYTES].copy_from_slice(&header.encode());
-        let make = || {
-            let file = self.io.disk.open_log(&from, self.segment_bytes)?;
+        let begin = || {
+            let file = self.io.disk.open_log_at_once(from, self.segment_bytes)?;
             file.write_at(0, &beginning)?;
             file.sync_all()?;
-            self.io.disk.rename(&from, &path)?;
+            self.io.disk.rename(from, path)?;
             self.io.disk.sync_dir(&self.dir)?;
             Ok(file)
         };
-        let file = make().map_err(|source| Error::io("make a log segment", &path, source))?;
-        state.next = id.next();
-        Ok(Segment { id, path, file, seed: header.seed() })
+        begin().map_err(|source| Error::io("make a log segment", path, source))
     }
 }

@@ -100,7 +100,7 @@ impl Wal {
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id)?;
-        let active = spares.take()?;
+        let active = spares.first()?;
         let older = start.older.iter();
         let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, own: false }).collect();
         let appender = Appender {

@@ -19,6 +19,17 @@ use crate::DiskFile;
 /// sync after writes of 1 MiB, 51 us and 4 KiB after writes of 4 KiB).
 const ZEROS_BYTES: usize = 4 << 10;
 
+/// From this length on a write is a system call: to touch so many pages of the map for the
+/// first time costs more than the kernel's copy (a page fault each, 0.5 to 1 us).
+const CALL_BYTES_MIN: usize = 32 << 10;
+
+/// Whether the blocks of a new file are written before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocks {
+    Written,
+    Reserved,
+}
+
 #[derive(Debug)]
 pub(super) struct LogFile {
     file: File,
@@ -27,7 +38,7 @@ pub(super) struct LogFile {
 
 impl LogFile {
     /// Opens the log file at `path`, or makes it, `bytes` long.
-    pub(super) fn open(path: &Path, bytes: u64) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, bytes: u64, blocks: Blocks) -> io::Result<Self> {
         if bytes == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -52,7 +63,7 @@ impl LogFile {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let file = options.create_new(true).open(path)?;
-                if let Err(error) = fill_with_zeros(&file, bytes) {
+                if let Err(error) = take_blocks(&file, bytes, blocks) {
                     // A piece of a log file would only be in the way of the next try.
                     let _ = std::fs::remove_file(path);
                     return Err(error);
@@ -90,20 +101,36 @@ impl LogFile {
     }
 }
 
-/// Allocates and writes every block, durably. Allocation alone would leave extents that
-/// are marked unwritten, and the first write to each would change metadata.
-fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{FallocateFlags, fallocate};
-        use rustix::io::Errno;
-        // One call finds out about a full disk early and keeps the blocks together; file
-        // systems that can't do it allocate as the zeros are written.
-        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+/// Gives the file its length and its blocks.
+fn take_blocks(file: &File, bytes: u64, blocks: Blocks) -> io::Result<()> {
+    // Finds out about a full disk early and keeps the blocks together.
+    let reserved = reserve(file, bytes)?;
+    if reserved && blocks == Blocks::Reserved {
+        return file.set_len(bytes);
     }
+    fill_with_zeros(file, bytes)
+}
+
+/// Reserves the blocks; false where the file system can't, and takes them as they are written.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, bytes: u64) -> io::Result<bool> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_file: &File, _bytes: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Writes every block, durably. Reserving alone would leave extents that are marked
+/// unwritten, and the first write to each would change metadata.
+fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS_BYTES];
     let mut written = 0;
     while written < bytes {
@@ -128,6 +155,9 @@ impl DiskFile for LogFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let start = self.checked_start(offset, bytes)?;
+        if bytes.len() >= CALL_BYTES_MIN {
+            return self.file.write_all_at(bytes, offset);
+        }
         // SAFETY: `start + bytes.len()` is within the map, which lives as long as `self` and
         // whose file keeps its length. No reference into the map is formed here, writers keep
         // to disjoint ranges, and `bytes` is not part of the map: by the contract of
@@ -142,6 +172,12 @@ impl DiskFile for LogFile {
     fn write_at_to_sync(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.checked_start(offset, bytes)?;
         self.file.write_all_at(bytes, offset)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn expect_writes(&self) {
+        // Kernels before 5.14 refuse, and the pages come as they are touched.
+        let _ = self.map.advise(memmap2::Advice::PopulateWrite);
     }
 
     fn append(&self, _bytes: &[u8]) -> io::Result<u64> {
