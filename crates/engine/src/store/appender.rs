@@ -7,7 +7,7 @@ use timestrata_format::SeqNo;
 use super::core::{Slot, no_stream};
 use super::engine::{Engine, Handle};
 use crate::memtable;
-use crate::wal::{PayloadBuilder, RowLayout};
+use crate::wal::{RowLayout, RowRecord};
 use crate::{Cell, Durability, Result, Stream};
 
 /// Appends single rows to one stream: the fast path, without a batch a row.
@@ -17,13 +17,13 @@ pub struct RowAppender {
     stream: Arc<Stream>,
     slot: Slot,
     layout: RowLayout,
-    payload: PayloadBuilder,
+    record: RowRecord,
 }
 
 impl RowAppender {
     pub(crate) fn new(handle: Arc<Handle>, stream: Arc<Stream>, slot: Slot) -> Result<Self> {
         let layout = RowLayout::of(stream.schema())?;
-        Ok(Self { handle, stream, slot, layout, payload: PayloadBuilder::new() })
+        Ok(Self { handle, stream, slot, layout, record: RowRecord::new() })
     }
 
     /// Commits one row; `cells` has one cell a column of the schema, in its order.
@@ -35,22 +35,20 @@ impl RowAppender {
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
         memtable::check_row(&self.stream, cells)?;
         let engine: &Engine = &self.handle.engine;
-        self.payload.clear();
         if engine.wal.is_some() {
             let layout = &self.layout;
-            self.payload.rows(self.stream.id(), |out| layout.encode(cells, out))?;
+            self.record.set(self.stream.id(), |out| layout.encode(cells, out))?;
         }
         let to_sync = durability == Durability::Synced;
         let (seq, flush_due) = {
-            let mut core = engine.lock_with_room(self.payload.bytes() as u64)?;
+            let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
             let state = &core.streams[self.slot];
             if state.dropped {
                 return Err(no_stream(self.stream.id()));
             }
             let seq = core.last_seq.next();
             if let Some(wal) = &engine.wal {
-                self.payload
-                    .with_parts(|parts| wal.append(seq, parts, None, to_sync))
+                wal.append_rows(seq, &mut self.record, to_sync)
                     .map_err(|error| engine.fail_unless_refused(error))?;
             }
             core.last_seq = seq;

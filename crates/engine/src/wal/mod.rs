@@ -6,14 +6,15 @@
 //! synced; a hole below that is an error and never a shorter log. `docs/format.md` has the
 //! byte maps.
 //!
-//! A payload is a sequence of entries, which [`PayloadBuilder`] lays out: single rows
-//! ([`RowLayout`]), Arrow batches ([`encode_batch`]), range deletes. The store is the caller
+//! A payload is a sequence of entries, which [`PayloadBuilder`] and [`RowRecord`] lay out:
+//! single rows ([`RowLayout`]), Arrow batches ([`encode_batch`]), range deletes. The store is the caller
 //! of all of it: appends come in commit order under its commit lock, syncs from any thread.
 
 mod batch;
 mod payload;
 mod reader;
 mod row;
+mod row_record;
 mod segment;
 mod spares;
 mod sync;
@@ -23,6 +24,7 @@ pub(crate) use batch::{check_loggable, decode_batch, encode_batch};
 pub(crate) use payload::{PayloadBuilder, decode_range};
 pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalTail};
 pub(crate) use row::RowLayout;
+pub(crate) use row_record::RowRecord;
 pub(crate) use writer::{Wal, WalStart};
 
 /// Whether the log gives files such a name.

@@ -4,13 +4,12 @@
 use arrow_buffer::Buffer;
 use timestrata_format::checksum::Crc32c;
 use timestrata_format::input::{Input, put_key_range};
-use timestrata_format::wal::{ENTRY_HEADER_BYTES, EntryHeader, EntryKind, entry_padding};
+use timestrata_format::wal::{EntryHeader, EntryKind, entry_padding};
 use timestrata_format::{DecodeError, KeyRange, StreamId};
 
 use crate::{Error, ErrorKind, Result};
 
-/// The entries of one commit, in order. Can be used again after [`PayloadBuilder::clear`]
-/// without new allocations.
+/// The entries of one commit, in order.
 #[derive(Debug, Default)]
 pub(crate) struct PayloadBuilder {
     /// Headers, padding and small bodies, one behind the other.
@@ -33,66 +32,27 @@ impl PayloadBuilder {
         Self::default()
     }
 
-    /// Drops all entries.
-    pub(crate) fn clear(&mut self) {
-        self.inline.clear();
-        self.pieces.clear();
-        self.inline_in_pieces = 0;
-        self.shared_bytes = 0;
-    }
-
     /// Length of the payload so far, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.inline.len() + self.shared_bytes
     }
 
-    /// Adds rows: `encode` appends their encoding ([`super::RowLayout::encode`]). If it
-    /// fails, no entry is added.
-    pub(crate) fn rows(
-        &mut self,
-        stream: StreamId,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        self.small(EntryKind::Rows, stream, encode)
-    }
-
     /// Adds a range delete.
     pub(crate) fn delete_range(&mut self, stream: StreamId, range: &KeyRange) -> Result<()> {
-        self.small(EntryKind::DeleteRange, stream, |body| {
-            put_key_range(body, range);
-            Ok(())
-        })
+        let offset = self.bytes();
+        let mut body = Vec::new();
+        put_key_range(&mut body, range);
+        let header =
+            EntryHeader::new(EntryKind::DeleteRange, stream, body_length(body.len())?, offset);
+        self.inline.extend_from_slice(&header.encode());
+        self.inline.extend_from_slice(&body);
+        self.pad();
+        Ok(())
     }
 
     /// Adds a batch of rows, as [`super::encode_batch`] gave it.
     pub(crate) fn batch(&mut self, stream: StreamId, encoded: Vec<Buffer>) -> Result<()> {
         self.shared(EntryKind::Batch, stream, encoded)
-    }
-
-    fn small(
-        &mut self,
-        kind: EntryKind,
-        stream: StreamId,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        let (start, offset) = (self.inline.len(), self.bytes());
-        self.inline.extend_from_slice(&[0; ENTRY_HEADER_BYTES]);
-        let body_start = self.inline.len();
-        let encoded = encode(&mut self.inline).and_then(|()| {
-            assert!(self.inline.len() >= body_start, "an encoder only appends");
-            body_length(self.inline.len() - body_start)
-        });
-        let body_bytes = match encoded {
-            Ok(body_bytes) => body_bytes,
-            Err(error) => {
-                self.inline.truncate(start);
-                return Err(error);
-            }
-        };
-        let header = EntryHeader::new(kind, stream, body_bytes, offset).encode();
-        self.inline[start..body_start].copy_from_slice(&header);
-        self.pad();
-        Ok(())
     }
 
     fn shared(&mut self, kind: EntryKind, stream: StreamId, body: Vec<Buffer>) -> Result<()> {
@@ -113,8 +73,7 @@ impl PayloadBuilder {
         self.inline.resize(self.inline.len() + padding, 0);
     }
 
-    /// Gives the payload as parts: what [`super::Wal::append`] takes. Without batches that
-    /// is one part, and nothing is allocated.
+    /// Gives the payload as parts: what [`super::Wal::append`] takes.
     pub(crate) fn with_parts<T>(&self, take: impl FnOnce(&[&[u8]]) -> T) -> T {
         let rest = &self.inline[self.inline_in_pieces..];
         if self.pieces.is_empty() {
@@ -138,7 +97,7 @@ impl PayloadBuilder {
     }
 }
 
-fn body_length(bytes: usize) -> Result<u32> {
+pub(super) fn body_length(bytes: usize) -> Result<u32> {
     u32::try_from(bytes).map_err(|_| {
         Error::new(
             ErrorKind::TooLarge,

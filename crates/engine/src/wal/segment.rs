@@ -75,11 +75,19 @@ pub(super) struct NewRecord<'a> {
     pub(super) kind: RecordKind,
     pub(super) seq: SeqNo,
     pub(super) synced_through: SeqNo,
-    pub(super) parts: &'a [&'a [u8]],
+    pub(super) payload: Payload<'a>,
     /// Whether a sync follows at once.
     pub(super) to_sync: bool,
     pub(super) payload_bytes: usize,
     pub(super) payload_crc: u32,
+}
+
+/// A record's payload.
+pub(super) enum Payload<'a> {
+    /// In parts, one behind the other.
+    Parts(&'a [&'a [u8]]),
+    /// In its place: with room for the header before it and for an end mark behind it.
+    InRecord(&'a mut [u8]),
 }
 
 /// Bytes that a record at `offset` takes.
@@ -97,7 +105,7 @@ pub(super) fn payload_bytes_max(segment_bytes: u64) -> u64 {
 impl Segment {
     /// Writes a record at `offset`, and zeros behind it; gives where the next one begins.
     /// The caller has seen that it fits.
-    pub(super) fn write_record(&self, offset: u64, record: &NewRecord<'_>) -> Result<u64> {
+    pub(super) fn write_record(&self, offset: u64, record: NewRecord<'_>) -> Result<u64> {
         let padding = record_padding(offset, record.payload_bytes);
         let header = RecordHeader {
             kind: record.kind,
@@ -109,10 +117,19 @@ impl Segment {
         };
         let end = offset + header.record_bytes();
         let bytes = header.encode(self.seed, offset);
-        let written = if end - offset <= SMALL_RECORD_BYTES as u64 {
-            self.write_small(offset, &bytes, record, (end - offset) as usize)
-        } else {
-            self.write_large(offset, &bytes, record, offset + header.payload_offset(), end)
+        let to_sync = record.to_sync;
+        let written = match record.payload {
+            Payload::InRecord(whole) => {
+                whole[..RECORD_HEADER_BYTES].copy_from_slice(&bytes);
+                self.write(offset, whole, to_sync)
+            }
+            Payload::Parts(parts) if end - offset <= SMALL_RECORD_BYTES as u64 => {
+                self.write_small(offset, &bytes, parts, (end - offset) as usize, to_sync)
+            }
+            Payload::Parts(parts) => {
+                let payload_offset = offset + header.payload_offset();
+                self.write_large([offset, payload_offset, end], &bytes, parts, to_sync)
+            }
         };
         written.map_err(|source| Error::io("write to the log", &self.path, source))?;
         Ok(end)
@@ -122,37 +139,37 @@ impl Segment {
         &self,
         offset: u64,
         header: &[u8; RECORD_HEADER_BYTES],
-        record: &NewRecord<'_>,
+        parts: &[&[u8]],
         record_bytes: usize,
+        to_sync: bool,
     ) -> std::io::Result<()> {
         let mut buffer = [0; SMALL_RECORD_BYTES + END_MARK_BYTES];
         buffer[..RECORD_HEADER_BYTES].copy_from_slice(header);
         let mut at = RECORD_HEADER_BYTES;
-        for part in record.parts {
+        for part in parts {
             buffer[at..at + part.len()].copy_from_slice(part);
             at += part.len();
         }
-        self.write(offset, &buffer[..record_bytes + END_MARK_BYTES], record.to_sync)
+        self.write(offset, &buffer[..record_bytes + END_MARK_BYTES], to_sync)
     }
 
     /// The header comes last: whoever finds it whole finds the rest written before it.
     fn write_large(
         &self,
-        offset: u64,
+        [offset, payload_offset, end]: [u64; 3],
         header: &[u8; RECORD_HEADER_BYTES],
-        record: &NewRecord<'_>,
-        payload_offset: u64,
-        end: u64,
+        parts: &[&[u8]],
+        to_sync: bool,
     ) -> std::io::Result<()> {
         let mut at = payload_offset;
-        for part in record.parts {
-            self.write(at, part, record.to_sync)?;
+        for part in parts {
+            self.write(at, part, to_sync)?;
             at += part.len() as u64;
         }
         let zeros = [0; END_MARK_BYTES + 8];
         let zeros = &zeros[..(end - at) as usize + END_MARK_BYTES];
-        self.write(at, zeros, record.to_sync)?;
-        self.write(offset, header, record.to_sync)
+        self.write(at, zeros, to_sync)?;
+        self.write(offset, header, to_sync)
     }
 
     fn write(&self, offset: u64, bytes: &[u8], to_sync: bool) -> std::io::Result<()> {

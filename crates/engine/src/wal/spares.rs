@@ -201,12 +201,7 @@ impl Spares {
     }
 
     /// Writes a segment's beginning to a file, and gives it the segment's name.
-    fn begin(
-        &self,
-        from: &Path,
-        path: &Path,
-        header: &SegmentHeader,
-    ) -> Result<Arc<dyn DiskFile>> {
+    fn begin(&self, from: &Path, path: &Path, header: &SegmentHeader) -> Result<Arc<dyn DiskFile>> {
         // Behind the header zeros, as behind every last record.
         let mut beginning = [0; SEGMENT_HEADER_BYTES + END_MARK_BYTES];
         beginning[..SEGMENT_HEADER_BYTES].copy_from_slice(&header.encode());

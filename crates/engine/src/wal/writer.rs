@@ -10,9 +10,10 @@ use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::{Io, OpenMode};
 
+use super::row_record::RowRecord;
 use super::segment::{
-    FIRST_COMMIT_OFFSET, NewRecord, RESERVED_BYTES, START_OFFSET, Segment, payload_bytes_max,
-    segment_path, space_for,
+    FIRST_COMMIT_OFFSET, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
+    payload_bytes_max, segment_path, space_for,
 };
 use super::spares::Spares;
 use super::sync::GroupSync;
@@ -146,6 +147,35 @@ impl Wal {
     ) -> Result<()> {
         let payload_bytes = parts.iter().map(|part| part.len()).sum();
         let payload_crc = payload_crc.unwrap_or_else(|| crc_of(parts));
+        self.append_payload(seq, Payload::Parts(parts), payload_bytes, payload_crc, to_sync)
+    }
+
+    /// As [`Wal::append`], of rows.
+    pub(crate) fn append_rows(
+        &self,
+        seq: SeqNo,
+        record: &mut RowRecord,
+        to_sync: bool,
+    ) -> Result<()> {
+        let payload = record.payload();
+        let (payload_bytes, payload_crc) = (payload.len(), crc32c(payload));
+        match record.whole() {
+            Some(whole) => {
+                let payload = Payload::InRecord(whole);
+                self.append_payload(seq, payload, payload_bytes, payload_crc, to_sync)
+            }
+            None => self.append(seq, &[record.payload()], Some(payload_crc), to_sync),
+        }
+    }
+
+    fn append_payload(
+        &self,
+        seq: SeqNo,
+        payload: Payload<'_>,
+        payload_bytes: usize,
+        payload_crc: u32,
+        to_sync: bool,
+    ) -> Result<()> {
         let mut appender = self.appender.lock();
         if self.failed.load(Ordering::Acquire) {
             return Err(self.group.failure());
@@ -159,12 +189,12 @@ impl Wal {
             kind: RecordKind::Commit,
             seq,
             synced_through: self.synced_seq(),
-            parts,
+            payload,
             to_sync,
             payload_bytes,
             payload_crc,
         };
-        let written = appender.active.write_record(appender.offset, &record);
+        let written = appender.active.write_record(appender.offset, record);
         appender.offset = written.map_err(|error| self.fail(error))?;
         appender.last_seq = seq;
         appender.last_id = appender.active.id;
@@ -201,7 +231,7 @@ impl Wal {
         let full = std::mem::replace(&mut appender.active, Arc::new(next));
         let full_offset = appender.offset;
         self.write_start(appender)?;
-        full.write_record(full_offset, &self.mark(RecordKind::End, appender.last_seq, &[]))?;
+        full.write_record(full_offset, self.mark(RecordKind::End, appender.last_seq, &[]))?;
         appender.full.push(FullSegment { id: full.id, last_seq: appender.last_seq, own: true });
         appender.unsynced.push(full);
         Ok(())
@@ -211,7 +241,7 @@ impl Wal {
         let previous = appender.last_id.0.to_le_bytes();
         let parts = [&previous[..]];
         let record = self.mark(RecordKind::Start, appender.last_seq, &parts);
-        appender.offset = appender.active.write_record(START_OFFSET, &record)?;
+        appender.offset = appender.active.write_record(START_OFFSET, record)?;
         assert!(appender.offset == FIRST_COMMIT_OFFSET, "the start record's length is known");
         Ok(())
     }
@@ -221,7 +251,7 @@ impl Wal {
             kind,
             seq,
             synced_through: self.synced_seq(),
-            parts,
+            payload: Payload::Parts(parts),
             // Written while another sync may follow soon, and rarely enough.
             to_sync: true,
             payload_bytes: parts.iter().map(|part| part.len()).sum(),
@@ -261,7 +291,7 @@ impl Wal {
     fn write_synced(&self, appender: &mut Appender, goal: SeqNo) -> Result<()> {
         if goal == appender.last_seq && self.fits(appender.offset, 0) {
             let record = self.mark(RecordKind::Synced, goal, &[]);
-            appender.offset = appender.active.write_record(appender.offset, &record)?;
+            appender.offset = appender.active.write_record(appender.offset, record)?;
         }
         Ok(())
     }
