@@ -211,6 +211,41 @@ fn a_log_file_is_zero_filled_and_keeps_its_bytes_and_length() {
 }
 
 #[test]
+fn a_log_file_made_at_once_is_one_like_any_other() {
+    on_every_disk(|disk, dir| {
+        let path = dir.join("log");
+        let length = (1 << 18) + 777;
+        let log = disk.open_log_at_once(&path, length).unwrap();
+        assert_eq!(log.len().unwrap(), length);
+        assert!(content(&*log).iter().all(|byte| *byte == 0));
+        // By the map and by a system call, side by side.
+        log.write_at(1, &[1; 100]).unwrap();
+        log.write_at(101, &[2; 100_000]).unwrap();
+        log.expect_writes();
+        log.sync_data().unwrap();
+        let written = content(&*disk.open_log(&path, length).unwrap());
+        assert_eq!(written[..3], [0, 1, 1]);
+        assert_eq!(written[99..103], [1, 1, 2, 2]);
+        assert!(written[100_101..].iter().all(|byte| *byte == 0));
+        assert_eq!(kind_of(disk.open_log_at_once(&path, 5)), ErrorKind::InvalidData);
+    });
+}
+
+#[test]
+fn a_hint_to_write_back_changes_no_byte() {
+    on_every_disk(|disk, dir| {
+        let file = disk.open(&dir.join("run"), OpenMode::CreateNew).unwrap();
+        file.append(&[7; 50_000]).unwrap();
+        file.start_writing_back(0, 50_000);
+        file.start_writing_back(u64::MAX, u64::MAX);
+        file.append(&[8; 10]).unwrap();
+        file.sync_all().unwrap();
+        let read = content(&*file);
+        assert_eq!((read.len(), read[49_999], read[50_000]), (50_010, 7, 8));
+    });
+}
+
+#[test]
 fn a_log_file_never_changes_its_length() {
     on_every_disk(|disk, dir| {
         let path = dir.join("log");

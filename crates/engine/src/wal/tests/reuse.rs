@@ -57,6 +57,35 @@ fn a_segment_made_ready_is_the_one_that_is_used_next() {
 }
 
 #[test]
+fn a_writer_in_a_hurry_finds_another_file_behind_the_next_segment() {
+    let io = io();
+    let wal = create(&io, 4096, fresh(FIRST));
+    wal.prepare_spare().unwrap();
+    assert_eq!(wal.segments(), 2, "a writer that has time is kept one segment ahead");
+    (1..=30).for_each(|seq| append(&wal, seq, 300));
+    wal.prepare_spare().unwrap();
+    let names = io.disk.list(&dir()).unwrap();
+    assert_eq!(names.iter().filter(|entry| entry.name.ends_with(".spare")).count(), 1);
+    (31..=60).for_each(|seq| append(&wal, seq, 300));
+    assert_eq!(seqs(&recover(&io).0), (1..=60).collect::<Vec<u64>>());
+}
+
+#[test]
+fn files_made_ahead_get_names_of_their_own_after_a_crash() {
+    let io = io();
+    // As a process left it that was killed while it made files.
+    io.disk.create_dir(&dir()).unwrap();
+    let left = dir().join("ffffffffffffffff.spare");
+    io.disk.open_log(&left, 4096).unwrap();
+    let wal = create(&io, 4096, fresh(FIRST));
+    (1..=100).for_each(|seq| {
+        wal.prepare_spare().unwrap();
+        append(&wal, seq, 300);
+    });
+    assert_eq!(seqs(&recover(&io).0), (1..=100).collect::<Vec<u64>>());
+}
+
+#[test]
 fn segments_that_somebody_needs_are_not_released() {
     let io = io();
     let wal = create(&io, 4096, fresh(FIRST));
