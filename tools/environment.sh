@@ -22,3 +22,11 @@ if [ -z "${RUSTFLAGS:-}" ] && [ -z "${CARGO_ENCODED_RUSTFLAGS:-}" ] && [ "$(unam
         fi
     done
 fi
+
+# The system's RocksDB, where it is one that the comparison's bindings fit, spares building it.
+rocksdb=/usr/include/rocksdb/version.h
+if [ -z "${ROCKSDB_LIB_DIR:-}" ] && grep -qs 'ROCKSDB_MAJOR 7$' "$rocksdb"; then
+    ROCKSDB_LIB_DIR=$(dirname "$(cc -print-file-name=librocksdb.so)")
+    ROCKSDB_INCLUDE_DIR=/usr/include
+    export ROCKSDB_LIB_DIR ROCKSDB_INCLUDE_DIR
+fi
