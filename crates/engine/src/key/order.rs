@@ -147,17 +147,12 @@ impl KeyRows<'_> {
 
     /// Row numbers in key order; rows with equal keys stay in the order they have.
     pub(crate) fn sort_indices(&self) -> Vec<u32> {
-        fn sorted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<u32> {
-            let mut pairs: Vec<(K, u32)> = keys.zip(0..).collect();
-            pairs.sort_by(|a, b| a.0.cmp(&b.0));
-            pairs.into_iter().map(|(_, row)| row).collect()
-        }
         match self {
-            Self::Single(KeyView::Time(keys)) => sorted(keys.iter().copied()),
-            Self::Single(KeyView::Offset(keys)) => sorted(keys.iter().copied()),
-            Self::Single(KeyView::Id16(keys)) => sorted(keys.iter()),
-            Self::Single(KeyView::Id32(keys)) => sorted(keys.iter()),
-            Self::Composite(rows) => sorted(rows.iter()),
+            Self::Single(KeyView::Time(keys)) => sorted_rows(keys.iter().copied()),
+            Self::Single(KeyView::Offset(keys)) => sorted_rows(keys.iter().copied()),
+            Self::Single(KeyView::Id16(keys)) => sorted_rows(keys.iter()),
+            Self::Single(KeyView::Id32(keys)) => sorted_rows(keys.iter()),
+            Self::Composite(rows) => sorted_rows(rows.iter()),
         }
     }
 
@@ -188,6 +183,32 @@ impl KeyRows<'_> {
         }
         low
     }
+}
+
+/// Numbers of rows in the order of their keys. Rows mostly come in order, so only those are
+/// sorted that fall below a row before them.
+fn sorted_rows<K: Ord + Copy>(keys: impl ExactSizeIterator<Item = K>) -> Vec<u32> {
+    let mut rising: Vec<(K, u32)> = Vec::with_capacity(keys.len());
+    let mut late: Vec<(K, u32)> = Vec::new();
+    for row in keys.zip(0..) {
+        match rising.last() {
+            Some(greatest) if row.0 < greatest.0 => late.push(row),
+            _ => rising.push(row),
+        }
+    }
+    // The stable sort, which also makes use of what is sorted already.
+    late.sort_by_key(|row| row.0);
+    let mut rows = Vec::with_capacity(rising.len() + late.len());
+    let mut rest = rising.as_slice();
+    for row in late {
+        let before = rest.iter().take_while(|other| **other < row).count();
+        let (goes_before, behind) = rest.split_at(before);
+        rows.extend(goes_before.iter().map(|(_, row)| *row));
+        rows.push(row.1);
+        rest = behind;
+    }
+    rows.extend(rest.iter().map(|(_, row)| *row));
+    rows
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::{Error, ErrorKind, Result, Stream};
 /// Rows of a block at most, so that a narrow range needn't touch all of a large chunk.
 pub(super) const BLOCK_ROWS_MAX: usize = 8192;
 
+/// Memory that an array takes beside its values, roughly.
+const COLUMN_BYTES: usize = 192;
+
 /// A chunk with fewer rows is searched as fast as a filter would be asked.
 const FILTERED_ROWS_MIN: usize = 1024;
 
@@ -70,7 +73,7 @@ impl Chunk {
         }
         let marks = stream.is_latest().then(|| batch.columns().last()).flatten();
         let delete_markers = marks.map_or(0, |marks| marks.as_boolean().true_count() as u64);
-        let bytes = held_bytes(&batch);
+        let bytes = held_bytes(&batch) + batch.num_columns() * COLUMN_BYTES;
         let held_rows = OnceLock::new();
         Ok(Self {
             stream,

@@ -2,7 +2,8 @@
 //!
 //! The rule is geometric: a chunk joins those before it that are no larger, so sizes fall
 //! by halves towards the end, and a row is copied a logarithmic number of times. Chunks that
-//! have reached their settled size are left alone.
+//! have reached their settled size are left alone. Writers let small chunks gather, which are
+//! then merged at once; a reader has them merged before it looks.
 
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ pub(super) struct Settled {
     pub(super) bytes: usize,
 }
 
+/// Chunks that gather at most before they are merged: each costs memory beyond its rows.
+pub(super) const GATHERED_MAX: usize = 256;
+
 /// Chunks in commit order.
 #[derive(Debug)]
 pub(super) struct Chunks {
@@ -32,6 +36,8 @@ pub(super) struct Chunks {
     list: Vec<Arc<Chunk>>,
     /// Chunks from here on have not been looked at by the geometric rule yet.
     fresh_from: usize,
+    /// Size of those chunks.
+    fresh: Settled,
     rows: usize,
     bytes: usize,
 }
@@ -46,7 +52,8 @@ pub(super) struct MergeRules<'a> {
 
 impl Chunks {
     pub(super) fn new(settled: Settled) -> Self {
-        Self { settled, list: Vec::new(), fresh_from: 0, rows: 0, bytes: 0 }
+        let fresh = Settled { rows: 0, bytes: 0 };
+        Self { settled, list: Vec::new(), fresh_from: 0, fresh, rows: 0, bytes: 0 }
     }
 
     pub(super) fn clear(&mut self) {
@@ -76,20 +83,15 @@ impl Chunks {
     /// Adds a chunk whose rows are newer than all others (of a list in key order: greater
     /// as well).
     pub(super) fn push(&mut self, chunk: Chunk) {
-        self.push_shared(Arc::new(chunk));
+        self.fresh.rows += chunk.rows();
+        self.fresh.bytes += chunk.bytes();
+        self.add(chunk);
     }
 
-    fn push_shared(&mut self, chunk: Arc<Chunk>) {
+    fn add(&mut self, chunk: Chunk) {
         self.rows += chunk.rows();
         self.bytes += chunk.bytes();
-        self.list.push(chunk);
-    }
-
-    fn pop(&mut self) -> Option<Arc<Chunk>> {
-        let chunk = self.list.pop()?;
-        self.rows -= chunk.rows();
-        self.bytes -= chunk.bytes();
-        Some(chunk)
+        self.list.push(Arc::new(chunk));
     }
 
     /// Drops the chunks that a range delete hides wholly; true if there were any.
@@ -99,9 +101,17 @@ impl Chunks {
         self.list.retain(|chunk| !chunk.is_covered_by(tombstone));
         self.fresh_from = self.list.len();
         self.list.extend(fresh.into_iter().filter(|chunk| !chunk.is_covered_by(tombstone)));
-        self.rows = self.list.iter().map(|chunk| chunk.rows()).sum();
-        self.bytes = self.list.iter().map(|chunk| chunk.bytes()).sum();
+        let all = size_of_chunks(&self.list);
+        (self.rows, self.bytes) = (all.rows, all.bytes);
+        self.fresh = size_of_chunks(&self.list[self.fresh_from..]);
         self.list.len() < before
+    }
+
+    /// Whether so much has been added since the last [`Chunks::settle`] that a writer should
+    /// not wait for a reader to ask for it.
+    pub(super) fn is_due(&self) -> bool {
+        self.list.len() - self.fresh_from >= GATHERED_MAX
+            || self.is_settled(self.fresh.rows, self.fresh.bytes)
     }
 
     /// Merges small neighbours whose commits are all before `seq`: those of an unfinished
@@ -111,32 +121,43 @@ impl Chunks {
         if ready <= self.fresh_from {
             return;
         }
-        let mut taken = Vec::with_capacity(self.list.len() - self.fresh_from);
-        while self.list.len() > self.fresh_from {
-            taken.extend(self.pop());
+        let unfinished = self.list.split_off(ready);
+        let fresh = self.list.split_off(self.fresh_from);
+        let none = Settled { rows: 0, bytes: 0 };
+        let (mut gathered_from, mut gathered) = (self.list.len(), none);
+        for chunk in fresh {
+            // A large chunk is left alone; what gathered before it must not move behind it.
+            let alone = self.is_settled(chunk.rows(), chunk.bytes());
+            if alone || self.is_settled(gathered.rows, gathered.bytes) {
+                self.merge_tail(gathered_from, rules);
+                (gathered_from, gathered) = (self.list.len(), none);
+            }
+            gathered.rows += chunk.rows();
+            gathered.bytes += chunk.bytes();
+            self.list.push(chunk);
+            if alone {
+                (gathered_from, gathered) = (self.list.len(), none);
+            }
         }
-        let unfinished = taken.len() - (ready - self.fresh_from);
-        for chunk in taken.drain(unfinished..).rev() {
-            self.push_shared(chunk);
-            self.merge_tail(rules);
-        }
+        self.merge_tail(gathered_from, rules);
         self.fresh_from = self.list.len();
-        taken.into_iter().rev().for_each(|chunk| self.push_shared(chunk));
+        self.fresh = size_of_chunks(&unfinished);
+        self.list.extend(unfinished);
     }
 
     fn is_settled(&self, rows: usize, bytes: usize) -> bool {
         rows >= self.settled.rows || bytes >= self.settled.bytes
     }
 
-    /// Where the tail begins that the geometric rule merges into one.
-    fn tail_start(&self) -> usize {
-        let (mut rows, mut bytes) = (0, 0);
-        let mut start = self.list.len();
-        for chunk in self.list.iter().rev() {
-            let joins = start == self.list.len()
-                || (chunk.rows() <= rows
-                    && !self.is_settled(rows, bytes)
-                    && !self.is_settled(chunk.rows(), chunk.bytes()));
+    /// Where the tail begins that the geometric rule merges into one; what is behind `from`
+    /// belongs to it.
+    fn tail_start(&self, from: usize) -> usize {
+        let Settled { mut rows, mut bytes } = size_of_chunks(&self.list[from..]);
+        let mut start = from;
+        for chunk in self.list[..from].iter().rev() {
+            let joins = chunk.rows() <= rows
+                && !self.is_settled(rows, bytes)
+                && !self.is_settled(chunk.rows(), chunk.bytes());
             if !joins {
                 break;
             }
@@ -147,21 +168,31 @@ impl Chunks {
         start
     }
 
-    fn merge_tail(&mut self, rules: MergeRules<'_>) {
-        let start = self.tail_start();
+    /// Merges the chunks from `from` on, and with them those before that are to join.
+    fn merge_tail(&mut self, from: usize, rules: MergeRules<'_>) {
+        if from == self.list.len() {
+            return;
+        }
+        let start = self.tail_start(from);
         if self.list.len() - start < 2 {
             return;
         }
         // What Arrow can't concatenate (the values of two dictionaries may be too many for
         // their key type) stays apart: more chunks, the same rows.
         let Ok(merged) = merge(&self.list[start..], rules) else { return };
-        while self.list.len() > start {
-            self.pop();
-        }
+        let replaced = size_of_chunks(&self.list[start..]);
+        self.list.truncate(start);
+        self.rows -= replaced.rows;
+        self.bytes -= replaced.bytes;
         if let Some(merged) = merged {
-            self.push(merged);
+            self.add(merged);
         }
     }
+}
+
+fn size_of_chunks(chunks: &[Arc<Chunk>]) -> Settled {
+    let rows = chunks.iter().map(|chunk| chunk.rows()).sum();
+    Settled { rows, bytes: chunks.iter().map(|chunk| chunk.bytes()).sum() }
 }
 
 /// One chunk of neighbours in commit order; `None` if range deletes hide all of their rows.

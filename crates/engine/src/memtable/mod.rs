@@ -36,8 +36,11 @@ pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::check_row;
 pub(crate) use view::MemtableView;
 
-/// In-order chunks are cheap to chain, so they settle soon: as soon as their builder is full.
-const IN_ORDER_SETTLED: Settled = Settled { rows: 32_768, bytes: 2 << 20 };
+/// The builder of in-order rows is full at this size.
+const IN_ORDER_BUILT: Settled = Settled { rows: 32_768, bytes: 2 << 20 };
+/// In-order chunks are chained, not merged, so they settle as soon as a reader hardly notices
+/// from one to the next: larger ones would only be copied more often.
+const IN_ORDER_SETTLED: Settled = Settled { rows: 4_096, bytes: 256 << 10 };
 /// Sorting many late rows once is cheaper than merging what was sorted in parts, so their
 /// builder is full when its chunk is half settled.
 const LATE_BUILT: Settled = Settled { rows: 131_072, bytes: 8 << 20 };
@@ -98,7 +101,7 @@ impl Memtable {
     /// `InvalidData` if a key column has a type that can't be ordered.
     pub(crate) fn new(stream: Arc<Stream>) -> Result<Self> {
         let order = KeyOrder::new(&stream)?;
-        let in_order = RowBuilder::new(Arc::clone(&stream), IN_ORDER_SETTLED);
+        let in_order = RowBuilder::new(Arc::clone(&stream), IN_ORDER_BUILT);
         let late = RowBuilder::new(Arc::clone(&stream), LATE_BUILT);
         let builders = in_order.zip(late).map(|(in_order, late)| Builders { in_order, late });
         Ok(Self {
@@ -142,7 +145,7 @@ impl Memtable {
             } else {
                 self.seal_in_order()
             }
-            self.settle(seq);
+            self.settle_due(seq);
         }
     }
 
@@ -154,7 +157,7 @@ impl Memtable {
         }
         self.note(seq);
         self.seal_builders();
-        self.settle(seq);
+        self.settle_due(seq);
         let batch = prepared.into_batch();
         let rows = batch.num_rows();
         let late_rows = self.late_rows(&batch);
@@ -418,14 +421,27 @@ impl Memtable {
         chunks::sorted(&self.stream, &self.order, batch).expect("built rows can be sorted")
     }
 
-    /// Merges what was committed before `seq`. Range deletes of `seq` itself are left out: a
-    /// chunk that had heeded one of them would miss a second one of the same commit.
+    /// Merges all that was committed before `seq`, for a reader.
     fn settle(&mut self, seq: SeqNo) {
+        self.settle_lists(seq, |_| true);
+    }
+
+    /// As [`Memtable::settle`], where enough has gathered that it pays.
+    fn settle_due(&mut self, seq: SeqNo) {
+        self.settle_lists(seq, Chunks::is_due);
+    }
+
+    /// Range deletes of `seq` itself are left out: a chunk that had heeded one of them would
+    /// miss a second one of the same commit.
+    fn settle_lists(&mut self, seq: SeqNo, wanted: impl Fn(&Chunks) -> bool) {
         let earlier = self.tombstones.partition_point(|tombstone| tombstone.seq < seq);
         let tombstones = &self.tombstones[..earlier];
         let rules = MergeRules { stream: &self.stream, order: &self.order, tombstones };
-        self.in_order.settle(seq, rules);
-        self.late.settle(seq, rules);
+        for list in [&mut self.in_order, &mut self.late] {
+            if wanted(list) {
+                list.settle(seq, rules);
+            }
+        }
     }
 }
 

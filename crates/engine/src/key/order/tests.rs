@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::{FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
+use proptest::prelude::*;
 use timestrata_format::StreamId;
 
 use super::*;
@@ -111,4 +112,25 @@ fn a_missing_key_column_is_an_error_not_a_panic() {
     let stream = stream(vec![("n", DataType::Utf8), ("t", DataType::Int64)], &["t", "n"]);
     let order = KeyOrder::new(&stream).unwrap();
     assert!(order.rows(&times(vec![1])).is_err());
+}
+
+proptest! {
+    #[test]
+    fn rows_sort_as_a_plain_stable_sort_says(
+        mut keys in proptest::collection::vec(0..40_i64, 0..200),
+        places in proptest::collection::vec((0..200_usize, 0..40_i64), 0..40),
+        mostly_sorted: bool,
+    ) {
+        if mostly_sorted {
+            keys.sort_unstable();
+        }
+        for (place, key) in places {
+            if let Some(moved) = keys.get_mut(place) {
+                *moved = key;
+            }
+        }
+        let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+        expected.sort_by_key(|row| keys[*row as usize]);
+        prop_assert_eq!(sorted_rows(keys.iter()), expected);
+    }
 }

@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId, Tombstone};
 
+use super::super::chunks::GATHERED_MAX;
 use super::super::{Memtable, PreparedBatch};
 use crate::{ErrorKind, Stream, StreamSpec};
 
@@ -157,4 +158,35 @@ fn a_straddling_batch_is_split_where_its_rows_come_into_order() {
     let ends: Vec<_> = view.sources.iter().map(|s| (s.key_min(), s.key_max())).collect();
     let time = LeadKey::Time;
     assert_eq!(ends, [(time(10), time(30)), (time(5), time(5))]);
+}
+
+#[test]
+fn small_late_batches_gather_and_a_reader_finds_them_merged_in_commit_order() {
+    let stream = pair_stream();
+    let mut memtable = Memtable::new(Arc::clone(&stream)).unwrap();
+    let batch = |times: Vec<i64>, value: i64| {
+        let values = Int64Array::from(vec![value; times.len()]);
+        let columns = [
+            ("a", Arc::new(Int64Array::from(times)) as ArrayRef),
+            ("b", Arc::new(values) as ArrayRef),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        PreparedBatch::insert(&stream, batch).unwrap()
+    };
+    memtable.insert(SeqNo(1), batch(vec![1_000], 1));
+    for seq in 2..1_000 {
+        memtable.insert(SeqNo(seq), batch(vec![seq as i64 % 7, seq as i64 % 5], seq as i64));
+        assert!(memtable.late.list().len() <= GATHERED_MAX + 10);
+    }
+    let view = memtable.view();
+    assert!(view.sources.len() <= 8, "{} sources", view.sources.len());
+    assert_eq!(view.sources.iter().map(|source| source.rows()).sum::<u64>(), 1 + 2 * 998);
+    let mut newest = 0;
+    for late in &view.sources[1..] {
+        let rows = late.read(0, &[0, 1]).unwrap();
+        let column = |index: usize| rows.column(index).as_primitive::<Int64Type>().values().iter();
+        assert!(column(0).zip(column(1)).is_sorted());
+        assert!(column(1).all(|commit| *commit > newest));
+        newest = column(1).copied().max().unwrap();
+    }
 }
