@@ -3,6 +3,7 @@
 use crc_fast::{CrcAlgorithm, Digest};
 
 /// CRC-32C (Castagnoli) of `bytes`.
+#[inline]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }

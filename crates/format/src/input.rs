@@ -15,21 +15,25 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// Begins at the first of `bytes`.
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, offset: 0 }
     }
 
     /// How many bytes have been taken.
+    #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// How many bytes are left.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
     /// The next `length` bytes.
+    #[inline]
     pub fn bytes(&mut self, length: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
         match self.rest.split_at_checked(length) {
             Some((taken, rest)) => {
@@ -47,6 +51,7 @@ impl<'a> Input<'a> {
     }
 
     /// The next `N` bytes.
+    #[inline]
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
         match self.rest.split_first_chunk::<N>() {
             Some((taken, rest)) => {
@@ -59,26 +64,31 @@ impl<'a> Input<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(what).map(|[byte]| byte)
     }
 
     /// A 32-bit number.
+    #[inline]
     pub fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
         self.array(what).map(u32::from_le_bytes)
     }
 
     /// A 64-bit number.
+    #[inline]
     pub fn u64(&mut self, what: &'static str) -> Result<u64, DecodeError> {
         self.array(what).map(u64::from_le_bytes)
     }
 
     /// A signed 64-bit number.
+    #[inline]
     pub fn i64(&mut self, what: &'static str) -> Result<i64, DecodeError> {
         self.array(what).map(i64::from_le_bytes)
     }
 
     /// Bytes behind their 32-bit length.
+    #[inline]
     pub fn prefixed(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.u32(what)?;
         self.bytes(length as usize, what)
@@ -114,6 +124,7 @@ impl<'a> Input<'a> {
     }
 
     /// A truth value: 0 or 1.
+    #[inline]
     pub fn flag(&mut self, what: &'static str) -> Result<bool, DecodeError> {
         let offset = self.offset;
         match self.u8(what)? {

@@ -103,6 +103,7 @@ impl RecordSeed {
     }
 
     /// What stands in for the checksum while it is computed.
+    #[inline]
     fn at(self, offset: u64) -> [u8; 4] {
         let [a, b, c, d, ..] = offset.to_le_bytes();
         (self.0 ^ u32::from_le_bytes([a, b, c, d])).to_le_bytes()
@@ -167,6 +168,7 @@ impl RecordHeader {
     /// The header that was written at `offset` of that segment, or `None` where these bytes
     /// are no such header. (Which of damage, a torn write or unused space it is, only the
     /// surroundings tell.)
+    #[inline]
     pub fn decode(
         bytes: &[u8; RECORD_HEADER_BYTES],
         seed: RecordSeed,
@@ -175,16 +177,17 @@ impl RecordHeader {
         if !Self::is_candidate(bytes) {
             return None;
         }
-        let mut input = Input::new(bytes);
-        let crc = input.u32("crc").ok()?;
+        let ([crc, payload_bytes, payload_crc, [_, _, kind, padding], ..], _) =
+            bytes.as_chunks::<4>()
+        else {
+            return None;
+        };
         let mut seeded = *bytes;
         seeded[..4].copy_from_slice(&seed.at(offset));
-        if crc32c(&seeded) != crc {
+        if crc32c(&seeded) != u32::from_le_bytes(*crc) {
             return None;
         }
-        let payload_bytes = input.u32("payload length").ok()?;
-        let payload_crc = input.u32("payload checksum").ok()?;
-        let [_, _, kind, padding] = input.array("kind").ok()?;
+        let ([_, _, seq, synced_through], _) = bytes.as_chunks::<8>() else { return None };
         let kind = match kind {
             1 => RecordKind::Start,
             2 => RecordKind::Commit,
@@ -192,25 +195,33 @@ impl RecordHeader {
             4 => RecordKind::Synced,
             _ => return None,
         };
-        if padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
+        if *padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
             return None;
         }
-        let seq = SeqNo(input.u64("commit").ok()?);
-        let synced_through = SeqNo(input.u64("synced commit").ok()?);
-        Some(Self { kind, padding, payload_bytes, payload_crc, seq, synced_through })
+        Some(Self {
+            kind,
+            padding: *padding,
+            payload_bytes: u32::from_le_bytes(*payload_bytes),
+            payload_crc: u32::from_le_bytes(*payload_crc),
+            seq: SeqNo(u64::from_le_bytes(*seq)),
+            synced_through: SeqNo(u64::from_le_bytes(*synced_through)),
+        })
     }
 
     /// Cheap test that rules out nearly all bytes that are no header of any segment.
+    #[inline]
     pub fn is_candidate(bytes: &[u8; RECORD_HEADER_BYTES]) -> bool {
         bytes[12..14] == RECORD_MAGIC.to_le_bytes()
     }
 
     /// From the record's offset to its payload's.
+    #[inline]
     pub fn payload_offset(&self) -> u64 {
         RECORD_HEADER_BYTES as u64 + u64::from(self.padding)
     }
 
     /// From the record's offset to the next one's.
+    #[inline]
     pub fn record_bytes(&self) -> u64 {
         record_bytes(self.padding, u64::from(self.payload_bytes))
     }
@@ -226,6 +237,7 @@ pub fn record_padding(offset: u64, payload_bytes: usize) -> u8 {
 }
 
 /// Bytes that a record takes, up to where the next one begins.
+#[inline]
 pub fn record_bytes(padding: u8, payload_bytes: u64) -> u64 {
     (RECORD_HEADER_BYTES as u64 + u64::from(padding) + payload_bytes)
         .next_multiple_of(RECORD_ALIGNMENT as u64)

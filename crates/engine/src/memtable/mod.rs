@@ -33,7 +33,7 @@ use chain::chained;
 use chunk::{Chunk, Commits};
 use chunks::{Chunks, MergeRules, Settled};
 pub(crate) use prepared::PreparedBatch;
-pub(crate) use row::check_row;
+pub(crate) use row::{CELL_BYTES_MAX, check_row};
 pub(crate) use view::MemtableView;
 
 /// The builder of in-order rows is full at this size.

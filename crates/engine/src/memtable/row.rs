@@ -15,7 +15,7 @@ use super::column::is_expressible;
 use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 
 /// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
-const CELL_BYTES_MAX: usize = 1 << 30;
+pub(crate) const CELL_BYTES_MAX: usize = 1 << 30;
 
 /// Whether `cells` are one row of the stream: their number, types, nulls and sizes.
 ///

@@ -9,7 +9,7 @@ use timestrata_io::Disk;
 
 use super::RecoveryReport;
 use super::files::survey;
-use super::replay::{Record, replay};
+use super::replay::Replay;
 use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definition};
 use crate::scan::Source;
 use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
@@ -88,13 +88,12 @@ pub(crate) fn catch_up(
     // A follower whose last attempt broke off has applied some records already.
     let from_seq = from.is_some().then_some(core.last_seq);
     let mut reader = WalReader::open(&folder.io, wal_dir, folder.store_id, mode, floor, from)?;
+    let mut replay = Replay::new(core);
     while let Some(record) = reader.next_record()? {
-        let path = || reader.path_of(&record);
         if from_seq.is_some_and(|seen| record.seq <= seen) {
             continue;
         }
-        let offset = record.payload_offset;
-        replay(core, &Record { seq: record.seq, payload: &record.payload, path: &path, offset })?;
+        replay.apply(&record)?;
         report.commits_replayed += 1;
         report.bytes_replayed += record.payload.len() as u64;
     }

@@ -1,117 +1,122 @@
 //! WAL records back to memtables.
-
-use std::path::PathBuf;
-use std::sync::Arc;
+//!
+//! A log is mostly small commits to a few streams, so what is worked out for a stream is kept
+//! until another stream's turn comes.
 
 use timestrata_format::wal::{Entries, EntryKind, EntryRef};
-use timestrata_format::{DecodeError, SeqNo, Tombstone};
-use timestrata_io::Bytes;
+use timestrata_format::{SeqNo, StreamId, Tombstone};
 
-use crate::memtable::{self, PreparedBatch};
-use crate::store::{Core, Slot};
-use crate::wal::{decode_batch, decode_range};
+use crate::memtable::PreparedBatch;
+use crate::store::{Core, Slot, StreamState};
+use crate::wal::{WalRecord, decode_batch, decode_range};
 use crate::{Error, Result};
 
-/// One commit as the WAL gives it.
-pub(crate) struct Record<'a> {
-    pub(crate) seq: SeqNo,
-    pub(crate) payload: &'a Bytes,
-    /// The segment it comes from.
-    pub(crate) path: &'a dyn Fn() -> PathBuf,
-    /// Where the payload begins in the segment.
-    pub(crate) offset: u64,
+/// Applies commits to the memtables, one after the other.
+pub(crate) struct Replay<'a> {
+    core: &'a mut Core,
+    /// The stream of the last entry.
+    current: Option<Current>,
 }
 
-/// Applies one commit to the memtables. Streams whose runs already hold it are passed over.
-pub(crate) fn replay(core: &mut Core, record: &Record<'_>) -> Result<()> {
-    for entry in Entries::new(record.payload) {
-        let entry = entry.map_err(|error| Error::decode(&(record.path)(), record.offset, error))?;
-        let Ok(slot) = core.slot_of(entry.stream) else {
-            if entry.stream < core.next_stream {
-                // A stream that was dropped later has left its entries behind.
+#[derive(Debug, Clone, Copy)]
+struct Current {
+    stream: StreamId,
+    slot: Slot,
+    /// No run of the stream begins after this commit.
+    run_seq_min: SeqNo,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(core: &'a mut Core) -> Self {
+        Self { core, current: None }
+    }
+
+    /// Applies one commit. Streams whose runs already hold it are passed over.
+    pub(crate) fn apply(&mut self, record: &WalRecord<'_>) -> Result<()> {
+        for entry in Entries::new(record.payload) {
+            let entry =
+                entry.map_err(|error| Error::decode(record.path, record.payload_offset, error))?;
+            let Some(current) = self.current(&entry, record)? else { continue };
+            let state = &self.core.streams[current.slot];
+            if record.seq <= state.flushed_through {
                 continue;
             }
-            // Streams are made durable before anything is committed to them.
-            let message =
-                format!("a commit to stream {}, which the manifest doesn't know", entry.stream);
-            return Err(Error::corruption(&(record.path)(), record.offset, message));
-        };
-        if record.seq <= core.streams[slot].flushed_through {
-            continue;
+            if must_seal(state, current, record.seq) {
+                self.core.seal(current.slot);
+            }
+            apply(&mut self.core.streams[current.slot], record, &entry)?;
         }
-        seal_before_direct_run(core, slot, record.seq);
-        apply(core, slot, record, &entry)?;
-        core.touch(slot);
+        self.core.last_seq = self.core.last_seq.max(record.seq);
+        Ok(())
     }
-    core.last_seq = core.last_seq.max(record.seq);
-    Ok(())
+
+    /// The stream of an entry; `None` if it was dropped later.
+    #[inline]
+    fn current(&mut self, entry: &EntryRef<'_>, record: &WalRecord<'_>) -> Result<Option<Current>> {
+        match self.current {
+            Some(current) if current.stream == entry.stream => Ok(Some(current)),
+            _ => self.find(entry.stream, record),
+        }
+    }
+
+    fn find(&mut self, stream: StreamId, record: &WalRecord<'_>) -> Result<Option<Current>> {
+        let Ok(slot) = self.core.slot_of(stream) else {
+            if stream < self.core.next_stream {
+                // A stream that was dropped later has left its entries behind.
+                return Ok(None);
+            }
+            // Streams are made durable before anything is committed to them.
+            let message = format!("a commit to stream {stream}, which the manifest doesn't know");
+            return Err(Error::corruption(record.path, record.payload_offset, message));
+        };
+        // Nobody can look while this holds the core, so one notice does for all that follows.
+        self.core.touch(slot);
+        let runs = self.core.streams[slot].version.runs.iter();
+        let run_seq_min = runs.map(|run| run.meta.seq_min).max().unwrap_or_default();
+        self.current = Some(Current { stream, slot, run_seq_min });
+        Ok(self.current)
+    }
 }
 
 /// A large commit that went straight to a run split the memtable of its time in two; so must
 /// recovery, or a memtable would hold commits from both sides of the run.
-fn seal_before_direct_run(core: &mut Core, slot: Slot, seq: SeqNo) {
-    let state = &core.streams[slot];
-    let Some(last) = state.active.seq_max() else { return };
-    let direct =
-        state.version.runs.iter().any(|run| last < run.meta.seq_min && run.meta.seq_max < seq);
-    if direct {
-        core.seal(slot);
-    }
+#[inline]
+fn must_seal(state: &StreamState, current: Current, seq: SeqNo) -> bool {
+    let Some(last) = state.active.seq_max() else { return false };
+    let mut runs = state.version.runs.iter();
+    last < current.run_seq_min && runs.any(|run| last < run.meta.seq_min && run.meta.seq_max < seq)
 }
 
-fn apply(core: &mut Core, slot: Slot, record: &Record<'_>, entry: &EntryRef<'_>) -> Result<()> {
-    let base = record.offset + entry.body_offset as u64;
+fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) -> Result<()> {
+    let base = record.payload_offset + entry.body_offset as u64;
     let corrupt = |error: &dyn std::fmt::Display| {
         let message = format!("a WAL entry can't be read back: {error}");
-        Error::corruption(&(record.path)(), base, message)
+        Error::corruption(record.path, base, message)
     };
-    let state = &mut core.streams[slot];
-    let stream = Arc::clone(&state.stream);
+    let StreamState { stream, active, row_layout, .. } = state;
     match entry.kind {
         EntryKind::Rows => {
-            let Some(layout) = state.row_layout.clone() else {
+            let Some(layout) = row_layout else {
                 let message = "single rows of a stream that has none";
-                return Err(Error::corruption(&(record.path)(), base, message));
+                return Err(Error::corruption(record.path, base, message));
             };
-            let active = &mut state.active;
             layout
-                .decode(entry.body, |cells| {
-                    memtable::check_row(&stream, cells)?;
-                    active.append_row(record.seq, cells);
-                    Ok::<_, RowError>(())
-                })
-                .map_err(|RowError(problem)| corrupt(&problem))
+                .decode(entry.body, |cells| active.append_row(record.seq, cells))
+                .map_err(|error| corrupt(&error))
         }
         EntryKind::Batch => {
-            let body = record.payload.slice_ref(entry.body);
-            let batch = decode_batch(&body, stream.stored_schema())
-                .map_err(|error| Error::decode(&(record.path)(), base, error))?;
-            let prepared =
-                PreparedBatch::stored(&stream, batch).map_err(|error| corrupt(&error))?;
-            state.active.insert(record.seq, prepared);
+            let batch = decode_batch(&record.share(entry.body), stream.stored_schema())
+                .map_err(|error| Error::decode(record.path, base, error))?;
+            let prepared = PreparedBatch::stored(stream, batch).map_err(|error| corrupt(&error))?;
+            active.insert(record.seq, prepared);
             Ok(())
         }
         EntryKind::DeleteRange => {
             let range = decode_range(entry.body)
-                .map_err(|error| Error::decode(&(record.path)(), base, error))?;
+                .map_err(|error| Error::decode(record.path, base, error))?;
             stream.check_range(&range).map_err(|error| corrupt(&error))?;
-            state.active.delete_range(Tombstone { range, seq: record.seq });
+            active.delete_range(Tombstone { range, seq: record.seq });
             Ok(())
         }
-    }
-}
-
-/// Why a logged row can't be one of its stream's.
-struct RowError(String);
-
-impl From<DecodeError> for RowError {
-    fn from(error: DecodeError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<Error> for RowError {
-    fn from(error: Error) -> Self {
-        Self(error.to_string())
     }
 }

@@ -44,15 +44,24 @@ pub(crate) struct WalPosition {
     pub(crate) last: Option<(SeqNo, WalId)>,
 }
 
-/// One commit's record.
-#[derive(Debug, Clone)]
-pub(crate) struct WalRecord {
+/// One commit's record, where the reader is now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WalRecord<'a> {
     pub(crate) seq: SeqNo,
     /// The entries, their checksum verified.
-    pub(crate) payload: Bytes,
-    /// Where the payload begins, for errors about what is in it.
-    pub(crate) segment: WalId,
+    pub(crate) payload: &'a [u8],
+    /// The segment's file and where in it the payload begins, for errors about what is in it.
+    pub(crate) path: &'a Path,
     pub(crate) payload_offset: u64,
+    /// What the payload is a part of.
+    memory: &'a Bytes,
+}
+
+impl WalRecord<'_> {
+    /// A part of the payload, without copying it, for as long as it is wanted.
+    pub(crate) fn share(&self, part: &[u8]) -> Bytes {
+        self.memory.slice_ref(part)
+    }
 }
 
 /// Where the log ended.
@@ -135,7 +144,7 @@ impl WalReader {
     }
 
     /// The next record; `None` at the end, when [`WalReader::tail`] says how it ended.
-    pub(crate) fn next_record(&mut self) -> Result<Option<WalRecord>> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<WalRecord<'_>>> {
         while !self.finished {
             match self.read()? {
                 Some(header) if header.kind == RecordKind::Commit => {
@@ -164,11 +173,6 @@ impl WalReader {
             position: WalPosition { segment, offset: self.offset, last: self.last },
             start: WalStart { id, previous_seq, previous_id, older, synced: self.synced },
         }
-    }
-
-    /// The file of a record, for errors about what is in it.
-    pub(crate) fn path_of(&self, record: &WalRecord) -> PathBuf {
-        segment_path(&self.dir, record.segment)
     }
 
     fn list(&mut self) -> Result<()> {
@@ -204,10 +208,14 @@ impl WalReader {
     }
 
     fn moved_on(&self, id: WalId) -> Error {
-        Error::new(
-            ErrorKind::NotFound,
-            format!("log segment {id} is no longer there: the writer has moved on"),
-        )
-        .at(segment_path(&self.dir, id))
+        moved_on(&self.dir, id)
     }
+}
+
+fn moved_on(dir: &Path, id: WalId) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("log segment {id} is no longer there: the writer has moved on"),
+    )
+    .at(segment_path(dir, id))
 }

@@ -9,7 +9,11 @@ use arrow_schema::{DataType, Schema};
 use timestrata_format::DecodeError;
 use timestrata_format::input::Input;
 
+use crate::memtable::CELL_BYTES_MAX;
 use crate::{Cell, Error, ErrorKind, Result};
+
+/// Rows of up to so many columns are decoded without an allocation.
+const FEW_COLUMNS: usize = 8;
 
 /// How the values of one column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,8 @@ struct Column {
 pub(crate) struct RowLayout {
     columns: Vec<Column>,
     bitmap_bytes: usize,
+    /// The fewest bytes of a row. One of no bytes could stand any number of times in a body.
+    row_bytes_min: usize,
 }
 
 impl RowLayout {
@@ -101,7 +107,10 @@ impl RowLayout {
             nullable_columns += usize::from(field.is_nullable());
             columns.push(Column { kind, null_bit });
         }
-        Ok(Self { columns, bitmap_bytes: nullable_columns.div_ceil(8) })
+        let bitmap_bytes = nullable_columns.div_ceil(8);
+        let values = columns.iter().filter(|column: &&Column| column.null_bit.is_none());
+        let row_bytes_min = bitmap_bytes + values.map(|c| c.kind.bytes_min()).sum::<usize>();
+        Ok(Self { columns, bitmap_bytes, row_bytes_min })
     }
 
     /// Appends one row: one cell a column, each of its column's type. On an error `out` may
@@ -129,39 +138,39 @@ impl RowLayout {
     }
 
     /// Gives every row of a `Rows` entry's body to `take`, in order. The slice is the same
-    /// for each row.
-    pub(crate) fn decode<'a, E: From<DecodeError>>(
+    /// for each row. The rows are as `memtable::check_row` wants them, whatever the bytes.
+    pub(crate) fn decode<'a>(
         &self,
         body: &'a [u8],
-        mut take: impl FnMut(&[Cell<'a>]) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let mut input = Input::new(body);
-        let row_bytes_min = self.row_bytes_min();
-        if row_bytes_min == 0 && !body.is_empty() {
-            return Err(DecodeError::new(0, "row", "no byte", body.len()).into());
+        mut take: impl FnMut(&[Cell<'a>]),
+    ) -> std::result::Result<(), DecodeError> {
+        if self.row_bytes_min == 0 && !body.is_empty() {
+            return Err(DecodeError::new(0, "row", "no byte", body.len()));
         }
-        let mut cells = Vec::with_capacity(self.columns.len());
+        let mut few = [Cell::Null; FEW_COLUMNS];
+        let mut many = Vec::new();
+        let cells = match few.get_mut(..self.columns.len()) {
+            Some(cells) => cells,
+            None => {
+                many.resize(self.columns.len(), Cell::Null);
+                many.as_mut_slice()
+            }
+        };
+        let mut input = Input::new(body);
         while input.remaining() > 0 {
-            cells.clear();
             let bitmap = input.bytes(self.bitmap_bytes, "null bitmap of a row")?;
-            for column in &self.columns {
+            for (cell, column) in cells.iter_mut().zip(&self.columns) {
                 let is_null = column.null_bit.is_some_and(|bit| {
                     bitmap.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
                 });
-                cells.push(match is_null {
+                *cell = match is_null {
                     true => Cell::Null,
                     false => read_cell(column.kind, &mut input)?,
-                });
+                };
             }
-            take(&cells)?;
+            take(cells);
         }
         Ok(())
-    }
-
-    /// A row of no bytes could stand any number of times in a body.
-    fn row_bytes_min(&self) -> usize {
-        let values = self.columns.iter().filter(|column| column.null_bit.is_none());
-        self.bitmap_bytes + values.map(|column| column.kind.bytes_min()).sum::<usize>()
     }
 }
 
@@ -207,6 +216,7 @@ fn put_variable(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
+#[inline]
 fn read_cell<'a>(kind: Kind, input: &mut Input<'a>) -> std::result::Result<Cell<'a>, DecodeError> {
     let what = "value of a row";
     Ok(match kind {
@@ -222,14 +232,24 @@ fn read_cell<'a>(kind: Kind, input: &mut Input<'a>) -> std::result::Result<Cell<
         Kind::Float32 => Cell::Float(f64::from(f32::from_le_bytes(input.array(what)?))),
         Kind::Float64 => Cell::Float(f64::from_le_bytes(input.array(what)?)),
         Kind::FixedBytes(width) => Cell::Bytes(input.bytes(width, what)?),
-        Kind::Bytes => Cell::Bytes(input.prefixed(what)?),
+        Kind::Bytes => Cell::Bytes(read_variable(input)?),
         Kind::Text => {
             let offset = input.offset();
-            let bytes = input.prefixed(what)?;
+            let bytes = read_variable(input)?;
             let text = str::from_utf8(bytes);
             Cell::Text(text.map_err(|error| DecodeError::new(offset, what, "UTF-8", error))?)
         }
     })
+}
+
+#[inline]
+fn read_variable<'a>(input: &mut Input<'a>) -> std::result::Result<&'a [u8], DecodeError> {
+    let (offset, what) = (input.offset(), "value of a row");
+    let bytes = input.prefixed(what)?;
+    match bytes.len() <= CELL_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(DecodeError::new(offset, what, CELL_BYTES_MAX, bytes.len())),
+    }
 }
 
 #[cfg(test)]

@@ -76,6 +76,7 @@ impl EntryHeader {
 }
 
 /// Zeros behind a body that ends at `offset` of the payload.
+#[inline]
 pub fn entry_padding(offset: usize) -> usize {
     offset.next_multiple_of(ENTRY_ALIGNMENT) - offset
 }
@@ -102,10 +103,12 @@ pub struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// Of a payload whose checksum was right.
+    #[inline]
     pub fn new(payload: &'a [u8]) -> Self {
         Self { input: Input::new(payload), failed: false }
     }
 
+    #[inline]
     fn read(&mut self) -> Result<EntryRef<'a>, DecodeError> {
         let input = &mut self.input;
         let offset = input.offset();
@@ -139,6 +142,7 @@ impl<'a> Entries<'a> {
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<EntryRef<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed || self.input.remaining() == 0 {
             return None;

@@ -1,5 +1,6 @@
 //! The bytes of one segment, mapped or copied.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub(super) struct SegmentCursor {
     seed: RecordSeed,
     len: u64,
     /// The whole file, or of a file that may change a copy of a part.
-    window: Bytes,
+    pub(super) window: Bytes,
     window_start: u64,
     mapped: bool,
 }
@@ -110,6 +111,7 @@ impl SegmentCursor {
     }
 
     /// `length` bytes at `offset`; `None` if the segment ends before.
+    #[inline]
     fn view(&mut self, offset: u64, length: u64) -> Result<Option<&[u8]>> {
         let Some(end) = offset.checked_add(length).filter(|end| *end <= self.len) else {
             return Ok(None);
@@ -133,6 +135,7 @@ impl SegmentCursor {
     }
 
     /// The whole record at `offset`, its checksums right; `None` if there is none.
+    #[inline]
     pub(super) fn record(&mut self, offset: u64) -> Result<Option<RecordHeader>> {
         let Some(header) = self.header(offset)? else { return Ok(None) };
         let (start, length) = (offset + header.payload_offset(), u64::from(header.payload_bytes));
@@ -141,6 +144,7 @@ impl SegmentCursor {
         Ok(is_right.then_some(header))
     }
 
+    #[inline]
     fn header(&mut self, offset: u64) -> Result<Option<RecordHeader>> {
         let seed = self.seed;
         let bytes = self.view(offset, RECORD_HEADER_BYTES as u64)?;
@@ -148,14 +152,15 @@ impl SegmentCursor {
         Ok(bytes.and_then(|bytes| RecordHeader::decode(bytes, seed, offset)))
     }
 
-    /// The payload of the record whose header is at `offset`, without copying.
-    pub(super) fn payload(&mut self, offset: u64, header: &RecordHeader) -> Result<Bytes> {
+    /// Where in `window` the payload of the record is whose header is at `offset`.
+    #[inline]
+    pub(super) fn payload(&mut self, offset: u64, header: &RecordHeader) -> Result<Range<usize>> {
         let (start, length) = (offset + header.payload_offset(), u64::from(header.payload_bytes));
         if self.view(start, length)?.is_none() {
             return Err(Error::corruption(&self.path, start, "the record has no payload"));
         }
         let start = (start - self.window_start) as usize;
-        Ok(self.window.slice(start..start + length as usize))
+        Ok(start..start + length as usize)
     }
 
     /// What stands at `offset`, where no whole record is.
@@ -200,6 +205,7 @@ impl SegmentCursor {
     /// The id of the segment before that has the last commit, which a start record carries.
     pub(super) fn previous_id(&mut self, offset: u64, start: &RecordHeader) -> Result<WalId> {
         let payload = self.payload(offset, start)?;
+        let payload = self.window.get(payload).unwrap_or_default();
         let number = payload
             .first_chunk::<8>()
             .copied()

@@ -4,7 +4,7 @@ use timestrata_format::wal::{RecordHeader, RecordKind};
 
 use super::{
     Error, FIRST_COMMIT_OFFSET, ReadMode, Result, START_OFFSET, SegmentCursor, WalId, WalReader,
-    WalRecord, segment_path,
+    WalRecord, moved_on, segment_path,
 };
 
 impl WalReader {
@@ -41,8 +41,8 @@ impl WalReader {
     }
 
     /// Takes a commit's record and goes behind it.
-    pub(super) fn commit(&mut self, header: &RecordHeader) -> Result<WalRecord> {
-        let Some(cursor) = &mut self.cursor else { return Err(self.moved_on(self.floor)) };
+    pub(super) fn commit(&mut self, header: &RecordHeader) -> Result<WalRecord<'_>> {
+        let Some(cursor) = &mut self.cursor else { return Err(moved_on(&self.dir, self.floor)) };
         if let Some((last, _)) = self.last
             && header.seq <= last
         {
@@ -50,16 +50,17 @@ impl WalReader {
             return Err(Error::corruption(&cursor.path, self.offset, message));
         }
         let payload = cursor.payload(self.offset, header)?;
-        let record = WalRecord {
-            seq: header.seq,
-            payload,
-            segment: cursor.id,
-            payload_offset: self.offset + header.payload_offset(),
-        };
+        let payload_offset = self.offset + header.payload_offset();
         self.last = Some((header.seq, cursor.id));
         self.offset += header.record_bytes();
         self.bytes_read += header.record_bytes();
-        Ok(record)
+        Ok(WalRecord {
+            seq: header.seq,
+            payload: cursor.window.get(payload).unwrap_or_default(),
+            path: &cursor.path,
+            payload_offset,
+            memory: &cursor.window,
+        })
     }
 
     /// Goes past a record without a payload.

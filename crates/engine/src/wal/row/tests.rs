@@ -1,7 +1,12 @@
+use std::sync::Arc;
+
 use arrow_schema::{Field, TimeUnit};
 use proptest::prelude::*;
+use timestrata_format::StreamId;
 
 use super::*;
+use crate::memtable::check_row;
+use crate::{Stream, StreamSpec};
 
 fn schema() -> Schema {
     Schema::new(vec![
@@ -63,15 +68,29 @@ proptest! {
         layout.decode(&body, |found| {
             assert_eq!(found, cells(&rows[read]));
             read += 1;
-            Ok::<_, DecodeError>(())
         }).unwrap();
         prop_assert_eq!(read, rows.len());
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_give_rows_of_the_stream_or_an_error(
+        body in prop::collection::vec(any::<u8>(), 0..300),
+        rows in prop::collection::vec(values(), 0..3),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let spec = StreamSpec::new("rows", Arc::new(schema()));
+        let stream = Stream::new(StreamId(1), spec).unwrap();
         let layout = RowLayout::of(&schema()).unwrap();
-        let _ = layout.decode(&body, |_| Ok::<_, DecodeError>(()));
+        let mut damaged = Vec::new();
+        for row in &rows {
+            layout.encode(&cells(row), &mut damaged).unwrap();
+        }
+        if let Some(&byte) = body.first() && !damaged.is_empty() {
+            *place.get_mut(&mut damaged) = byte;
+        }
+        for body in [body, damaged] {
+            let _ = layout.decode(&body, |cells| check_row(&stream, cells).unwrap());
+        }
     }
 }
 

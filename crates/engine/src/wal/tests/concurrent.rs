@@ -143,7 +143,7 @@ fn many_threads_that_commit_and_sync_lose_nothing() {
     let mut reader = WalReader::open(&io, &dir, STORE, ReadMode::Recovery, FIRST, None).unwrap();
     for seq in 1..=800 {
         let record = reader.next_record().unwrap().unwrap();
-        assert_eq!((record.seq, &record.payload[..]), (SeqNo(seq), &payload(seq, 150)[..]));
+        assert_eq!((record.seq, record.payload), (SeqNo(seq), &payload(seq, 150)[..]));
     }
     assert!(reader.next_record().unwrap().is_none());
 }
