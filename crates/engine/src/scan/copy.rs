@@ -13,6 +13,9 @@ use arrow_buffer::{
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 
+/// Pieces of up to so many rows are copied as if they were so long.
+const SHORT_ROWS: usize = 8;
+
 /// Rows of one block that stay together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
@@ -108,26 +111,16 @@ fn copy_values<const WIDTH: usize>(
     let mut copied = MutableBuffer::from_len_zeroed(rows * WIDTH);
     let mut rest = copied.as_slice_mut().as_chunks_mut::<WIDTH>().0;
     for piece in pieces {
-        let (target, behind) = rest.split_at_mut(piece.rows);
-        copy_short(target, &values[piece.held][piece.start..piece.start + piece.rows]);
-        rest = behind;
+        let source = &values[piece.held][piece.start..];
+        // Most pieces are of a few values, for which the call of a general copy costs more than
+        // the copy. What is copied too much the next piece covers.
+        match (rest.first_chunk_mut(), source.first_chunk::<SHORT_ROWS>()) {
+            (Some(target), Some(source)) if piece.rows <= SHORT_ROWS => *target = *source,
+            _ => rest[..piece.rows].copy_from_slice(&source[..piece.rows]),
+        }
+        rest = &mut rest[piece.rows..];
     }
     copied
-}
-
-/// Copies between slices of one length. Most pieces are of a few values, for which the call
-/// of a general copy costs more than the copy.
-#[inline]
-fn copy_short<T: Copy>(target: &mut [T], source: &[T]) {
-    match target.len() {
-        1 => target[0] = source[0],
-        2..=4 => {
-            let last = target.len() - 2;
-            (target[0], target[1]) = (source[0], source[1]);
-            (target[last], target[last + 1]) = (source[last], source[last + 1]);
-        }
-        _ => target.copy_from_slice(source),
-    }
 }
 
 fn copy_bytes<T: ByteArrayType>(

@@ -16,7 +16,7 @@ use super::plan::{Plan, unfit};
 use crate::{Error, ErrorKind, Result};
 
 /// A piece of at least this many rows leaves as a slice...
-const SLICE_ROWS_MIN: usize = 1_024;
+pub(super) const SLICE_ROWS_MIN: usize = 1_024;
 /// ...but if short pieces wait before it, only from this many on: else a late row here and
 /// there would cut the answer into crumbs.
 const SLICE_ROWS_MIN_BEHIND: usize = 4_096;
@@ -41,7 +41,7 @@ pub(super) struct Gather {
     rows_full: usize,
     ready: VecDeque<RecordBatch>,
     /// Count rows instead of keeping them.
-    counting: bool,
+    pub(super) counting: bool,
     /// All rows that came.
     pub(super) count: u64,
 }
@@ -69,6 +69,11 @@ impl Gather {
     #[inline]
     pub(super) fn is_full(&self, rows_wanted: usize) -> bool {
         self.rows >= self.rows_full.min(rows_wanted)
+    }
+
+    /// Rows that are missing for a batch.
+    pub(super) fn room(&self, rows_wanted: usize) -> usize {
+        self.rows_full.min(rows_wanted).saturating_sub(self.rows)
     }
 
     /// Whether a batch waits to be taken or put together.
@@ -141,18 +146,32 @@ impl Gather {
             self.flush()?;
             return self.push_slices(&loaded.batch, rows);
         }
-        let index = match *held {
+        let held = self.index_of(loaded, held);
+        self.rows += rows.len();
+        add_piece(&mut self.pieces, Piece { held, start: rows.start, rows: rows.len() });
+        Ok(())
+    }
+
+    /// Place of a block among those held.
+    #[inline]
+    pub(super) fn index_of(&mut self, loaded: &Loaded, held: &mut Option<(u64, usize)>) -> usize {
+        match *held {
             Some((round, index)) if round == self.round => index,
             _ => self.hold(loaded, held),
-        };
-        self.rows += rows.len();
-        match self.pieces.last_mut() {
-            Some(last) if last.held == index && last.start + last.rows == rows.start => {
-                last.rows += rows.len();
-            }
-            _ => self.pieces.push(Piece { held: index, start: rows.start, rows: rows.len() }),
         }
-        Ok(())
+    }
+
+    /// The pieces that wait to be copied, for a loop that adds many of held blocks; they must
+    /// be given back. Not to be used for counting.
+    pub(super) fn lend_pieces(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.pieces)
+    }
+
+    /// Takes the pieces back, `rows` more than were lent.
+    pub(super) fn take_back(&mut self, pieces: Vec<Piece>, rows: usize) {
+        self.pieces = pieces;
+        self.rows += rows;
+        self.count += rows as u64;
     }
 
     #[cold]
@@ -233,6 +252,17 @@ impl Gather {
         }
         self.ready.push_back(self.plan.batch(columns, rows)?);
         Ok(())
+    }
+}
+
+/// Adds a piece behind others, one of which it may go on.
+#[inline]
+pub(super) fn add_piece(pieces: &mut Vec<Piece>, piece: Piece) {
+    match pieces.last_mut() {
+        Some(last) if last.held == piece.held && last.start + last.rows == piece.start => {
+            last.rows += piece.rows;
+        }
+        _ => pieces.push(piece),
     }
 }
 

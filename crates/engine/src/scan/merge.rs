@@ -16,6 +16,7 @@ use timestrata_format::{KeyRange, Tombstone};
 use super::cursor::{Cursor, Loaded};
 use super::gather::Gather;
 use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
+use super::pair::{Pacing, merge_pair};
 use super::plan::{Meeting, Plan};
 use super::ties::{At, Ties};
 use super::{Source, tombstone};
@@ -63,21 +64,21 @@ pub(super) fn merge(
 
 /// The head of a cursor that is at rows.
 #[derive(Debug, Clone, Copy)]
-struct Head<V> {
-    key: V,
-    cursor: usize,
+pub(super) struct Head<V> {
+    pub(super) key: V,
+    pub(super) cursor: usize,
     /// Place among the lanes of a sweep.
-    slot: usize,
+    pub(super) slot: usize,
 }
 
 /// A cursor's window during a sweep.
-struct Lane<'a, S> {
-    keys: &'a [S],
-    row: usize,
-    end: usize,
-    loaded: &'a Loaded,
+pub(super) struct Lane<'a, S> {
+    pub(super) keys: &'a [S],
+    pub(super) row: usize,
+    pub(super) end: usize,
+    pub(super) loaded: &'a Loaded,
     at: At<'a>,
-    held: Option<(u64, usize)>,
+    pub(super) held: Option<(u64, usize)>,
 }
 
 struct Core<L: Lead> {
@@ -216,9 +217,23 @@ impl<L: Lead> Core<L> {
             lanes.push(lane);
         }
         let mut ended = None;
-        while let Some(head) = heads.first()
+        let mut pacing = Pacing::default();
+        while let Some(&head) = heads.first()
             && stop.is_none_or(|stop| head.key < stop)
         {
+            if plan.rest.is_empty() && pacing.is_due() {
+                let room = gather.room(rows_wanted);
+                let rows = merge_pair::<L>(heads, &mut lanes, gather, *latest, stop, room);
+                pacing.note(rows);
+                if rows > 0 {
+                    reorder(plan, &mut heads[1..], &lanes, ties);
+                    reorder(plan, heads, &lanes, ties);
+                    if gather.must_stop(rows_wanted) {
+                        break;
+                    }
+                    continue;
+                }
+            }
             let slot = head.slot;
             let rows = rows_before::<L>(plan, *latest, heads, &lanes, ties, stop);
             let lane = &mut lanes[slot];

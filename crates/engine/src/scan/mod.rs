@@ -14,6 +14,7 @@ mod gather;
 mod lead;
 mod measure;
 mod merge;
+mod pair;
 mod plan;
 mod point;
 mod reverse;

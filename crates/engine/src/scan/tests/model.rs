@@ -333,3 +333,23 @@ proptest! {
         check_world(World::new(shape), 3);
     }
 }
+
+/// Sources that overlap along their whole length, as late rows do: what the inner loop for two
+/// is for.
+fn pairs() -> impl Strategy<Value = Shape> {
+    (shapes(3_000), 2..4_usize).prop_map(|(shape, sources)| Shape {
+        composite: false,
+        markers: false,
+        sources,
+        tombstones: shape.tombstones / 3,
+        ..shape
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn two_sources_that_overlap_read_as_the_model_says(shape in pairs()) {
+        check_world(World::new(shape), 3);
+    }
+}
