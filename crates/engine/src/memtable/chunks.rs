@@ -26,8 +26,9 @@ pub(super) struct Settled {
     pub(super) bytes: usize,
 }
 
-/// Chunks that gather at most before they are merged: each costs memory beyond its rows.
-pub(super) const GATHERED_MAX: usize = 256;
+/// Chunks that gather at most before they are merged: each costs memory beyond its rows, and the
+/// sort takes runs that are shorter than the root of all rows for unsorted.
+pub(super) const GATHERED_MAX: usize = 128;
 
 /// Chunks in commit order.
 #[derive(Debug)]
