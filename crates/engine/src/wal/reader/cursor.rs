@@ -19,6 +19,9 @@ use crate::{Error, ErrorKind, Result};
 /// What a follower copies at a time, if no record needs more.
 const WINDOW_BYTES: u64 = 256 * 1024;
 
+/// What a search goes past at once where all is zero.
+const BLANK_BYTES: usize = 512;
+
 /// One segment that is read.
 #[derive(Debug)]
 pub(super) struct SegmentCursor {
@@ -182,17 +185,22 @@ impl SegmentCursor {
             let length = WINDOW_BYTES.min(self.len - at);
             let seed = self.seed;
             let bytes = self.view(at, length)?.unwrap_or_default();
-            for start in (0..bytes.len()).step_by(RECORD_ALIGNMENT) {
-                let Some(bytes) = bytes.get(start..).and_then(|rest| rest.first_chunk()) else {
-                    break;
-                };
-                if !RecordHeader::is_candidate(bytes) {
+            let mut start = 0;
+            while let Some(rest) = bytes.get(start..)
+                && let Some(header) = rest.first_chunk()
+            {
+                // Behind the end nothing was ever written, mostly, and zeros hold no header.
+                if start % BLANK_BYTES == 0 && is_blank(rest) {
+                    start += BLANK_BYTES;
                     continue;
                 }
                 let place = at + start as u64;
-                if RecordHeader::decode(bytes, seed, place).as_ref().is_some_and(is_proof) {
+                if RecordHeader::is_candidate(header)
+                    && RecordHeader::decode(header, seed, place).as_ref().is_some_and(is_proof)
+                {
                     return Ok(Some(place));
                 }
+                start += RECORD_ALIGNMENT;
             }
             // The next part begins where this one had too few bytes for a header.
             at += (length - RECORD_HEADER_BYTES as u64) / RECORD_ALIGNMENT as u64
@@ -215,4 +223,10 @@ impl SegmentCursor {
             None => Err(Error::corruption(&self.path, offset, "bad start record")),
         }
     }
+}
+
+/// Whether no header can begin in the first [`BLANK_BYTES`].
+fn is_blank(bytes: &[u8]) -> bool {
+    let reach = bytes.get(..BLANK_BYTES + RECORD_HEADER_BYTES);
+    reach.is_some_and(|bytes| bytes.iter().fold(0, |all, byte| all | byte) == 0)
 }
