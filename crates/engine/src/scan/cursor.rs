@@ -23,21 +23,21 @@ pub(super) struct Loaded {
     pub(super) batch: RecordBatch,
     /// Delete markers, where some are to be dropped.
     pub(super) markers: Option<BooleanArray>,
-    /// Rough size of one row of the columns given.
-    pub(super) row_bytes: usize,
 }
 
 impl Loaded {
     pub(super) fn read(plan: &Plan, source: &dyn Source, block: usize) -> Result<Self> {
         let batch = source.read(block, &plan.read)?;
         plan.check(&batch)?;
-        let rows = batch.num_rows().max(1);
-        let bytes: usize = plan
-            .output_columns(&batch)
-            .map(|column| column.to_data().get_slice_memory_size().unwrap_or(0))
-            .sum();
         let markers = plan.markers(&batch);
-        Ok(Self { block, batch, markers, row_bytes: bytes / rows })
+        Ok(Self { block, batch, markers })
+    }
+
+    /// Rough size of one row of the columns given.
+    pub(super) fn row_bytes(&self, plan: &Plan) -> usize {
+        let columns = plan.output_columns(&self.batch);
+        let bytes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));
+        bytes.sum::<usize>() / self.batch.num_rows().max(1)
     }
 }
 

@@ -176,7 +176,8 @@ impl Gather {
 
     #[cold]
     fn hold(&mut self, loaded: &Loaded, held: &mut Option<(u64, usize)>) -> usize {
-        self.rows_full = self.rows_full.min(GATHER_BYTES / loaded.row_bytes.max(1)).max(1);
+        let row_bytes = loaded.row_bytes(&self.plan).max(1);
+        self.rows_full = self.rows_full.min(GATHER_BYTES / row_bytes).max(1);
         self.held.push(loaded.batch.clone());
         *held = Some((self.round, self.held.len() - 1));
         self.held.len() - 1
