@@ -26,6 +26,12 @@ pub(super) struct Settled {
     pub(super) bytes: usize,
 }
 
+impl Settled {
+    fn is_reached(&self, rows: usize, bytes: usize) -> bool {
+        rows >= self.rows || bytes >= self.bytes
+    }
+}
+
 /// Chunks that gather at most before they are merged: each costs memory beyond its rows, and the
 /// sort takes runs that are shorter than the root of all rows for unsorted.
 pub(super) const GATHERED_MAX: usize = 128;
@@ -34,6 +40,8 @@ pub(super) const GATHERED_MAX: usize = 128;
 #[derive(Debug)]
 pub(super) struct Chunks {
     settled: Settled,
+    /// Small chunks gather up to this size before they are merged.
+    gathered: Settled,
     list: Vec<Arc<Chunk>>,
     /// Chunks from here on have not been looked at by the geometric rule yet.
     fresh_from: usize,
@@ -52,13 +60,13 @@ pub(super) struct MergeRules<'a> {
 }
 
 impl Chunks {
-    pub(super) fn new(settled: Settled) -> Self {
+    pub(super) fn new(settled: Settled, gathered: Settled) -> Self {
         let fresh = Settled { rows: 0, bytes: 0 };
-        Self { settled, list: Vec::new(), fresh_from: 0, fresh, rows: 0, bytes: 0 }
+        Self { settled, gathered, list: Vec::new(), fresh_from: 0, fresh, rows: 0, bytes: 0 }
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.settled);
+        *self = Self::new(self.settled, self.gathered);
     }
 
     pub(super) fn list(&self) -> &[Arc<Chunk>] {
@@ -112,7 +120,7 @@ impl Chunks {
     /// not wait for a reader to ask for it.
     pub(super) fn is_due(&self) -> bool {
         self.list.len() - self.fresh_from >= GATHERED_MAX
-            || self.is_settled(self.fresh.rows, self.fresh.bytes)
+            || self.gathered.is_reached(self.fresh.rows, self.fresh.bytes)
     }
 
     /// Merges small neighbours whose commits are all before `seq`: those of an unfinished
@@ -129,7 +137,7 @@ impl Chunks {
         for chunk in fresh {
             // A large chunk is left alone; what gathered before it must not move behind it.
             let alone = self.is_settled(chunk.rows(), chunk.bytes());
-            if alone || self.is_settled(gathered.rows, gathered.bytes) {
+            if alone || self.gathered.is_reached(gathered.rows, gathered.bytes) {
                 self.merge_tail(gathered_from, rules);
                 (gathered_from, gathered) = (self.list.len(), none);
             }
@@ -147,7 +155,7 @@ impl Chunks {
     }
 
     fn is_settled(&self, rows: usize, bytes: usize) -> bool {
-        rows >= self.settled.rows || bytes >= self.settled.bytes
+        self.settled.is_reached(rows, bytes)
     }
 
     /// Where the tail begins that the geometric rule merges into one; what is behind `from`

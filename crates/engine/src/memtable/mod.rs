@@ -36,7 +36,7 @@ pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::{CELL_BYTES_MAX, check_row};
 pub(crate) use view::MemtableView;
 
-/// The builder of in-order rows is full at this size.
+/// The builder of in-order rows is full at this size, and so are small batches that gather.
 const IN_ORDER_BUILT: Settled = Settled { rows: 32_768, bytes: 2 << 20 };
 /// In-order chunks are chained, not merged, so they settle as soon as a reader hardly notices
 /// from one to the next: larger ones would only be copied more often.
@@ -109,8 +109,8 @@ impl Memtable {
             order,
             builders,
             greatest: None,
-            in_order: Chunks::new(IN_ORDER_SETTLED),
-            late: Chunks::new(LATE_SETTLED),
+            in_order: Chunks::new(IN_ORDER_SETTLED, IN_ORDER_BUILT),
+            late: Chunks::new(LATE_SETTLED, LATE_SETTLED),
             tombstones: Arc::default(),
             commits: None,
             chains: Chains::default(),
@@ -121,8 +121,10 @@ impl Memtable {
     /// With chunks that settle early, so that a few rows make several.
     #[cfg(test)]
     fn settling_at(mut self, rows: usize) -> Self {
-        self.in_order = Chunks::new(Settled { rows, ..IN_ORDER_SETTLED });
-        self.late = Chunks::new(Settled { rows, ..LATE_SETTLED });
+        let in_order = Settled { rows, ..IN_ORDER_SETTLED };
+        self.in_order = Chunks::new(in_order, in_order);
+        let late = Settled { rows, ..LATE_SETTLED };
+        self.late = Chunks::new(late, late);
         self
     }
 
