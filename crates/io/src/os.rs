@@ -166,20 +166,8 @@ impl DiskFile for OsFile {
         Ok(start)
     }
 
-    #[cfg(target_os = "linux")]
     fn start_writing_back(&self, offset: u64, bytes: u64) {
-        use std::os::fd::AsRawFd;
-        let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else { return };
-        // SAFETY: a call about a descriptor that `self` keeps open; it touches no memory of
-        // ours. That it may fail changes nothing: the sync to come does all that is left.
-        unsafe {
-            libc::sync_file_range(
-                self.file.as_raw_fd(),
-                offset,
-                bytes,
-                libc::SYNC_FILE_RANGE_WRITE,
-            );
-        }
+        start_writing_back(&self.file, offset, bytes);
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
@@ -208,6 +196,21 @@ impl DiskFile for OsFile {
         Ok(Bytes::from_owner(map))
     }
 }
+
+/// Has the system begin to write a part of a file, where it knows how to.
+#[cfg(target_os = "linux")]
+fn start_writing_back(file: &File, offset: u64, bytes: u64) {
+    use std::os::fd::AsRawFd;
+    let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else { return };
+    // SAFETY: a call about a descriptor that `file` keeps open; it touches no memory of ours.
+    // That it may fail changes nothing: the sync to come does all that is left.
+    unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_writing_back(_file: &File, _offset: u64, _bytes: u64) {}
 
 /// Fills `bytes` from the operating system's generator.
 pub(crate) fn fill_random(bytes: &mut [u8]) {

@@ -45,6 +45,11 @@ impl Engine {
         let Some((slot, stream, memtable, over_older)) = self.choose_flush() else {
             return Ok(false);
         };
+        if let Some(wal) = &self.wal {
+            // The edit that installs the run waits for the log; let the two be written side
+            // by side.
+            wal.start_writing_back();
+        }
         let run = self.write_flush(&stream, &memtable, over_older)?;
         self.install_flush(slot, &stream, &memtable, run)?;
         Ok(true)

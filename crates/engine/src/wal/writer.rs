@@ -267,6 +267,15 @@ impl Wal {
         self.group.through(goal, || self.sync_all().map_err(|error| self.fail(error)))
     }
 
+    /// Has the disk begin with what a sync would write, while the caller does something else.
+    pub(crate) fn start_writing_back(&self) {
+        let appender = self.appender.lock();
+        let segments = appender.unsynced.iter().chain([&appender.active]);
+        let segments: Vec<Arc<Segment>> = segments.map(Arc::clone).collect();
+        drop(appender);
+        segments.iter().for_each(|segment| segment.file.start_writing_back(0, self.segment_bytes));
+    }
+
     fn sync_all(&self) -> Result<SeqNo> {
         let appender = self.appender.lock();
         let goal = appender.last_seq;

@@ -180,6 +180,10 @@ impl DiskFile for LogFile {
         let _ = self.map.advise(memmap2::Advice::PopulateWrite);
     }
 
+    fn start_writing_back(&self, offset: u64, bytes: u64) {
+        super::start_writing_back(&self.file, offset, bytes);
+    }
+
     fn append(&self, _bytes: &[u8]) -> io::Result<u64> {
         Err(fixed_length("appended to"))
     }
