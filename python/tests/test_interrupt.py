@@ -24,7 +24,9 @@ def test_a_long_extend_hears_ctrl_c_and_keeps_what_it_committed(
 ) -> None:
     process = child(
         f"""
-        import itertools, sys, timestrata
+        import itertools, signal, sys, timestrata
+        # A process that a shell has put in the background is deaf to it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         def ready():
             yield 0, "x"
             print("ready")

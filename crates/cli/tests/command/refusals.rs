@@ -54,7 +54,7 @@ fn a_second_writer_is_refused_and_told_who_has_it() {
 fn an_interrupted_load_leaves_a_sound_store_with_what_was_committed() {
     let runner = Runner::new();
     let writer = writer(&runner);
-    let killed = Command::new("kill").args(["-INT", &writer.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill").args(["-TERM", &writer.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let ran = writer.finish();
     assert_ne!(ran.code, 0);
