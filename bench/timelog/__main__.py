@@ -1,0 +1,72 @@
+"""`python -m bench.timelog [OPTIONS]`: runs the suite and writes its report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.timelog import report
+from bench.timelog.groups import GROUPS, Sources
+from bench.timelog.race import Bench
+from bench.timelog.sides import PEER_MODULE, side
+
+ROOT = Path(__file__).resolve().parents[2]
+# Beside the repository, where it is checked out for development.
+MARKET = ROOT.parent / "shared" / "data" / "market"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.timelog", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
+    parser.add_argument("--only", default="", help="only groups whose name holds this")
+    parser.add_argument("--ours", default="timestrata", help="the module that has our Timelog")
+    parser.add_argument("--market", type=Path, default=MARKET, help="folder of the real rows")
+    scratch = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
+    parser.add_argument("--dir", type=Path, default=scratch, help="where stores are made")
+    out = ROOT / "bench" / "results" / "latest.json"
+    parser.add_argument("--out", type=Path, default=out, help="the report")
+    return parser.parse_args()
+
+
+def run(bench: Bench, only: str) -> bool:
+    """Runs the groups; whether all of them were asked for and none failed."""
+    sources = Sources(bench)
+    print(report.heading(), flush=True)
+    wanted = [(name, group) for name, group in GROUPS if only in name]
+    for name, group in wanted:
+        print(f"\n== {name}", flush=True)
+        start = time.monotonic()
+        try:
+            group(bench, sources)
+        except Exception as error:
+            bench.fail(name, error)
+        print(f"({name}: {time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
+    return len(wanted) == len(GROUPS) and not bench.failures
+
+
+def main() -> int:
+    asked = arguments()
+    try:
+        ours, peer = side(asked.ours), side(PEER_MODULE)
+    except (ImportError, AttributeError, TypeError) as error:
+        print(f"bench.timelog: one side cannot be used: {error}", file=sys.stderr)
+        return 2
+    asked.dir.mkdir(parents=True, exist_ok=True)
+    bench = Bench(ours, peer, asked.dir, asked.market, asked.quick)
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    print(f"{ours.label} beside {peer.label}, {python}, {os.cpu_count()} processors")
+    whole = run(bench, asked.only)
+    report.merge_into(asked.out, bench.measures, whole=whole)
+    print(f"\n{len(bench.measures)} measures in {asked.out}")
+    for failure in bench.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

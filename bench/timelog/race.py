@@ -1,0 +1,214 @@
+"""Lets both sides do the same, in turns, and compares what they give and what it took.
+
+Each turn begins with the other side than the turn before. An answer that differs is an error
+and no figure: a fast wrong answer is worth nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.timelog.data import Book
+from bench.timelog.report import Measure, line
+from bench.timelog.sample import median, quiet, repeats_for, seconds_of, timed
+from bench.timelog.sides import Log, Side, settle
+
+SCALE = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+BATCH_ROWS = 10_000
+
+
+class DiffersError(Exception):
+    """The two sides gave different answers."""
+
+
+@dataclass
+class Logs:
+    """The same rows in a log of each side."""
+
+    ours: Log
+    peer: Log
+
+    def of(self, bench: Bench, side: Side) -> Log:
+        return self.ours if side is bench.ours else self.peer
+
+
+@dataclass
+class Bench:
+    """A run: what all groups share, and what came out so far."""
+
+    ours: Side
+    peer: Side
+    dir: Path
+    market: Path
+    quick: bool
+    measures: list[Measure] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def many(self, full: int) -> int:
+        """How many of something: `full`, or few of them in a quick run."""
+        return max(full // 50, min(full, 2_000)) if self.quick else full
+
+    def rounds(self, full: int) -> int:
+        return min(full, 3) if self.quick else full
+
+    def turns(self, rounds: int) -> Iterator[tuple[Side, Side]]:
+        """Who goes first and who second, in each turn."""
+        for turn in range(self.rounds(rounds)):
+            yield (self.ours, self.peer) if turn % 2 == 0 else (self.peer, self.ours)
+
+    def report(self, measure: Measure) -> None:
+        print(line(measure), flush=True)
+        self.measures.append(measure)
+
+    def skip(self, what: str, why: str) -> None:
+        print(f"{what:<70} skipped: {why}", flush=True)
+
+    def fail(self, what: str, error: BaseException) -> None:
+        text = f"{what}: {type(error).__name__}: {error}"
+        self.failures.append(text)
+        print(f"FAILED {text}", file=sys.stderr, flush=True)
+
+    def compare(
+        self,
+        name: str,
+        unit: str,
+        ours: float,
+        peer: float,
+        aim: float | None = None,
+        note: str = "",
+    ) -> None:
+        """Reports a figure of both."""
+        self.report(Measure(name, unit, ours, self.peer.label, peer, aim, note))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two answers are equal; sums of floats may round differently."""
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def figure(seconds: float, amount: int, unit: str) -> float:
+    """Seconds for an amount as a rate, or as the time of one of them."""
+    if unit in SCALE:
+        return seconds / amount * SCALE[unit]
+    return amount / seconds
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a measure is called and how it is given."""
+
+    name: str
+    amount: int
+    unit: str = "rows/s"
+    aim: float | None = None
+    note: str = ""
+    rounds: int = 5
+
+
+def _report(bench: Bench, line: Line, taken: dict[str, list[float]], how: str) -> None:
+    ours, peer = (figure(median(taken[key]), line.amount, line.unit) for key in ("ours", "peer"))
+    spread = ", ".join(
+        f"{key} {min(values) * 1e3:.3g} to {max(values) * 1e3:.3g} ms"
+        for key, values in taken.items()
+    )
+    note = f"{line.note + '; ' if line.note else ''}{how}; {spread}"
+    bench.compare(line.name, line.unit, ours, peer, line.aim, note)
+
+
+def _agree(bench: Bench, answers: dict[str, Any]) -> None:
+    if not same(answers["ours"], answers["peer"]):
+        shown = {key: repr(value)[:80] for key, value in answers.items()}
+        raise DiffersError(f"{bench.ours.label} {shown['ours']}, peer {shown['peer']}")
+
+
+def _key(bench: Bench, side: Side) -> str:
+    return "ours" if side is bench.ours else "peer"
+
+
+def reads(bench: Bench, logs: Logs, line: Line, run: Callable[[Log], Any]) -> None:
+    """Times something that leaves a log as it is."""
+    try:
+        taken: dict[str, list[float]] = {"ours": [], "peer": []}
+        repeats: dict[str, int] = {}
+        answers: dict[str, Any] = {}
+        for side in (bench.ours, bench.peer):
+            key, log = _key(bench, side), logs.of(bench, side)
+            answers[key] = run(log)
+            seconds, _ = timed(lambda log=log: run(log))  # type: ignore[misc]
+            repeats[key] = repeats_for(seconds)
+        _agree(bench, answers)
+        for sides in bench.turns(line.rounds):
+            for side in sides:
+                key, log = _key(bench, side), logs.of(bench, side)
+                with quiet():
+                    seconds = seconds_of(lambda log=log: run(log), repeats[key])  # type: ignore[misc]
+                taken[key].append(seconds)
+        how = f"median of {len(taken['ours'])}, warm"
+        _report(bench, line, taken, how)
+    except Exception as error:
+        bench.fail(line.name, error)
+
+
+def writes(
+    bench: Bench,
+    line: Line,
+    make: Callable[[Side], Log],
+    run: Callable[[Log], Any],
+    answer: Callable[[Log], Any] = len,
+) -> None:
+    """Times something that changes a log: each run has a fresh one from `make`.
+
+    The answers of both are compared; `answer` is asked after the time has been taken.
+    """
+    try:
+        taken: dict[str, list[float]] = {"ours": [], "peer": []}
+        for sides in bench.turns(line.rounds):
+            answers: dict[str, Any] = {}
+            for side in sides:
+                log = make(side)
+                with quiet():
+                    seconds, given = timed(lambda log=log: run(log))  # type: ignore[misc]
+                taken[_key(bench, side)].append(seconds)
+                answers[_key(bench, side)] = (given, answer(log))
+                log.close()
+            _agree(bench, answers)
+        _report(bench, line, taken, f"median of {len(taken['ours'])}, a fresh log each")
+    except Exception as error:
+        bench.fail(line.name, error)
+
+
+def load(log: Log, book: Book) -> Log:
+    """Stores a book in batches."""
+    times, rows = book.times, book.rows
+    for at in range(0, len(book), BATCH_ROWS):
+        log.extend(zip(times[at : at + BATCH_ROWS], rows[at : at + BATCH_ROWS], strict=True))
+    return log
+
+
+def loaded(side: Side, book: Book) -> Log:
+    """A log in memory with a book in it, in compacted storage."""
+    log = load(side.open(), book)
+    settle(log)
+    return log
+
+
+@contextmanager
+def both(
+    bench: Bench, book: Book, make: Callable[[Side, Book], Log] = loaded
+) -> Iterator[Logs]:
+    """A log of each side with the same rows."""
+    ours = make(bench.ours, book)
+    peer = make(bench.peer, book)
+    yield Logs(ours, peer)
+    ours.close()
+    peer.close()
