@@ -7,8 +7,13 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 SUITE ?= engine
+# Those whose benchmarks are in Rust, and all that there are.
+SUITES_RUST = engine
+SUITES = all $(SUITES_RUST) timelog
 
 IN = tools/with-environment
+# What is compared with Python packages has an environment of its own.
+IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 
 .PHONY: help setup demo test lint bench clean
 
@@ -16,7 +21,7 @@ help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also timelog, all"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
@@ -45,13 +50,21 @@ lint:
 	@echo "make lint: clean"
 
 bench:
-	@tools/setup bench
+	$(if $(filter $(SUITES),$(SUITE)),,$(error SUITE=$(SUITE) is none of: $(SUITES)))
+	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
+ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
 	@$(IN) cargo run --release -p timestrata-bench -- $(SUITE)
+endif
 ifneq ($(filter engine all,$(SUITE)),)
 	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml
+endif
+ifneq ($(filter timelog all,$(SUITE)),)
+	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+	@$(IN_BENCH) python -m bench.timelog
 endif
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --
-	@tools/with-environment --print VIRTUAL_ENV | xargs -r rm -rf --
+	@$(IN) --print VIRTUAL_ENV | xargs -r rm -rf --
+	@$(IN_BENCH) --print VIRTUAL_ENV | xargs -r rm -rf --

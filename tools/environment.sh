@@ -1,11 +1,12 @@
 # Sourced by the other tools: where things are built, and with which linker.
-# Needs $root, the clone's top folder.
+# Needs $root, the clone's top folder. TIMESTRATA_VENV names another virtual environment than
+# the usual one: the comparison with Python packages has its own, for it needs one Python version.
 
 cache=${TIMESTRATA_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/timestrata}
 clone=$(basename "$root")-$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
 
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
-export VIRTUAL_ENV=$cache/$clone/venv
+export VIRTUAL_ENV=$cache/$clone/${TIMESTRATA_VENV:-venv}
 export PATH=$VIRTUAL_ENV/bin:$PATH:${CARGO_HOME:-${HOME}/.cargo}/bin
 export PYTHONDONTWRITEBYTECODE=1
 unset PYTHONHOME CONDA_PREFIX

@@ -31,8 +31,8 @@ def memory(bench: Bench) -> None:
         found = in_turns(bench, what, rows, 3)
         for key, when, aim in (
             ("stored", f"after {how}", 3.0),
-            ("settled", f"after {how}, flush and compaction", 3.0),
-            ("peak", f"most during flush and compaction after {how}", None),
+            ("settled", f"{how} and compaction", 3.0),
+            ("peak", f"peak of upkeep after {how}", None),
         ):
             ours, peer = (median([each[key] for each in found[mine]]) for mine in (True, False))
             name = f"memory a row, {when} [{rows:,} rows]"
@@ -58,12 +58,13 @@ def hot_hour(bench: Bench) -> None:
     )
     how = f"processor time of all threads, `append` in the background mode; {left}"
     growth = of(True, "growth")
-    flat = f"{name}, last sixth beside the first"
+    flat = f"{name}, last sixth / first"
     bench.report(Measure(flat, "x", growth, "a flat cost", 1.0, 0.8, how))
-    bench.compare(f"{flat}: beside the peer's", "x", growth, of(False, "growth"), note=how)
-    bench.compare(f"{name}, processor time", "ns", of(True, "cpu_ns"), of(False, "cpu_ns"), 1.0, how)
-    rates = [rows / of(mine, "seconds") for mine in (True, False)]
-    bench.compare(f"{name}, streamed", "rows/s", *rates, note=how)
+    bench.compare(f"{flat}, both", "x", growth, of(False, "growth"), note=how)
+    ours, peer = of(True, "cpu_ns"), of(False, "cpu_ns")
+    bench.compare(f"{name}, processor time", "ns", ours, peer, 1.0, how)
+    ours, peer = (rows / of(mine, "seconds") for mine in (True, False))
+    bench.compare(f"{name}, streamed", "rows/s", ours, peer, note=how)
 
 
 def run(bench: Bench) -> None:

@@ -20,8 +20,8 @@ def seconds_of_rows(side: Side, book: Book, rows: int) -> float:
     for _ in range(5):
         log = side.open()
         with quiet():
-            seconds, _ = timed(lambda log=log: append_all(log, part))
-            taken.append(seconds + timed(lambda log=log: count(log))[0])
+            seconds, _ = timed(append_all, log, part)
+            taken.append(seconds + timed(count, log)[0])
         log.close()
     return min(taken)
 

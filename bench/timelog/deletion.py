@@ -86,7 +86,7 @@ def cases(book: Book, rounds: int = 5) -> Iterator[WriteCase]:
     yield line("D5 1,000 range deletes, then scan", rows, 1.2), with_rows(book), lambda log: (
         delete_often(log, book, 1_000)
     )
-    yield line("E2 compaction, a tenth deleted", rows, 1.2), in_pieces(book, deleted=True), settle
+    yield line("E5 compaction, a tenth deleted", rows, 1.2), in_pieces(book, deleted=True), settle
 
 
 def upkeep(book: Book) -> Iterator[WriteCase]:

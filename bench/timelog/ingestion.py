@@ -98,7 +98,7 @@ def cost_of_disorder(bench: Bench, ordered: Book, less: Book) -> None:
             for book in (ordered.head(rows), less.head(rows)):
                 log = side.open()
                 with quiet():
-                    seconds.append(timed(lambda log=log, book=book: load(log, book))[0])
+                    seconds.append(timed(load, log, book)[0])
                 log.close()
             costs[side is bench.ours].append(seconds[1] / seconds[0])
     bench.compare(

@@ -69,7 +69,7 @@ def grid(bench: Bench, book: Book) -> None:
                     sealed_max_runs=runs,
                 )
                 with quiet():
-                    seconds, _ = timed(lambda log=log: load(log, part))
+                    seconds, _ = timed(load, log, part)
                 taken[side is bench.ours].append(len(part) / seconds)
                 log.close()
         for which, found in taken.items():
@@ -78,7 +78,8 @@ def grid(bench: Bench, book: Book) -> None:
             worst, where = ratio, f"{mode}, {policy}, {memtable >> 10} KiB, {runs} sealed runs"
     ours, peer = (math.exp(sum(map(math.log, rates[key])) / len(rates[key])) for key in rates)
     note = f"{len(rates[True])} settings, median of turns each; least ratio {worst:.2f} at {where}"
-    bench.compare(f"K5 storing with many settings [{len(part):,} rows]", "rows/s", ours, peer, note=note)
+    name = f"K5 storing with many settings [{len(part):,} rows]"
+    bench.compare(name, "rows/s", ours, peer, note=note)
 
 
 def run(bench: Bench, book: Book) -> None:

@@ -21,6 +21,13 @@ from bench.timelog.sides import Log, Side, settle
 
 SCALE = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 BATCH_ROWS = 10_000
+# Short runs are repeated up to so often, as long as one side's take less than this together:
+# the machine's own unrest lasts longer than one of them.
+TURNS_MAX, TURNS_S = 25, 0.3
+# A first run that takes longer tells well enough how long a warm one will.
+WARM_S = 0.1
+# What a row takes, roughly, to be stored and made: more turns with few of them.
+ROW_S = 1e-6
 
 
 class DiffersError(Exception):
@@ -54,15 +61,22 @@ class Bench:
         """How many of something: `full`, or few of them in a quick run."""
         return max(full // 50, min(full, 2_000)) if self.quick else full
 
-    def rounds(self, full: int) -> int:
-        return min(full, 3) if self.quick else full
+    def rounds(self, full: int, seconds: float | None = None) -> int:
+        """How many turns: `full`, or more of them where each takes few `seconds`."""
+        if self.quick:
+            return min(full, 3)
+        if seconds is None:
+            return full
+        return max(full, min(TURNS_MAX, math.ceil(TURNS_S / seconds)))
 
-    def turns(self, rounds: int) -> Iterator[tuple[Side, Side]]:
+    def turns(self, rounds: int, seconds: float | None = None) -> Iterator[tuple[Side, Side]]:
         """Who goes first and who second, in each turn."""
-        for turn in range(self.rounds(rounds)):
+        for turn in range(self.rounds(rounds, seconds)):
             yield (self.ours, self.peer) if turn % 2 == 0 else (self.peer, self.ours)
 
     def report(self, measure: Measure) -> None:
+        if any(measure.name == other.name for other in self.measures):
+            raise ValueError(f"there are two measures {measure.name}")
         print(line(measure), flush=True)
         self.measures.append(measure)
 
@@ -141,17 +155,20 @@ def reads(bench: Bench, logs: Logs, line: Line, run: Callable[[Log], Any]) -> No
         taken: dict[str, list[float]] = {"ours": [], "peer": []}
         repeats: dict[str, int] = {}
         answers: dict[str, Any] = {}
+        longest = 0.0
         for side in (bench.ours, bench.peer):
             key, log = _key(bench, side), logs.of(bench, side)
-            answers[key] = run(log)
-            seconds, _ = timed(lambda log=log: run(log))  # type: ignore[misc]
+            seconds, answers[key] = timed(run, log)
+            if seconds < WARM_S:
+                seconds, _ = timed(run, log)
             repeats[key] = repeats_for(seconds)
+            longest = max(longest, seconds * repeats[key])
         _agree(bench, answers)
-        for sides in bench.turns(line.rounds):
+        for sides in bench.turns(line.rounds, longest):
             for side in sides:
                 key, log = _key(bench, side), logs.of(bench, side)
                 with quiet():
-                    seconds = seconds_of(lambda log=log: run(log), repeats[key])  # type: ignore[misc]
+                    seconds = seconds_of(repeats[key], run, log)
                 taken[key].append(seconds)
         how = f"median of {len(taken['ours'])}, warm"
         _report(bench, line, taken, how)
@@ -172,12 +189,12 @@ def writes(
     """
     try:
         taken: dict[str, list[float]] = {"ours": [], "peer": []}
-        for sides in bench.turns(line.rounds):
+        for sides in bench.turns(line.rounds, 2 * line.amount * ROW_S):
             answers: dict[str, Any] = {}
             for side in sides:
                 log = make(side)
                 with quiet():
-                    seconds, given = timed(lambda log=log: run(log))  # type: ignore[misc]
+                    seconds, given = timed(run, log)
                 taken[_key(bench, side)].append(seconds)
                 answers[_key(bench, side)] = (given, answer(log))
                 log.close()
@@ -209,6 +226,8 @@ def both(
     """A log of each side with the same rows."""
     ours = make(bench.ours, book)
     peer = make(bench.peer, book)
+    if len(ours) != len(peer):
+        raise DiffersError(f"{len(ours)} rows are stored by {bench.ours.label}, not {len(peer)}")
     yield Logs(ours, peer)
     ours.close()
     peer.close()

@@ -34,18 +34,18 @@ def median(values: Sequence[float]) -> float:
     return percentile(values, 0.5)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
     """Seconds that some work takes, and what it gives."""
     start = perf_counter_ns()
-    given = work()
-    return (perf_counter_ns() - start) / 1e9, given
+    result = work(*given)
+    return (perf_counter_ns() - start) / 1e9, result
 
 
-def seconds_of(work: Callable[[], Any], repeats: int) -> float:
+def seconds_of(repeats: int, work: Callable[..., Any], *given: Any) -> float:
     """Seconds that one of some runs takes."""
     start = perf_counter_ns()
     for _ in range(repeats):
-        work()
+        work(*given)
     return (perf_counter_ns() - start) / 1e9 / repeats
 
 
@@ -57,7 +57,9 @@ def repeats_for(seconds: float) -> int:
 # Three loops that differ in the call alone: a wrapper around it would be most of the time.
 
 
-def latencies_of_two(call: Callable[[Any, Any], Any], given: Sequence[tuple[Any, Any]]) -> list[int]:
+def latencies_of_two(
+    call: Callable[[Any, Any], Any], given: Sequence[tuple[Any, Any]]
+) -> list[int]:
     """Nanoseconds of each `call(a, b)` alone, the two looks at the clock included."""
     clock, taken = perf_counter_ns, [0] * len(given)
     for at, (first, second) in enumerate(given):

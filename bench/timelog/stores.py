@@ -11,13 +11,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import cbor2
 import lmdb
 from rocksdict import Options, Rdict, WriteBatch
-
-from bench.timelog.sides import Log, Side
 
 # Time, with its sign turned so that bytes sort as it does, and a number that keeps equal
 # times apart.
@@ -35,10 +33,6 @@ class Store(Protocol):
     def extend(self, pairs: Iterable[Pair], /) -> Any: ...
     def __iter__(self) -> Iterator[Pair]: ...
     def close(self) -> None: ...
-
-
-def durable_log(side: Side, path: Path) -> Log:
-    return side.open_at(path)
 
 
 class Sqlite:
@@ -99,7 +93,8 @@ class Rocks:
 
     def __iter__(self) -> Iterator[Pair]:
         for key, value in self._db.items():
-            yield KEY.unpack(key)[0] - SIGN, cbor2.loads(value)
+            ts, _ = KEY.unpack(cast(bytes, key))
+            yield ts - SIGN, cbor2.loads(cast(bytes, value))
 
     def close(self) -> None:
         self._db.close()
