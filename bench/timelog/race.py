@@ -23,7 +23,7 @@ SCALE = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 BATCH_ROWS = 10_000
 # Short runs are repeated up to so often, as long as one side's take less than this together:
 # the machine's own unrest lasts longer than one of them.
-TURNS_MAX, TURNS_S = 25, 0.3
+TURNS_MAX, TURNS_S = 25, 0.6
 # A first run that takes longer tells well enough how long a warm one will.
 WARM_S = 0.1
 # What a row takes, roughly, to be stored and made: more turns with few of them.
