@@ -29,6 +29,7 @@
 mod batch;
 mod block;
 mod codec;
+pub mod memory;
 mod options;
 mod range;
 mod selection;

@@ -1,0 +1,127 @@
+//! A leaf: neighbouring rows, in order of time.
+
+use std::ops::Range;
+
+/// Rows of a leaf at most. A page of 64 KiB of times and values: long enough that a scan
+/// doesn't notice its ends, short enough that a single late row is moved in quickly.
+pub const LEAF_ROWS: usize = 4096;
+
+/// With so few new rows each is moved into place; with more, all are merged in one pass.
+const INSERTED_MAX: usize = 8;
+
+/// Rows in order of time; those with the same time in the order in which they came.
+#[derive(Debug, Clone)]
+pub struct Leaf<T> {
+    times: Vec<i64>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Leaf<T> {
+    fn default() -> Self {
+        Self { times: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T> Leaf<T> {
+    /// Times of the rows.
+    pub fn times(&self) -> &[i64] {
+        &self.times
+    }
+
+    /// Values of the rows.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    pub(super) fn first(&self) -> Option<i64> {
+        self.times.first().copied()
+    }
+
+    pub(super) fn last(&self) -> Option<i64> {
+        self.times.last().copied()
+    }
+
+    /// The rows with times from `first` to `last`, both included.
+    pub(super) fn rows_between(&self, first: i64, last: i64) -> Range<usize> {
+        let start = self.times.partition_point(|time| *time < first);
+        let end = self.times.partition_point(|time| *time <= last);
+        start..end.max(start)
+    }
+
+    /// Adds a row that is not before the last one.
+    #[inline]
+    pub(super) fn push(&mut self, time: i64, value: T) {
+        self.times.push(time);
+        self.values.push(value);
+    }
+
+    /// Makes room for a whole leaf, once.
+    #[inline]
+    pub(super) fn reserve(&mut self) {
+        if self.times.capacity() == 0 {
+            self.times.reserve_exact(LEAF_ROWS);
+            self.values.reserve_exact(LEAF_ROWS);
+        }
+    }
+
+    /// Adds sorted rows that are newer than those there: each goes behind those of its time.
+    pub(super) fn merge(&mut self, rows: Vec<(i64, T)>) {
+        if rows.len() <= INSERTED_MAX {
+            for (time, value) in rows {
+                let place = self.times.partition_point(|old| *old <= time);
+                self.times.insert(place, time);
+                self.values.insert(place, value);
+            }
+            return;
+        }
+        let total = self.len() + rows.len();
+        let old_times = std::mem::replace(&mut self.times, Vec::with_capacity(total));
+        let old_values = std::mem::replace(&mut self.values, Vec::with_capacity(total));
+        let mut old = old_times.into_iter().zip(old_values).peekable();
+        for (time, value) in rows {
+            while let Some((before, value)) = old.next_if(|(old, _)| *old <= time) {
+                self.push(before, value);
+            }
+            self.push(time, value);
+        }
+        old.for_each(|(time, value)| self.push(time, value));
+    }
+
+    /// Takes rows out, and gives their values.
+    pub(super) fn remove(&mut self, rows: Range<usize>) -> impl Iterator<Item = T> {
+        self.times.drain(rows.clone());
+        self.values.drain(rows)
+    }
+
+    /// Cuts it into pieces of about the same length, none longer than a leaf may be.
+    pub(super) fn into_pieces(mut self) -> impl Iterator<Item = Self> {
+        let pieces = self.len().div_ceil(LEAF_ROWS).max(1);
+        let rows = self.len().div_ceil(pieces).max(1);
+        let mut cut = Vec::with_capacity(pieces);
+        while self.len() > rows {
+            let start = (self.len() - 1) / rows * rows;
+            let (times, values) = (self.times.split_off(start), self.values.split_off(start));
+            cut.push(Self { times, values });
+        }
+        if !cut.is_empty() {
+            self.times.shrink_to(rows);
+            self.values.shrink_to(rows);
+        }
+        cut.push(self);
+        cut.into_iter().rev()
+    }
+}
+
+impl<T: Clone> Leaf<T> {
+    /// A copy of some rows.
+    pub(super) fn copy(&self, rows: Range<usize>) -> Self {
+        Self {
+            times: self.times.get(rows.clone()).unwrap_or_default().to_vec(),
+            values: self.values.get(rows).unwrap_or_default().to_vec(),
+        }
+    }
+}

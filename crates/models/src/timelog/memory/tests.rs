@@ -1,0 +1,234 @@
+//! The log against a sorted list, and what its readers and its published state promise.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A value that counts its references.
+type Value = Arc<u64>;
+
+/// Rows as a plain list has them.
+type Rows = Vec<(i64, u64)>;
+
+/// The plainest log there is.
+#[derive(Debug, Default)]
+struct Model {
+    rows: Rows,
+}
+
+impl Model {
+    fn append(&mut self, time: i64, value: u64) {
+        let place = self.rows.partition_point(|(old, _)| *old <= time);
+        self.rows.insert(place, (time, value));
+    }
+
+    fn delete(&mut self, first: i64, last: i64) -> u64 {
+        let before = self.rows.len();
+        self.rows.retain(|(time, _)| !(first..=last).contains(time));
+        (before - self.rows.len()) as u64
+    }
+
+    fn between(&self, first: i64, last: i64) -> Rows {
+        self.rows.iter().copied().filter(|(time, _)| (first..=last).contains(time)).collect()
+    }
+}
+
+fn read(mut slice: Slice<Value>) -> Rows {
+    let mut rows = Vec::new();
+    while let Some((time, value)) = slice.next_row() {
+        rows.push((time, *value));
+    }
+    assert_eq!(slice.left(), 0);
+    rows
+}
+
+fn read_back(mut slice: Slice<Value>) -> Rows {
+    let mut rows = Vec::new();
+    while let Some((time, value)) = slice.next_row_back() {
+        rows.push((time, *value));
+    }
+    rows.reverse();
+    rows
+}
+
+fn paged(pages: &[Part<Value>]) -> Rows {
+    let rows = |page: &Part<Value>| {
+        let values = page.values().iter().map(|value| **value);
+        page.times().iter().copied().zip(values).collect::<Vec<_>>()
+    };
+    pages.iter().flat_map(rows).collect()
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Append(i64),
+    /// So many rows from a time on, a fixed time apart.
+    Burst(i64, u16, i64),
+    Delete(i64, i64),
+    Publish,
+    Compact,
+    HoldSlice(i64, i64),
+    DropSlices,
+}
+
+fn time() -> impl Strategy<Value = i64> {
+    prop_oneof![8 => -50_000..50_000_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX), 2 => 0..4_i64]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => time().prop_map(Step::Append),
+        4 => (-50_000..50_000_i64, 1..9_000_u16, 0..4_i64)
+            .prop_map(|(from, rows, apart)| Step::Burst(from, rows, apart)),
+        3 => (time(), time()).prop_map(|(a, b)| Step::Delete(a.min(b), a.max(b))),
+        1 => Just(Step::Publish),
+        1 => Just(Step::Compact),
+        2 => (time(), time()).prop_map(|(a, b)| Step::HoldSlice(a.min(b), a.max(b))),
+        1 => Just(Step::DropSlices),
+    ]
+}
+
+fn check_finds(log: &mut Memory<Value>, model: &Model, time: i64) {
+    let before = model.rows.iter().rev().find(|(other, _)| *other < time).map(|(time, _)| *time);
+    let after = model.rows.iter().find(|(other, _)| *other > time).map(|(time, _)| *time);
+    assert_eq!((log.previous_time(time), log.next_time(time)), (before, after), "around {time}");
+    let found: Vec<u64> = match log.at(time) {
+        Found::Nothing => Vec::new(),
+        Found::One(value) => vec![*value],
+        Found::Several(values) => values.iter().map(|value| **value).collect(),
+    };
+    let expected: Vec<u64> = model.between(time, time).iter().map(|(_, value)| *value).collect();
+    assert_eq!(log.contains(time), !expected.is_empty(), "{time}");
+    assert_eq!(found, expected, "at {time}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_log_in_memory_is_a_sorted_list(steps in prop::collection::vec(step(), 1..40)) {
+        let (mut log, mut model) = (Memory::new(), Model::default());
+        let mut next = 0_u64;
+        let mut held: Vec<(Slice<Value>, Rows)> = Vec::new();
+        let mut published: Rows = Vec::new();
+        for step in steps {
+            match step {
+                Step::Append(time) => {
+                    log.append(time, Arc::new(next));
+                    model.append(time, next);
+                    next += 1;
+                    check_finds(&mut log, &model, time);
+                }
+                Step::Burst(from, rows, apart) => {
+                    for row in 0..i64::from(rows) {
+                        log.append(from + row * apart, Arc::new(next));
+                        model.append(from + row * apart, next);
+                        next += 1;
+                    }
+                    check_finds(&mut log, &model, from);
+                }
+                Step::Delete(first, last) => {
+                    prop_assert_eq!(log.delete(first..=last).rows, model.delete(first, last));
+                }
+                Step::Publish => {
+                    drop(log.publish());
+                    let ghosts = published.iter().filter(|row| !model.rows.contains(row));
+                    published = model.rows.iter().chain(ghosts).copied().collect();
+                }
+                Step::Compact => {
+                    drop(log.compact());
+                    published.clone_from(&model.rows);
+                }
+                Step::HoldSlice(first, last) => {
+                    held.push((log.slice(first..=last), model.between(first, last)));
+                }
+                Step::DropSlices => held.clear(),
+            }
+            prop_assert_eq!(log.len(), model.rows.len() as u64);
+            prop_assert_eq!(log.max_time(), model.rows.last().map(|(time, _)| *time));
+        }
+        prop_assert_eq!(log.min_time(), model.rows.first().map(|(time, _)| *time));
+        prop_assert_eq!(&read(log.slice(..)), &model.rows);
+        prop_assert_eq!(&read_back(log.slice(..)), &model.rows);
+        prop_assert_eq!(paged(&log.logical_pages(.., 100)), model.rows.clone());
+        let last = model.rows.len().saturating_sub(5_000);
+        prop_assert_eq!(&read(log.last(5_000))[..], &model.rows[last..]);
+        let first = model.rows.len().min(5_000);
+        prop_assert_eq!(&read(log.first(5_000))[..], &model.rows[..first]);
+        for (slice, expected) in held {
+            prop_assert_eq!(read(slice), expected, "a slice changed");
+        }
+        let mut pages = paged(&log.pages(.., 7));
+        pages.sort_unstable();
+        published.sort_unstable();
+        prop_assert_eq!(pages, published, "what was published changed");
+        let values = model.rows.len();
+        drop(log.compact());
+        let mut shown = 0;
+        log.for_each_held(|value| {
+            shown += 1;
+            // One reference in a leaf, and one in the published copy of the tail.
+            if Arc::strong_count(value) <= 2 { Ok(()) } else { Err("held too often") }
+        }).unwrap();
+        prop_assert!(shown >= values && shown <= values + LEAF_ROWS);
+        drop(log.clear());
+        prop_assert!(log.is_empty() && log.max_time().is_none() && log.min_time().is_none());
+    }
+}
+
+#[test]
+fn nothing_is_retained_after_a_delete_and_a_compaction() {
+    let mut log = Memory::new();
+    let values: Vec<Value> = (0..20_000).map(Arc::new).collect();
+    for (time, value) in (0..).zip(&values) {
+        log.append(time, Arc::clone(value));
+    }
+    drop(log.publish());
+    drop(log.delete(100..19_900));
+    assert!(Arc::strong_count(&values[10_000]) > 1, "the published state still shows it");
+    drop(log.compact());
+    let kept = values.iter().filter(|value| Arc::strong_count(value) > 1).count();
+    assert_eq!(kept, 200);
+}
+
+#[test]
+fn rows_deleted_before_they_were_published_are_gone_at_once() {
+    let mut log = Memory::new();
+    let value = Arc::new(1);
+    log.append(5, Arc::clone(&value));
+    log.append(3, Arc::clone(&value));
+    drop(log.delete(..=5));
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn both_ends_of_the_range_are_times_like_any_other() {
+    let mut log = Memory::new();
+    for time in [i64::MAX, 0, i64::MIN, i64::MAX, i64::MIN] {
+        log.append(time, Arc::new(time as u64));
+    }
+    assert_eq!((log.min_time(), log.max_time()), (Some(i64::MIN), Some(i64::MAX)));
+    assert_eq!((log.previous_time(i64::MIN), log.next_time(i64::MAX)), (None, None));
+    assert_eq!((log.previous_time(0), log.next_time(0)), (Some(i64::MIN), Some(i64::MAX)));
+    assert_eq!(log.slice(..i64::MAX).left(), 3);
+    assert_eq!(log.slice(i64::MAX..).left(), 2);
+    assert_eq!(log.delete(..).rows, 5);
+}
+
+#[test]
+fn many_rows_of_one_time_keep_their_order() {
+    let mut log = Memory::new();
+    log.append(9, Arc::new(0));
+    for value in 1..30_000_u64 {
+        log.append(5, Arc::new(value));
+    }
+    let found = match log.at(5) {
+        Found::Several(values) => values,
+        other => panic!("{other:?}"),
+    };
+    assert!(found.iter().map(|value| **value).eq(1..30_000));
+    assert_eq!(log.delete(6..).rows, 1);
+    assert_eq!(log.delete(5..=5).rows, 29_999);
+}
