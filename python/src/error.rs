@@ -50,6 +50,18 @@ pub(crate) fn refused(kind: ErrorKind, message: impl Into<String>) -> PyErr {
     Python::attach(|py| to_python(py, &Error::new(kind, message)))
 }
 
+/// An error of the log itself: of class `class`, with a hint.
+pub(crate) fn timelog_error(class: &str, message: &str, hint: Option<&str>) -> PyErr {
+    Python::attach(|py| {
+        let build = || -> PyResult<PyErr> {
+            let details = PyDict::new(py);
+            details.set_item("hint", hint)?;
+            raise(py, class, message, Some(&details))
+        };
+        build().unwrap_or_else(|failure| failure)
+    })
+}
+
 /// The exception for a store of the parent process.
 pub(crate) fn forked() -> PyErr {
     Python::attach(|py| {

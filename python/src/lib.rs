@@ -17,7 +17,6 @@ mod rows;
 mod settings;
 mod store;
 mod timelog;
-mod timelog_iterator;
 mod timestamp;
 
 /// The native part of timestrata. Import from `timestrata` instead.
@@ -30,7 +29,10 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(codec::cbor_decode, module)?)?;
     module.add_class::<store::Store>()?;
     module.add_class::<timelog::Timelog>()?;
-    module.add_class::<timelog_iterator::TimelogIter>()?;
+    module.add_class::<timelog::TimelogIter>()?;
+    module.add_class::<timelog::PageSpan>()?;
+    module.add_class::<timelog::PageSpanIter>()?;
+    module.add_class::<timelog::PageSpanObjectsView>()?;
     module.add_class::<reports::BackupReport>()?;
     module.add_class::<reports::CheckReport>()?;
     module.add_class::<reports::Finding>()?;

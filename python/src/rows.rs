@@ -142,7 +142,9 @@ impl<'a> Gathering<'a> {
 }
 
 /// The two parts of anything with two parts.
-fn pair<'py>(row: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+pub(crate) fn pair<'py>(
+    row: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     if let Ok(tuple) = row.cast::<PyTuple>() {
         if tuple.len() == 2 {
             return Ok((tuple.get_item(0)?, tuple.get_item(1)?));
@@ -160,7 +162,7 @@ fn pair<'py>(row: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py,
     Err(refused(ErrorKind::InvalidData, format!("extend() expects (ts, obj) pairs, not {shown}")))
 }
 
-fn different_lengths(timestamps: usize, objects: usize) -> PyErr {
+pub(crate) fn different_lengths(timestamps: usize, objects: usize) -> PyErr {
     refused(
         ErrorKind::InvalidData,
         format!(

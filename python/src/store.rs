@@ -37,6 +37,35 @@ impl Store {
     }
 }
 
+/// The time log of a store; made if it is missing and may be.
+pub(crate) fn timelog_of(
+    py: Python<'_>,
+    handle: &Handle,
+    name: &str,
+    codec: Option<&str>,
+    unit: Option<&str>,
+) -> PyResult<TimelogModel> {
+    let wrong = |error| to_python(py, &error);
+    let codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
+    let unit = unit.map(str::parse::<Unit>).transpose().map_err(wrong)?;
+    let store = handle.store()?;
+    let must_exist = handle.mode == "r";
+    detached(py, || {
+        let (codec_default, unit_default) = if must_exist || store.stream(name).is_some() {
+            let log = TimelogModel::open(store, name)?;
+            (log.codec(), log.unit())
+        } else {
+            (Codec::Cbor, Unit::default())
+        };
+        let options = TimelogOptions {
+            codec: codec.unwrap_or(codec_default),
+            unit: unit.unwrap_or(unit_default),
+            ..TimelogOptions::default()
+        };
+        TimelogModel::create(store, name, options)
+    })
+}
+
 #[pymethods]
 impl Store {
     /// Give the time log of this name; make it if it is missing.
@@ -71,26 +100,8 @@ impl Store {
         codec: Option<&str>,
         unit: Option<&str>,
     ) -> PyResult<Timelog> {
-        let wrong = |error| to_python(py, &error);
-        let codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
-        let unit = unit.map(str::parse::<Unit>).transpose().map_err(wrong)?;
-        let store = self.handle.store()?;
-        let must_exist = self.handle.mode == "r";
-        let log = detached(py, || {
-            let (codec_default, unit_default) = if must_exist || store.stream(name).is_some() {
-                let log = TimelogModel::open(store, name)?;
-                (log.codec(), log.unit())
-            } else {
-                (Codec::Cbor, Unit::default())
-            };
-            let options = TimelogOptions {
-                codec: codec.unwrap_or(codec_default),
-                unit: unit.unwrap_or(unit_default),
-                ..TimelogOptions::default()
-            };
-            TimelogModel::create(store, name, options)
-        })?;
-        Ok(Timelog::new(Arc::clone(&self.handle), log))
+        let log = timelog_of(py, &self.handle, name, codec, unit)?;
+        Ok(Timelog::of_store(Arc::clone(&self.handle), log))
     }
 
     /// List the names of all time logs.

@@ -56,7 +56,7 @@ fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
     ))
 }
 
-fn out_of_range(value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn out_of_range(value: &Bound<'_, PyAny>) -> PyErr {
     PyOverflowError::new_err(format!("timestamp {value} is outside int64 range [-2**63, 2**63-1]"))
 }
 

@@ -26,6 +26,8 @@ KINDS: dict[str, type[Exception]] = {
     "PoisonedError": Exception,
     "ClosedError": Exception,
     "ForkedError": Exception,
+    "TimelogError": Exception,
+    "TimelogBusyError": timestrata.TimelogError,
 }
 
 

@@ -35,13 +35,21 @@ def test_other_types_are_refused_everywhere(log: Timelog, value: object) -> None
         lambda: log[value],  # type: ignore[call-overload]
         lambda: log.delete(value),  # type: ignore[arg-type]
         lambda: log.cutoff(value),  # type: ignore[arg-type]
-        lambda: log.next_ts(value),  # type: ignore[arg-type]
         lambda: value in log,  # type: ignore[operator]
     ]
     for call in calls:
         with pytest.raises(TypeError, match="timestamp must be int"):
             call()
     assert len(log) == 0
+
+
+@pytest.mark.parametrize("value", [1.0, "1", None, b"1", object(), 1 + 0j])
+def test_raw_methods_take_whole_numbers_and_bools(log: Timelog, value: object) -> None:
+    log.append(1, "x")
+    assert (log.next_ts(False), log.prev_ts(True)) == (1, None)
+    for call in (log.next_ts, log.prev_ts, log.since, log.until, log.equal, log.delete_before):
+        with pytest.raises(TypeError, match="timestamp must be int"):
+            call(value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30, Index(2**63)])

@@ -35,6 +35,8 @@ __all__ = [
     "NotFoundError",
     "PoisonedError",
     "ReadOnlyError",
+    "TimelogBusyError",
+    "TimelogError",
     "TimestrataError",
     "TooLargeError",
     "UnsupportedVersionError",
@@ -140,3 +142,11 @@ class ClosedError(TimestrataError):
 
 class ForkedError(TimestrataError):
     """The store was opened by the parent process, before a fork."""
+
+
+class TimelogError(TimestrataError):
+    """A call that the state of a `Timelog` doesn't allow."""
+
+
+class TimelogBusyError(TimelogError):
+    """Flushes are behind. All records of the call were stored: do not write them again."""

@@ -1,14 +1,15 @@
 //! Arguments of `Timelog`'s methods that take more than one form.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::ops::Bound as End;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PySlice};
+use pyo3::types::{PyBool, PyDateTime, PyInt, PySlice};
 use timestrata_models::timelog::Unit;
 
-use crate::timestamp::bound;
+use crate::timestamp::{bound, out_of_range, timestamp, type_name};
 
 /// An argument that may be left out, where `None` is a value like any other.
 pub(super) struct Given<'py>(pub(super) Option<Bound<'py, PyAny>>);
@@ -28,17 +29,37 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
-/// A slice of time: half-open, an open end reaches the last entry.
-pub(super) struct Slice {
-    pub(super) range: (End<i64>, End<i64>),
-}
+/// A range of time. Half-open; an open end reaches the last entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TimeRange(pub(super) End<i64>, pub(super) End<i64>);
 
-impl Slice {
+impl TimeRange {
+    /// All time.
+    pub(super) const ALL: Self = Self(End::Unbounded, End::Unbounded);
+
+    /// From `start` to before `stop`.
+    pub(super) fn between(start: i64, stop: i64) -> Self {
+        Self(End::Included(start), End::Excluded(stop))
+    }
+
+    /// One time.
+    pub(super) fn at(time: i64) -> Self {
+        Self(End::Included(time), End::Included(time))
+    }
+
+    /// Of optional ends.
+    pub(super) fn of(start: Option<i64>, stop: Option<i64>) -> Self {
+        Self(
+            start.map_or(End::Unbounded, End::Included),
+            stop.map_or(End::Unbounded, End::Excluded),
+        )
+    }
+
     /// Reads a slice.
     ///
     /// # Errors
     /// `ValueError` for a step other than 1, and as for timestamps.
-    pub(super) fn read(slice: &Bound<'_, PySlice>, unit: Unit) -> PyResult<Self> {
+    pub(super) fn of_slice(slice: &Bound<'_, PySlice>, unit: Unit) -> PyResult<Self> {
         let step = slice.getattr("step")?;
         let is_one =
             step.is_instance_of::<PyInt>() && !step.is_instance_of::<PyBool>() && step.eq(1)?;
@@ -47,19 +68,57 @@ impl Slice {
         }
         let start = bound(&slice.getattr("start")?, unit)?;
         let stop = bound(&slice.getattr("stop")?, unit)?;
-        let start = start.map_or(End::Unbounded, End::Included);
-        Ok(Self { range: (start, stop.map_or(End::Unbounded, End::Excluded)) })
+        Ok(Self::of(start, stop))
+    }
+
+    /// Whether it ends before it begins.
+    pub(super) fn is_reversed(self) -> bool {
+        matches!(self, Self(End::Included(start), End::Excluded(stop)) if start > stop)
     }
 
     /// The range, or an empty one where it ends before it begins: reading nothing is no mistake.
-    pub(super) fn or_empty(self) -> (End<i64>, End<i64>) {
-        match self.range {
-            (End::Included(start), End::Excluded(stop)) if start > stop => {
-                (End::Included(start), End::Excluded(start))
-            }
+    pub(super) fn or_empty(self) -> Self {
+        match self {
+            Self(End::Included(start), _) if self.is_reversed() => Self::between(start, start),
             range => range,
         }
     }
+
+    /// As `std` takes it.
+    pub(super) fn bounds(self) -> (End<i64>, End<i64>) {
+        (self.0, self.1)
+    }
+}
+
+impl fmt::Display for TimeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            End::Included(start) => write!(f, "[{start}..")?,
+            _ => write!(f, "[..")?,
+        }
+        match self.1 {
+            End::Excluded(stop) => write!(f, "{stop})"),
+            End::Included(last) => write!(f, "{last}]"),
+            End::Unbounded => write!(f, ")"),
+        }
+    }
+}
+
+/// A time of a method that takes any integer, as the raw methods do: a bool is one.
+pub(super) fn raw_time(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    if value.is_instance_of::<PyDateTime>() {
+        return timestamp(value, unit);
+    }
+    value.extract().map_err(|error: PyErr| {
+        let py = value.py();
+        if error.is_instance_of::<PyOverflowError>(py) {
+            out_of_range(value)
+        } else if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(format!("timestamp must be int, not '{}'", type_name(value)))
+        } else {
+            error
+        }
+    })
 }
 
 /// How many entries are wanted.

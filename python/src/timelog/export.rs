@@ -1,0 +1,267 @@
+//! Rows out: dicts, numpy arrays, Arrow tables and what is made of them, HTML.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PySlice};
+
+use super::Timelog;
+use super::arguments::TimeRange;
+use super::iterator::TimelogIter;
+use crate::timestamp::bound;
+
+/// Rows that are converted at once.
+const CHUNK_ROWS: usize = 65_536;
+/// Rows from each end, and characters of a value, that are shown as HTML.
+const SHOWN_ROWS: isize = 5;
+const SHOWN_CHARS: usize = 200;
+
+impl Timelog {
+    fn bounded(
+        &self,
+        t1: Option<&Bound<'_, PyAny>>,
+        t2: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<TimeRange> {
+        let unit = self.unit()?;
+        let end = |value: Option<&Bound<'_, PyAny>>| match value {
+            None => Ok(None),
+            Some(value) => bound(value, unit),
+        };
+        Ok(TimeRange::of(end(t1)?, end(t2)?).or_empty())
+    }
+}
+
+#[pymethods]
+impl Timelog {
+    /// Give ``{timestamp: object}``; of several objects at one timestamp, the last.
+    #[pyo3(signature = (t1=None, t2=None))]
+    fn to_dict<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = slf.py();
+        let range = slf.get().bounded(t1, t2)?;
+        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let dict = PyDict::new(py);
+        while let Some((time, object)) = entries.get().next_entry(py)? {
+            dict.set_item(time, object)?;
+        }
+        Ok(dict)
+    }
+
+    /// Give two numpy arrays: timestamps as int64, and values as numbers.
+    ///
+    /// Parameters
+    /// ----------
+    /// t1, t2 : int, optional
+    ///     From ``t1`` to before ``t2``.
+    /// dtype : numpy dtype, optional
+    ///     A numeric one; float64 unless given.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError
+    ///     The dtype is not numeric. What a value can't be converted with keeps its type, with
+    ///     a note that names the row.
+    #[pyo3(signature = (t1=None, t2=None, *, dtype=None))]
+    fn to_numpy<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let py = slf.py();
+        let numpy = py.import("numpy")?;
+        let dtype = match dtype {
+            Some(dtype) => numpy.call_method1("dtype", (dtype,))?,
+            None => numpy.call_method1("dtype", ("float64",))?,
+        };
+        let kind: String = dtype.getattr("kind")?.extract()?;
+        if !matches!(kind.as_str(), "i" | "u" | "f") {
+            return Err(PyTypeError::new_err(format!(
+                "to_numpy() takes a numeric dtype, not '{}'",
+                dtype.str()?
+            )));
+        }
+        let is_float = dtype.eq(numpy.call_method1("dtype", ("float64",))?)?;
+        let range = slf.get().bounded(t1, t2)?;
+        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let rows = entries.len()?;
+        let times = numpy.call_method1("empty", (rows, "int64"))?;
+        let values = numpy.call_method1("empty", (rows, &dtype))?;
+        let mut start = 0;
+        while start < rows {
+            let place = Place { numpy: &numpy, times: &times, values: &values, start, rows };
+            let read = place.fill(entries.get(), &dtype, is_float)?;
+            if read == 0 {
+                break;
+            }
+            start += read;
+        }
+        Ok((times, values))
+    }
+}
+
+#[pymethods]
+impl Timelog {
+    /// Give the entries as a ``pyarrow.Table``: ``time`` as timestamps in UTC, ``value`` of the
+    /// type that the objects have in common. Needs pyarrow.
+    #[pyo3(signature = (t1=None, t2=None))]
+    fn to_arrow<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let pyarrow = py.import("pyarrow")?;
+        let range = slf.get().bounded(t1, t2)?;
+        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let (times, values) = (PyList::empty(py), PyList::empty(py));
+        while let Some((time, object)) = entries.get().next_entry(py)? {
+            times.append(time)?;
+            values.append(object)?;
+        }
+        let unit = pyarrow.call_method1("timestamp", (slf.get().unit()?.name(), "UTC"))?;
+        let columns = PyDict::new(py);
+        columns.set_item("time", pyarrow.call_method1("array", (times, unit))?)?;
+        columns.set_item("value", pyarrow.call_method1("array", (values,))?)?;
+        pyarrow.call_method1("table", (columns,))
+    }
+
+    /// Give the entries as a stream of Arrow batches, as other libraries ask for it. Needs pyarrow.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: &Bound<'py, Self>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_arrow(slf, None, None)?.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    /// Give the entries as a ``pandas.DataFrame``. Needs pandas and pyarrow.
+    #[pyo3(signature = (t1=None, t2=None))]
+    fn to_pandas<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_arrow(slf, t1, t2)?.call_method0("to_pandas")
+    }
+
+    /// Give the entries as a ``polars.DataFrame``. Needs polars and pyarrow.
+    #[pyo3(signature = (t1=None, t2=None))]
+    fn to_polars<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = Self::to_arrow(slf, t1, t2)?;
+        slf.py().import("polars")?.call_method1("from_arrow", (table,))
+    }
+
+    /// Give the first and last entries as an HTML table, for notebooks.
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let py = slf.py();
+        let escape = py.import("html")?.getattr("escape")?;
+        let escaped = |text: String| -> PyResult<String> { escape.call1((text,))?.extract() };
+        let mut page = format!("<p>{}</p>", escaped(slf.repr()?.to_string())?);
+        if slf.get().closed() {
+            return Ok(page);
+        }
+        let rows = slf.len()?;
+        page.push_str("<table><tr><th>time</th><th>value</th></tr>");
+        let mut add = |entries: Bound<'_, PyList>| -> PyResult<()> {
+            for entry in entries {
+                let (time, object): (i64, Bound<'_, PyAny>) = entry.extract()?;
+                let text = object.repr()?.to_string_lossy().chars().take(SHOWN_CHARS).collect();
+                page.push_str(&format!("<tr><td>{time}</td><td>{}</td></tr>", escaped(text)?));
+            }
+            Ok(())
+        };
+        add(slf.get().few(py, SHOWN_ROWS, false)?)?;
+        let rest = rows.saturating_sub(SHOWN_ROWS.unsigned_abs());
+        add(slf.get().few(py, SHOWN_ROWS.min(rest as isize), true)?)?;
+        page.push_str("</table>");
+        Ok(page)
+    }
+}
+
+/// Where converted rows go.
+struct Place<'a, 'py> {
+    numpy: &'a Bound<'py, PyModule>,
+    times: &'a Bound<'py, PyAny>,
+    values: &'a Bound<'py, PyAny>,
+    start: usize,
+    rows: usize,
+}
+
+impl<'py> Place<'_, 'py> {
+    /// Converts the next rows into their place; gives how many.
+    fn fill(
+        &self,
+        entries: &TimelogIter,
+        dtype: &Bound<'py, PyAny>,
+        is_float: bool,
+    ) -> PyResult<usize> {
+        let py = self.times.py();
+        let (mut times, mut objects) = (Vec::new(), Vec::new());
+        while times.len() < CHUNK_ROWS {
+            let Some((time, object)) = entries.next_entry(py)? else { break };
+            times.extend_from_slice(&time.to_ne_bytes());
+            objects.push(object);
+        }
+        let rows = objects.len();
+        let place = PySlice::new(py, self.start as isize, (self.start + rows) as isize, 1);
+        self.times.set_item(&place, self.array_of(&times, "int64")?)?;
+        let all_floats = is_float && objects.iter().all(|o| o.is_exact_instance_of::<PyFloat>());
+        let converted = if all_floats {
+            let mut flat = Vec::with_capacity(rows * size_of::<f64>());
+            for object in &objects {
+                flat.extend_from_slice(&object.extract::<f64>()?.to_ne_bytes());
+            }
+            self.array_of(&flat, "float64")?
+        } else {
+            self.converted(&objects, dtype)
+                .map_err(|error| self.explained(&objects, dtype, error))?
+        };
+        self.values.set_item(&place, converted)?;
+        py.check_signals()?;
+        Ok(rows)
+    }
+
+    fn array_of(&self, bytes: &[u8], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = PyBytes::new(self.times.py(), bytes);
+        self.numpy.call_method1("frombuffer", (bytes, dtype))
+    }
+
+    /// The objects as numpy converts them, to one dimension.
+    fn converted(
+        &self,
+        objects: &[Bound<'py, PyAny>],
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.times.py();
+        let keywords = PyDict::new(py);
+        keywords.set_item("dtype", dtype)?;
+        let array =
+            self.numpy.call_method("array", (PyList::new(py, objects)?,), Some(&keywords))?;
+        if array.getattr("ndim")?.extract::<usize>()? != 1 {
+            return Err(PyTypeError::new_err("a value is a sequence, not a number"));
+        }
+        Ok(array)
+    }
+
+    /// The error of the first row that can't be converted, with a note that says which it is.
+    fn explained(
+        &self,
+        objects: &[Bound<'py, PyAny>],
+        dtype: &Bound<'py, PyAny>,
+        error: PyErr,
+    ) -> PyErr {
+        let one = |object: &Bound<'py, PyAny>| self.converted(std::slice::from_ref(object), dtype);
+        let first = objects.iter().enumerate().find_map(|(row, o)| Some((row, one(o).err()?)));
+        let (row, error) = first.unwrap_or((0, error));
+        let note = format!("to_numpy(): raised at row {} of {}", self.start + row, self.rows);
+        let _ = error.value(self.times.py()).call_method1("add_note", (note,));
+        error
+    }
+}

@@ -1,0 +1,407 @@
+//! `TimelogIter`: entries of a time log, one after the other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use timestrata_models::timelog::memory::Slice;
+use timestrata_models::timelog::{Blocks, Codec, EntryBlock, Selection};
+
+use super::Timelog;
+use super::arguments::TimeRange;
+use super::object::Object;
+use super::views::PageSpanIter;
+use crate::codec::decode;
+use crate::error::to_python;
+use crate::fork::Guarded;
+use crate::interrupt::detached;
+
+/// The entries of a part of a time log, as `(timestamp, object)`, as it was when it was asked for.
+///
+/// Reads block by block as it goes. Made by slicing or iterating a Timelog.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> log = timestrata.open().timelog("door")
+/// >>> log.extend([(1, "a"), (2, "b"), (3, "c")])
+/// >>> entries = log[2:]
+/// >>> next(entries)
+/// (2, 'b')
+/// >>> log.append(9, "later: not in what was asked for before")
+/// >>> list(entries)
+/// [(3, 'c')]
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct TimelogIter {
+    state: Mutex<State>,
+    range: TimeRange,
+}
+
+enum State {
+    /// Of a log of objects.
+    Objects(Box<Objects>),
+    /// Of a log that a store keeps.
+    Ready(Box<Reading>),
+    /// A call is under way, maybe in another thread. The lock is not held meanwhile: reading
+    /// runs Python code, which may come back here.
+    Busy,
+    /// As Busy, and closed meanwhile.
+    BusyClosed,
+    Done,
+}
+
+struct Objects {
+    slice: Slice<Object>,
+    is_reversed: bool,
+    owner: Py<Timelog>,
+    /// Counted by the log, which can't be closed meanwhile.
+    _reader: Arc<()>,
+}
+
+impl Objects {
+    #[inline]
+    fn next(&mut self) -> Option<(i64, Object)> {
+        match self.is_reversed {
+            false => self.slice.next_row(),
+            true => self.slice.next_row_back(),
+        }
+    }
+}
+
+struct Reading {
+    source: Guarded<Source>,
+    codec: Codec,
+    /// To count what is left.
+    selection: Guarded<Selection>,
+    entries_read: u64,
+    owner: Option<Py<Timelog>>,
+}
+
+/// Where entries come from; it keeps files of the store alive.
+struct Source {
+    blocks: Blocks,
+    block: Option<EntryBlock>,
+    next: usize,
+}
+
+impl Source {
+    /// The block that has the next entry; `false` at the end. Hears Ctrl-C at each block.
+    fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
+        while self.block.as_ref().is_none_or(|block| self.next >= block.len()) {
+            py.check_signals()?;
+            self.next = 0;
+            self.block = match py.detach(|| self.blocks.next()) {
+                None => return Ok(false),
+                Some(Ok(block)) => Some(block),
+                Some(Err(error)) => return Err(to_python(py, &error)),
+            };
+        }
+        Ok(true)
+    }
+}
+
+impl Reading {
+    fn new(py: Python<'_>, selection: Selection, codec: Codec) -> Self {
+        let again = selection.clone();
+        let blocks = py.detach(|| selection.blocks());
+        Self {
+            source: Guarded::new(Source { blocks, block: None, next: 0 }),
+            codec,
+            selection: Guarded::new(again),
+            entries_read: 0,
+            owner: None,
+        }
+    }
+
+    fn left(&self, py: Python<'_>) -> PyResult<u64> {
+        let selection = self.selection.get()?;
+        let all = detached(py, || selection.count())?;
+        Ok(all.saturating_sub(self.entries_read))
+    }
+
+    fn entry<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
+        let source = self.source.get_mut()?;
+        if !source.advance(py)? {
+            return Ok(None);
+        }
+        let Some(block) = &source.block else { return Ok(None) };
+        let index = source.next;
+        let (Some(time), Some(bytes)) = (block.times().get(index), block.value(index)) else {
+            return Ok(None);
+        };
+        source.next += 1;
+        self.entries_read += 1;
+        match decode(self.codec, py, bytes) {
+            Ok(value) => Ok(Some((*time, value))),
+            Err(error) => {
+                let note = format!("it is the value at timestamp {time}");
+                let _ = error.value(py).call_method1("add_note", (note,));
+                Err(error)
+            }
+        }
+    }
+
+    fn batch<'py>(
+        &mut self,
+        py: Python<'py>,
+        entries_max: usize,
+    ) -> PyResult<Vec<(i64, Bound<'py, PyAny>)>> {
+        let mut batch = Vec::new();
+        while batch.len() < entries_max {
+            match self.entry(py)? {
+                Some(entry) => batch.push(entry),
+                None => break,
+            }
+        }
+        Ok(batch)
+    }
+}
+
+impl TimelogIter {
+    /// Over a selection of a log with this codec.
+    pub(super) fn stored(
+        py: Python<'_>,
+        selection: Selection,
+        codec: Codec,
+        owner: Py<Timelog>,
+        range: TimeRange,
+    ) -> Self {
+        let reading = Reading { owner: Some(owner), ..Reading::new(py, selection, codec) };
+        Self { state: Mutex::new(State::Ready(Box::new(reading))), range }
+    }
+
+    /// Over rows of a log of objects.
+    pub(super) fn objects(
+        slice: Slice<Object>,
+        is_reversed: bool,
+        owner: Py<Timelog>,
+        reader: Arc<()>,
+        range: TimeRange,
+    ) -> Self {
+        let objects = Objects { slice, is_reversed, owner, _reader: reader };
+        Self { state: Mutex::new(State::Objects(Box::new(objects))), range }
+    }
+
+    /// Every entry of a selection, at once.
+    pub(crate) fn collect<'py>(
+        py: Python<'py>,
+        selection: Selection,
+        codec: Codec,
+    ) -> PyResult<Vec<(i64, Bound<'py, PyAny>)>> {
+        Reading::new(py, selection, codec).batch(py, usize::MAX)
+    }
+
+    /// The state, unless this very call has come back through an object that it let go of.
+    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(already_read()),
+        }
+    }
+
+    /// The next row of a log of objects; `None` if this is not of one.
+    #[inline]
+    fn next_object(&self) -> PyResult<Option<Option<(i64, Object)>>> {
+        let mut state = self.lock()?;
+        let State::Objects(objects) = &mut *state else { return Ok(None) };
+        if let Some(row) = objects.next() {
+            return Ok(Some(Some(row)));
+        }
+        let over = std::mem::replace(&mut *state, State::Done);
+        drop(state);
+        drop(over);
+        Ok(Some(None))
+    }
+
+    /// The next rows of a log of objects; `None` if this is not of one.
+    fn next_objects(&self, wanted: usize) -> PyResult<Option<Vec<(i64, Object)>>> {
+        let mut state = self.lock()?;
+        let State::Objects(objects) = &mut *state else { return Ok(None) };
+        let mut rows = Vec::with_capacity(wanted.min(objects.slice.left()));
+        while rows.len() < wanted {
+            let Some(row) = objects.next() else {
+                let over = std::mem::replace(&mut *state, State::Done);
+                drop(state);
+                drop(over);
+                break;
+            };
+            rows.push(row);
+        }
+        Ok(Some(rows))
+    }
+
+    /// The next entry, of either kind of log.
+    pub(super) fn next_entry<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
+        if let Some(row) = self.next_object()? {
+            return Ok(row.map(|(time, object)| (time, object.into_bound(py))));
+        }
+        self.read(|reading| reading.entry(py), Option::is_none).map(Option::flatten)
+    }
+
+    fn replace(&self, change: impl FnOnce(&mut State) -> State) -> State {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = change(&mut state);
+        std::mem::replace(&mut *state, new)
+    }
+
+    /// Runs a read; an `is_last` outcome or an error ends the iterator.
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&mut Reading) -> PyResult<T>,
+        is_last: impl FnOnce(&T) -> bool,
+    ) -> PyResult<Option<T>> {
+        let mut reading = match self.replace(|state| match state {
+            State::Ready(_) | State::Busy => State::Busy,
+            State::BusyClosed => State::BusyClosed,
+            State::Done | State::Objects(_) => State::Done,
+        }) {
+            State::Ready(reading) => reading,
+            State::Done | State::Objects(_) => return Ok(None),
+            State::Busy | State::BusyClosed => return Err(already_read()),
+        };
+        let outcome = read(&mut reading);
+        let is_over = outcome.as_ref().map_or(true, is_last);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_closed = matches!(*state, State::BusyClosed);
+        let old = if is_over || was_closed {
+            *state = State::Done;
+            Some(reading)
+        } else {
+            *state = State::Ready(reading);
+            None
+        };
+        // Dropped without the lock: a snapshot going away may remove files.
+        std::mem::drop(state);
+        std::mem::drop(old);
+        outcome.map(Some)
+    }
+}
+
+#[pymethods]
+impl TimelogIter {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
+        self.next_entry(py)
+    }
+
+    /// Give the next n entries as a list; fewer at the end.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.open().timelog("door")
+    /// >>> log.extend([(1, "a"), (2, "b"), (3, "c")])
+    /// >>> log[:].next_batch(2)
+    /// [(1, 'a'), (2, 'b')]
+    #[pyo3(signature = (n, /))]
+    fn next_batch<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyList>> {
+        let wanted = usize::try_from(n).map_err(|_| PyValueError::new_err("n must be >= 0"))?;
+        if let Some(rows) = self.next_objects(wanted)? {
+            let rows = rows.into_iter().map(|(time, object)| (time, object.into_bound(py)));
+            return PyList::new(py, rows);
+        }
+        let batch = self.read(|reading| reading.batch(py, wanted), |batch| batch.len() < wanted)?;
+        PyList::new(py, batch.unwrap_or_default())
+    }
+
+    /// Let go of the snapshot it reads. Fine to call twice.
+    fn close(&self) {
+        let old = self.replace(|state| match state {
+            State::Ready(_) | State::Objects(_) | State::Done => State::Done,
+            State::Busy | State::BusyClosed => State::BusyClosed,
+        });
+        std::mem::drop(old);
+    }
+
+    /// How many entries are left; 0 once it is closed.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let state = self.lock()?;
+        match &*state {
+            State::Objects(objects) => Ok(objects.slice.left()),
+            State::Ready(_) => {
+                drop(state);
+                let left = self.read(|reading| reading.left(py), |_| false)?;
+                Ok(usize::try_from(left.unwrap_or_default())?)
+            }
+            State::Busy => Err(already_read()),
+            State::BusyClosed | State::Done => Ok(0),
+        }
+    }
+
+    /// Give pages of the same range, as the log holds them now.
+    fn view(&self, py: Python<'_>) -> PyResult<PageSpanIter> {
+        let owner = match &*self.lock()? {
+            State::Objects(objects) => Some(objects.owner.clone_ref(py)),
+            State::Ready(reading) => reading.owner.as_ref().map(|owner| owner.clone_ref(py)),
+            State::Busy | State::BusyClosed | State::Done => None,
+        };
+        match owner {
+            Some(owner) => PageSpanIter::of(owner.bind(py), self.range, false),
+            None => Err(PyValueError::new_err("TimelogIter is closed")),
+        }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(state) = self.state.try_lock() else { return Ok(()) };
+        match &*state {
+            State::Objects(objects) => {
+                visit.call(&objects.owner)?;
+                // Leaves that the log, or another reader, holds too are shown by the log.
+                let sole = objects.slice.parts().filter(|part| part.is_sole());
+                sole.flat_map(|part| part.leaf_values()).try_for_each(|object| object.visit(&visit))
+            }
+            State::Ready(reading) => reading.owner.iter().try_for_each(|owner| visit.call(owner)),
+            State::Busy | State::BusyClosed | State::Done => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        self.close();
+    }
+
+    /// Whether it was closed, or has come to its end.
+    #[getter]
+    fn closed(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(*state, State::Done | State::BusyClosed)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (exception_type, exception, traceback, /))]
+    fn __exit__(
+        &self,
+        exception_type: &Bound<'_, PyAny>,
+        exception: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> bool {
+        let _ = (exception_type, exception, traceback);
+        self.close();
+        false
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(match &*self.lock()? {
+            State::Objects(objects) => {
+                format!("<TimelogIter {} remaining={}>", self.range, objects.slice.left())
+            }
+            State::Ready(_) | State::Busy => format!("<TimelogIter {}>", self.range),
+            State::Done | State::BusyClosed => "<TimelogIter closed>".to_owned(),
+        })
+    }
+}
+
+fn already_read() -> PyErr {
+    PyValueError::new_err("TimelogIter is already being read")
+}

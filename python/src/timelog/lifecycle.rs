@@ -1,0 +1,353 @@
+//! Making, closing and reopening a log, and what it tells of itself.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
+use timestrata_engine::{Access, Io, Settings, Store as EngineStore};
+
+use super::memory::{Counters, MemoryLog};
+use super::options::Options;
+use super::stored::Stored;
+use super::{State, Timelog, closed};
+use crate::error::timelog_error;
+use crate::handle::Handle;
+use crate::interrupt::detached;
+use crate::settings::durability as durability_named;
+use crate::store::timelog_of;
+
+impl Timelog {
+    /// Puts a new state in place of the one there is.
+    fn replace(&self, state: State) {
+        let old = std::mem::replace(&mut *self.lock(), state);
+        // Outside of the lock: objects may run code when they go.
+        drop(old);
+    }
+
+    fn open_in_memory(&self, base: Options, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let options = base.with(keywords)?;
+        self.replace(State::Memory(Box::new(MemoryLog::new(options))));
+        Ok(())
+    }
+}
+
+/// The values of some keywords, which are taken out.
+fn take<'py>(keywords: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let value = keywords.get_item(name)?;
+    if value.is_some() {
+        keywords.del_item(name)?;
+    }
+    Ok(value)
+}
+
+fn open_stored(path: PathBuf, keywords: &Bound<'_, PyDict>) -> PyResult<Stored> {
+    let py = keywords.py();
+    let text = |name| -> PyResult<Option<String>> {
+        take(keywords, name)?.map(|value| value.extract()).transpose()
+    };
+    let name = text("name")?.unwrap_or_else(|| "log".to_owned());
+    let (codec, unit) = (text("codec")?, text("time_unit")?);
+    let durability = durability_named(&text("durability")?.unwrap_or_else(|| "written".into()))?;
+    if let Some(name) = keywords.keys().iter().next() {
+        return Err(PyTypeError::new_err(format!(
+            "Timelog(path=...) got an unexpected keyword argument '{name}': it takes name, codec, \
+             time_unit and durability; open the store first to set more"
+        )));
+    }
+    let store = detached(py, || {
+        EngineStore::open_with(Io::os(), &path, Access::Write, Settings::default())
+    })?;
+    let handle = Handle::new(store, "w", durability);
+    let log = timelog_of(py, &handle, &name, codec.as_deref(), unit.as_deref())?;
+    Ok(Stored::new(handle, log, true))
+}
+
+#[pymethods]
+impl Timelog {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
+        Self { state: Mutex::new(State::New) }
+    }
+
+    #[pyo3(signature = (*, path=None, **keywords))]
+    fn __init__(
+        &self,
+        path: Option<PathBuf>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        if !matches!(&*self.lock(), State::New | State::Closed(_)) {
+            return Err(PyTypeError::new_err("Timelog already initialized"));
+        }
+        let Some(path) = path else {
+            return self.open_in_memory(Options::default(), keywords);
+        };
+        let stored = Python::attach(|py| {
+            let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+            open_stored(path, &keywords)
+        })?;
+        self.replace(State::Stored(Arc::new(stored)));
+        Ok(())
+    }
+
+    /// Make a log for a steady stream: flushes in the background, or by a write that finds
+    /// them behind.
+    #[classmethod]
+    #[pyo3(signature = (**overrides))]
+    fn for_streaming<'py>(
+        cls: &Bound<'py, PyType>,
+        overrides: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let preset = PyDict::new(cls.py());
+        preset.set_item("maintenance", "background")?;
+        preset.set_item("busy_policy", "flush")?;
+        made_with(cls, preset, overrides)
+    }
+
+    /// Make a log for loading much at once: no background work, large memtable.
+    #[classmethod]
+    #[pyo3(signature = (**overrides))]
+    fn for_bulk_ingest<'py>(
+        cls: &Bound<'py, PyType>,
+        overrides: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let preset = PyDict::new(cls.py());
+        preset.set_item("maintenance", "disabled")?;
+        preset.set_item("busy_policy", "flush")?;
+        preset.set_item("memtable_max_bytes", 16 << 20)?;
+        made_with(cls, preset, overrides)
+    }
+
+    /// Make a log whose writes never wait: small memtable, BusyError rather than delay.
+    #[classmethod]
+    #[pyo3(signature = (**overrides))]
+    fn for_low_latency<'py>(
+        cls: &Bound<'py, PyType>,
+        overrides: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let preset = PyDict::new(cls.py());
+        preset.set_item("maintenance", "background")?;
+        preset.set_item("busy_policy", "raise")?;
+        preset.set_item("memtable_max_bytes", 256 << 10)?;
+        preset.set_item("sealed_wait_ms", 0)?;
+        made_with(cls, preset, overrides)
+    }
+
+    /// Close it. One in memory drops all objects; one with a path closes its store, which keeps
+    /// them; one of an open store leaves that open. Fine to call twice.
+    ///
+    /// Raises
+    /// ------
+    /// TimelogError
+    ///     Iterators or spans of a log in memory are open.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock();
+        let old = match &*state {
+            State::Closed(_) => return Ok(()),
+            State::New => std::mem::replace(&mut *state, told(Options::default())),
+            State::Memory(log) if log.readers() > 0 => {
+                let message = format!("Cannot close: {} active snapshots/iterators", log.readers());
+                drop(state);
+                return Err(timelog_error(
+                    "TimelogError",
+                    &message,
+                    Some("close or exhaust them first"),
+                ));
+            }
+            State::Memory(log) => {
+                let told = State::Closed(Box::new((log.options.clone(), log.counters)));
+                std::mem::replace(&mut *state, told)
+            }
+            State::Stored(stored) => {
+                let unit = stored.unit()?;
+                std::mem::replace(&mut *state, told(Options { unit, ..Options::default() }))
+            }
+        };
+        drop(state);
+        match &old {
+            State::Stored(stored) if stored.owns_store => stored.handle.close(py),
+            _ => Ok(()),
+        }
+    }
+
+    /// Open a closed log in memory anew, empty. What `min_ts` and `mostly_ordered_default` were
+    /// stays unless given; other options fall back to their defaults.
+    #[pyo3(signature = (**keywords))]
+    fn reopen(&self, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let base = match &*self.lock() {
+            State::Closed(told) => Options {
+                min_ts: told.0.min_ts,
+                mostly_ordered: told.0.mostly_ordered,
+                ..Options::default()
+            },
+            _ => {
+                return Err(timelog_error(
+                    "TimelogError",
+                    "Timelog must be closed to reopen",
+                    None,
+                ));
+            }
+        };
+        self.open_in_memory(base, keywords)
+    }
+
+    /// The same as `reopen`.
+    #[pyo3(signature = (**keywords))]
+    fn configure(&self, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        self.reopen(keywords)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        match &*slf.get().lock() {
+            State::Closed(_) | State::New => return Err(closed()),
+            State::Memory(_) | State::Stored(_) => {}
+        }
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (exception_type, exception, traceback, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        exception_type: &Bound<'_, PyAny>,
+        exception: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let _ = (exception, traceback);
+        match self.close(py) {
+            Err(error) if exception_type.is_none() => Err(error),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether it, or its store, was closed.
+    #[getter]
+    pub(super) fn closed(&self) -> bool {
+        match &*self.lock() {
+            State::Closed(_) => true,
+            State::Stored(stored) => stored.handle.is_closed(),
+            State::New | State::Memory(_) => false,
+        }
+    }
+
+    /// Its name in the store that keeps it; None in memory.
+    #[getter]
+    fn name(&self) -> PyResult<Option<String>> {
+        match &*self.lock() {
+            State::Stored(stored) => Ok(Some(stored.log_even_closed()?.name().to_owned())),
+            _ => Ok(None),
+        }
+    }
+
+    /// How its values are stored; None in memory, where the objects themselves are kept.
+    #[getter]
+    fn codec(&self) -> PyResult<Option<&'static str>> {
+        match &*self.lock() {
+            State::Stored(stored) => Ok(Some(stored.log_even_closed()?.codec().name())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The unit of its timestamps: "s", "ms", "us" or "ns".
+    #[getter(unit)]
+    fn unit_name(&self) -> PyResult<&'static str> {
+        Ok(self.unit()?.name())
+    }
+
+    /// The same as `unit`.
+    #[getter]
+    pub(super) fn time_unit(&self) -> PyResult<&'static str> {
+        Ok(self.unit()?.name())
+    }
+
+    /// "background" or "disabled".
+    #[getter]
+    pub(super) fn maintenance_mode(&self) -> &'static str {
+        self.told(|options, _| options.upkeep.name())
+    }
+
+    /// "raise", "silent" or "flush".
+    #[getter]
+    pub(super) fn busy_policy(&self) -> &'static str {
+        self.told(|options, _| options.when_busy.name())
+    }
+
+    /// Writes that found the queue of flushes full.
+    #[getter]
+    pub(super) fn busy_events(&self) -> u64 {
+        self.told(|_, counters| counters.busy)
+    }
+
+    /// Rows that `extend` has skipped for their timestamps, since the last `reopen`.
+    #[getter]
+    pub(super) fn extend_skipped(&self) -> u64 {
+        self.told(|_, counters| counters.skipped)
+    }
+
+    /// The timestamp below which writes are refused, or None.
+    #[getter]
+    pub(super) fn min_ts_floor(&self) -> Option<i64> {
+        self.told(|options, _| options.min_ts)
+    }
+
+    /// Always 0: objects are let go of at once.
+    #[getter]
+    fn retired_queue_len(&self) -> u64 {
+        0
+    }
+
+    /// Always 0: a failed allocation ends the process.
+    #[getter]
+    fn alloc_failures(&self) -> u64 {
+        0
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let class = slf.get_type().name()?;
+        Ok(match &*slf.get().lock() {
+            State::New => format!("<{class} not initialised>"),
+            State::Closed(_) => format!("<{class} closed>"),
+            State::Memory(log) => {
+                let (rows, unit) = (log.rows.len(), log.options.unit.name());
+                format!("<{class} in memory, rows={rows} unit={unit}>")
+            }
+            State::Stored(stored) => {
+                let Ok(log) = stored.log_even_closed() else {
+                    return Ok(format!("<{class} of the parent process>"));
+                };
+                let closed = if stored.handle.is_closed() { " closed" } else { "" };
+                let (name, codec, unit) = (log.name(), log.codec(), log.unit());
+                format!("<{class} '{name}' codec={codec} unit={unit}{closed}>")
+            }
+        })
+    }
+}
+
+fn told(options: Options) -> State {
+    State::Closed(Box::new((options, Counters::default())))
+}
+
+fn made_with<'py>(
+    cls: &Bound<'py, PyType>,
+    preset: Bound<'py, PyDict>,
+    overrides: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    for (name, value) in overrides.into_iter().flat_map(|overrides| overrides.iter()) {
+        preset.set_item(name, value)?;
+    }
+    cls.call((), Some(&preset))
+}
+
+/// A flag of a call that may be left out.
+pub(super) fn flag(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<bool>> {
+    match value {
+        None => Ok(None),
+        Some(value) if value.is_none() => Ok(None),
+        Some(value) => match value.cast::<PyBool>() {
+            Ok(flag) => Ok(Some(flag.is_true())),
+            Err(_) => Err(PyTypeError::new_err(format!("{name} must be bool"))),
+        },
+    }
+}

@@ -1,0 +1,143 @@
+//! `Timelog`: Python objects by timestamp.
+//!
+//! One class over two kinds of log: one in memory, of the objects themselves ([`memory`]), and
+//! one that a store keeps, of objects as bytes ([`stored`]). No lock is held while Python code
+//! may run: what a log in memory lets go of is dropped after its lock.
+
+mod arguments;
+mod export;
+mod iterator;
+mod lifecycle;
+mod memory;
+mod object;
+mod options;
+mod read;
+mod stored;
+mod upkeep;
+mod views;
+mod write;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use timestrata_models::timelog::{Timelog as TimelogModel, Unit};
+
+use crate::error::timelog_error;
+use crate::handle::Handle;
+pub(crate) use iterator::TimelogIter;
+use memory::{Counters, MemoryLog};
+use options::Options;
+use stored::Stored;
+pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
+
+/// Python objects by timestamp: a sorted multimap that is durable.
+///
+/// Timestamps are ints, counted in the log's unit since 1970, over the whole signed 64-bit
+/// range; an aware datetime is converted, rounded down to the unit. Objects with the same
+/// timestamp stay in the order in which they were appended, also when they came late. Ranges
+/// are half-open; an open end reaches the last entry. What is read is what was there when it
+/// was asked for; writing while iterating is fine.
+///
+/// Made by `Store.timelog`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> log = timestrata.open().timelog("door")
+/// >>> log.append(30, "closed")
+/// >>> log[10] = "opened"
+/// >>> log.extend([(20, "held"), (20, "held again")])
+/// >>> list(log[10:30])
+/// [(10, 'opened'), (20, 'held'), (20, 'held again')]
+/// >>> log[20]
+/// ['held', 'held again']
+/// >>> len(log), log.min_ts(), log.max_ts()
+/// (4, 10, 30)
+/// >>> del log[:20]
+/// >>> list(reversed(log))
+/// [(30, 'closed'), (20, 'held again'), (20, 'held')]
+#[pyclass(frozen, subclass, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Timelog {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Made, but not initialised.
+    New,
+    Memory(Box<MemoryLog>),
+    Stored(Arc<Stored>),
+    /// What a closed log in memory still tells, and opens anew with.
+    Closed(Box<(Options, Counters)>),
+}
+
+/// What a question to a log in memory came to: its answer, or the log that a store keeps.
+enum Asked<T> {
+    Answer(T),
+    Of(Arc<Stored>),
+}
+
+impl Timelog {
+    /// A log of an open store.
+    pub(crate) fn of_store(handle: Arc<Handle>, log: TimelogModel) -> Self {
+        let stored = Stored::new(handle, log, false);
+        Self { state: Mutex::new(State::Stored(Arc::new(stored))) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks a log in memory. `question` must neither call Python nor drop an object.
+    fn ask<T>(&self, question: impl FnOnce(&mut MemoryLog) -> T) -> PyResult<Asked<T>> {
+        match &mut *self.lock() {
+            State::Memory(log) => Ok(Asked::Answer(question(log))),
+            State::Stored(stored) => Ok(Asked::Of(Arc::clone(stored))),
+            State::Closed(_) | State::New => Err(closed()),
+        }
+    }
+
+    /// The unit of its times, also once it is closed.
+    fn unit(&self) -> PyResult<Unit> {
+        match &*self.lock() {
+            State::Memory(log) => Ok(log.options.unit),
+            State::Stored(stored) => stored.unit(),
+            State::Closed(told) => Ok(told.0.unit),
+            State::New => Ok(Unit::default()),
+        }
+    }
+
+    /// What is told of a log in memory even once it is closed; the defaults of one in a store.
+    fn told<T>(&self, tell: impl FnOnce(&Options, &Counters) -> T) -> T {
+        match &*self.lock() {
+            State::Memory(log) => tell(&log.options, &log.counters),
+            State::Closed(told) => tell(&told.0, &told.1),
+            State::Stored(_) | State::New => tell(&Options::default(), &Counters::default()),
+        }
+    }
+}
+
+/// The error of any use after close.
+fn closed() -> PyErr {
+    timelog_error("TimelogError", "Timelog is closed", None)
+}
+
+#[pymethods]
+impl Timelog {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.state.try_lock().as_deref() {
+            Ok(State::Memory(log)) => log.rows.for_each_held(|object| object.visit(&visit)),
+            _ => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        let removed = match &mut *self.lock() {
+            State::Memory(log) => Some(log.rows.clear()),
+            _ => None,
+        };
+        drop(removed);
+    }
+}

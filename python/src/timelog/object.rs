@@ -1,0 +1,43 @@
+//! A Python object that Rust code may copy: one more reference to it.
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+
+/// A reference to an object of a program's own.
+#[derive(Debug)]
+pub(crate) struct Object(Py<PyAny>);
+
+impl Object {
+    /// One more reference.
+    #[inline]
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Self {
+        Self(object.clone().unbind())
+    }
+
+    /// The object, this reference given up.
+    #[inline]
+    pub(crate) fn into_bound(self, py: Python<'_>) -> Bound<'_, PyAny> {
+        self.0.into_bound(py)
+    }
+
+    /// The object.
+    #[inline]
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.0.bind(py)
+    }
+
+    /// Shows it to Python's collector.
+    pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.0)
+    }
+}
+
+impl Clone for Object {
+    #[inline]
+    fn clone(&self) -> Self {
+        // SAFETY: logs of objects are only read inside of calls from Python, which never let
+        // go of the interpreter meanwhile, so this thread is attached to it.
+        let py = unsafe { Python::assume_attached() };
+        Self(self.0.clone_ref(py))
+    }
+}

@@ -1,0 +1,228 @@
+//! Reading: slices, times, counts.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PySlice};
+use timestrata_models::timelog::memory::Found;
+
+use super::arguments::{self, TimeRange, raw_time};
+use super::iterator::TimelogIter;
+use super::write::inverted;
+use super::{Asked, Timelog};
+use crate::timestamp::{out_of_range, timestamp};
+
+impl Timelog {
+    /// A timestamp given by the caller.
+    #[inline]
+    pub(super) fn time(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+        if value.is_exact_instance_of::<PyInt>() {
+            return value.extract().map_err(|_| out_of_range(value));
+        }
+        timestamp(value, self.unit()?)
+    }
+
+    fn raw(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+        if value.is_exact_instance_of::<PyInt>() {
+            return value.extract().map_err(|_| out_of_range(value));
+        }
+        raw_time(value, self.unit()?)
+    }
+
+    pub(super) fn entries(
+        slf: &Bound<'_, Self>,
+        range: TimeRange,
+        is_reversed: bool,
+    ) -> PyResult<TimelogIter> {
+        let owner = slf.clone().unbind();
+        match slf.get().ask(|log| (log.rows.slice(range.bounds()), log.reader()))? {
+            Asked::Answer((slice, reader)) => {
+                Ok(TimelogIter::objects(slice, is_reversed, owner, reader, range))
+            }
+            Asked::Of(stored) => stored.select(slf.py(), owner, range, |log| {
+                let chosen = log.range(range.bounds())?;
+                Ok(if is_reversed { chosen.reverse() } else { chosen })
+            }),
+        }
+    }
+
+    pub(super) fn few<'py>(
+        &self,
+        py: Python<'py>,
+        n: isize,
+        from_the_end: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let count = arguments::count(n)?;
+        let rows = self.ask(|log| match from_the_end {
+            true => log.rows.last(count),
+            false => log.rows.first(count),
+        })?;
+        match rows {
+            Asked::Of(stored) => stored.few(py, count, from_the_end),
+            Asked::Answer(mut slice) => {
+                let mut rows = Vec::with_capacity(slice.left());
+                while let Some((time, object)) = slice.next_row() {
+                    rows.push((time, object.into_bound(py)));
+                }
+                PyList::new(py, rows)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Timelog {
+    /// Give the objects at exactly this timestamp, in the order of their appends.
+    fn at<'py>(&self, ts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let (py, time) = (ts.py(), self.time(ts)?);
+        match self.ask(|log| log.rows.at(time))? {
+            Asked::Answer(Found::Nothing) => Ok(PyList::empty(py)),
+            Asked::Answer(Found::One(object)) => PyList::new(py, [object.into_bound(py)]),
+            Asked::Answer(Found::Several(objects)) => {
+                PyList::new(py, objects.into_iter().map(|object| object.into_bound(py)))
+            }
+            Asked::Of(stored) => stored.at(py, time),
+        }
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(slice) = key.cast::<PySlice>() else {
+            return slf.get().at(key).map(Bound::into_any);
+        };
+        let range = TimeRange::of_slice(slice, slf.get().unit()?)?.or_empty();
+        Ok(Bound::new(key.py(), Self::entries(slf, range, false)?)?.into_any())
+    }
+
+    /// Give the entries from ``t1`` to before ``t2``.
+    #[pyo3(signature = (t1, t2, /))]
+    fn range(
+        slf: &Bound<'_, Self>,
+        t1: &Bound<'_, PyAny>,
+        t2: &Bound<'_, PyAny>,
+    ) -> PyResult<TimelogIter> {
+        let range = TimeRange::between(slf.get().raw(t1)?, slf.get().raw(t2)?);
+        if range.is_reversed() {
+            return Err(inverted());
+        }
+        Self::entries(slf, range, false)
+    }
+
+    /// Give the entries from ``t`` on.
+    #[pyo3(signature = (t, /))]
+    fn since(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::of(Some(slf.get().raw(t)?), None), false)
+    }
+
+    /// Give the entries before ``t``.
+    #[pyo3(signature = (t, /))]
+    fn until(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::of(None, Some(slf.get().raw(t)?)), false)
+    }
+
+    /// Give all entries.
+    fn all(slf: &Bound<'_, Self>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::ALL, false)
+    }
+
+    /// Give the entries at exactly ``t``.
+    #[pyo3(signature = (t, /))]
+    fn equal(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::at(slf.get().raw(t)?), false)
+    }
+
+    /// The same as `equal`.
+    #[pyo3(signature = (t, /))]
+    fn point(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
+        Self::equal(slf, t)
+    }
+
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::ALL, false)
+    }
+
+    fn __reversed__(slf: &Bound<'_, Self>) -> PyResult<TimelogIter> {
+        Self::entries(slf, TimeRange::ALL, true)
+    }
+
+    /// Give the first n entries, oldest first.
+    #[pyo3(signature = (n=1, /))]
+    fn first<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyList>> {
+        self.few(py, n, false)
+    }
+
+    /// Give the last n entries, oldest first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.extend(range(5), "abcde")
+    /// >>> log.last(2)
+    /// [(3, 'd'), (4, 'e')]
+    #[pyo3(signature = (n=1, /))]
+    fn last<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyList>> {
+        self.few(py, n, true)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let rows = match self.ask(|log| log.rows.len())? {
+            Asked::Answer(rows) => rows,
+            Asked::Of(stored) => stored.ask(py, |log| log.len())?,
+        };
+        Ok(usize::try_from(rows)?)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        match self.ask(|log| !log.rows.is_empty())? {
+            Asked::Answer(has_rows) => Ok(has_rows),
+            Asked::Of(stored) => stored.ask(py, |log| log.is_empty()).map(|is_empty| !is_empty),
+        }
+    }
+
+    fn __contains__(&self, ts: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let time = self.time(ts)?;
+        match self.ask(|log| log.rows.contains(time))? {
+            Asked::Answer(is_in) => Ok(is_in),
+            Asked::Of(stored) => {
+                stored.ask(ts.py(), |log| log.range(time..=time)?.limit(1).count().map(|n| n > 0))
+            }
+        }
+    }
+
+    /// The smallest timestamp, or None.
+    fn min_ts(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        match self.ask(|log| log.rows.min_time())? {
+            Asked::Answer(time) => Ok(time),
+            Asked::Of(stored) => stored.ask(py, |log| log.min_time()),
+        }
+    }
+
+    /// The greatest timestamp, or None.
+    fn max_ts(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        match self.ask(|log| log.rows.max_time())? {
+            Asked::Answer(time) => Ok(time),
+            Asked::Of(stored) => stored.ask(py, |log| log.max_time()),
+        }
+    }
+
+    /// The smallest timestamp after ``t`` that has an entry, or None.
+    #[pyo3(signature = (t, /))]
+    fn next_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        let time = self.raw(t)?;
+        match self.ask(|log| log.rows.next_time(time))? {
+            Asked::Answer(time) => Ok(time),
+            Asked::Of(stored) => stored.ask(t.py(), |log| log.next_time(time)),
+        }
+    }
+
+    /// The greatest timestamp before ``t`` that has an entry, or None.
+    #[pyo3(signature = (t, /))]
+    fn prev_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        let time = self.raw(t)?;
+        match self.ask(|log| log.rows.previous_time(time))? {
+            Asked::Answer(time) => Ok(time),
+            Asked::Of(stored) => stored.ask(t.py(), |log| log.previous_time(time)),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A log that a store keeps: objects as bytes, by a codec.
+
+use std::cell::Cell;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use timestrata_engine::{Durability, Result};
+use timestrata_models::timelog::{Selection, Timelog as TimelogModel, Unit};
+
+use super::Timelog;
+use super::arguments::TimeRange;
+use super::iterator::TimelogIter;
+use crate::codec::{decode, encode};
+use crate::fork::Guarded;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+
+/// Memory for one encoded value that a thread keeps between appends.
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
+
+thread_local! {
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A log of an open store.
+#[derive(Debug)]
+pub(super) struct Stored {
+    log: Guarded<TimelogModel>,
+    pub(super) handle: Arc<Handle>,
+    /// Whether the store was opened for this log alone, and closes with it.
+    pub(super) owns_store: bool,
+}
+
+impl Stored {
+    pub(super) fn new(handle: Arc<Handle>, log: TimelogModel, owns_store: bool) -> Self {
+        Self { log: Guarded::new(log), handle, owns_store }
+    }
+
+    /// The log, if its store is open and of this process.
+    pub(super) fn log(&self) -> PyResult<&TimelogModel> {
+        self.handle.store()?;
+        self.log.get()
+    }
+
+    /// The log, whether its store is open or not.
+    pub(super) fn log_even_closed(&self) -> PyResult<&TimelogModel> {
+        self.log.get()
+    }
+
+    pub(super) fn unit(&self) -> PyResult<Unit> {
+        Ok(self.log.get()?.unit())
+    }
+
+    pub(super) fn select(
+        &self,
+        py: Python<'_>,
+        owner: Py<Timelog>,
+        range: TimeRange,
+        choose: impl FnOnce(&TimelogModel) -> Result<Selection> + Send,
+    ) -> PyResult<TimelogIter> {
+        let log = self.log()?;
+        let selection = detached(py, || choose(log))?;
+        Ok(TimelogIter::stored(py, selection, log.codec(), owner, range))
+    }
+
+    pub(super) fn append(
+        &self,
+        time: i64,
+        value: &Bound<'_, PyAny>,
+        durability: Durability,
+    ) -> PyResult<()> {
+        let log = self.log()?;
+        // Taken, not borrowed: encoding may run Python code that appends as well.
+        let mut scratch = SCRATCH.take();
+        scratch.clear();
+        let outcome = encode(log.codec(), value, &mut scratch)
+            .and_then(|()| detached(value.py(), || log.append_with(time, &scratch, durability)));
+        if scratch.capacity() <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(scratch);
+        }
+        outcome.map(|_| ())
+    }
+
+    pub(super) fn delete(
+        &self,
+        py: Python<'_>,
+        range: impl RangeBounds<i64> + Send,
+    ) -> PyResult<()> {
+        let log = self.log()?;
+        let durability = self.handle.durability(false);
+        detached(py, || log.delete_range_with(range, durability)).map(|_| ())
+    }
+
+    pub(super) fn at<'py>(&self, py: Python<'py>, time: i64) -> PyResult<Bound<'py, PyList>> {
+        let log = self.log()?;
+        let values = detached(py, || log.at(time))?;
+        let values = values.iter().map(|value| decode(log.codec(), py, value));
+        PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The first or last entries, oldest first.
+    pub(super) fn few<'py>(
+        &self,
+        py: Python<'py>,
+        entries: usize,
+        from_the_end: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let log = self.log()?;
+        let selection = detached(py, || {
+            let all = log.range(..)?;
+            Ok(if from_the_end { all.reverse() } else { all }.limit(entries))
+        })?;
+        let mut entries = TimelogIter::collect(py, selection, log.codec())?;
+        if from_the_end {
+            entries.reverse();
+        }
+        PyList::new(py, entries)
+    }
+
+    /// What the model answers without running Python code.
+    pub(super) fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&TimelogModel) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let log = self.log()?;
+        detached(py, || question(log))
+    }
+
+    /// As [`Stored::ask`], for what may take long.
+    pub(super) fn wait_for<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&TimelogModel) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let log = self.log()?.clone();
+        interruptible(py, move || work(&log))
+    }
+}

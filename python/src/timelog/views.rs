@@ -1,0 +1,544 @@
+//! Views: pages of a log as memory that others can read.
+
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView};
+use timestrata_models::timelog::memory::Part;
+use timestrata_models::timelog::{Blocks, Codec, EntryBlock};
+
+use super::arguments::{TimeRange, raw_time};
+use super::object::Object;
+use super::write::inverted;
+use super::{Asked, Timelog};
+use crate::codec::decode;
+use crate::error::to_python;
+use crate::fork::Guarded;
+use crate::timestamp::type_name;
+
+/// How views choose their rows.
+fn is_logical(kind: &str) -> PyResult<bool> {
+    match kind {
+        "segment" => Ok(false),
+        "logical" => Ok(true),
+        _ => {
+            Err(PyValueError::new_err(format!("kind must be 'segment' or 'logical', not '{kind}'")))
+        }
+    }
+}
+
+#[pymethods]
+impl Timelog {
+    /// Give pages of rows whose timestamps can be read without copying them.
+    ///
+    /// Parameters
+    /// ----------
+    /// t1, t2 : int, optional
+    ///     From ``t1`` to before ``t2``; both or neither.
+    /// kind : {"segment", "logical"}
+    ///     "segment": the rows published by the last flush, the deleted ones among them until
+    ///     they are compacted, in order but for those; none at the greatest timestamp there
+    ///     is. "logical": the rows that a slice would give.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.extend(range(3), "abc")
+    /// >>> [list(span.timestamps) for span in log.views(kind="logical")]
+    /// [[0, 1, 2]]
+    #[pyo3(signature = (t1=None, t2=None, *, kind="segment"))]
+    fn views(
+        slf: &Bound<'_, Self>,
+        t1: Option<&Bound<'_, PyAny>>,
+        t2: Option<&Bound<'_, PyAny>>,
+        kind: &str,
+    ) -> PyResult<PageSpanIter> {
+        let is_logical = is_logical(kind)?;
+        let log = slf.get();
+        let range = match (t1, t2) {
+            (None, None) if is_logical => TimeRange::ALL,
+            (None, None) => TimeRange::between(i64::MIN, i64::MAX),
+            (Some(t1), Some(t2)) => TimeRange::between(log.time(t1)?, log.time(t2)?),
+            _ => return Err(PyValueError::new_err("views() takes both bounds, or neither")),
+        };
+        PageSpanIter::of(slf, range, is_logical)
+    }
+
+    /// Give pages of rows from ``t1`` to before ``t2``.
+    #[pyo3(signature = (t1, t2, kind="segment"))]
+    fn page_spans(
+        slf: &Bound<'_, Self>,
+        t1: &Bound<'_, PyAny>,
+        t2: &Bound<'_, PyAny>,
+        kind: &str,
+    ) -> PyResult<PageSpanIter> {
+        let is_logical = is_logical(kind)?;
+        let unit = slf.get().unit()?;
+        let range = TimeRange::between(raw_time(t1, unit)?, raw_time(t2, unit)?);
+        PageSpanIter::of(slf, range, is_logical)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A page and what keeps its log from being closed.
+struct Page {
+    rows: Rows,
+    owner: Py<Timelog>,
+    /// Counted by a log in memory, which can't be closed meanwhile.
+    _reader: Option<Arc<()>>,
+}
+
+/// The rows of a page.
+enum Rows {
+    Objects(Part<Object>),
+    Stored(EntryBlock, Codec),
+}
+
+impl Page {
+    fn times(&self) -> &[i64] {
+        match &self.rows {
+            Rows::Objects(part) => part.times(),
+            Rows::Stored(block, _) => block.times(),
+        }
+    }
+
+    /// What can be made an object without the lock of the page.
+    fn value(&self, row: usize) -> Option<Value> {
+        match &self.rows {
+            Rows::Objects(part) => part.values().get(row).cloned().map(Value::Object),
+            Rows::Stored(block, codec) => {
+                block.value(row).map(|bytes| Value::Stored(bytes.to_vec(), *codec))
+            }
+        }
+    }
+
+    fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)?;
+        match &self.rows {
+            // Leaves that the log, or another reader, holds too are shown by the log.
+            Rows::Objects(part) if part.is_sole() => {
+                part.leaf_values().iter().try_for_each(|object| object.visit(visit))
+            }
+            Rows::Objects(_) | Rows::Stored(..) => Ok(()),
+        }
+    }
+}
+
+/// A value on its way out of a page.
+enum Value {
+    Object(Object),
+    Stored(Vec<u8>, Codec),
+}
+
+impl Value {
+    fn into_bound(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::Object(object) => Ok(object.into_bound(py)),
+            Self::Stored(bytes, codec) => decode(codec, py, &bytes),
+        }
+    }
+}
+
+/// The pages of a view, one after the other, as `PageSpan`. Made by `Timelog.views`.
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct PageSpanIter {
+    state: Mutex<Option<Pages>>,
+}
+
+/// Pages still to be given.
+enum Pages {
+    Objects { parts: VecDeque<Part<Object>>, owner: Py<Timelog>, reader: Arc<()> },
+    Stored { blocks: Box<Guarded<Blocks>>, codec: Codec, owner: Py<Timelog> },
+}
+
+impl Pages {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Page>> {
+        match self {
+            Self::Objects { parts, owner, reader } => Ok(parts.pop_front().map(|part| Page {
+                rows: Rows::Objects(part),
+                owner: owner.clone_ref(py),
+                _reader: Some(Arc::clone(reader)),
+            })),
+            Self::Stored { blocks, codec, owner } => {
+                let blocks = blocks.get_mut()?;
+                match py.detach(|| blocks.next()) {
+                    None => Ok(None),
+                    Some(Err(error)) => Err(to_python(py, &error)),
+                    Some(Ok(block)) => Ok(Some(Page {
+                        rows: Rows::Stored(block, *codec),
+                        owner: owner.clone_ref(py),
+                        _reader: None,
+                    })),
+                }
+            }
+        }
+    }
+}
+
+impl PageSpanIter {
+    /// Over a range of a log. Where a store keeps the log, both kinds of view are what a slice
+    /// would give.
+    pub(super) fn of(
+        log: &Bound<'_, Timelog>,
+        range: TimeRange,
+        is_logical: bool,
+    ) -> PyResult<Self> {
+        if range.is_reversed() {
+            return Err(inverted());
+        }
+        let owner = log.clone().unbind();
+        let pages =
+            log.get().ask(|rows| (rows.pages(range.bounds(), is_logical), rows.reader()))?;
+        let pages = match pages {
+            Asked::Answer((parts, reader)) => Pages::Objects { parts: parts.into(), owner, reader },
+            Asked::Of(stored) => {
+                let codec = stored.log()?.codec();
+                let blocks = stored.ask(log.py(), |log| Ok(log.range(range.bounds())?.blocks()))?;
+                Pages::Stored { blocks: Box::new(Guarded::new(blocks)), codec, owner }
+            }
+        };
+        Ok(Self { state: Mutex::new(Some(pages)) })
+    }
+}
+
+#[pymethods]
+impl PageSpanIter {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PageSpan>> {
+        // Taken out meanwhile: reading a store lets other threads run.
+        let Some(mut pages) = lock(&self.state).take() else { return Ok(None) };
+        let page = pages.next(py)?;
+        Ok(page.map(|page| {
+            *lock(&self.state) = Some(pages);
+            PageSpan { page: Mutex::new(Some(page)), exports: AtomicUsize::new(0) }
+        }))
+    }
+
+    /// Let go of the pages not yet given. Fine to call twice.
+    fn close(&self) {
+        let old = lock(&self.state).take();
+        drop(old);
+    }
+
+    /// Whether it was closed, or has come to its end.
+    #[getter]
+    fn closed(&self) -> bool {
+        lock(&self.state).is_none()
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (exception_type, exception, traceback, /))]
+    fn __exit__(
+        &self,
+        exception_type: &Bound<'_, PyAny>,
+        exception: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> bool {
+        let _ = (exception_type, exception, traceback);
+        self.close();
+        false
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(state) = self.state.try_lock() else { return Ok(()) };
+        match &*state {
+            None => Ok(()),
+            Some(Pages::Stored { owner, .. }) => visit.call(owner),
+            Some(Pages::Objects { parts, owner, .. }) => {
+                visit.call(owner)?;
+                let sole = parts.iter().filter(|part| part.is_sole());
+                sole.flat_map(Part::leaf_values).try_for_each(|object| object.visit(&visit))
+            }
+        }
+    }
+
+    fn __clear__(&self) {
+        self.close();
+    }
+}
+
+/// One page of rows: their timestamps as memory, their objects as a sequence.
+///
+/// Supports the buffer protocol: ``numpy.frombuffer(span, "int64")`` copies nothing.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> log = timestrata.Timelog()
+/// >>> log.extend([(1, "a"), (2, "b")])
+/// >>> log.flush()
+/// >>> span = next(log.views())
+/// >>> len(span), span.start_ts, span.end_ts, list(span.objects())
+/// (2, 1, 2, ['a', 'b'])
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct PageSpan {
+    page: Mutex<Option<Page>>,
+    /// Buffers of others that point into the page.
+    exports: AtomicUsize,
+}
+
+fn span_closed() -> PyErr {
+    PyValueError::new_err("PageSpan is closed")
+}
+
+impl PageSpan {
+    fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
+        lock(&self.page).as_ref().map(read).ok_or_else(span_closed)
+    }
+
+    fn time_at(&self, end: impl FnOnce(&[i64]) -> Option<&i64>) -> PyResult<i64> {
+        self.with(|page| end(page.times()).copied())?.ok_or_else(span_closed)
+    }
+}
+
+#[pymethods]
+impl PageSpan {
+    fn __len__(&self) -> usize {
+        self.with(|page| page.times().len()).unwrap_or_default()
+    }
+
+    /// The timestamps, as a memoryview of int64 that can't be written to.
+    #[getter]
+    fn timestamps<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyMemoryView>> {
+        slf.get().with(|_| ())?;
+        PyMemoryView::from(slf)
+    }
+
+    /// The first timestamp.
+    #[getter]
+    fn start_ts(&self) -> PyResult<i64> {
+        self.time_at(<[i64]>::first)
+    }
+
+    /// The last timestamp, which is in the page.
+    #[getter]
+    fn end_ts(&self) -> PyResult<i64> {
+        self.time_at(<[i64]>::last)
+    }
+
+    /// The same as `end_ts`.
+    #[getter]
+    fn last_ts(&self) -> PyResult<i64> {
+        self.end_ts()
+    }
+
+    /// Give the timestamps as a list.
+    fn copy_timestamps(&self) -> PyResult<Vec<i64>> {
+        self.with(|page| page.times().to_vec())
+    }
+
+    /// Give the objects as a sequence.
+    fn objects(slf: &Bound<'_, Self>) -> PyResult<PageSpanObjectsView> {
+        slf.get().with(|_| ())?;
+        Ok(PageSpanObjectsView { span: slf.clone().unbind() })
+    }
+
+    /// Let go of the page.
+    ///
+    /// Raises
+    /// ------
+    /// BufferError
+    ///     A memoryview or an array still points into it.
+    fn close(&self) -> PyResult<()> {
+        if self.exports.load(Ordering::Acquire) > 0 {
+            return Err(PyBufferError::new_err("PageSpan can't be closed: its buffer is in use"));
+        }
+        let old = lock(&self.page).take();
+        drop(old);
+        Ok(())
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        lock(&self.page).is_none()
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (exception_type, exception, traceback, /))]
+    fn __exit__(
+        &self,
+        exception_type: &Bound<'_, PyAny>,
+        exception: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> bool {
+        let _ = (exception_type, exception, traceback);
+        // One that is still pointed into goes with what points there.
+        let _ = self.close();
+        false
+    }
+
+    /// # Safety
+    /// Python calls this with a `view` of its own to fill.
+    unsafe fn __getbuffer__(
+        slf: &Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        if view.is_null() {
+            return Err(PyBufferError::new_err("no view to fill"));
+        }
+        if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
+            return Err(PyBufferError::new_err("a PageSpan can't be written to"));
+        }
+        let (start, rows) = slf.get().with(|page| {
+            let times = page.times();
+            (times.as_ptr(), times.len())
+        })?;
+        let shape = Box::into_raw(Box::new([rows as ffi::Py_ssize_t, size_of::<i64>() as isize]));
+        // SAFETY: `view` is Python's to fill, and each of its fields is written. The rows don't
+        // move or go while an export is counted: `close` refuses, a page's leaf is never
+        // changed while it is shared, and the view holds a reference to this object. `shape`
+        // is given back in `__releasebuffer__`.
+        unsafe {
+            (*view).obj = slf.clone().into_any().into_ptr();
+            (*view).buf = start.cast_mut().cast::<c_void>();
+            (*view).len = (rows * size_of::<i64>()) as isize;
+            (*view).readonly = 1;
+            (*view).itemsize = size_of::<i64>() as isize;
+            (*view).format = match flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
+                true => c"q".as_ptr().cast_mut(),
+                false => std::ptr::null_mut(),
+            };
+            (*view).ndim = 1;
+            (*view).shape = shape.cast::<ffi::Py_ssize_t>();
+            (*view).strides = shape.cast::<ffi::Py_ssize_t>().add(1);
+            (*view).suboffsets = std::ptr::null_mut();
+            (*view).internal = shape.cast::<c_void>();
+        }
+        slf.get().exports.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// # Safety
+    /// Python calls this once for each view that `__getbuffer__` has filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: `internal` is the box that `__getbuffer__` has put there, given back once.
+        unsafe {
+            let shape = (*view).internal.cast::<[ffi::Py_ssize_t; 2]>();
+            (*view).internal = std::ptr::null_mut();
+            if !shape.is_null() {
+                drop(Box::from_raw(shape));
+            }
+        }
+        self.exports.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(page) = self.page.try_lock() else { return Ok(()) };
+        page.iter().try_for_each(|page| page.visit(&visit))
+    }
+
+    fn __clear__(&self) {
+        let _ = self.close();
+    }
+}
+
+/// The objects of a `PageSpan`, as a sequence.
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct PageSpanObjectsView {
+    span: Py<PageSpan>,
+}
+
+#[pymethods]
+impl PageSpanObjectsView {
+    fn __len__(&self) -> PyResult<usize> {
+        self.span.get().with(|page| page.times().len())
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = index.py();
+        if !index.is_instance_of::<PyInt>() && !index.hasattr("__index__")? {
+            return Err(PyTypeError::new_err(format!(
+                "indices must be integers, not '{}'",
+                type_name(index)
+            )));
+        }
+        let index: isize = match index.is_instance_of::<PyBool>() {
+            true => isize::from(index.is_truthy()?),
+            false => index.extract()?,
+        };
+        let found = self.span.get().with(|page| {
+            let rows = page.times().len();
+            let place = match usize::try_from(index) {
+                Ok(place) => Some(place),
+                Err(_) => rows.checked_add_signed(index),
+            };
+            place.and_then(|place| page.value(place))
+        })?;
+        match found {
+            Some(value) => value.into_bound(py),
+            None => Err(PyIndexError::new_err("index out of range")),
+        }
+    }
+
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<PageSpanObjectsIter> {
+        slf.get().__len__()?;
+        Ok(PageSpanObjectsIter {
+            span: slf.get().span.clone_ref(slf.py()),
+            next: AtomicUsize::new(0),
+        })
+    }
+
+    /// Give the objects as a list.
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let values = self.span.get().with(|page| {
+            (0..page.times().len()).filter_map(|row| page.value(row)).collect::<Vec<_>>()
+        })?;
+        let objects = values.into_iter().map(|value| value.into_bound(py));
+        PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Whether the page was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.span.get().closed()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.span)
+    }
+}
+
+/// The objects of a page, one after the other.
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct PageSpanObjectsIter {
+    span: Py<PageSpan>,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl PageSpanObjectsIter {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        let found = self.span.get().with(|page| page.value(next))?;
+        found.map(|value| value.into_bound(py)).transpose()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.span)
+    }
+}

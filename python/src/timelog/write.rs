@@ -1,0 +1,515 @@
+//! Writing: appends, bulk loads, deletes.
+
+use std::sync::LazyLock;
+
+use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
+use pyo3::exceptions::{
+    PyBufferError, PyOverflowError, PyRuntimeWarning, PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString, PyTuple};
+use timestrata_engine::Io;
+use timestrata_models::timelog::Unit;
+use timestrata_models::timelog::memory::Removed;
+
+use super::arguments::{Given, TimeRange, raw_time};
+use super::lifecycle::flag;
+use super::memory::After;
+use super::object::Object;
+use super::{Asked, State, Timelog, closed};
+use crate::error::timelog_error;
+use crate::rows;
+use crate::timestamp::{timestamp, type_name};
+
+static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
+
+/// Rows of an iterator that are stored at once.
+const CHUNK_ROWS: usize = 1024;
+/// Rows between two looks for Ctrl-C.
+const DEAF_ROWS_MAX: usize = 4096;
+
+impl Timelog {
+    /// Drops what a write let go of, and says if it found the queue full.
+    fn finish(after: After) -> PyResult<()> {
+        drop(after.removed);
+        if !after.is_busy {
+            return Ok(());
+        }
+        Err(timelog_error(
+            "TimelogBusyError",
+            "the queue of flushes is full. All records were committed: do not write them again",
+            Some("call flush(), or choose busy_policy='flush'"),
+        ))
+    }
+
+    fn append_at(&self, time: i64, object: &Bound<'_, PyAny>, sync: bool) -> PyResult<()> {
+        let mut state = self.lock();
+        match &mut *state {
+            State::Memory(log) => {
+                log.options.check_floor(time)?;
+                if !log.append(time, Object::of(object)) {
+                    return Ok(());
+                }
+                let after = log.after_write();
+                drop(state);
+                Self::finish(after)
+            }
+            State::Stored(stored) => {
+                let stored = std::sync::Arc::clone(stored);
+                drop(state);
+                stored.append(time, object, stored.handle.durability(sync))
+            }
+            State::Closed(told) => {
+                told.0.check_floor(time)?;
+                Err(closed())
+            }
+            State::New => Err(closed()),
+        }
+    }
+
+    /// Stores rows of a log in memory, all or none.
+    fn store(&self, rows: &mut Vec<(i64, Object)>) -> PyResult<()> {
+        let mut state = self.lock();
+        let State::Memory(log) = &mut *state else { return Err(closed()) };
+        rows.iter().try_for_each(|(time, _)| log.options.check_floor(*time))?;
+        let mut is_full = false;
+        for (time, object) in rows.drain(..) {
+            is_full |= log.append(time, object);
+        }
+        let after = if is_full { log.after_write() } else { After::default() };
+        drop(state);
+        Self::finish(after)
+    }
+
+    fn delete_range_of(&self, py: Python<'_>, range: TimeRange) -> PyResult<()> {
+        match self.ask(|log| log.rows.delete(range.bounds()))? {
+            Asked::Answer(removed) => drop::<Removed<Object>>(removed),
+            Asked::Of(stored) => stored.delete(py, range.bounds())?,
+        }
+        Ok(())
+    }
+
+    fn count_skipped(&self, py: Python<'_>, skipped: u64) -> PyResult<()> {
+        if skipped == 0 {
+            return Ok(());
+        }
+        if let State::Memory(log) = &mut *self.lock() {
+            log.counters.skipped += skipped;
+        }
+        let message = std::ffi::CString::new(format!(
+            "extend() skipped {skipped} record(s) with invalid timestamps; \
+             pass insert_on_error=False to refuse them"
+        ))?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
+    }
+}
+
+/// Rows on their way from Python into a log in memory.
+struct Gathering<'a> {
+    log: &'a Timelog,
+    unit: Unit,
+    rows: Vec<(i64, Object)>,
+    skips: bool,
+    skipped: u64,
+    /// Rows after which those so far are stored.
+    chunk_rows: usize,
+    /// The write that filled the queue of flushes: told when all is stored.
+    busy: Option<PyErr>,
+}
+
+impl Gathering<'_> {
+    fn push(&mut self, time: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = time.py();
+        let time = match timestamp(time, self.unit) {
+            Ok(time) => time,
+            Err(error)
+                if self.skips
+                    && (error.is_instance_of::<PyTypeError>(py)
+                        || error.is_instance_of::<PyOverflowError>(py)) =>
+            {
+                self.skipped += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.rows.push((time, Object::of(object)));
+        if self.rows.len() >= self.chunk_rows {
+            self.store(py)?;
+        }
+        if self.rows.len().is_multiple_of(DEAF_ROWS_MAX) {
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self.log.store(&mut self.rows) {
+            Err(error) if self.rows.is_empty() && is_busy(py, &error) => {
+                self.busy = Some(error);
+                Ok(())
+            }
+            stored => stored,
+        }
+    }
+
+    fn pairs(&mut self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        for row in rows.try_iter()? {
+            let (time, object) = rows::pair(&row?)?;
+            self.push(&time, &object)?;
+        }
+        Ok(())
+    }
+
+    fn side_by_side(
+        &mut self,
+        times: &Bound<'_, PyAny>,
+        objects: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (mut times, mut objects) = (times.try_iter()?, objects.try_iter()?);
+        let mut count = 0;
+        loop {
+            match (times.next().transpose()?, objects.next().transpose()?) {
+                (Some(time), Some(object)) => self.push(&time, &object)?,
+                (None, None) => return Ok(()),
+                (Some(_), None) => return Err(rows::different_lengths(count + 1, count)),
+                (None, Some(_)) => return Err(rows::different_lengths(count, count + 1)),
+            }
+            count += 1;
+        }
+    }
+}
+
+fn is_busy(py: Python<'_>, error: &PyErr) -> bool {
+    error.get_type(py).name().is_ok_and(|name| name == "TimelogBusyError")
+}
+
+impl Timelog {
+    fn extend_in_memory(
+        &self,
+        rows: &Bound<'_, PyAny>,
+        objects: Option<&Bound<'_, PyAny>>,
+        skips: bool,
+    ) -> PyResult<()> {
+        let py = rows.py();
+        let lengths = (rows.len().ok(), objects.map(|objects| objects.len().ok()));
+        if let (Some(times), Some(Some(objects))) = lengths
+            && times != objects
+        {
+            return Err(rows::different_lengths(times, objects));
+        }
+        let is_sized = lengths.0.is_some() && lengths.1.is_none_or(|length| length.is_some());
+        if !is_sized && !skips {
+            return Err(PyTypeError::new_err(
+                "extend(insert_on_error=False) needs input with a length, a list for instance",
+            ));
+        }
+        let mut gathering = Gathering {
+            log: self,
+            unit: self.unit()?,
+            rows: Vec::with_capacity(lengths.0.unwrap_or_default()),
+            skips,
+            skipped: 0,
+            chunk_rows: if is_sized { usize::MAX } else { CHUNK_ROWS },
+            busy: None,
+        };
+        let gathered = match objects {
+            None => gathering.pairs(rows),
+            Some(objects) => gathering.side_by_side(rows, objects),
+        };
+        let stored = gathered.and_then(|()| gathering.store(py));
+        let Gathering { skipped, busy, .. } = gathering;
+        stored.and(self.count_skipped(py, skipped))?;
+        busy.map_or(Ok(()), Err)
+    }
+}
+
+#[pymethods]
+impl Timelog {
+    /// Append one object.
+    ///
+    /// ``append(ts, obj)`` or ``append(obj, ts=ts)`` at a time of one's own, ``append(obj)`` at
+    /// the wall clock's.
+    ///
+    /// Parameters
+    /// ----------
+    /// obj_or_ts : object
+    ///     The object; or the timestamp, if a second argument follows.
+    /// obj_or_none : object, optional
+    ///     The object, if the first argument is its timestamp. None is stored as None.
+    /// ts : int or aware datetime, optional
+    ///     The timestamp of a single object. Ignored if a second argument was given.
+    /// sync : bool
+    ///     Return only when a power cut can't take it any more, where a store keeps it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.append(5, None)
+    /// >>> log.append("b", ts=6)
+    /// >>> log.append("now")
+    /// >>> list(log[:7])
+    /// [(5, None), (6, 'b')]
+    #[pyo3(signature = (obj_or_ts, obj_or_none=Given::nothing(), *, ts=None, sync=false))]
+    fn append(
+        &self,
+        obj_or_ts: &Bound<'_, PyAny>,
+        obj_or_none: Given<'_>,
+        ts: Option<&Bound<'_, PyAny>>,
+        sync: bool,
+    ) -> PyResult<()> {
+        match (obj_or_none.0, ts) {
+            (Some(object), _) => self.append_at(self.time(obj_or_ts)?, &object, sync),
+            (None, Some(ts)) => self.append_at(self.time(ts)?, obj_or_ts, sync),
+            (None, None) => {
+                let unit_ns = 1_000_000_000 / self.unit()?.per_second();
+                let now = SURROUNDINGS.clock.wall_ns().div_euclid(unit_ns);
+                self.append_at(now, obj_or_ts, sync)
+            }
+        }
+    }
+
+    /// Append many objects, in any order of time.
+    ///
+    /// ``extend(pairs)`` with an iterable of ``(ts, obj)``, or ``extend(timestamps, objects)``.
+    ///
+    /// In memory, input with a length is stored whole or not at all; an iterator is stored in
+    /// chunks of 1,024 rows, of which those before an error stay. Where a store keeps the log,
+    /// input with a length is one commit as long as it has at most 64 MiB encoded; what is
+    /// longer is committed in parts of that size, an iterator in parts of 8,192 rows or 1 MiB,
+    /// and a note on the exception says how many rows are stored.
+    ///
+    /// Parameters
+    /// ----------
+    /// pairs_or_timestamps : iterable
+    /// objects : iterable, optional
+    /// mostly_ordered : bool, optional
+    ///     A hint; order is always checked.
+    /// insert_on_error : bool, optional
+    ///     True: skip rows whose timestamp is of a wrong type or outside of 64 bits, with one
+    ///     RuntimeWarning. False: refuse the whole input, which must have a length. Default:
+    ///     True in memory, False where a store keeps the log.
+    /// sync : bool
+    ///     Return only when a power cut can't take it any more, where a store keeps it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.extend([(2, "b"), (1, "a")])
+    /// >>> log.extend(range(3, 5), "cd")
+    /// >>> list(log)
+    /// [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]
+    #[pyo3(signature = (pairs_or_timestamps, objects=None, *, mostly_ordered=None,
+                        insert_on_error=None, sync=false))]
+    fn extend(
+        &self,
+        pairs_or_timestamps: &Bound<'_, PyAny>,
+        objects: Option<&Bound<'_, PyAny>>,
+        mostly_ordered: Option<&Bound<'_, PyAny>>,
+        insert_on_error: Option<&Bound<'_, PyAny>>,
+        sync: bool,
+    ) -> PyResult<()> {
+        flag("mostly_ordered", mostly_ordered)?;
+        let skips = flag("insert_on_error", insert_on_error)?;
+        match self.ask(|_| ())? {
+            Asked::Answer(()) => {
+                self.extend_in_memory(pairs_or_timestamps, objects, skips.unwrap_or(true))
+            }
+            Asked::Of(stored) => {
+                let durability = stored.handle.durability(sync);
+                if skips == Some(true) {
+                    return Err(PyValueError::new_err(
+                        "insert_on_error=True: a log that a store keeps skips no row",
+                    ));
+                }
+                rows::extend(stored.log()?, pairs_or_timestamps, objects, durability)
+            }
+        }
+    }
+
+    /// Append many objects whose timestamps lie side by side in memory; all or none.
+    ///
+    /// Parameters
+    /// ----------
+    /// timestamps : buffer
+    ///     One-dimensional, contiguous, of native 64-bit integers: a numpy int64 array, an
+    ///     ``array('q')``, a memoryview of one.
+    /// objects : list or tuple
+    ///     As many.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import array, timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.bulk_append(array.array("q", [1, 2]), ["a", "b"])
+    /// >>> list(log)
+    /// [(1, 'a'), (2, 'b')]
+    #[pyo3(signature = (timestamps, objects, *, mostly_ordered=None))]
+    fn bulk_append(
+        &self,
+        timestamps: &Bound<'_, PyAny>,
+        objects: &Bound<'_, PyAny>,
+        mostly_ordered: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        flag("mostly_ordered", mostly_ordered)?;
+        let times = times_of(timestamps)?;
+        let values = objects_of(objects)?;
+        if times.len() != values.len() {
+            return Err(rows::different_lengths(times.len(), values.len()));
+        }
+        match self.ask(|_| ())? {
+            Asked::Answer(()) => self.store(&mut times.into_iter().zip(values).collect()),
+            Asked::Of(stored) => {
+                let py = timestamps.py();
+                let objects = values.iter().map(|object| object.bind(py).clone());
+                let times = PyList::new(py, times)?;
+                let objects = PyList::new(py, objects.collect::<Vec<_>>())?;
+                let durability = stored.handle.durability(false);
+                rows::extend(stored.log()?, &times, Some(&objects), durability)
+            }
+        }
+    }
+
+    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if key.is_instance_of::<PySlice>() {
+            return Err(PyTypeError::new_err(
+                "a slice can't be assigned to: delete it with del, then extend()",
+            ));
+        }
+        self.append_at(self.time(key)?, value, false)
+    }
+
+    fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(slice) = key.cast::<PySlice>() else { return self.delete(key, None) };
+        let range = TimeRange::of_slice(slice, self.unit()?)?;
+        if range.is_reversed() {
+            return Err(inverted());
+        }
+        self.delete_range_of(key.py(), range)
+    }
+
+    /// Delete the entries at ``t1``, or those from ``t1`` to before ``t2``.
+    ///
+    /// Hides only what was appended before.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.extend(range(5), "abcde")
+    /// >>> log.delete(0)
+    /// >>> log.delete(2, 4)
+    /// >>> list(log)
+    /// [(1, 'b'), (4, 'e')]
+    #[pyo3(signature = (t1, t2=None))]
+    fn delete(&self, t1: &Bound<'_, PyAny>, t2: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let from = self.time(t1)?;
+        let range = match t2 {
+            None => TimeRange::at(from),
+            Some(t2) => TimeRange::between(from, self.time(t2)?),
+        };
+        if range.is_reversed() {
+            return Err(inverted());
+        }
+        self.delete_range_of(t1.py(), range)
+    }
+
+    /// Delete everything before ``ts``.
+    fn cutoff(&self, ts: &Bound<'_, PyAny>) -> PyResult<()> {
+        let range = TimeRange::of(None, Some(self.time(ts)?));
+        self.delete_range_of(ts.py(), range)
+    }
+
+    /// Delete the entries from ``t1`` to before ``t2``.
+    #[pyo3(signature = (t1, t2, /))]
+    fn delete_range(&self, t1: &Bound<'_, PyAny>, t2: &Bound<'_, PyAny>) -> PyResult<()> {
+        let unit = self.unit()?;
+        let range = TimeRange::between(raw_time(t1, unit)?, raw_time(t2, unit)?);
+        if range.is_reversed() {
+            return Err(inverted());
+        }
+        self.delete_range_of(t1.py(), range)
+    }
+
+    /// Delete everything before ``t``.
+    #[pyo3(signature = (t, /))]
+    fn delete_before(&self, t: &Bound<'_, PyAny>) -> PyResult<()> {
+        let range = TimeRange::of(None, Some(raw_time(t, self.unit()?)?));
+        self.delete_range_of(t.py(), range)
+    }
+}
+
+/// The error for a range that ends before it begins.
+pub(super) fn inverted() -> PyErr {
+    PyValueError::new_err("t1 must be <= t2: the range ends before it begins")
+}
+
+/// The objects of a sequence.
+fn objects_of(objects: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
+    if let Ok(list) = objects.cast::<PyList>() {
+        return Ok(list.iter().map(|object| Object::of(&object)).collect());
+    }
+    if let Ok(tuple) = objects.cast::<PyTuple>() {
+        return Ok(tuple.iter_borrowed().map(|object| Object::of(&object)).collect());
+    }
+    let is_sequence = objects.len().is_ok() && objects.hasattr("__getitem__")?;
+    let is_other = objects.is_instance_of::<PyDict>()
+        || objects.is_instance_of::<PyString>()
+        || objects.is_instance_of::<PyBytes>();
+    if !is_sequence || is_other {
+        return Err(PyTypeError::new_err(format!(
+            "bulk_append() takes objects as list or tuple, not '{}'",
+            type_name(objects)
+        )));
+    }
+    objects.try_iter()?.map(|object| Ok(Object::of(&object?))).collect()
+}
+
+/// The timestamps in a buffer.
+fn times_of(timestamps: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    let py = timestamps.py();
+    // Some exporters leave out shape and strides; a memoryview has them always.
+    let view = match PyMemoryView::from(timestamps) {
+        Ok(view) => view,
+        Err(error) if error.is_instance_of::<PyBufferError>(py) => return Err(error),
+        Err(_) => {
+            return Err(PyTypeError::new_err(format!(
+                "timestamps must be a buffer of int64 (a numpy array, array('q')), not '{}'",
+                type_name(timestamps)
+            )));
+        }
+    };
+    if view.getattr("ndim")?.extract::<usize>()? != 1 {
+        return Err(PyValueError::new_err("timestamps must be 1-D"));
+    }
+    let format: String = view.getattr("format")?.extract()?;
+    let (order, kind) = match format.as_bytes() {
+        [order @ (b'@' | b'=' | b'<' | b'>' | b'!'), kind] => (*order, *kind),
+        [kind] => (b'@', *kind),
+        _ => (b'@', b'?'),
+    };
+    let item_bytes: usize = view.getattr("itemsize")?.extract()?;
+    if item_bytes != size_of::<i64>() || !matches!(kind, b'q' | b'l') {
+        return Err(PyValueError::new_err("timestamps must be 8-byte signed integers (int64)"));
+    }
+    let is_foreign = match cfg!(target_endian = "little") {
+        true => matches!(order, b'>' | b'!'),
+        false => order == b'<',
+    };
+    if is_foreign {
+        return Err(PyValueError::new_err("timestamps must be in native byte order"));
+    }
+    if !view.getattr("c_contiguous")?.is_truthy()? {
+        return Err(PyValueError::new_err("timestamps must be contiguous"));
+    }
+    if view.len()? == 0 {
+        return Ok(Vec::new());
+    }
+    if !(PyUntypedBuffer::get(&view)?.buf_ptr() as usize).is_multiple_of(align_of::<i64>()) {
+        return Err(PyValueError::new_err("timestamps must be aligned to 8 bytes"));
+    }
+    // By another name of the same format where the exporter's is '<q'.
+    let plain = view.call_method1("cast", ("B",))?.call_method1("cast", ("q",))?;
+    PyBuffer::<i64>::get(&plain)?.to_vec(py)
+}
