@@ -39,6 +39,7 @@ def stub_parameters(functions: list[ast.FunctionDef]) -> set[str]:
     for function in functions:
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        every += [rest for rest in (arguments.vararg, arguments.kwarg) if rest]
         names.update(argument.arg for argument in every)
     return names
 
