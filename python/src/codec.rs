@@ -2,6 +2,7 @@
 //! has was chosen when it was created, and is kept with it.
 
 mod cbor;
+mod python;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,6 +18,8 @@ use crate::timestamp::type_name;
 pub(crate) fn encode(codec: Codec, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
     match codec {
         Codec::Cbor => cbor::encode(value, out),
+        Codec::Json => python::json(value, out),
+        Codec::Pickle => python::pickle(value, out),
         Codec::Bytes => {
             if let Ok(bytes) = value.cast::<PyBytes>() {
                 out.extend_from_slice(bytes.as_bytes());
@@ -44,6 +47,8 @@ pub(crate) fn decode<'py>(
     match codec {
         Codec::Bytes => Ok(PyBytes::new(py, bytes).into_any()),
         Codec::Cbor => cbor::decode(py, bytes),
+        Codec::Json => python::from_json(py, bytes),
+        Codec::Pickle => python::from_pickle(py, bytes),
     }
 }
 

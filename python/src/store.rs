@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList};
-use timestrata_engine::StreamStats;
+use timestrata_engine::{Error, ErrorKind, StreamStats};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 
 use crate::error::to_python;
@@ -53,6 +53,15 @@ pub(crate) fn timelog_of(
     detached(py, || {
         let (codec_default, unit_default) = if must_exist || store.stream(name).is_some() {
             let log = TimelogModel::open(store, name)?;
+            if log.codec() == Codec::Pickle && codec.is_none() {
+                return Err(Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "time log '{name}' holds pickles, and reading a pickle runs what is in it: \
+                         if you trust who wrote it, say codec='pickle'"
+                    ),
+                ));
+            }
             (log.codec(), log.unit())
         } else {
             (Codec::Cbor, Unit::default())
@@ -73,9 +82,10 @@ impl Store {
     /// Parameters
     /// ----------
     /// name : str
-    /// codec : {"cbor", "bytes"}, optional
-    ///     How values are stored: plain Python data as CBOR (RFC 8949), or bytes as they are.
-    ///     A new log has "cbor"; one that exists keeps its own.
+    /// codec : {"cbor", "bytes", "json", "pickle"}, optional
+    ///     How values are stored: plain Python data as CBOR (RFC 8949) or as JSON, bytes as they
+    ///     are, or any object as a pickle. A new log has "cbor"; one that exists keeps its own.
+    ///     "pickle" must be said at each open: reading a pickle runs what is in it.
     /// unit : {"ms", "s", "us", "ns"}, optional
     ///     Unit of its timestamps. A new log has "ms"; one that exists keeps its own.
     ///

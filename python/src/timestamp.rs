@@ -24,6 +24,9 @@ pub(crate) fn timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
     if value.is_instance_of::<PyDateTime>() {
         return from_datetime(value, unit);
     }
+    if type_name(value) == "datetime64" {
+        return from_datetime64(value, unit);
+    }
     if value.hasattr("__index__")? {
         return value.extract().map_err(|error: PyErr| {
             if error.is_instance_of::<PyOverflowError>(value.py()) {
@@ -88,6 +91,26 @@ fn from_datetime(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
             unit.name()
         ))
     })
+}
+
+/// A numpy datetime64, which has no time zone by definition and is taken as UTC.
+fn from_datetime64(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    let py = value.py();
+    let numpy = py.import("numpy")?;
+    if numpy.call_method1("isnat", (value,))?.is_truthy()? {
+        return Err(PyTypeError::new_err("timestamp must be a time, not NaT"));
+    }
+    // To a coarser unit numpy rounds down; a finer one may not hold it, which it doesn't tell.
+    let converted = value.call_method1("astype", (format!("datetime64[{}]", unit.name()),))?;
+    let back = converted.call_method1("astype", (value.getattr("dtype")?,))?;
+    let is_coarser = back.le(value)? && converted.le(value)?;
+    if !is_coarser {
+        return Err(PyOverflowError::new_err(format!(
+            "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
+            unit.name()
+        )));
+    }
+    converted.call_method1("astype", ("int64",))?.extract()
 }
 
 /// The name of a value's type, for messages.

@@ -114,3 +114,18 @@ def test_a_finer_datetime_keeps_its_nanoseconds(store: Store) -> None:
     log = store.timelog("ns", unit="ns")
     log.append(Fine(1970, 1, 1, 0, 0, 0, 123456, tzinfo=UTC), "x")
     assert list(log) == [(123_456_789, "x")]
+
+
+def test_numpy_times_are_taken_as_utc() -> None:
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed: it has no times")
+    for unit, expected in (("s", 1_704_067_200), ("ms", 1_704_067_200_500)):
+        log = Timelog(time_unit=unit)
+        log.append(numpy.datetime64("2024-01-01T00:00:00.500"), "a")
+        log.append(numpy.datetime64("1969-12-31T23:59:59.999999999"), "before")
+        assert list(log) == [(-1, "before"), (expected, "a")]
+        assert len(log[numpy.datetime64("2024-01-01") :]) == 1
+    nanoseconds = Timelog(time_unit="ns")
+    with pytest.raises(OverflowError, match="coarser"):
+        nanoseconds.append(numpy.datetime64("3000-01-01"), "far")
+    with pytest.raises(TypeError, match="NaT"):
+        nanoseconds.append(numpy.datetime64("NaT"), "never")

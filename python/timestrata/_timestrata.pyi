@@ -9,10 +9,12 @@ from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, final, ove
 
 from typing_extensions import Buffer, Self
 
+from timestrata.tail import Tail
+
 Timestamp: TypeAlias = SupportsIndex | datetime
 Size: TypeAlias = int | str
 Duration: TypeAlias = str | float | timedelta
-Codec: TypeAlias = Literal["cbor", "bytes"]
+Codec: TypeAlias = Literal["cbor", "bytes", "json", "pickle"]
 Unit: TypeAlias = Literal["s", "ms", "us", "ns"]
 
 __version__: str
@@ -67,7 +69,7 @@ class Store:
         self,
         name: str,
         *,
-        codec: Literal["cbor", "bytes"] | None = None,
+        codec: Codec | None = None,
         unit: Literal["s", "ms", "us", "ns"] | None = None,
     ) -> Timelog: ...
     def timelogs(self) -> list[str]: ...
@@ -213,6 +215,7 @@ class Timelog:
     def point(self, t: Timestamp, /) -> TimelogIter: ...
     def first(self, n: int = 1, /) -> list[tuple[int, Any]]: ...
     def last(self, n: int = 1, /) -> list[tuple[int, Any]]: ...
+    def tail(self, since: Timestamp | None = None, *, interval: float = 0.05) -> Tail: ...
     def __iter__(self) -> TimelogIter: ...
     def __reversed__(self) -> TimelogIter: ...
     def __len__(self) -> int: ...

@@ -165,6 +165,35 @@ impl Timelog {
         self.few(py, n, true)
     }
 
+    /// Follow the log: ``async for time, value in log.tail(): ...``.
+    ///
+    /// Parameters
+    /// ----------
+    /// since : int or aware datetime, optional
+    ///     Begin with the entries from here on; unless given, with what comes from now on.
+    /// interval : float
+    ///     Seconds between two looks, while nothing comes.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import asyncio, timestrata
+    /// >>> log = timestrata.Timelog()
+    /// >>> log.extend([(1, "a"), (2, "b")])
+    /// >>> async def first():
+    /// ...     async for entry in log.tail(since=0):
+    /// ...         return entry
+    /// >>> asyncio.run(first())
+    /// (1, 'a')
+    #[pyo3(signature = (since=None, *, interval=0.05))]
+    fn tail<'py>(
+        slf: &Bound<'py, Self>,
+        since: Option<&Bound<'py, PyAny>>,
+        interval: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let since = since.map(|since| slf.get().time(since)).transpose()?;
+        slf.py().import("timestrata.tail")?.call_method1("Tail", (slf, since, interval))
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let rows = match self.ask(|log| log.rows.len())? {
             Asked::Answer(rows) => rows,

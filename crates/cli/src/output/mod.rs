@@ -91,7 +91,14 @@ impl Request {
 
     fn decode(&self, entry: &Entry) -> Result<Row> {
         let value = match self.codec {
-            Codec::Bytes => Value::Bytes(entry.value.to_vec()),
+            // A pickle is shown as the bytes it is: reading it would run it.
+            Codec::Bytes | Codec::Pickle => Value::Bytes(entry.value.to_vec()),
+            Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| {
+                Failure::failed(
+                    format!("'{}', value at time {}: {error}", self.name, entry.time),
+                    "the log says 'json', but holds something else",
+                )
+            })?,
             Codec::Cbor => entry.value.decode().map_err(|error| {
                 Failure::failed(
                     format!("'{}', value at time {}: {error}", self.name, entry.time),

@@ -198,6 +198,15 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Timelog> {
         None if arguments.value.is_some() => Codec::Bytes,
         None => kept.map_or(Codec::Cbor, |(codec, _)| codec),
     };
+    if matches!(codec, Codec::Json | Codec::Pickle) {
+        return Err(Failure::usage(
+            format!(
+                "time log '{}' has codec '{codec}', which this command doesn't write",
+                arguments.name
+            ),
+            "write to it from Python, or load into another log",
+        ));
+    }
     if codec == Codec::Bytes && arguments.value.is_none() {
         return Err(Failure::usage(
             format!("time log '{}' holds bytes: which column has them?", arguments.name),

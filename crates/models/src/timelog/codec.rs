@@ -16,14 +16,21 @@ pub enum Codec {
     Bytes,
     /// One CBOR item (RFC 8949) a value.
     Cbor,
+    /// One JSON text (RFC 8259) a value.
+    Json,
+    /// What Python's pickle makes. Reading it runs what is in it, so it is only read where it is
+    /// asked for by name.
+    Pickle,
 }
 
 impl Codec {
-    /// The word for it: `bytes` or `cbor`.
+    /// The word for it: `bytes`, `cbor`, `json` or `pickle`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
             Self::Cbor => "cbor",
+            Self::Json => "json",
+            Self::Pickle => "pickle",
         }
     }
 }
@@ -41,9 +48,11 @@ impl FromStr for Codec {
         match word {
             "bytes" => Ok(Self::Bytes),
             "cbor" => Ok(Self::Cbor),
+            "json" => Ok(Self::Json),
+            "pickle" => Ok(Self::Pickle),
             other => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("codec '{other}': must be 'bytes' or 'cbor'"),
+                format!("codec '{other}': must be 'bytes', 'cbor', 'json' or 'pickle'"),
             )),
         }
     }
