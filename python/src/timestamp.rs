@@ -100,18 +100,48 @@ fn from_datetime64(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
     if numpy.call_method1("isnat", (value,))?.is_truthy()? {
         return Err(PyTypeError::new_err("timestamp must be a time, not NaT"));
     }
-    // To a coarser unit numpy rounds down; a finer one may not hold it, which it doesn't tell.
-    let converted = value.call_method1("astype", (format!("datetime64[{}]", unit.name()),))?;
-    let back = converted.call_method1("astype", (value.getattr("dtype")?,))?;
-    let is_coarser = back.le(value)? && converted.le(value)?;
-    if !is_coarser {
-        return Err(PyOverflowError::new_err(format!(
+    // Numpy's own conversion wraps around without a word.
+    let data = |value: &Bound<'_, PyAny>| -> PyResult<(String, i64)> {
+        numpy.call_method1("datetime_data", (value.getattr("dtype")?,))?.extract()
+    };
+    let mut value = value.clone();
+    let (mut name, mut step) = data(&value)?;
+    if matches!(name.as_str(), "Y" | "M") {
+        value = value.call_method1("astype", ("datetime64[D]",))?;
+        (name, step) = data(&value)?;
+    }
+    let Some((_, attoseconds)) = NUMPY_UNITS.iter().find(|(known, _)| *known == name) else {
+        return Err(PyTypeError::new_err(format!("timestamp {value} has no unit of time")));
+    };
+    let count: i64 = value.call_method1("astype", ("int64",))?.extract()?;
+    let time = i128::from(count)
+        .checked_mul(i128::from(step))
+        .and_then(|steps| steps.checked_mul(*attoseconds))
+        .map(|time| time.div_euclid(ATTOSECONDS / i128::from(unit.per_second())));
+    time.and_then(|time| i64::try_from(time).ok()).ok_or_else(|| {
+        PyOverflowError::new_err(format!(
             "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
             unit.name()
-        )));
-    }
-    converted.call_method1("astype", ("int64",))?.extract()
+        ))
+    })
 }
+
+const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
+
+/// What numpy calls its units, in attoseconds.
+const NUMPY_UNITS: [(&str, i128); 11] = [
+    ("W", 604_800 * ATTOSECONDS),
+    ("D", 86_400 * ATTOSECONDS),
+    ("h", 3_600 * ATTOSECONDS),
+    ("m", 60 * ATTOSECONDS),
+    ("s", ATTOSECONDS),
+    ("ms", ATTOSECONDS / 1_000),
+    ("us", ATTOSECONDS / 1_000_000),
+    ("ns", ATTOSECONDS / 1_000_000_000),
+    ("ps", 1_000_000),
+    ("fs", 1_000),
+    ("as", 1),
+];
 
 /// The name of a value's type, for messages.
 pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {

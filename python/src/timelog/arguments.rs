@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Bound as End;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PySlice};
 use timestrata_models::timelog::Unit;
@@ -60,14 +61,17 @@ impl TimeRange {
     /// # Errors
     /// `ValueError` for a step other than 1, and as for timestamps.
     pub(super) fn of_slice(slice: &Bound<'_, PySlice>, unit: Unit) -> PyResult<Self> {
-        let step = slice.getattr("step")?;
-        let is_one =
-            step.is_instance_of::<PyInt>() && !step.is_instance_of::<PyBool>() && step.eq(1)?;
-        if !step.is_none() && !is_one {
+        let py = slice.py();
+        let step = slice.getattr(intern!(py, "step"))?;
+        let is_one = || -> PyResult<bool> {
+            let is_int = step.is_instance_of::<PyInt>() && !step.is_instance_of::<PyBool>();
+            Ok(is_int && step.eq(1)?)
+        };
+        if !step.is_none() && !is_one()? {
             return Err(PyValueError::new_err("a slice of time has no step: leave it out"));
         }
-        let start = bound(&slice.getattr("start")?, unit)?;
-        let stop = bound(&slice.getattr("stop")?, unit)?;
+        let start = bound(&slice.getattr(intern!(py, "start"))?, unit)?;
+        let stop = bound(&slice.getattr(intern!(py, "stop"))?, unit)?;
         Ok(Self::of(start, stop))
     }
 

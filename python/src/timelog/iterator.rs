@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 use timestrata_models::timelog::memory::Slice;
 use timestrata_models::timelog::{Blocks, Codec, EntryBlock, Selection};
 
@@ -58,6 +59,8 @@ struct Objects {
     owner: Py<Timelog>,
     /// Counted by the log, which can't be closed meanwhile.
     _reader: Arc<()>,
+    /// The pair given last: given again, filled anew, once nobody else holds it.
+    pair: Option<Py<PyTuple>>,
 }
 
 impl Objects {
@@ -68,6 +71,49 @@ impl Objects {
             true => self.slice.next_row_back(),
         }
     }
+
+    /// The next row as a pair for Python.
+    #[inline]
+    fn next_pair<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some((time, object)) = self.next() else { return Ok(None) };
+        if let Some(pair) = &self.pair
+            && refill(pair.bind(py), time, &object)?
+        {
+            return Ok(Some(pair.bind(py).clone()));
+        }
+        let pair = (time, object.into_bound(py)).into_pyobject(py)?;
+        self.pair = Some(pair.clone().unbind());
+        Ok(Some(pair))
+    }
+}
+
+/// Fills a pair anew, as `zip` does, if its only holder is the caller; false if it isn't.
+#[inline]
+fn refill(pair: &Bound<'_, PyTuple>, time: i64, object: &Object) -> PyResult<bool> {
+    let py = pair.py();
+    // SAFETY: this thread is attached; what is set is checked for null and given away, once.
+    // A tuple may be set while there is one reference to it, which is the caller's. One that
+    // the collector has stopped tracking, because it held nothing of interest, is tracked
+    // again: what it holds now may be.
+    unsafe {
+        if ffi::Py_REFCNT(pair.as_ptr()) != 1 {
+            return Ok(false);
+        }
+        let time = ffi::PyLong_FromLongLong(time);
+        if time.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        let object = object.bind(py).clone().into_ptr();
+        if ffi::PyTuple_SetItem(pair.as_ptr(), 0, time) != 0
+            || ffi::PyTuple_SetItem(pair.as_ptr(), 1, object) != 0
+        {
+            return Err(PyErr::fetch(py));
+        }
+        if ffi::PyObject_GC_IsTracked(pair.as_ptr()) == 0 {
+            ffi::PyObject_GC_Track(pair.as_ptr().cast());
+        }
+    }
+    Ok(true)
 }
 
 struct Reading {
@@ -180,7 +226,7 @@ impl TimelogIter {
         reader: Arc<()>,
         range: TimeRange,
     ) -> Self {
-        let objects = Objects { slice, is_reversed, owner, _reader: reader };
+        let objects = Objects { slice, is_reversed, owner, _reader: reader, pair: None };
         Self { state: Mutex::new(State::Objects(Box::new(objects))), range }
     }
 
@@ -289,8 +335,16 @@ impl TimelogIter {
         slf
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
-        self.next_entry(py)
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        {
+            let mut state = self.lock()?;
+            if let State::Objects(objects) = &mut *state
+                && let Some(pair) = objects.next_pair(py)?
+            {
+                return Ok(Some(pair));
+            }
+        }
+        self.next_entry(py)?.map(|entry| entry.into_pyobject(py)).transpose()
     }
 
     /// Give the next n entries as a list; fewer at the end.
@@ -355,6 +409,7 @@ impl TimelogIter {
         match &*state {
             State::Objects(objects) => {
                 visit.call(&objects.owner)?;
+                objects.pair.iter().try_for_each(|pair| visit.call(pair))?;
                 // Leaves that the log, or another reader, holds too are shown by the log.
                 let sole = objects.slice.parts().filter(|part| part.is_sole());
                 sole.flat_map(|part| part.leaf_values()).try_for_each(|object| object.visit(&visit))
