@@ -128,4 +128,4 @@ def test_numpy_times_are_taken_as_utc() -> None:
     with pytest.raises(OverflowError, match="coarser"):
         nanoseconds.append(numpy.datetime64("3000-01-01"), "far")
     with pytest.raises(TypeError, match="NaT"):
-        nanoseconds.append(numpy.datetime64("NaT"), "never")
+        nanoseconds.append(numpy.datetime64("NaT", "ns"), "never")
