@@ -35,19 +35,9 @@ pub(crate) fn extend(
     objects: Option<&Bound<'_, PyAny>>,
     durability: Durability,
 ) -> PyResult<()> {
-    let lengths = (rows.len().ok(), objects.map(|objects| objects.len().ok()));
-    if let (Some(timestamps), Some(Some(objects))) = lengths
-        && timestamps != objects
-    {
-        return Err(different_lengths(timestamps, objects));
-    }
-    let is_sized = lengths.0.is_some() && lengths.1.is_none_or(|length| length.is_some());
+    let is_sized = is_sized(rows, objects)?;
     let mut gathering = Gathering::new(log, durability, is_sized);
-    let outcome = match objects {
-        None => gathering.pairs(rows),
-        Some(objects) => gathering.side_by_side(rows, objects),
-    };
-    outcome
+    for_each(rows, objects, |time, value| gathering.push(time, value))
         .and_then(|()| gathering.commit(rows.py()))
         .inspect_err(|error| gathering.explain(rows.py(), error))
 }
@@ -71,33 +61,6 @@ impl<'a> Gathering<'a> {
         };
         let (batch, scratch) = (EntryBatch::new(), Vec::new());
         Self { log, durability, batch, scratch, rows_max, bytes_max, committed: 0 }
-    }
-
-    fn pairs(&mut self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        for row in rows.try_iter()? {
-            let row = row?;
-            let (time, value) = pair(&row)?;
-            self.push(&time, &value)?;
-        }
-        Ok(())
-    }
-
-    fn side_by_side(
-        &mut self,
-        timestamps: &Bound<'_, PyAny>,
-        objects: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let (mut timestamps, mut objects) = (timestamps.try_iter()?, objects.try_iter()?);
-        let mut count = 0;
-        loop {
-            match (timestamps.next().transpose()?, objects.next().transpose()?) {
-                (Some(time), Some(value)) => self.push(&time, &value)?,
-                (None, None) => return Ok(()),
-                (Some(_), None) => return Err(different_lengths(count + 1, count)),
-                (None, Some(_)) => return Err(different_lengths(count, count + 1)),
-            }
-            count += 1;
-        }
     }
 
     fn push(&mut self, time: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -141,10 +104,53 @@ impl<'a> Gathering<'a> {
     }
 }
 
+/// Whether rows come from something with a length.
+///
+/// # Errors
+/// If timestamps and objects have different ones.
+pub(crate) fn is_sized(
+    rows: &Bound<'_, PyAny>,
+    objects: Option<&Bound<'_, PyAny>>,
+) -> PyResult<bool> {
+    let rows = rows.len().ok();
+    let Some(objects) = objects else { return Ok(rows.is_some()) };
+    match (rows, objects.len().ok()) {
+        (Some(rows), Some(objects)) if rows != objects => Err(different_lengths(rows, objects)),
+        (rows, objects) => Ok(rows.is_some() && objects.is_some()),
+    }
+}
+
+/// Gives every row of pairs, or of timestamps and objects side by side, to `take`.
+///
+/// # Errors
+/// The iterators' own and those of `take`; for what is no pair; if one side ends first.
+pub(crate) fn for_each<'py>(
+    rows: &Bound<'py, PyAny>,
+    objects: Option<&Bound<'py, PyAny>>,
+    mut take: impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let Some(objects) = objects else {
+        for row in rows.try_iter()? {
+            let (time, value) = pair(&row?)?;
+            take(&time, &value)?;
+        }
+        return Ok(());
+    };
+    let (mut times, mut objects) = (rows.try_iter()?, objects.try_iter()?);
+    let mut count = 0;
+    loop {
+        match (times.next().transpose()?, objects.next().transpose()?) {
+            (Some(time), Some(value)) => take(&time, &value)?,
+            (None, None) => return Ok(()),
+            (Some(_), None) => return Err(different_lengths(count + 1, count)),
+            (None, Some(_)) => return Err(different_lengths(count, count + 1)),
+        }
+        count += 1;
+    }
+}
+
 /// The two parts of anything with two parts.
-pub(crate) fn pair<'py>(
-    row: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+fn pair<'py>(row: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     if let Ok(tuple) = row.cast::<PyTuple>() {
         if tuple.len() == 2 {
             return Ok((tuple.get_item(0)?, tuple.get_item(1)?));

@@ -151,32 +151,6 @@ impl Gathering<'_> {
             stored => stored,
         }
     }
-
-    fn pairs(&mut self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        for row in rows.try_iter()? {
-            let (time, object) = rows::pair(&row?)?;
-            self.push(&time, &object)?;
-        }
-        Ok(())
-    }
-
-    fn side_by_side(
-        &mut self,
-        times: &Bound<'_, PyAny>,
-        objects: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let (mut times, mut objects) = (times.try_iter()?, objects.try_iter()?);
-        let mut count = 0;
-        loop {
-            match (times.next().transpose()?, objects.next().transpose()?) {
-                (Some(time), Some(object)) => self.push(&time, &object)?,
-                (None, None) => return Ok(()),
-                (Some(_), None) => return Err(rows::different_lengths(count + 1, count)),
-                (None, Some(_)) => return Err(rows::different_lengths(count, count + 1)),
-            }
-            count += 1;
-        }
-    }
 }
 
 fn is_busy(py: Python<'_>, error: &PyErr) -> bool {
@@ -191,13 +165,7 @@ impl Timelog {
         skips: bool,
     ) -> PyResult<()> {
         let py = rows.py();
-        let lengths = (rows.len().ok(), objects.map(|objects| objects.len().ok()));
-        if let (Some(times), Some(Some(objects))) = lengths
-            && times != objects
-        {
-            return Err(rows::different_lengths(times, objects));
-        }
-        let is_sized = lengths.0.is_some() && lengths.1.is_none_or(|length| length.is_some());
+        let is_sized = rows::is_sized(rows, objects)?;
         if !is_sized && !skips {
             return Err(PyTypeError::new_err(
                 "extend(insert_on_error=False) needs input with a length, a list for instance",
@@ -206,16 +174,13 @@ impl Timelog {
         let mut gathering = Gathering {
             log: self,
             unit: self.unit()?,
-            rows: Vec::with_capacity(lengths.0.unwrap_or_default()),
+            rows: Vec::with_capacity(rows.len().unwrap_or_default()),
             skips,
             skipped: 0,
             chunk_rows: if is_sized { usize::MAX } else { CHUNK_ROWS },
             busy: None,
         };
-        let gathered = match objects {
-            None => gathering.pairs(rows),
-            Some(objects) => gathering.side_by_side(rows, objects),
-        };
+        let gathered = rows::for_each(rows, objects, |time, object| gathering.push(time, object));
         let stored = gathered.and_then(|()| gathering.store(py));
         let Gathering { skipped, busy, .. } = gathering;
         stored.and(self.count_skipped(py, skipped))?;
