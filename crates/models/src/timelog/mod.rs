@@ -3,7 +3,7 @@
 //! A time log is one stream that keeps every row, `{time: Timestamp(unit, UTC), value: Binary}`,
 //! sorted by time; values with the same time stay in the order in which they were
 //! committed. Late values cost no more than those in order. The stream's properties say what
-//! it is: `model = timelog`, `codec = bytes | cbor`, `unit = s | ms | us | ns`.
+//! it is: `model = timelog`, `codec = bytes | cbor | json | pickle`, `unit = s | ms | us | ns`.
 //!
 //! A [`Timelog`] writes, and reads what is there now; a [`TimelogView`] has the same reads
 //! and never changes.
