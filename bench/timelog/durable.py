@@ -117,7 +117,7 @@ def typed_arrays(bench: Bench, book: Book) -> None:
         return
     with TemporaryDirectory(dir=bench.dir) as folder:
         try:
-            log = bench.ours.factory(path=Path(folder) / "ours", codec="arrow", time_unit="ns")
+            log = bench.ours.factory(path=Path(folder) / "ours", schema="float64", time_unit="ns")
         except (TypeError, ValueError) as error:
             bench.skip(name, f"no codec of typed columns yet: {error}")
             return

@@ -4,12 +4,64 @@
 mod cbor;
 mod python;
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use timestrata_models::timelog::Codec;
+use timestrata_engine::ErrorKind;
+use timestrata_models::timelog::{Codec, EntryBlock, Timelog};
 
+use crate::error::refused;
 use crate::timestamp::type_name;
+use crate::typed::Typed;
+
+/// How the values in the blocks of a log become objects.
+#[derive(Debug, Clone)]
+pub(crate) enum Decoder {
+    /// Each from its bytes.
+    Bytes(Codec),
+    /// Each from its columns.
+    Typed(Arc<Typed>),
+}
+
+impl Decoder {
+    pub(crate) fn of(py: Python<'_>, log: &Timelog) -> PyResult<Self> {
+        Ok(match log.columns() {
+            Some(columns) => Self::Typed(Arc::new(Typed::new(py, columns)?)),
+            None => Self::Bytes(log.codec()),
+        })
+    }
+
+    /// What converts to and from columns, if the log has them.
+    pub(crate) fn typed(&self) -> Option<&Arc<Typed>> {
+        match self {
+            Self::Typed(typed) => Some(typed),
+            Self::Bytes(_) => None,
+        }
+    }
+
+    /// The object in a row of a block; `None` behind the end.
+    ///
+    /// # Errors
+    /// `InvalidDataError` if the bytes are not what the codec writes; `OverflowError` for a time
+    /// in a column that Python's types can't hold.
+    #[inline]
+    pub(crate) fn object<'py>(
+        &self,
+        py: Python<'py>,
+        block: &EntryBlock,
+        row: usize,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self {
+            Self::Bytes(codec) => {
+                block.value(row).map(|bytes| decode(*codec, py, bytes)).transpose()
+            }
+            Self::Typed(_) if row >= block.len() => Ok(None),
+            Self::Typed(typed) => typed.object(py, block.columns(), row).map(Some),
+        }
+    }
+}
 
 /// Adds an object's bytes to `out`. After an error `out` may hold a part of them.
 ///
@@ -19,6 +71,7 @@ pub(crate) fn encode(codec: Codec, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) 
     match codec {
         Codec::Cbor => cbor::encode(value, out),
         Codec::Json => python::json(value, out),
+        Codec::Arrow => Err(has_columns()),
         Codec::Pickle => python::pickle(value, out),
         Codec::Bytes => {
             if let Ok(bytes) = value.cast::<PyBytes>() {
@@ -48,8 +101,14 @@ pub(crate) fn decode<'py>(
         Codec::Bytes => Ok(PyBytes::new(py, bytes).into_any()),
         Codec::Cbor => cbor::decode(py, bytes),
         Codec::Json => python::from_json(py, bytes),
+        Codec::Arrow => Err(has_columns()),
         Codec::Pickle => python::from_pickle(py, bytes),
     }
+}
+
+/// Values in columns are no bytes: a mistake of this crate's own, told instead of a panic.
+fn has_columns() -> PyErr {
+    refused(ErrorKind::InvalidArgument, "a log with codec 'arrow' has columns, not encoded values")
 }
 
 fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {

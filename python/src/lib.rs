@@ -18,6 +18,7 @@ mod settings;
 mod store;
 mod timelog;
 mod timestamp;
+mod typed;
 
 /// The native part of timestrata. Import from `timestrata` instead.
 #[pymodule]

@@ -7,12 +7,13 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_engine::{Durability, ErrorKind};
-use timestrata_models::timelog::{EntryBatch, Timelog};
+use timestrata_models::timelog::{EntryBatch, Timelog, TypedBatch};
 
-use crate::codec::encode;
+use crate::codec::{Decoder, encode};
 use crate::error::{refused, to_python};
 use crate::interrupt::detached;
 use crate::timestamp::timestamp;
+use crate::typed::Typed;
 
 /// Bytes of rows in one commit.
 const COMMIT_BYTES_MAX: usize = 64 << 20;
@@ -31,49 +32,105 @@ const ROW_BYTES: usize = 12;
 /// A row's own error, with a note that says which row and what is stored; a commit's error.
 pub(crate) fn extend(
     log: &Timelog,
+    decoder: &Decoder,
     rows: &Bound<'_, PyAny>,
     objects: Option<&Bound<'_, PyAny>>,
     durability: Durability,
 ) -> PyResult<()> {
     let is_sized = is_sized(rows, objects)?;
-    let mut gathering = Gathering::new(log, durability, is_sized);
+    let batch = Batch::new(rows.py(), log, decoder)?;
+    let mut gathering = Gathering::new(log, durability, batch, is_sized);
     for_each(rows, objects, |time, value| gathering.push(time, value))
         .and_then(|()| gathering.commit(rows.py()))
         .inspect_err(|error| gathering.explain(rows.py(), error))
 }
 
+/// Rows that are to be committed together.
+enum Batch<'a> {
+    Bytes(EntryBatch, Vec<u8>),
+    Typed(TypedBatch, &'a Typed),
+}
+
+impl<'a> Batch<'a> {
+    fn new(py: Python<'_>, log: &Timelog, decoder: &'a Decoder) -> PyResult<Self> {
+        match decoder {
+            Decoder::Bytes(_) => Ok(Self::Bytes(EntryBatch::new(), Vec::new())),
+            Decoder::Typed(typed) => {
+                let batch = log.typed_batch().map_err(|error| to_python(py, &error))?;
+                Ok(Self::Typed(batch, typed))
+            }
+        }
+    }
+
+    fn push(&mut self, log: &Timelog, time: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wrong = |error| to_python(value.py(), &error);
+        match self {
+            Self::Bytes(batch, scratch) => {
+                scratch.clear();
+                encode(log.codec(), value, scratch)?;
+                batch.push(time, scratch).map_err(wrong)
+            }
+            Self::Typed(batch, typed) => {
+                typed.with_cells(time, value, |cells| batch.push(cells).map_err(wrong))
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Bytes(batch, _) => batch.len(),
+            Self::Typed(batch, _) => batch.len(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes(batch, _) => batch.value_bytes() + batch.len() * ROW_BYTES,
+            Self::Typed(batch, _) => batch.bytes(),
+        }
+    }
+
+    /// Commits the rows; none are left, whatever comes of it.
+    fn commit(&mut self, py: Python<'_>, log: &Timelog, durability: Durability) -> PyResult<()> {
+        match self {
+            Self::Bytes(batch, _) => {
+                let batch = std::mem::take(batch);
+                detached(py, || log.extend_batch(batch, durability))?;
+            }
+            Self::Typed(batch, _) => {
+                detached(py, || log.extend_typed(batch, durability))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 struct Gathering<'a> {
     log: &'a Timelog,
     durability: Durability,
-    batch: EntryBatch,
-    scratch: Vec<u8>,
+    batch: Batch<'a>,
     rows_max: usize,
     bytes_max: usize,
     committed: usize,
 }
 
 impl<'a> Gathering<'a> {
-    fn new(log: &'a Timelog, durability: Durability, is_sized: bool) -> Self {
+    fn new(log: &'a Timelog, durability: Durability, batch: Batch<'a>, is_sized: bool) -> Self {
         let (rows_max, bytes_max) = if is_sized {
             (usize::MAX, COMMIT_BYTES_MAX)
         } else {
             (CHUNK_ROWS_MAX, CHUNK_BYTES_MAX)
         };
-        let (batch, scratch) = (EntryBatch::new(), Vec::new());
-        Self { log, durability, batch, scratch, rows_max, bytes_max, committed: 0 }
+        Self { log, durability, batch, rows_max, bytes_max, committed: 0 }
     }
 
     fn push(&mut self, time: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = time.py();
         let time = timestamp(time, self.log.unit())?;
-        self.scratch.clear();
-        encode(self.log.codec(), value, &mut self.scratch)?;
-        let bytes = self.batch.value_bytes() + self.batch.len() * ROW_BYTES;
-        let is_full = bytes + self.scratch.len() + ROW_BYTES > self.bytes_max;
-        if self.batch.len() == self.rows_max || (is_full && !self.batch.is_empty()) {
+        if self.batch.len() >= self.rows_max || self.batch.bytes() >= self.bytes_max {
             self.commit(py)?;
         }
-        self.batch.push(time, &self.scratch).map_err(|error| to_python(py, &error))?;
+        self.batch.push(self.log, time, value)?;
         if self.batch.len().is_multiple_of(DEAF_ROWS_MAX) {
             py.check_signals()?;
         }
@@ -81,9 +138,8 @@ impl<'a> Gathering<'a> {
     }
 
     fn commit(&mut self, py: Python<'_>) -> PyResult<()> {
-        let batch = std::mem::take(&mut self.batch);
-        let rows = batch.len();
-        detached(py, || self.log.extend_batch(batch, self.durability))?;
+        let rows = self.batch.len();
+        self.batch.commit(py, self.log, self.durability)?;
         self.committed += rows;
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
 use crate::timelog::Timelog;
+use crate::typed::columns_of;
 
 /// An open store: a directory, or memory. Made by `timestrata.open`.
 ///
@@ -44,14 +45,22 @@ pub(crate) fn timelog_of(
     name: &str,
     codec: Option<&str>,
     unit: Option<&str>,
+    schema: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<TimelogModel> {
+    let columns = schema.map(columns_of).transpose()?;
     let wrong = |error| to_python(py, &error);
-    let codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
+    let mut codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
+    if columns.is_some() {
+        // Only one codec has columns.
+        codec = codec.or(Some(Codec::Arrow));
+    }
     let unit = unit.map(str::parse::<Unit>).transpose().map_err(wrong)?;
     let store = handle.store()?;
     let must_exist = handle.mode == "r";
     detached(py, || {
-        let (codec_default, unit_default) = if must_exist || store.stream(name).is_some() {
+        let (codec_default, unit_default, columns_default) = if must_exist
+            || store.stream(name).is_some()
+        {
             let log = TimelogModel::open(store, name)?;
             if log.codec() == Codec::Pickle && codec.is_none() {
                 return Err(Error::new(
@@ -62,12 +71,14 @@ pub(crate) fn timelog_of(
                     ),
                 ));
             }
-            (log.codec(), log.unit())
+            let same_codec = codec.is_none_or(|codec| codec == log.codec());
+            (log.codec(), log.unit(), if same_codec { log.columns() } else { None })
         } else {
-            (Codec::Cbor, Unit::default())
+            (Codec::Cbor, Unit::default(), None)
         };
         let options = TimelogOptions {
             codec: codec.unwrap_or(codec_default),
+            columns: columns.or(columns_default),
             unit: unit.unwrap_or(unit_default),
             ..TimelogOptions::default()
         };
@@ -82,17 +93,22 @@ impl Store {
     /// Parameters
     /// ----------
     /// name : str
-    /// codec : {"cbor", "bytes", "json", "pickle"}, optional
+    /// codec : {"cbor", "bytes", "json", "arrow", "pickle"}, optional
     ///     How values are stored: plain Python data as CBOR (RFC 8949) or as JSON, bytes as they
-    ///     are, or any object as a pickle. A new log has "cbor"; one that exists keeps its own.
-    ///     "pickle" must be said at each open: reading a pickle runs what is in it.
+    ///     are, columns of Arrow types, or any object as a pickle. A new log has "cbor"; one that
+    ///     exists keeps its own. "pickle" must be said at each open: reading a pickle runs what is
+    ///     in it.
     /// unit : {"ms", "s", "us", "ns"}, optional
     ///     Unit of its timestamps. A new log has "ms"; one that exists keeps its own.
+    /// schema : str, dict or Arrow schema, optional
+    ///     What values are in a log of codec "arrow", needed when it is made: the name of a type
+    ///     ("float64": every value is a float or None), a dict from column to type, or any object
+    ///     with ``__arrow_c_schema__`` (every value is a dict of the columns).
     ///
     /// Raises
     /// ------
     /// AlreadyExistsError
-    ///     It exists with another codec or unit than asked for.
+    ///     It exists with another codec, unit or schema than asked for.
     /// NotFoundError
     ///     It doesn't exist, and the store was opened for reading.
     ///
@@ -102,16 +118,21 @@ impl Store {
     /// >>> store = timestrata.open()
     /// >>> store.timelog("raw", codec="bytes", unit="ns")
     /// <Timelog 'raw' codec=bytes unit=ns>
-    #[pyo3(signature = (name, *, codec=None, unit=None))]
+    /// >>> trades = store.timelog("trades", schema={"price": "float64", "shares": "int64"})
+    /// >>> trades.append(1, {"price": 7.5, "shares": 100})
+    /// >>> trades[1]
+    /// [{'price': 7.5, 'shares': 100}]
+    #[pyo3(signature = (name, *, codec=None, unit=None, schema=None))]
     fn timelog(
         &self,
         py: Python<'_>,
         name: &str,
         codec: Option<&str>,
         unit: Option<&str>,
+        schema: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Timelog> {
-        let log = timelog_of(py, &self.handle, name, codec, unit)?;
-        Ok(Timelog::of_store(Arc::clone(&self.handle), log))
+        let log = timelog_of(py, &self.handle, name, codec, unit, schema)?;
+        Timelog::of_store(py, Arc::clone(&self.handle), log)
     }
 
     /// List the names of all time logs.

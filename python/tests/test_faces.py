@@ -52,7 +52,8 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             declared.add(node.target.id)
     only_types = {
-        "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures"
+        "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures",
+        "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream",
     }
     hooks = {"_after_fork_in_child", "_close_all"}
     offered = {name for name in vars(native) if not name.startswith("__")} - hooks

@@ -349,10 +349,28 @@ class DurableMachine(LogMachine):
         self.folder.cleanup()
 
 
+class TypedMachine(DurableMachine):
+    """On disk, in columns."""
+
+    def open(self) -> Any:
+        path = Path(self.folder.name) / "store"
+        return Timelog(path=path, codec="arrow", schema={"n": "int64", "text": "string"})
+
+    def value(self) -> object:
+        self.count += 1
+        text = None if self.count % 3 == 0 else f"value {self.count}"
+        return {"n": self.count, "text": text}
+
+
 @pytest.mark.parametrize(
     ("machine", "examples"),
-    [(BackgroundMachine, 60), (ManualMachine, 60), (DurableMachine, 25)],
-    ids=["in memory, maintained in the background", "in memory, maintained by hand", "durable"],
+    [(BackgroundMachine, 60), (ManualMachine, 60), (DurableMachine, 25), (TypedMachine, 25)],
+    ids=[
+        "in memory, maintained in the background",
+        "in memory, maintained by hand",
+        "durable",
+        "durable, in columns",
+    ],
 )
 def test_a_log_agrees_with_a_sorted_list(machine: type[LogMachine], examples: int) -> None:
     run_state_machine_as_test(

@@ -1,11 +1,20 @@
 # What the native module offers, for type checkers. A test compares it with the module.
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    final,
+    overload,
+)
 
 from typing_extensions import Buffer, Self
 
@@ -14,8 +23,17 @@ from timestrata.tail import Tail
 Timestamp: TypeAlias = SupportsIndex | datetime
 Size: TypeAlias = int | str
 Duration: TypeAlias = str | float | timedelta
-Codec: TypeAlias = Literal["cbor", "bytes", "json", "pickle"]
+Codec: TypeAlias = Literal["cbor", "bytes", "json", "arrow", "pickle"]
 Unit: TypeAlias = Literal["s", "ms", "us", "ns"]
+
+class SupportsArrowSchema(Protocol):
+    def __arrow_c_schema__(self) -> object: ...
+
+class SupportsArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class SupportsArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 __version__: str
 FORMAT_VERSION: int
@@ -71,6 +89,7 @@ class Store:
         *,
         codec: Codec | None = None,
         unit: Literal["s", "ms", "us", "ns"] | None = None,
+        schema: str | Mapping[str, Any] | SupportsArrowSchema | None = None,
     ) -> Timelog: ...
     def timelogs(self) -> list[str]: ...
     @property
@@ -111,6 +130,7 @@ class Timelog:
         path: str | PathLike[str] | None = None,
         name: str = ...,
         codec: Codec | None = ...,
+        schema: str | Mapping[str, Any] | SupportsArrowSchema | None = ...,
         durability: Literal["written", "buffered", "synced"] = ...,
         time_unit: Unit = ...,
         maintenance: Literal["background", "disabled"] = ...,
@@ -177,7 +197,9 @@ class Timelog:
     @overload
     def extend(
         self,
-        pairs_or_timestamps: Iterable[tuple[Timestamp, Any]],
+        pairs_or_timestamps: Iterable[tuple[Timestamp, Any]]
+        | SupportsArrowStream
+        | SupportsArrowArray,
         *,
         mostly_ordered: bool | None = None,
         insert_on_error: bool | None = None,

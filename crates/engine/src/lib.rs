@@ -36,12 +36,13 @@ pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use error::{Error, ErrorKind, Result};
+pub use memtable::RowBatch;
 pub use recovery::RecoveryReport;
 pub use scan::{Row, Scan, ScanSpec};
 pub use settings::{BusyPolicy, Maintenance, Settings};
 pub use snapshot::Snapshot;
 pub use store::{Access, PinInfo, RowAppender, Store, StoreStats, StreamStats};
-pub use stream::{LeadKind, Stream, StreamSpec};
+pub use stream::{BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec};
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{
     FORMAT_VERSION, KeyRange, LeadKey, RunFormat, SeqNo, StoreId, StreamId,

@@ -12,6 +12,12 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) const DELETED_COLUMN: &str = "__deleted";
 const NAME_BYTES_MAX: usize = 255;
 
+/// The property that says how many rows a record batch of this stream's hot runs may have, where
+/// that differs from [`Settings::run_batch_rows`](crate::Settings::run_batch_rows). More rows:
+/// columns lie in longer pieces, of which a reader needs no copy; but the first point read of a
+/// block checks a longer piece. A decimal number, at least 1.
+pub const BLOCK_ROWS_PROPERTY: &str = "block_rows";
+
 /// What a new stream is to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSpec {
@@ -29,7 +35,8 @@ pub struct StreamSpec {
     pub run_format: RunFormat,
     /// What may be thrown away by itself.
     pub retention: Retention,
-    /// Words of the model on top, kept with the stream.
+    /// Words of the model on top, kept with the stream. One is the engine's own:
+    /// [`BLOCK_ROWS_PROPERTY`].
     pub properties: Vec<(String, String)>,
 }
 
@@ -83,6 +90,7 @@ pub struct Stream {
     lead: LeadKind,
     key_columns: Vec<usize>,
     stored_schema: SchemaRef,
+    block_rows: Option<usize>,
 }
 
 impl Stream {
@@ -140,7 +148,13 @@ impl Stream {
                 Arc::new(Schema::new_with_metadata(fields, spec.schema.metadata().clone()))
             }
         };
-        Ok(Self { id, spec, lead, key_columns, stored_schema })
+        let block_rows = block_rows(&spec)?;
+        Ok(Self { id, spec, lead, key_columns, stored_schema, block_rows })
+    }
+
+    /// Rows of a record batch of its hot runs, where it has a number of its own.
+    pub(crate) fn block_rows(&self) -> Option<usize> {
+        self.block_rows
     }
 
     /// Its identity in the store.
@@ -242,6 +256,23 @@ fn validate_name(name: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn block_rows(spec: &StreamSpec) -> Result<Option<usize>> {
+    let Some((_, text)) = spec.properties.iter().find(|(key, _)| key == BLOCK_ROWS_PROPERTY) else {
+        return Ok(None);
+    };
+    match text.parse::<usize>() {
+        Ok(rows) if rows > 0 => Ok(Some(rows)),
+        _ => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!(
+                "stream '{}': property '{BLOCK_ROWS_PROPERTY}' is {text:?}; it must be a number of \
+                 rows, at least 1",
+                spec.name
+            ),
+        )),
+    }
 }
 
 fn validate_columns(spec: &StreamSpec) -> Result<()> {

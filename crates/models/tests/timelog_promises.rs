@@ -231,7 +231,7 @@ fn blocks_have_the_same_entries_as_the_iterator() {
     let mut from_blocks = Vec::new();
     for block in log.range(100..900).unwrap().blocks() {
         let block = block.unwrap();
-        assert_eq!(block.len(), block.values().len());
+        assert_eq!(block.len(), block.values().unwrap().len());
         for (index, time) in block.times().iter().enumerate() {
             from_blocks.push((*time, block.value(index).unwrap().to_vec()));
         }
@@ -251,7 +251,7 @@ fn blocks_have_the_same_entries_as_the_iterator() {
 fn a_log_is_one_thing_with_one_codec_and_unit() {
     let store = memory();
     let nanoseconds = TimelogOptions { unit: Unit::Nano, ..Default::default() };
-    Timelog::create(&store, "log", nanoseconds).unwrap();
+    Timelog::create(&store, "log", nanoseconds.clone()).unwrap();
     assert_eq!(Timelog::open(&store, "log").unwrap().unit(), Unit::Nano);
     Timelog::create(&store, "log", nanoseconds).unwrap();
     let error = Timelog::create(&store, "log", TimelogOptions::default()).unwrap_err();

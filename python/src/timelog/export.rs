@@ -1,12 +1,15 @@
 //! Rows out: dicts, numpy arrays, Arrow tables and what is made of them, HTML.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PySlice};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyList, PySlice};
 
-use super::Timelog;
 use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
+use super::stored::Stored;
+use super::{Asked, Timelog};
 use crate::timestamp::bound;
 
 /// Rows that are converted at once.
@@ -27,6 +30,14 @@ impl Timelog {
             Some(value) => bound(value, unit),
         };
         Ok(TimeRange::of(end(t1)?, end(t2)?).or_empty())
+    }
+
+    /// The log, if a store keeps it in columns.
+    fn typed(&self) -> PyResult<Option<Arc<Stored>>> {
+        match self.ask(|_| ())? {
+            Asked::Of(stored) if stored.decoder().typed().is_some() => Ok(Some(stored)),
+            Asked::Of(_) | Asked::Answer(()) => Ok(None),
+        }
     }
 }
 
@@ -58,6 +69,11 @@ impl Timelog {
     /// dtype : numpy dtype, optional
     ///     A numeric one; float64 unless given.
     ///
+    /// In a log of codec "arrow" the values keep the type of their column unless a dtype is given,
+    /// several columns come as a dict of arrays, and nothing is copied where all rows lie in one
+    /// block of a run: the arrays are the store's own memory, and can't be written to. Nulls are
+    /// NaN or NaT.
+    ///
     /// Raises
     /// ------
     /// TypeError
@@ -71,6 +87,11 @@ impl Timelog {
         dtype: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();
+        if let Some(stored) = slf.get().typed()?
+            && let Some(typed) = stored.decoder().typed()
+        {
+            return stored.typed_numpy(py, typed, slf.get().bounded(t1, t2)?, dtype);
+        }
         let numpy = py.import("numpy")?;
         let dtype = match dtype {
             Some(dtype) => numpy.call_method1("dtype", (dtype,))?,
@@ -115,6 +136,9 @@ impl Timelog {
         let py = slf.py();
         let pyarrow = py.import("pyarrow")?;
         let range = slf.get().bounded(t1, t2)?;
+        if let Some(stored) = slf.get().typed()? {
+            return stored.typed_table(py, range);
+        }
         let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
         let (times, values) = (PyList::empty(py), PyList::empty(py));
         while let Some((time, object)) = entries.get().next_entry(py)? {
@@ -128,12 +152,16 @@ impl Timelog {
         pyarrow.call_method1("table", (columns,))
     }
 
-    /// Give the entries as a stream of Arrow batches, as other libraries ask for it. Needs pyarrow.
+    /// Give the entries as a stream of Arrow batches, as other libraries ask for it. Needs
+    /// pyarrow, except in a log of codec "arrow".
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         slf: &Bound<'py, Self>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(stored) = slf.get().typed()? {
+            return Ok(stored.typed_stream(slf.py(), requested_schema)?.into_any());
+        }
         Self::to_arrow(slf, None, None)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 

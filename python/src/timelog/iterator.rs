@@ -8,13 +8,13 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_models::timelog::memory::Slice;
-use timestrata_models::timelog::{Blocks, Codec, EntryBlock, Selection};
+use timestrata_models::timelog::{Blocks, EntryBlock, Selection};
 
 use super::Timelog;
 use super::arguments::TimeRange;
 use super::object::Object;
 use super::views::PageSpanIter;
-use crate::codec::decode;
+use crate::codec::Decoder;
 use crate::error::to_python;
 use crate::fork::Guarded;
 use crate::interrupt::detached;
@@ -118,7 +118,7 @@ fn refill(pair: &Bound<'_, PyTuple>, time: i64, object: &Object) -> PyResult<boo
 
 struct Reading {
     source: Guarded<Source>,
-    codec: Codec,
+    decoder: Decoder,
     /// To count what is left.
     selection: Guarded<Selection>,
     entries_read: u64,
@@ -149,12 +149,12 @@ impl Source {
 }
 
 impl Reading {
-    fn new(py: Python<'_>, selection: Selection, codec: Codec) -> Self {
+    fn new(py: Python<'_>, selection: Selection, decoder: Decoder) -> Self {
         let again = selection.clone();
         let blocks = py.detach(|| selection.blocks());
         Self {
             source: Guarded::new(Source { blocks, block: None, next: 0 }),
-            codec,
+            decoder,
             selection: Guarded::new(again),
             entries_read: 0,
             owner: None,
@@ -174,13 +174,11 @@ impl Reading {
         }
         let Some(block) = &source.block else { return Ok(None) };
         let index = source.next;
-        let (Some(time), Some(bytes)) = (block.times().get(index), block.value(index)) else {
-            return Ok(None);
-        };
+        let Some(time) = block.times().get(index) else { return Ok(None) };
         source.next += 1;
         self.entries_read += 1;
-        match decode(self.codec, py, bytes) {
-            Ok(value) => Ok(Some((*time, value))),
+        match self.decoder.object(py, block, index) {
+            Ok(value) => Ok(value.map(|value| (*time, value))),
             Err(error) => {
                 let note = format!("it is the value at timestamp {time}");
                 let _ = error.value(py).call_method1("add_note", (note,));
@@ -206,15 +204,15 @@ impl Reading {
 }
 
 impl TimelogIter {
-    /// Over a selection of a log with this codec.
+    /// Over a selection of a log that a store keeps.
     pub(super) fn stored(
         py: Python<'_>,
         selection: Selection,
-        codec: Codec,
+        decoder: Decoder,
         owner: Py<Timelog>,
         range: TimeRange,
     ) -> Self {
-        let reading = Reading { owner: Some(owner), ..Reading::new(py, selection, codec) };
+        let reading = Reading { owner: Some(owner), ..Reading::new(py, selection, decoder) };
         Self { state: Mutex::new(State::Ready(Box::new(reading))), range }
     }
 
@@ -234,9 +232,9 @@ impl TimelogIter {
     pub(crate) fn collect<'py>(
         py: Python<'py>,
         selection: Selection,
-        codec: Codec,
+        decoder: Decoder,
     ) -> PyResult<Vec<(i64, Bound<'py, PyAny>)>> {
-        Reading::new(py, selection, codec).batch(py, usize::MAX)
+        Reading::new(py, selection, decoder).batch(py, usize::MAX)
     }
 
     /// The state, unless this very call has come back through an object that it let go of.

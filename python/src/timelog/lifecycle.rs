@@ -49,19 +49,21 @@ fn open_stored(path: PathBuf, keywords: &Bound<'_, PyDict>) -> PyResult<Stored> 
     };
     let name = text("name")?.unwrap_or_else(|| "log".to_owned());
     let (codec, unit) = (text("codec")?, text("time_unit")?);
+    let schema = take(keywords, "schema")?;
     let durability = durability_named(&text("durability")?.unwrap_or_else(|| "written".into()))?;
     if let Some(name) = keywords.keys().iter().next() {
         return Err(PyTypeError::new_err(format!(
             "Timelog(path=...) got an unexpected keyword argument '{name}': it takes name, codec, \
-             time_unit and durability; open the store first to set more"
+             schema, time_unit and durability; open the store first to set more"
         )));
     }
     let store = detached(py, || {
         EngineStore::open_with(Io::os(), &path, Access::Write, Settings::default())
     })?;
     let handle = Handle::new(store, "w", durability);
-    let log = timelog_of(py, &handle, &name, codec.as_deref(), unit.as_deref())?;
-    Ok(Stored::new(handle, log, true))
+    let (codec, unit) = (codec.as_deref(), unit.as_deref());
+    let log = timelog_of(py, &handle, &name, codec, unit, schema.as_ref())?;
+    Stored::new(py, handle, log, true)
 }
 
 #[pymethods]

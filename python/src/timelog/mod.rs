@@ -13,6 +13,7 @@ mod object;
 mod options;
 mod read;
 mod stored;
+mod typed;
 mod upkeep;
 mod views;
 mod write;
@@ -81,9 +82,13 @@ enum Asked<T> {
 
 impl Timelog {
     /// A log of an open store.
-    pub(crate) fn of_store(handle: Arc<Handle>, log: TimelogModel) -> Self {
-        let stored = Stored::new(handle, log, false);
-        Self { state: Mutex::new(State::Stored(Arc::new(stored))) }
+    pub(crate) fn of_store(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        log: TimelogModel,
+    ) -> PyResult<Self> {
+        let stored = Stored::new(py, handle, log, false)?;
+        Ok(Self { state: Mutex::new(State::Stored(Arc::new(stored))) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -12,7 +12,7 @@ use timestrata_models::timelog::{Selection, Timelog as TimelogModel, Unit};
 use super::Timelog;
 use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
-use crate::codec::{decode, encode};
+use crate::codec::{Decoder, encode};
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
@@ -28,14 +28,25 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Stored {
     log: Guarded<TimelogModel>,
+    decoder: Decoder,
     pub(super) handle: Arc<Handle>,
     /// Whether the store was opened for this log alone, and closes with it.
     pub(super) owns_store: bool,
 }
 
 impl Stored {
-    pub(super) fn new(handle: Arc<Handle>, log: TimelogModel, owns_store: bool) -> Self {
-        Self { log: Guarded::new(log), handle, owns_store }
+    pub(super) fn new(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        log: TimelogModel,
+        owns_store: bool,
+    ) -> PyResult<Self> {
+        let decoder = Decoder::of(py, &log)?;
+        Ok(Self { log: Guarded::new(log), decoder, handle, owns_store })
+    }
+
+    pub(super) fn decoder(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// The log, if its store is open and of this process.
@@ -62,7 +73,7 @@ impl Stored {
     ) -> PyResult<TimelogIter> {
         let log = self.log()?;
         let selection = detached(py, || choose(log))?;
-        Ok(TimelogIter::stored(py, selection, log.codec(), owner, range))
+        Ok(TimelogIter::stored(py, selection, self.decoder.clone(), owner, range))
     }
 
     pub(super) fn append(
@@ -72,6 +83,12 @@ impl Stored {
         durability: Durability,
     ) -> PyResult<()> {
         let log = self.log()?;
+        if let Some(typed) = self.decoder.typed() {
+            let append = |cells: &[timestrata_engine::Cell<'_>]| {
+                detached(value.py(), || log.append_cells(cells, durability))
+            };
+            return typed.with_cells(time, value, append).map(|_| ());
+        }
         // Taken, not borrowed: encoding may run Python code that appends as well.
         let mut scratch = SCRATCH.take();
         scratch.clear();
@@ -95,9 +112,9 @@ impl Stored {
 
     pub(super) fn at<'py>(&self, py: Python<'py>, time: i64) -> PyResult<Bound<'py, PyList>> {
         let log = self.log()?;
-        let values = detached(py, || log.at(time))?;
-        let values = values.iter().map(|value| decode(log.codec(), py, value));
-        PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+        let selection = detached(py, || log.range(time..=time))?;
+        let entries = TimelogIter::collect(py, selection, self.decoder.clone())?;
+        PyList::new(py, entries.into_iter().map(|(_, object)| object))
     }
 
     /// The first or last entries, oldest first.
@@ -112,7 +129,7 @@ impl Stored {
             let all = log.range(..)?;
             Ok(if from_the_end { all.reverse() } else { all }.limit(entries))
         })?;
-        let mut entries = TimelogIter::collect(py, selection, log.codec())?;
+        let mut entries = TimelogIter::collect(py, selection, self.decoder.clone())?;
         if from_the_end {
             entries.reverse();
         }

@@ -11,13 +11,13 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView};
 use timestrata_models::timelog::memory::Part;
-use timestrata_models::timelog::{Blocks, Codec, EntryBlock};
+use timestrata_models::timelog::{Blocks, EntryBlock};
 
 use super::arguments::{TimeRange, raw_time};
 use super::object::Object;
 use super::write::inverted;
 use super::{Asked, Timelog};
-use crate::codec::decode;
+use crate::codec::Decoder;
 use crate::error::to_python;
 use crate::fork::Guarded;
 use crate::timestamp::type_name;
@@ -101,7 +101,7 @@ struct Page {
 /// The rows of a page.
 enum Rows {
     Objects(Part<Object>),
-    Stored(EntryBlock, Codec),
+    Stored(Arc<EntryBlock>, Decoder),
 }
 
 impl Page {
@@ -116,8 +116,8 @@ impl Page {
     fn value(&self, row: usize) -> Option<Value> {
         match &self.rows {
             Rows::Objects(part) => part.values().get(row).cloned().map(Value::Object),
-            Rows::Stored(block, codec) => {
-                block.value(row).map(|bytes| Value::Stored(bytes.to_vec(), *codec))
+            Rows::Stored(block, decoder) => {
+                (row < block.len()).then(|| Value::Stored(Arc::clone(block), decoder.clone(), row))
             }
         }
     }
@@ -137,14 +137,16 @@ impl Page {
 /// A value on its way out of a page.
 enum Value {
     Object(Object),
-    Stored(Vec<u8>, Codec),
+    Stored(Arc<EntryBlock>, Decoder, usize),
 }
 
 impl Value {
     fn into_bound(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Object(object) => Ok(object.into_bound(py)),
-            Self::Stored(bytes, codec) => decode(codec, py, &bytes),
+            Self::Stored(block, decoder, row) => decoder
+                .object(py, &block, row)?
+                .ok_or_else(|| PyIndexError::new_err("the row is behind the end of its page")),
         }
     }
 }
@@ -158,7 +160,7 @@ pub(crate) struct PageSpanIter {
 /// Pages still to be given.
 enum Pages {
     Objects { parts: VecDeque<Part<Object>>, owner: Py<Timelog>, reader: Arc<()> },
-    Stored { blocks: Box<Guarded<Blocks>>, codec: Codec, owner: Py<Timelog> },
+    Stored { blocks: Box<Guarded<Blocks>>, decoder: Decoder, owner: Py<Timelog> },
 }
 
 impl Pages {
@@ -169,13 +171,13 @@ impl Pages {
                 owner: owner.clone_ref(py),
                 _reader: Some(Arc::clone(reader)),
             })),
-            Self::Stored { blocks, codec, owner } => {
+            Self::Stored { blocks, decoder, owner } => {
                 let blocks = blocks.get_mut()?;
                 match py.detach(|| blocks.next()) {
                     None => Ok(None),
                     Some(Err(error)) => Err(to_python(py, &error)),
                     Some(Ok(block)) => Ok(Some(Page {
-                        rows: Rows::Stored(block, *codec),
+                        rows: Rows::Stored(Arc::new(block), decoder.clone()),
                         owner: owner.clone_ref(py),
                         _reader: None,
                     })),
@@ -202,9 +204,9 @@ impl PageSpanIter {
         let pages = match pages {
             Asked::Answer((parts, reader)) => Pages::Objects { parts: parts.into(), owner, reader },
             Asked::Of(stored) => {
-                let codec = stored.log()?.codec();
+                let decoder = stored.decoder().clone();
                 let blocks = stored.ask(log.py(), |log| Ok(log.range(range.bounds())?.blocks()))?;
-                Pages::Stored { blocks: Box::new(Guarded::new(blocks)), codec, owner }
+                Pages::Stored { blocks: Box::new(Guarded::new(blocks)), decoder, owner }
             }
         };
         Ok(Self { state: Mutex::new(Some(pages)) })

@@ -20,6 +20,7 @@ use super::{Asked, State, Timelog, closed};
 use crate::error::timelog_error;
 use crate::rows;
 use crate::timestamp::{timestamp, type_name};
+use crate::typed::is_arrow;
 
 static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
 
@@ -236,7 +237,10 @@ impl Timelog {
 
     /// Append many objects, in any order of time.
     ///
-    /// ``extend(pairs)`` with an iterable of ``(ts, obj)``, or ``extend(timestamps, objects)``.
+    /// ``extend(pairs)`` with an iterable of ``(ts, obj)``, or ``extend(timestamps, objects)``. A
+    /// log of codec "arrow" takes Arrow data too (anything with ``__arrow_c_stream__`` or
+    /// ``__arrow_c_array__``: a column ``time``, and those of its schema), a commit a batch; and
+    /// arrays of numbers as timestamps and objects.
     ///
     /// In memory, input with a length is stored whole or not at all; an iterator is stored in
     /// chunks of 1,024 rows, of which those before an error stay. Where a store keeps the log,
@@ -288,7 +292,19 @@ impl Timelog {
                         "insert_on_error=True: a log that a store keeps skips no row",
                     ));
                 }
-                rows::extend(stored.log()?, pairs_or_timestamps, objects, durability)
+                if let Some(typed) = stored.decoder().typed() {
+                    if objects.is_none() && is_arrow(pairs_or_timestamps)? {
+                        return stored.extend_arrow(typed, pairs_or_timestamps, durability);
+                    }
+                    if let Some(objects) = objects
+                        && let Ok(times) = times_of(pairs_or_timestamps)
+                        && stored.extend_buffer(typed, &times, objects, durability)?
+                    {
+                        return Ok(());
+                    }
+                }
+                let log = stored.log()?;
+                rows::extend(log, stored.decoder(), pairs_or_timestamps, objects, durability)
             }
         }
     }
@@ -319,6 +335,12 @@ impl Timelog {
     ) -> PyResult<()> {
         flag("mostly_ordered", mostly_ordered)?;
         let times = times_of(timestamps)?;
+        if let Asked::Of(stored) = self.ask(|_| ())?
+            && let Some(typed) = stored.decoder().typed()
+            && stored.extend_buffer(typed, &times, objects, stored.handle.durability(false))?
+        {
+            return Ok(());
+        }
         let values = objects_of(objects)?;
         if times.len() != values.len() {
             return Err(rows::different_lengths(times.len(), values.len()));
@@ -331,7 +353,7 @@ impl Timelog {
                 let times = PyList::new(py, times)?;
                 let objects = PyList::new(py, objects.collect::<Vec<_>>())?;
                 let durability = stored.handle.durability(false);
-                rows::extend(stored.log()?, &times, Some(&objects), durability)
+                rows::extend(stored.log()?, stored.decoder(), &times, Some(&objects), durability)
             }
         }
     }

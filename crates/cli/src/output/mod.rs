@@ -6,6 +6,7 @@ mod columns;
 mod csv;
 mod json;
 pub(crate) mod table;
+mod typed;
 
 use std::io::{BufWriter, IsTerminal, Write};
 
@@ -85,14 +86,18 @@ pub(crate) struct Request {
 
 impl Request {
     /// The rows, decoded. Asked for twice, they are the same: the selection is frozen.
-    fn rows(&self) -> impl Iterator<Item = Result<Row>> {
-        self.selection.clone().into_iter().map(|entry| self.decode(&entry?))
+    fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_> {
+        if self.codec == Codec::Arrow {
+            return Box::new(typed::rows(self.selection.clone()));
+        }
+        Box::new(self.selection.clone().into_iter().map(|entry| self.decode(&entry?)))
     }
 
     fn decode(&self, entry: &Entry) -> Result<Row> {
         let value = match self.codec {
             // A pickle is shown as the bytes it is: reading it would run it.
-            Codec::Bytes | Codec::Pickle => Value::Bytes(entry.value.to_vec()),
+            // Columns come by `typed`, and never here.
+            Codec::Bytes | Codec::Pickle | Codec::Arrow => Value::Bytes(entry.value.to_vec()),
             Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| {
                 Failure::failed(
                     format!("'{}', value at time {}: {error}", self.name, entry.time),

@@ -198,7 +198,7 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Timelog> {
         None if arguments.value.is_some() => Codec::Bytes,
         None => kept.map_or(Codec::Cbor, |(codec, _)| codec),
     };
-    if matches!(codec, Codec::Json | Codec::Pickle) {
+    if matches!(codec, Codec::Json | Codec::Arrow | Codec::Pickle) {
         return Err(Failure::usage(
             format!(
                 "time log '{}' has codec '{codec}', which this command doesn't write",

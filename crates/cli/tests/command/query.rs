@@ -1,5 +1,9 @@
 //! `query` gives the rows asked for, in the format asked for.
 
+use arrow_schema::{DataType, Field, TimeUnit};
+use timestrata::timelog::{Timelog, TimelogOptions, ValueColumns};
+use timestrata::{Cell, Durability, Settings, Store};
+
 use crate::runner::Runner;
 
 /// Ten rows, an hour apart, with a field that only some have.
@@ -114,4 +118,35 @@ fn bounds_that_make_no_sense_are_usage_errors() {
     runner.fails(&query(&["--from", "yesterday"]), 2, &["--from: 'yesterday'", "hint:"]);
     let inverted = ["--from", "2014-01-01", "--to", "2013-01-01"];
     runner.fails(&query(&inverted), 2, &["--from 2014", "later than --to 2013"]);
+}
+
+#[test]
+fn columns_of_a_typed_log_are_fields() {
+    let runner = Runner::new();
+    let store = Store::open(runner.path("store"), Settings::default()).unwrap();
+    let columns = ValueColumns::record([
+        Field::new("price", DataType::Float64, true),
+        Field::new("symbol", DataType::Utf8, false),
+        Field::new("sent", DataType::Timestamp(TimeUnit::Second, None), false),
+    ]);
+    let log = Timelog::create(&store, "trades", TimelogOptions::typed(columns.unwrap())).unwrap();
+    let rows = [(1_357_020_000_000, Cell::Null, "A"), (1_357_020_000_001, Cell::Float(7.5), "B")];
+    for (time, price, symbol) in rows {
+        let cells = [Cell::Int(time), price, Cell::Text(symbol), Cell::Int(1_357_020_000)];
+        log.append_cells(&cells, Durability::Written).unwrap();
+    }
+    drop(log);
+    store.close().unwrap();
+    let out = runner.ok(&["query", "store", "trades", "--format", "csv"]);
+    let expected = "time,price,symbol,sent\n\
+                    2013-01-01T06:00:00.000Z,,A,2013-01-01T06:00:00Z\n\
+                    2013-01-01T06:00:00.001Z,7.5,B,2013-01-01T06:00:00Z\n";
+    assert_eq!(out, expected);
+    let out =
+        runner.ok(&["query", "store", "trades", "--reverse", "--limit", "1", "--format", "json"]);
+    assert!(out.contains("\"price\":7.5") && out.contains("\"symbol\":\"B\""), "{out}");
+    assert!(runner.ok(&["info", "store", "trades"]).contains("arrow"));
+    runner.file("rows.csv", "at,price\n1357020000,1\n");
+    let ingest = ["ingest", "store", "trades", "rows.csv", "--as", "timelog", "--time", "at"];
+    runner.fails(&ingest, 2, &["codec 'arrow'"]);
 }

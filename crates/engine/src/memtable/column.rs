@@ -246,7 +246,7 @@ impl ColumnBuilder {
 }
 
 /// Whether cells can express a column of this type.
-pub(super) fn is_expressible(data_type: &DataType) -> bool {
+pub(crate) fn is_expressible(data_type: &DataType) -> bool {
     Values::new(data_type).is_some()
 }
 

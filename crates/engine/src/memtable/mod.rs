@@ -16,6 +16,7 @@ mod filter;
 mod memory;
 mod prepared;
 mod row;
+mod row_batch;
 mod view;
 
 use std::cmp::Ordering;
@@ -32,8 +33,10 @@ use builder::RowBuilder;
 use chain::chained;
 use chunk::{Chunk, Commits};
 use chunks::{Chunks, MergeRules, Settled};
+pub(crate) use column::is_expressible;
 pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::{CELL_BYTES_MAX, check_row};
+pub use row_batch::RowBatch;
 pub(crate) use view::MemtableView;
 
 /// The builder of in-order rows is full at this size, and so are small batches that gather.

@@ -103,7 +103,10 @@ impl RunWriter {
             stream: Arc::clone(stream),
             id,
             format,
-            gather: Gather::new(stream.stored_schema().clone(), settings.run_batch_rows),
+            gather: Gather::new(
+                stream.stored_schema().clone(),
+                block_rows(stream, format, settings),
+            ),
             encoder,
             zones: Vec::new(),
             last_key: None,
@@ -253,6 +256,14 @@ impl RunWriter {
                 .at(&self.path)
                 .caused_by(error),
         }
+    }
+}
+
+/// Rows of a block. A cold block is decoded whole, so only hot ones follow the stream's wish.
+fn block_rows(stream: &Stream, format: RunFormat, settings: &Settings) -> usize {
+    match format {
+        RunFormat::Hot => stream.block_rows().unwrap_or(settings.run_batch_rows),
+        RunFormat::Cold => settings.run_batch_rows,
     }
 }
 

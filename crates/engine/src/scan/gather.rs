@@ -20,7 +20,7 @@ pub(super) const SLICE_ROWS_MIN: usize = 1_024;
 /// ...but if short pieces wait before it, only from this many on: else a late row here and
 /// there would cut the answer into crumbs.
 const SLICE_ROWS_MIN_BEHIND: usize = 4_096;
-/// A slice has at most this many.
+/// A slice has at most this many, or as many as the stream's own blocks.
 const SLICE_ROWS_MAX: usize = 65_536;
 /// A gathered batch has about this many...
 const GATHER_ROWS: usize = 8_192;
@@ -185,8 +185,9 @@ impl Gather {
 
     fn push_slices(&mut self, batch: &RecordBatch, rows: Range<usize>) -> Result<()> {
         let mut start = rows.start;
+        let rows_max = self.plan.stream.block_rows().unwrap_or(0).max(SLICE_ROWS_MAX);
         while start < rows.end {
-            let len = (rows.end - start).min(SLICE_ROWS_MAX);
+            let len = (rows.end - start).min(rows_max);
             let columns = self.plan.output_columns(batch);
             let columns = match len == batch.num_rows() {
                 true => columns.cloned().collect(),

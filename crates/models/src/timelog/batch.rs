@@ -137,13 +137,18 @@ pub(super) fn record_batch(
     times: ScalarBuffer<i64>,
     values: BinaryArray,
 ) -> Result<RecordBatch> {
-    let times: ArrayRef = match unit {
+    let columns: Vec<ArrayRef> = vec![time_column(unit, times), Arc::new(values)];
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(internal)
+}
+
+/// Times as a time log's column has them.
+pub(super) fn time_column(unit: Unit, times: ScalarBuffer<i64>) -> ArrayRef {
+    match unit {
         Unit::Second => time_array::<TimestampSecondType>(times),
         Unit::Milli => time_array::<TimestampMillisecondType>(times),
         Unit::Micro => time_array::<TimestampMicrosecondType>(times),
         Unit::Nano => time_array::<TimestampNanosecondType>(times),
-    };
-    RecordBatch::try_new(Arc::clone(schema), vec![times, Arc::new(values)]).map_err(internal)
+    }
 }
 
 fn time_array<T: ArrowTimestampType>(times: ScalarBuffer<i64>) -> ArrayRef {

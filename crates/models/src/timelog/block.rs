@@ -8,7 +8,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
-use arrow_array::{BinaryArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_buffer::{Buffer, ScalarBuffer};
 use serde::de::DeserializeOwned;
 use timestrata_engine::{Error, ErrorKind, Result};
@@ -70,17 +70,18 @@ pub struct Entry {
     pub value: Value,
 }
 
-/// A block of entries, as it lies in the store: two columns of the same length.
+/// A block of entries, as it lies in the store: columns of the same length.
 #[derive(Debug, Clone)]
 pub struct EntryBlock {
     batch: RecordBatch,
     times: ScalarBuffer<i64>,
-    values: BinaryArray,
+    /// `None` in a typed log.
+    values: Option<BinaryArray>,
 }
 
 impl EntryBlock {
-    /// Takes the two columns out of a batch of a time log's stream.
-    pub(super) fn new(batch: RecordBatch, unit: Unit) -> Result<Self> {
+    /// Takes the columns out of a batch of a time log's stream.
+    pub(super) fn new(batch: RecordBatch, unit: Unit, is_typed: bool) -> Result<Self> {
         let column = |index: usize| batch.columns().get(index);
         let times = column(TIME_COLUMN).and_then(|column| match unit {
             Unit::Second => {
@@ -98,7 +99,8 @@ impl EntryBlock {
         });
         let values = column(VALUE_COLUMN).and_then(|column| column.as_binary_opt::<i32>()).cloned();
         match (times, values) {
-            (Some(times), Some(values)) => Ok(Self { batch, times, values }),
+            (Some(times), _) if is_typed => Ok(Self { batch, times, values: None }),
+            (Some(times), Some(values)) => Ok(Self { batch, times, values: Some(values) }),
             _ => Err(Error::new(
                 ErrorKind::Corruption,
                 format!(
@@ -124,28 +126,40 @@ impl EntryBlock {
         &self.times
     }
 
-    /// The values, one a time; none is null.
-    pub fn values(&self) -> &BinaryArray {
-        &self.values
+    /// The times as memory that can be shared.
+    pub fn times_buffer(&self) -> &ScalarBuffer<i64> {
+        &self.times
     }
 
-    /// Both columns, `time` and `value`, as an Arrow batch.
+    /// The values, one a time; none is null. `None` in a typed log.
+    pub fn values(&self) -> Option<&BinaryArray> {
+        self.values.as_ref()
+    }
+
+    /// The columns behind the time: in a typed log the values, one array a column.
+    pub fn columns(&self) -> &[ArrayRef] {
+        self.batch.columns().get(VALUE_COLUMN..).unwrap_or_default()
+    }
+
+    /// All columns, the first one `time`, as an Arrow batch.
     pub fn record_batch(&self) -> &RecordBatch {
         &self.batch
     }
 
-    /// The entry at `index`, `None` behind the end.
+    /// The entry at `index`; `None` behind the end, and in a typed log.
     pub fn entry(&self, index: usize) -> Option<Entry> {
         let time = *self.times.get(index)?;
-        let offsets = self.values.value_offsets();
+        let values = self.values.as_ref()?;
+        let offsets = values.value_offsets();
         let start = usize::try_from(*offsets.get(index)?).ok()?;
         let end = usize::try_from(*offsets.get(index + 1)?).ok()?;
-        let bytes = self.values.values().slice_with_length(start, end.checked_sub(start)?);
+        let bytes = values.values().slice_with_length(start, end.checked_sub(start)?);
         Some(Entry { time, value: Value { bytes } })
     }
 
-    /// The bytes of the value at `index`, borrowed; `None` behind the end.
+    /// The bytes of the value at `index`, borrowed; `None` behind the end, and in a typed log.
     pub fn value(&self, index: usize) -> Option<&[u8]> {
-        (index < self.len()).then(|| self.values.value(index))
+        let values = self.values.as_ref()?;
+        (index < values.len()).then(|| values.value(index))
     }
 }

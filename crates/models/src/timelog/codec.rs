@@ -18,18 +18,22 @@ pub enum Codec {
     Cbor,
     /// One JSON text (RFC 8259) a value.
     Json,
+    /// Arrow columns: a value is of one type, or a record of several; see
+    /// [`ValueColumns`](super::ValueColumns).
+    Arrow,
     /// What Python's pickle makes. Reading it runs what is in it, so it is only read where it is
     /// asked for by name.
     Pickle,
 }
 
 impl Codec {
-    /// The word for it: `bytes`, `cbor`, `json` or `pickle`.
+    /// The word for it: `bytes`, `cbor`, `json`, `arrow` or `pickle`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
             Self::Cbor => "cbor",
             Self::Json => "json",
+            Self::Arrow => "arrow",
             Self::Pickle => "pickle",
         }
     }
@@ -49,10 +53,11 @@ impl FromStr for Codec {
             "bytes" => Ok(Self::Bytes),
             "cbor" => Ok(Self::Cbor),
             "json" => Ok(Self::Json),
+            "arrow" => Ok(Self::Arrow),
             "pickle" => Ok(Self::Pickle),
             other => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("codec '{other}': must be 'bytes', 'cbor', 'json' or 'pickle'"),
+                format!("codec '{other}': must be 'bytes', 'cbor', 'json', 'arrow' or 'pickle'"),
             )),
         }
     }
@@ -100,6 +105,17 @@ impl Unit {
             Self::Milli => TimeUnit::Millisecond,
             Self::Micro => TimeUnit::Microsecond,
             Self::Nano => TimeUnit::Nanosecond,
+        }
+    }
+}
+
+impl From<TimeUnit> for Unit {
+    fn from(unit: TimeUnit) -> Self {
+        match unit {
+            TimeUnit::Second => Self::Second,
+            TimeUnit::Millisecond => Self::Milli,
+            TimeUnit::Microsecond => Self::Micro,
+            TimeUnit::Nanosecond => Self::Nano,
         }
     }
 }

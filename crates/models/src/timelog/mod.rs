@@ -2,8 +2,10 @@
 //!
 //! A time log is one stream that keeps every row, `{time: Timestamp(unit, UTC), value: Binary}`,
 //! sorted by time; values with the same time stay in the order in which they were
-//! committed. Late values cost no more than those in order. The stream's properties say what
-//! it is: `model = timelog`, `codec = bytes | cbor | json | pickle`, `unit = s | ms | us | ns`.
+//! committed. Late values cost no more than those in order. A typed log has columns of its own
+//! in place of `value`: [`ValueColumns`]. The stream's properties say what it is:
+//! `model = timelog`, `codec = bytes | cbor | json | arrow | pickle`, `unit = s | ms | us | ns`,
+//! and in a typed log `values = scalar | record`.
 //!
 //! A [`Timelog`] writes, and reads what is there now; a [`TimelogView`] has the same reads
 //! and never changes.
@@ -29,6 +31,7 @@
 mod batch;
 mod block;
 mod codec;
+mod columns;
 pub mod memory;
 mod options;
 mod range;
@@ -39,6 +42,7 @@ mod write;
 pub use batch::{EntryBatch, VALUE_BYTES_MAX};
 pub use block::{Entry, EntryBlock, Value};
 pub use codec::{Codec, Unit};
+pub use columns::{TypedBatch, ValueColumns};
 pub use options::TimelogOptions;
 pub use selection::{Blocks, Decoded, Entries, Selection};
 pub use view::TimelogView;

@@ -73,7 +73,8 @@ impl Selection {
         Blocks { view: self.view, state }
     }
 
-    /// Reads it an entry at a time.
+    /// Reads it an entry at a time. A typed log gives an error: its values are columns, read by
+    /// [`blocks`](Self::blocks).
     pub fn entries(self) -> Entries {
         Entries { blocks: self.blocks(), block: None, next: 0 }
     }
@@ -132,7 +133,9 @@ impl Iterator for Blocks {
                 ReadState::Reading(mut scan) => {
                     let batch = scan.next()?;
                     self.state = ReadState::Reading(scan);
-                    batch.and_then(|batch| EntryBlock::new(batch, self.view.unit()))
+                    batch.and_then(|batch| {
+                        EntryBlock::new(batch, self.view.unit(), self.view.codec() == Codec::Arrow)
+                    })
                 }
             };
             match result {
@@ -166,6 +169,10 @@ impl Iterator for Entries {
             self.next = 0;
             self.block = None;
             match self.blocks.next()? {
+                Ok(block) if block.values().is_none() => {
+                    self.blocks.state = ReadState::Done;
+                    return Some(Err(typed(&self.blocks.view)));
+                }
                 Ok(block) => self.block = Some(block),
                 Err(error) => return Some(Err(error)),
             }
@@ -190,6 +197,13 @@ impl<T: DeserializeOwned> Iterator for Decoded<T> {
         let view = &self.entries.blocks.view;
         Some(decode_entry(view, &entry).map(|value| (entry.time, value)))
     }
+}
+
+fn typed(view: &TimelogView) -> Error {
+    Error::new(
+        ErrorKind::InvalidArgument,
+        format!("time log '{}' is typed: its values are columns, read by blocks", view.name()),
+    )
 }
 
 /// Decodes one entry of `view`; errors name the stream and the time.

@@ -84,7 +84,7 @@ impl Timelog {
     /// ```
     pub fn create(store: &Store, name: &str, wanted: TimelogOptions) -> Result<Self> {
         let Some(stream) = store.stream(name) else {
-            store.create_stream(wanted.spec(name))?;
+            store.create_stream(wanted.spec(name)?)?;
             return Self::open(store, name);
         };
         let log = Self::of_stream(store, stream)?;
@@ -99,6 +99,12 @@ impl Timelog {
                     wanted.codec,
                     wanted.unit
                 ),
+            ));
+        }
+        if wanted.columns.is_some() && wanted.columns != log.columns() {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("time log '{name}' exists with other columns than those asked for"),
             ));
         }
         if let Some(retention) = wanted.retention
@@ -136,6 +142,11 @@ impl Timelog {
         &self.shared.store
     }
 
+    /// The stream that keeps it.
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.shared.stream
+    }
+
     /// The stream that keeps it, to change it in one commit with others.
     pub fn stream_id(&self) -> StreamId {
         self.shared.stream.id()
@@ -153,10 +164,20 @@ impl Timelog {
 
     /// Appends one entry with this durability.
     pub fn append_with(&self, time: i64, value: &[u8], durability: Durability) -> Result<SeqNo> {
+        check_value_bytes(time, value.len())?;
+        self.append_row_with(&[Cell::Int(time), Cell::Bytes(value)], durability)
+    }
+
+    /// Appends one row of the log's columns.
+    pub(super) fn append_row_with(
+        &self,
+        cells: &[Cell<'_>],
+        durability: Durability,
+    ) -> Result<SeqNo> {
         let seq = {
             let mut writer = self.shared.writer.lock();
             let appender = self.appender(&mut writer.appender)?;
-            append_row(appender, time, value, durability)?
+            append_row(appender, cells, durability)?
         };
         self.sync_if(durability)?;
         Ok(seq)
@@ -189,7 +210,9 @@ impl Timelog {
             let RowWriter { appender, encoded } = &mut *writer;
             encoded.clear();
             encode_cbor(value, encoded)?;
-            append_row(self.appender(appender)?, time, encoded, durability)?
+            check_value_bytes(time, encoded.len())?;
+            let cells = [Cell::Int(time), Cell::Bytes(encoded)];
+            append_row(self.appender(appender)?, &cells, durability)?
         };
         self.sync_if(durability)?;
         Ok(seq)
@@ -402,11 +425,8 @@ impl Timelog {
 /// Appends one row; one that is to be synced is written here and synced by the caller.
 fn append_row(
     appender: &mut RowAppender,
-    time: i64,
-    value: &[u8],
+    cells: &[Cell<'_>],
     durability: Durability,
 ) -> Result<SeqNo> {
-    check_value_bytes(time, value.len())?;
-    let cells = [Cell::Int(time), Cell::Bytes(value)];
-    appender.append(&cells, durability.min(Durability::Written))
+    appender.append(cells, durability.min(Durability::Written))
 }

@@ -1,0 +1,173 @@
+//! Rows gathered into one record batch, to be committed together.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+
+use super::column::ColumnBuilder;
+use super::row::check_row;
+use crate::{Cell, Error, ErrorKind, Result, Stream};
+
+/// Bytes of variable width in one batch: Arrow's shorter offsets reach no further.
+const VARIABLE_BYTES_MAX: usize = i32::MAX as usize;
+
+/// Gathers rows of cells into a record batch of a stream's columns, without an allocation a row.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_schema::{DataType, Field, Schema};
+/// use timestrata_engine::{Cell, Changes, Durability, RowBatch, Settings, Store, StreamSpec};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let schema = Arc::new(Schema::new(vec![
+///     Field::new("time", DataType::Int64, false),
+///     Field::new("celsius", DataType::Float64, true),
+/// ]));
+/// let store = Store::memory(Settings::default())?;
+/// let id = store.create_stream(StreamSpec::new("kitchen", schema))?;
+/// let mut rows = RowBatch::new(&store.stream("kitchen").unwrap())?;
+/// rows.push(&[Cell::Int(1), Cell::Float(19.5)])?;
+/// rows.push(&[Cell::Int(2), Cell::Null])?;
+/// store.commit(Changes::new().insert(id, rows.finish()), Durability::Written)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct RowBatch {
+    stream: Arc<Stream>,
+    columns: Vec<ColumnBuilder>,
+    rows: usize,
+    row_bytes: usize,
+    variable_bytes: usize,
+}
+
+impl RowBatch {
+    /// No rows yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the stream has a column that [`Cell`]s can't express.
+    pub fn new(stream: &Arc<Stream>) -> Result<Self> {
+        let builder = |field: &Arc<arrow_schema::Field>| {
+            ColumnBuilder::new(field).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "stream '{}': column '{}' has type {}, which single rows can't express; \
+                         insert record batches",
+                        stream.name(),
+                        field.name(),
+                        field.data_type()
+                    ),
+                )
+            })
+        };
+        let columns: Vec<_> =
+            stream.schema().fields().iter().map(builder).collect::<Result<_>>()?;
+        let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
+        Ok(Self { stream: Arc::clone(stream), columns, rows: 0, row_bytes, variable_bytes: 0 })
+    }
+
+    /// Adds a row: one cell a column of the stream's schema, in its order.
+    ///
+    /// # Errors
+    /// `InvalidData` if a cell doesn't fit its column, `TooLarge` for a value of more than 1 GiB
+    /// or if the batch would have more than 2 GiB of text and bytes; the batch is as it was.
+    pub fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+        check_row(&self.stream, cells)?;
+        let length = |cell: &Cell<'_>| match cell {
+            Cell::Bytes(bytes) => bytes.len(),
+            Cell::Text(text) => text.len(),
+            _ => 0,
+        };
+        let variable_bytes = self.variable_bytes + cells.iter().map(length).sum::<usize>();
+        if variable_bytes > VARIABLE_BYTES_MAX {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "one batch with {variable_bytes} bytes of text and bytes; it may have \
+                     {VARIABLE_BYTES_MAX} at most"
+                ),
+            ));
+        }
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.append(*cell);
+        }
+        self.rows += 1;
+        self.variable_bytes = variable_bytes;
+        Ok(())
+    }
+
+    /// Rows in it.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Bytes of all values together.
+    pub fn bytes(&self) -> usize {
+        self.rows * self.row_bytes + self.variable_bytes
+    }
+
+    /// The rows as a batch, in the order in which they were added; none are left.
+    pub fn finish(&mut self) -> RecordBatch {
+        self.rows = 0;
+        self.variable_bytes = 0;
+        let columns: Vec<ArrayRef> =
+            self.columns.iter_mut().map(|column| column.finish(false)).collect();
+        let schema = Arc::clone(self.stream.schema());
+        #[expect(clippy::expect_used, reason = "columns were built by the schema, row by row")]
+        RecordBatch::try_new(schema, columns).expect("the builders follow the schema")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::{Settings, Store, StreamSpec};
+
+    fn stream_of(fields: Vec<Field>) -> Arc<Stream> {
+        let store = Store::memory(Settings::default()).unwrap();
+        store.create_stream(StreamSpec::new("s", Arc::new(Schema::new(fields)))).unwrap();
+        store.stream("s").unwrap()
+    }
+
+    #[test]
+    fn a_refused_row_leaves_the_batch_as_it_was() {
+        let stream = stream_of(vec![
+            Field::new("time", DataType::Int64, false),
+            Field::new("text", DataType::Utf8, true),
+            Field::new("small", DataType::Int8, false),
+        ]);
+        let mut rows = RowBatch::new(&stream).unwrap();
+        rows.push(&[Cell::Int(2), Cell::Text("b"), Cell::Int(-1)]).unwrap();
+        let error = rows.push(&[Cell::Int(1), Cell::Text("a"), Cell::Int(128)]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(error.to_string().contains("'small'"), "{error}");
+        rows.push(&[Cell::Int(1), Cell::Null, Cell::Int(127)]).unwrap();
+        let batch = rows.finish();
+        assert_eq!(batch.num_rows(), 2);
+        assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[2, 1]);
+        assert_eq!(batch.column(1).null_count(), 1);
+        assert!(rows.is_empty() && rows.bytes() == 0);
+    }
+
+    #[test]
+    fn a_column_that_cells_cannot_express_is_named() {
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+        let stream = stream_of(vec![
+            Field::new("time", DataType::Int64, false),
+            Field::new("many", list.clone(), true),
+        ]);
+        assert!(!Cell::can_express(&list));
+        let error = RowBatch::new(&stream).unwrap_err();
+        assert!(error.to_string().contains("'many'"), "{error}");
+    }
+}

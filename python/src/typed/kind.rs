@@ -1,0 +1,59 @@
+//! What a column's values are to Python.
+
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+use timestrata_engine::ErrorKind;
+use timestrata_models::timelog::Unit;
+
+use crate::error::refused;
+
+/// A kind of column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    Int,
+    UInt,
+    Float,
+    Text,
+    Bytes,
+    /// An instant: an aware datetime, or one without a zone where the column has none.
+    Timestamp {
+        unit: Unit,
+        is_aware: bool,
+    },
+    /// Days, or milliseconds of whole days.
+    Date {
+        per_day: i64,
+    },
+    TimeOfDay(Unit),
+    Duration(Unit),
+}
+
+impl Kind {
+    /// # Errors
+    /// `InvalidArgumentError` for a type of which there are no single values here.
+    pub(super) fn of(data_type: &DataType) -> PyResult<Self> {
+        use DataType as T;
+        Ok(match data_type {
+            T::Boolean => Self::Bool,
+            T::Int8 | T::Int16 | T::Int32 | T::Int64 => Self::Int,
+            T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => Self::UInt,
+            T::Float32 | T::Float64 => Self::Float,
+            T::Utf8 | T::LargeUtf8 => Self::Text,
+            T::Binary | T::LargeBinary | T::FixedSizeBinary(_) => Self::Bytes,
+            T::Timestamp(unit, zone) => {
+                Self::Timestamp { unit: (*unit).into(), is_aware: zone.is_some() }
+            }
+            T::Date32 => Self::Date { per_day: 1 },
+            T::Date64 => Self::Date { per_day: 86_400_000 },
+            T::Time32(unit) | T::Time64(unit) => Self::TimeOfDay((*unit).into()),
+            T::Duration(unit) => Self::Duration((*unit).into()),
+            other => {
+                return Err(refused(
+                    ErrorKind::InvalidArgument,
+                    format!("values of type {other} have no Python objects here"),
+                ));
+            }
+        })
+    }
+}
