@@ -223,6 +223,10 @@ def test_to_numpy_keeps_nulls_where_it_can() -> None:
     stamps.extend([(1, 5), (2, None)])
     found = stamps.to_numpy()[1]
     assert found.dtype == "datetime64[ms]" and np.isnat(found[1])
+    lengths = store.timelog("d", schema="duration[s]")
+    lengths.extend([(1, None), (2, dt.timedelta(days=1))])
+    found = lengths.to_numpy()[1]
+    assert found.dtype == "timedelta64[s]" and np.isnat(found[0]) and found[1].astype(int) == 86_400
     texts = store.timelog("s", schema="string")
     with pytest.raises(TypeError, match="to_arrow"):
         texts.to_numpy()

@@ -250,7 +250,7 @@ fn mark_nulls(
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let missing = match kind.as_str() {
         "f" => numpy.getattr("nan")?,
-        "M" | "m" => numpy.call_method1("datetime64", ("NaT",))?,
+        "M" | "m" => numpy.call_method1("array", ("NaT", array.getattr("dtype")?))?,
         _ => {
             return Err(PyTypeError::new_err(format!(
                 "column '{}' has nulls, which numpy's {} can't hold: ask for dtype='float64', or \
@@ -260,7 +260,6 @@ fn mark_nulls(
             )));
         }
     };
-    let missing = if kind == "m" { numpy.call_method1("timedelta64", ("NaT",))? } else { missing };
     let mut start = 0;
     for part in parts {
         if part.null_count() > 0 {
