@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_models::timelog::memory::Slice;
+use timestrata_models::timelog::memory::{Part, Slice};
 use timestrata_models::timelog::{Blocks, EntryBlock, Selection};
 
 use super::Timelog;
 use super::arguments::TimeRange;
 use super::object::Object;
+use super::pairs::{Pairs, list_of};
 use super::views::PageSpanIter;
 use crate::codec::Decoder;
 use crate::error::to_python;
@@ -42,7 +42,7 @@ pub(crate) struct TimelogIter {
 
 enum State {
     /// Of a log of objects.
-    Objects(Box<Objects>),
+    Objects(Objects),
     /// Of a log that a store keeps.
     Ready(Box<Reading>),
     /// A call is under way, maybe in another thread. The lock is not held meanwhile: reading
@@ -59,61 +59,25 @@ struct Objects {
     owner: Py<Timelog>,
     /// Counted by the log, which can't be closed meanwhile.
     _reader: Arc<()>,
-    /// The pair given last: given again, filled anew, once nobody else holds it.
-    pair: Option<Py<PyTuple>>,
+    pairs: Pairs,
 }
 
 impl Objects {
-    #[inline]
-    fn next(&mut self) -> Option<(i64, Object)> {
-        match self.is_reversed {
-            false => self.slice.next_row(),
-            true => self.slice.next_row_back(),
+    /// Takes the next so many rows.
+    fn take(&mut self, mut wanted: usize) -> Vec<Part<Object>> {
+        let mut parts = Vec::new();
+        while wanted > 0 {
+            let Some(part) = (match self.is_reversed {
+                false => self.slice.take_part(wanted),
+                true => self.slice.take_part_back(wanted),
+            }) else {
+                break;
+            };
+            wanted -= part.times().len();
+            parts.push(part);
         }
+        parts
     }
-
-    /// The next row as a pair for Python.
-    #[inline]
-    fn next_pair<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some((time, object)) = self.next() else { return Ok(None) };
-        if let Some(pair) = &self.pair
-            && refill(pair.bind(py), time, &object)?
-        {
-            return Ok(Some(pair.bind(py).clone()));
-        }
-        let pair = (time, object.into_bound(py)).into_pyobject(py)?;
-        self.pair = Some(pair.clone().unbind());
-        Ok(Some(pair))
-    }
-}
-
-/// Fills a pair anew, as `zip` does, if its only holder is the caller; false if it isn't.
-#[inline]
-fn refill(pair: &Bound<'_, PyTuple>, time: i64, object: &Object) -> PyResult<bool> {
-    let py = pair.py();
-    // SAFETY: this thread is attached; what is set is checked for null and given away, once.
-    // A tuple may be set while there is one reference to it, which is the caller's. One that
-    // the collector has stopped tracking, because it held nothing of interest, is tracked
-    // again: what it holds now may be.
-    unsafe {
-        if ffi::Py_REFCNT(pair.as_ptr()) != 1 {
-            return Ok(false);
-        }
-        let time = ffi::PyLong_FromLongLong(time);
-        if time.is_null() {
-            return Err(PyErr::fetch(py));
-        }
-        let object = object.bind(py).clone().into_ptr();
-        if ffi::PyTuple_SetItem(pair.as_ptr(), 0, time) != 0
-            || ffi::PyTuple_SetItem(pair.as_ptr(), 1, object) != 0
-        {
-            return Err(PyErr::fetch(py));
-        }
-        if ffi::PyObject_GC_IsTracked(pair.as_ptr()) == 0 {
-            ffi::PyObject_GC_Track(pair.as_ptr().cast());
-        }
-    }
-    Ok(true)
 }
 
 struct Reading {
@@ -224,8 +188,9 @@ impl TimelogIter {
         reader: Arc<()>,
         range: TimeRange,
     ) -> Self {
-        let objects = Objects { slice, is_reversed, owner, _reader: reader, pair: None };
-        Self { state: Mutex::new(State::Objects(Box::new(objects))), range }
+        let pairs = Pairs::default();
+        let objects = Objects { slice, is_reversed, owner, _reader: reader, pairs };
+        Self { state: Mutex::new(State::Objects(objects)), range }
     }
 
     /// Every entry of a selection, at once.
@@ -246,13 +211,20 @@ impl TimelogIter {
         }
     }
 
-    /// The next row of a log of objects; `None` if this is not of one.
+    /// The next row of a log of objects, as `give` makes it; `None` if this is not of one.
     #[inline]
-    fn next_object(&self) -> PyResult<Option<Option<(i64, Object)>>> {
+    fn next_object<T>(
+        &self,
+        give: impl FnOnce(&mut Pairs, i64, &Object) -> PyResult<T>,
+    ) -> PyResult<Option<Option<T>>> {
         let mut state = self.lock()?;
         let State::Objects(objects) = &mut *state else { return Ok(None) };
-        if let Some(row) = objects.next() {
-            return Ok(Some(Some(row)));
+        let row = match objects.is_reversed {
+            false => objects.slice.next_row(),
+            true => objects.slice.next_row_back(),
+        };
+        if let Some((time, object)) = row {
+            return give(&mut objects.pairs, time, object).map(|given| Some(Some(given)));
         }
         let over = std::mem::replace(&mut *state, State::Done);
         drop(state);
@@ -261,20 +233,19 @@ impl TimelogIter {
     }
 
     /// The next rows of a log of objects; `None` if this is not of one.
-    fn next_objects(&self, wanted: usize) -> PyResult<Option<Vec<(i64, Object)>>> {
+    fn next_objects<'py>(
+        &self,
+        py: Python<'py>,
+        wanted: usize,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
         let mut state = self.lock()?;
         let State::Objects(objects) = &mut *state else { return Ok(None) };
-        let mut rows = Vec::with_capacity(wanted.min(objects.slice.left()));
-        while rows.len() < wanted {
-            let Some(row) = objects.next() else {
-                let over = std::mem::replace(&mut *state, State::Done);
-                drop(state);
-                drop(over);
-                break;
-            };
-            rows.push(row);
-        }
-        Ok(Some(rows))
+        let (parts, is_reversed) = (objects.take(wanted), objects.is_reversed);
+        let rows: usize = parts.iter().map(|part| part.times().len()).sum();
+        let over = (rows < wanted).then(|| std::mem::replace(&mut *state, State::Done));
+        drop(state);
+        drop(over);
+        list_of(py, &parts, is_reversed).map(Some)
     }
 
     /// The next entry, of either kind of log.
@@ -282,8 +253,9 @@ impl TimelogIter {
         &self,
         py: Python<'py>,
     ) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
-        if let Some(row) = self.next_object()? {
-            return Ok(row.map(|(time, object)| (time, object.into_bound(py))));
+        let given = |_: &mut Pairs, time, object: &Object| Ok((time, object.bind(py).clone()));
+        if let Some(entry) = self.next_object(given)? {
+            return Ok(entry);
         }
         self.read(|reading| reading.entry(py), Option::is_none).map(Option::flatten)
     }
@@ -334,15 +306,12 @@ impl TimelogIter {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        {
-            let mut state = self.lock()?;
-            if let State::Objects(objects) = &mut *state
-                && let Some(pair) = objects.next_pair(py)?
-            {
-                return Ok(Some(pair));
-            }
+        let given = |pairs: &mut Pairs, time, object: &Object| pairs.give(py, time, object);
+        if let Some(pair) = self.next_object(given)? {
+            return Ok(pair);
         }
-        self.next_entry(py)?.map(|entry| entry.into_pyobject(py)).transpose()
+        let entry = self.read(|reading| reading.entry(py), Option::is_none)?;
+        entry.flatten().map(|entry| entry.into_pyobject(py)).transpose()
     }
 
     /// Give the next n entries as a list; fewer at the end.
@@ -357,21 +326,24 @@ impl TimelogIter {
     #[pyo3(signature = (n, /))]
     fn next_batch<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyList>> {
         let wanted = usize::try_from(n).map_err(|_| PyValueError::new_err("n must be >= 0"))?;
-        if let Some(rows) = self.next_objects(wanted)? {
-            let rows = rows.into_iter().map(|(time, object)| (time, object.into_bound(py)));
-            return PyList::new(py, rows);
+        if let Some(rows) = self.next_objects(py, wanted)? {
+            return Ok(rows);
         }
         let batch = self.read(|reading| reading.batch(py, wanted), |batch| batch.len() < wanted)?;
         PyList::new(py, batch.unwrap_or_default())
     }
 
     /// Let go of the snapshot it reads. Fine to call twice.
-    fn close(&self) {
-        let old = self.replace(|state| match state {
+    fn close(&self) -> PyResult<()> {
+        let mut state = self.lock()?;
+        let closed = match &*state {
             State::Ready(_) | State::Objects(_) | State::Done => State::Done,
             State::Busy | State::BusyClosed => State::BusyClosed,
-        });
-        std::mem::drop(old);
+        };
+        let old = std::mem::replace(&mut *state, closed);
+        drop(state);
+        drop(old);
+        Ok(())
     }
 
     /// How many entries are left; 0 once it is closed.
@@ -407,7 +379,7 @@ impl TimelogIter {
         match &*state {
             State::Objects(objects) => {
                 visit.call(&objects.owner)?;
-                objects.pair.iter().try_for_each(|pair| visit.call(pair))?;
+                objects.pairs.visit(&visit)?;
                 // Leaves that the log, or another reader, holds too are shown by the log.
                 let sole = objects.slice.parts().filter(|part| part.is_sole());
                 sole.flat_map(|part| part.leaf_values()).try_for_each(|object| object.visit(&visit))
@@ -418,14 +390,14 @@ impl TimelogIter {
     }
 
     fn __clear__(&self) {
-        self.close();
+        let _ = self.close();
     }
 
     /// Whether it was closed, or has come to its end.
     #[getter]
     fn closed(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(*state, State::Done | State::BusyClosed)
+        // One that is being read has not come to its end.
+        self.lock().is_ok_and(|state| matches!(*state, State::Done | State::BusyClosed))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -438,10 +410,9 @@ impl TimelogIter {
         exception_type: &Bound<'_, PyAny>,
         exception: &Bound<'_, PyAny>,
         traceback: &Bound<'_, PyAny>,
-    ) -> bool {
+    ) -> PyResult<bool> {
         let _ = (exception_type, exception, traceback);
-        self.close();
-        false
+        self.close().map(|()| false)
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -11,6 +11,7 @@ mod lifecycle;
 mod memory;
 mod object;
 mod options;
+mod pairs;
 mod read;
 mod stored;
 mod typed;

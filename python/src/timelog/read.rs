@@ -6,6 +6,7 @@ use timestrata_models::timelog::memory::Found;
 
 use super::arguments::{self, TimeRange, raw_time};
 use super::iterator::TimelogIter;
+use super::pairs::list_of;
 use super::write::inverted;
 use super::{Asked, Timelog};
 use crate::timestamp::{out_of_range, timestamp};
@@ -57,13 +58,7 @@ impl Timelog {
         })?;
         match rows {
             Asked::Of(stored) => stored.few(py, count, from_the_end),
-            Asked::Answer(mut slice) => {
-                let mut rows = Vec::with_capacity(slice.left());
-                while let Some((time, object)) = slice.next_row() {
-                    rows.push((time, object.into_bound(py)));
-                }
-                PyList::new(py, rows)
-            }
+            Asked::Answer(slice) => list_of(py, &slice.parts().cloned().collect::<Vec<_>>(), false),
         }
     }
 }

@@ -225,7 +225,11 @@ impl PageSpanIter {
         let page = pages.next(py)?;
         Ok(page.map(|page| {
             *lock(&self.state) = Some(pages);
-            PageSpan { page: Mutex::new(Some(page)), exports: AtomicUsize::new(0) }
+            PageSpan {
+                layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
+                page: Mutex::new(Some(page)),
+                exports: AtomicUsize::new(0),
+            }
         }))
     }
 
@@ -291,6 +295,8 @@ impl PageSpanIter {
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct PageSpan {
     page: Mutex<Option<Page>>,
+    /// Rows, and bytes from one time to the next: the shape and the strides of its buffer.
+    layout: [ffi::Py_ssize_t; 2],
     /// Buffers of others that point into the page.
     exports: AtomicUsize,
 }
@@ -402,30 +408,27 @@ impl PageSpan {
         if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
             return Err(PyBufferError::new_err("a PageSpan can't be written to"));
         }
-        let (start, rows) = slf.get().with(|page| {
-            let times = page.times();
-            (times.as_ptr(), times.len())
-        })?;
-        let shape = Box::into_raw(Box::new([rows as ffi::Py_ssize_t, size_of::<i64>() as isize]));
+        let start = slf.get().with(|page| page.times().as_ptr())?;
+        let [rows, item_bytes] = &slf.get().layout;
         // SAFETY: `view` is Python's to fill, and each of its fields is written. The rows don't
         // move or go while an export is counted: `close` refuses, a page's leaf is never
-        // changed while it is shared, and the view holds a reference to this object. `shape`
-        // is given back in `__releasebuffer__`.
+        // changed while it is shared, and the view holds a reference to this object. Shape and
+        // strides lie in this object, which is frozen; by convention nobody writes to them.
         unsafe {
             (*view).obj = slf.clone().into_any().into_ptr();
             (*view).buf = start.cast_mut().cast::<c_void>();
-            (*view).len = (rows * size_of::<i64>()) as isize;
+            (*view).len = rows * item_bytes;
             (*view).readonly = 1;
-            (*view).itemsize = size_of::<i64>() as isize;
+            (*view).itemsize = *item_bytes;
             (*view).format = match flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
                 true => c"q".as_ptr().cast_mut(),
                 false => std::ptr::null_mut(),
             };
             (*view).ndim = 1;
-            (*view).shape = shape.cast::<ffi::Py_ssize_t>();
-            (*view).strides = shape.cast::<ffi::Py_ssize_t>().add(1);
+            (*view).shape = std::ptr::from_ref(rows).cast_mut();
+            (*view).strides = std::ptr::from_ref(item_bytes).cast_mut();
             (*view).suboffsets = std::ptr::null_mut();
-            (*view).internal = shape.cast::<c_void>();
+            (*view).internal = std::ptr::null_mut();
         }
         slf.get().exports.fetch_add(1, Ordering::AcqRel);
         Ok(())
@@ -433,15 +436,7 @@ impl PageSpan {
 
     /// # Safety
     /// Python calls this once for each view that `__getbuffer__` has filled.
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: `internal` is the box that `__getbuffer__` has put there, given back once.
-        unsafe {
-            let shape = (*view).internal.cast::<[ffi::Py_ssize_t; 2]>();
-            (*view).internal = std::ptr::null_mut();
-            if !shape.is_null() {
-                drop(Box::from_raw(shape));
-            }
-        }
+    unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
         self.exports.fetch_sub(1, Ordering::AcqRel);
     }
 

@@ -48,8 +48,16 @@ impl<T> Leaf<T> {
     /// The rows with times from `first` to `last`, both included.
     pub(super) fn rows_between(&self, first: i64, last: i64) -> Range<usize> {
         let start = self.times.partition_point(|time| *time < first);
-        let end = self.times.partition_point(|time| *time <= last);
-        start..end.max(start)
+        let behind = self.times.get(start..).unwrap_or_default();
+        // Most ranges are short: their end is near.
+        let (mut within, mut step) = (0, 1);
+        while behind.get(within + step - 1).is_some_and(|time| *time <= last) {
+            within += step;
+            step *= 2;
+        }
+        let end = behind.len().min(within + step - 1);
+        let near = behind.get(within..end).unwrap_or_default();
+        start..start + within + near.partition_point(|time| *time <= last)
     }
 
     /// Adds a row that is not before the last one.
@@ -59,13 +67,24 @@ impl<T> Leaf<T> {
         self.values.push(value);
     }
 
-    /// Makes room for a whole leaf, once.
+    /// Makes room for so many rows, once.
     #[inline]
-    pub(super) fn reserve(&mut self) {
+    pub(super) fn reserve(&mut self, rows: usize) {
         if self.times.capacity() == 0 {
-            self.times.reserve_exact(LEAF_ROWS);
-            self.values.reserve_exact(LEAF_ROWS);
+            self.times.reserve_exact(rows);
+            self.values.reserve_exact(rows);
         }
+    }
+
+    /// Takes out the first so many rows, as a leaf with room for late ones.
+    pub(super) fn split_front(&mut self, rows: usize, capacity: usize) -> Self {
+        let mut rest = Self::default();
+        rest.reserve(capacity);
+        rest.times.extend(self.times.drain(rows.min(self.times.len())..));
+        rest.values.extend(self.values.drain(rows.min(self.values.len())..));
+        self.times.shrink_to(LEAF_ROWS);
+        self.values.shrink_to(LEAF_ROWS);
+        std::mem::replace(self, rest)
     }
 
     /// Adds sorted rows that are newer than those there: each goes behind those of its time.
@@ -123,5 +142,13 @@ impl<T: Clone> Leaf<T> {
             times: self.times.get(rows.clone()).unwrap_or_default().to_vec(),
             values: self.values.get(rows).unwrap_or_default().to_vec(),
         }
+    }
+
+    /// A copy without some rows.
+    pub(super) fn copy_without(&self, rows: Range<usize>) -> Self {
+        let mut copy = self.copy(0..rows.start);
+        copy.times.extend_from_slice(self.times.get(rows.end..).unwrap_or_default());
+        copy.values.extend_from_slice(self.values.get(rows.end..).unwrap_or_default());
+        copy
     }
 }

@@ -12,6 +12,15 @@ use super::slice::{Part, Slice};
 /// Late rows that wait, at most, before they are merged.
 const LATE_ROWS_MAX: usize = 8192;
 
+/// Rows of a new leaf: there is room for late ones before it has to be cut in two.
+const SEALED_ROWS: usize = LEAF_ROWS - LEAF_ROWS / 32;
+
+/// The newest rows, which no leaf is made of yet: most late rows belong among them.
+const RECENT_ROWS: usize = LEAF_ROWS / 8;
+
+/// Rows of the tail, of which a leaf is made then.
+const TAIL_ROWS: usize = SEALED_ROWS + RECENT_ROWS;
+
 /// What came out of a log. Dropping it drops values, which may run their program's code.
 #[derive(Debug)]
 #[must_use = "dropping it runs code: choose where"]
@@ -102,9 +111,9 @@ impl<T: Clone> Memory<T> {
             return true;
         }
         self.newest = time;
-        self.tail.reserve();
+        self.tail.reserve(TAIL_ROWS);
         self.tail.push(time, value);
-        if self.tail.len() >= LEAF_ROWS {
+        if self.tail.len() >= TAIL_ROWS {
             self.seal_tail();
         }
         false
@@ -117,13 +126,24 @@ impl<T: Clone> Memory<T> {
         }
     }
 
-    /// Makes leaves of the tail.
+    /// Makes leaves of the tail, but for the newest rows.
     fn seal_tail(&mut self) {
-        for leaf in std::mem::take(&mut self.tail).into_pieces() {
-            if let Some(first) = leaf.first() {
-                self.firsts.push(first);
-                self.leaves.push(Arc::new(leaf));
-            }
+        let tail_first = self.tail_first();
+        let mut late: Vec<_> = self.late.extract_if(.., |(time, _)| *time >= tail_first).collect();
+        late.sort_by_key(|(time, _)| *time);
+        self.tail.merge(late);
+        while self.tail.len() >= TAIL_ROWS {
+            let leaf = self.tail.split_front(SEALED_ROWS, TAIL_ROWS);
+            self.firsts.extend(leaf.first());
+            self.leaves.push(Arc::new(leaf));
+        }
+    }
+
+    /// The time from which on rows belong into the tail.
+    fn tail_first(&self) -> i64 {
+        match self.leaves.is_empty() {
+            true => i64::MIN,
+            false => self.tail.first().unwrap_or(i64::MAX),
         }
     }
 
@@ -135,10 +155,7 @@ impl<T: Clone> Memory<T> {
         let mut late = std::mem::take(&mut self.late);
         // Stable: rows of one time stay in the order in which they came.
         late.sort_by_key(|(time, _)| *time);
-        let tail_first = match self.leaves.is_empty() {
-            true => i64::MIN,
-            false => self.tail.first().unwrap_or(i64::MAX),
-        };
+        let tail_first = self.tail_first();
         let into_tail = late.split_off(late.partition_point(|(time, _)| *time < tail_first));
         self.tail.merge(into_tail);
         // From the back, so that new leaves move no place that is still to be visited.
@@ -151,7 +168,7 @@ impl<T: Clone> Memory<T> {
             let rows = late.split_off(start);
             self.merge_into_leaf(leaf, rows);
         }
-        if self.tail.len() >= LEAF_ROWS {
+        if self.tail.len() >= TAIL_ROWS {
             self.seal_tail();
         }
         // Its memory serves the late rows to come.
@@ -216,11 +233,20 @@ impl<T: Clone> Memory<T> {
     /// Removes the rows of a leaf that keeps some.
     fn delete_in_leaf(&mut self, index: usize, first: i64, last: i64, removed: &mut Removed<T>) {
         let Some(shared) = self.leaves.get_mut(index) else { return };
-        let leaf = Arc::make_mut(shared);
-        let rows = leaf.rows_between(first, last);
+        let rows = shared.rows_between(first, last);
+        if rows.is_empty() {
+            return;
+        }
         removed.rows += rows.len() as u64;
-        removed.values.extend(leaf.remove(rows));
-        self.firsts.splice(index..=index, leaf.first());
+        if let Some(leaf) = Arc::get_mut(shared) {
+            removed.values.extend(leaf.remove(rows));
+        } else {
+            let kept = Arc::new(shared.copy_without(rows));
+            let leaf = std::mem::replace(shared, kept);
+            // Held by others; should they let go meanwhile, its rows still go with the removed.
+            removed.parts.push(Part { leaf, rows: 0..0 });
+        }
+        self.firsts.splice(index..=index, shared.first());
     }
 
     /// The leaves that may have rows from `first` to `last`.
@@ -320,17 +346,14 @@ impl<T: Clone> Memory<T> {
 
     /// The rows of a range as they are now.
     pub fn slice(&mut self, range: impl RangeBounds<i64>) -> Slice<T> {
-        let Some((first, last)) = closed(range) else { return Slice::new(Vec::new()) };
+        let Some((first, last)) = closed(range) else { return Slice::default() };
         self.settle();
-        let mut parts: Vec<Part<T>> = Vec::new();
-        for leaf in self.leaves.get(self.leaves_between(first, last)).unwrap_or_default() {
+        let leaves = self.leaves.get(self.leaves_between(first, last)).unwrap_or_default();
+        let parts = leaves.iter().filter_map(|leaf| {
             let rows = leaf.rows_between(first, last);
-            if !rows.is_empty() {
-                parts.push(Part { leaf: Arc::clone(leaf), rows });
-            }
-        }
-        parts.extend(self.tail_part(self.tail.rows_between(first, last)));
-        Slice::new(parts)
+            (!rows.is_empty()).then(|| Part { leaf: Arc::clone(leaf), rows })
+        });
+        Slice::new(parts.chain(self.tail_part(self.tail.rows_between(first, last))))
     }
 
     /// Whether a row has this time.

@@ -53,57 +53,90 @@ impl<T> Part<T> {
 /// Rows in order of time, read from both ends. Doesn't change, whatever becomes of the log.
 #[derive(Debug)]
 pub struct Slice<T> {
-    /// The parts still to be read, none of them empty; the first and the last may have been
-    /// read in part, which their ranges tell.
-    parts: std::collections::VecDeque<Part<T>>,
-    left: usize,
+    /// What is read from the front, until nothing of it is left: most slices are within one
+    /// leaf, and need no list.
+    front: Option<Part<T>>,
+    /// The parts behind it; the last may have been read in part, from the back.
+    rest: std::vec::IntoIter<Part<T>>,
+}
+
+impl<T> Default for Slice<T> {
+    fn default() -> Self {
+        Self { front: None, rest: Vec::new().into_iter() }
+    }
 }
 
 impl<T> Slice<T> {
-    pub(super) fn new(parts: Vec<Part<T>>) -> Self {
-        let left = parts.iter().map(|part| part.rows.len()).sum();
-        Self { parts: parts.into(), left }
+    pub(super) fn new(parts: impl IntoIterator<Item = Part<T>>) -> Self {
+        let mut parts = parts.into_iter();
+        let front = parts.next();
+        Self { front, rest: parts.collect::<Vec<_>>().into_iter() }
     }
 
     /// Rows still to be read.
     pub fn left(&self) -> usize {
-        self.left
+        self.parts().map(|part| part.rows.len()).sum()
     }
 
-    /// The parts still to be read, in order.
+    /// The parts still to be read, in order. The first may have no row left.
     pub fn parts(&self) -> impl Iterator<Item = &Part<T>> {
-        self.parts.iter()
+        self.front.iter().chain(self.rest.as_slice())
     }
-}
 
-impl<T: Clone> Slice<T> {
+    /// The part that has the next row from the front.
+    #[inline]
+    fn first_part(&mut self) -> Option<&mut Part<T>> {
+        while self.front.as_ref()?.rows.is_empty() {
+            self.front = self.rest.next();
+        }
+        self.front.as_mut()
+    }
+
+    /// The part that has the next row from the back, if any is left.
+    #[inline]
+    fn last_part(&mut self) -> Option<&mut Part<T>> {
+        while self.rest.as_slice().last().is_some_and(|part| part.rows.is_empty()) {
+            drop(self.rest.next_back());
+        }
+        self.rest.as_mut_slice().last_mut().or(self.front.as_mut())
+    }
+
     /// The next row from the front.
     #[inline]
-    pub fn next_row(&mut self) -> Option<(i64, T)> {
-        let part = self.parts.front_mut()?;
+    pub fn next_row(&mut self) -> Option<(i64, &T)> {
+        let part = self.first_part()?;
         let row = part.rows.next()?;
-        let found = row_of(&part.leaf, row);
-        if part.rows.is_empty() {
-            self.parts.pop_front();
-        }
-        self.left -= 1;
-        found
+        row_of(&part.leaf, row)
     }
 
     /// The next row from the back.
-    pub fn next_row_back(&mut self) -> Option<(i64, T)> {
-        let part = self.parts.back_mut()?;
+    #[inline]
+    pub fn next_row_back(&mut self) -> Option<(i64, &T)> {
+        let part = self.last_part()?;
         let row = part.rows.next_back()?;
-        let found = row_of(&part.leaf, row);
-        if part.rows.is_empty() {
-            self.parts.pop_back();
-        }
-        self.left -= 1;
-        found
+        row_of(&part.leaf, row)
+    }
+
+    /// Takes rows that lie side by side from the front, at most so many.
+    pub fn take_part(&mut self, rows_max: usize) -> Option<Part<T>> {
+        let part = self.first_part()?;
+        let end = part.rows.end.min(part.rows.start.saturating_add(rows_max));
+        let taken = Part { leaf: Arc::clone(&part.leaf), rows: part.rows.start..end };
+        part.rows.start = end;
+        Some(taken)
+    }
+
+    /// The same from the back; the rows are still in order of time.
+    pub fn take_part_back(&mut self, rows_max: usize) -> Option<Part<T>> {
+        let part = self.last_part().filter(|part| !part.rows.is_empty())?;
+        let start = part.rows.start.max(part.rows.end.saturating_sub(rows_max));
+        let taken = Part { leaf: Arc::clone(&part.leaf), rows: start..part.rows.end };
+        part.rows.end = start;
+        Some(taken)
     }
 }
 
 #[inline]
-fn row_of<T: Clone>(leaf: &Leaf<T>, row: usize) -> Option<(i64, T)> {
-    Some((*leaf.times().get(row)?, leaf.values().get(row)?.clone()))
+fn row_of<T>(leaf: &Leaf<T>, row: usize) -> Option<(i64, &T)> {
+    Some((*leaf.times().get(row)?, leaf.values().get(row)?))
 }
