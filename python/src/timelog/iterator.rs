@@ -11,7 +11,7 @@ use timestrata_models::timelog::{Blocks, EntryBlock, Selection};
 
 use super::Timelog;
 use super::arguments::TimeRange;
-use super::object::Object;
+use super::object::{AHEAD, Object};
 use super::pairs::{Pairs, list_of};
 use super::views::PageSpanIter;
 use crate::codec::Decoder;
@@ -188,6 +188,8 @@ impl TimelogIter {
         reader: Arc<()>,
         range: TimeRange,
     ) -> Self {
+        let first = slice.parts().next().filter(|_| !is_reversed);
+        first.iter().flat_map(|part| part.values()).take(AHEAD).for_each(Object::prefetch);
         let pairs = Pairs::default();
         let objects = Objects { slice, is_reversed, owner, _reader: reader, pairs };
         Self { state: Mutex::new(State::Objects(objects)), range }
@@ -220,7 +222,10 @@ impl TimelogIter {
         let mut state = self.lock()?;
         let State::Objects(objects) = &mut *state else { return Ok(None) };
         let row = match objects.is_reversed {
-            false => objects.slice.next_row(),
+            false => {
+                objects.slice.ahead(AHEAD).inspect(|object| object.prefetch());
+                objects.slice.next_row()
+            }
             true => objects.slice.next_row_back(),
         };
         if let Some((time, object)) = row {

@@ -3,6 +3,9 @@
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
+/// So many rows ahead objects are prefetched: as far as the next row or two would come too late.
+pub(crate) const AHEAD: usize = 12;
+
 /// A reference to an object of a program's own.
 #[derive(Debug)]
 pub(crate) struct Object(Py<PyAny>);
@@ -24,6 +27,18 @@ impl Object {
     #[inline]
     pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.0.bind(py)
+    }
+
+    /// Brings it nearer, where the processor can: it will be counted soon, and reading cold
+    /// objects is waiting for little else.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint, which changes nothing that a program can see, whatever the address.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.0.as_ptr().cast());
+        }
     }
 
     /// Shows it to Python's collector.

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_models::timelog::memory::Part;
 
-use super::object::Object;
+use super::object::{AHEAD, Object};
 
 /// So many pairs on end that were kept by the program tell that it keeps them all.
-const KEPT_MAX: u8 = 4;
+const KEPT_MAX: u8 = 3;
 
 /// The two pairs given last. As `zip` does, one that nobody else holds any more is given again,
 /// filled anew. Two, because a program may let go of a row only once it has the next.
@@ -126,9 +126,15 @@ pub(super) fn list_of<'py>(
         Ok(())
     };
     for part in parts {
-        let mut rows = part.times().iter().zip(part.values());
+        let values = part.values();
+        values.iter().take(AHEAD).for_each(Object::prefetch);
+        let ahead = values.iter().skip(AHEAD).map(Some).chain(std::iter::repeat(None));
+        let rows = part.times().iter().zip(values);
         match is_reversed {
-            false => rows.try_for_each(&mut put)?,
+            false => rows.zip(ahead).try_for_each(|(row, ahead)| {
+                ahead.inspect(|object| object.prefetch());
+                put(row)
+            })?,
             true => rows.rev().try_for_each(&mut put)?,
         }
     }

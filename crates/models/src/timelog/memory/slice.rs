@@ -83,6 +83,13 @@ impl<T> Slice<T> {
         self.front.iter().chain(self.rest.as_slice())
     }
 
+    /// A value that comes so many rows behind the next from the front, if it is near it.
+    #[inline]
+    pub fn ahead(&self, rows: usize) -> Option<&T> {
+        let part = self.front.as_ref()?;
+        part.leaf.values().get(part.rows.start + rows)
+    }
+
     /// The part that has the next row from the front.
     #[inline]
     fn first_part(&mut self) -> Option<&mut Part<T>> {
