@@ -82,6 +82,10 @@ impl Timelog {
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        // A time is told by its own type: a failed cast to a slice would cost more than finding it.
+        if key.is_exact_instance_of::<PyInt>() {
+            return slf.get().at(key).map(Bound::into_any);
+        }
         let Ok(slice) = key.cast::<PySlice>() else {
             return slf.get().at(key).map(Bound::into_any);
         };

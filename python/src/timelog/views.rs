@@ -1,9 +1,9 @@
 //! Views: pages of a log as memory that others can read.
 
-use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::vec::IntoIter;
 
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -159,32 +159,8 @@ pub(crate) struct PageSpanIter {
 
 /// Pages still to be given.
 enum Pages {
-    Objects { parts: VecDeque<Part<Object>>, owner: Py<Timelog>, reader: Arc<()> },
+    Objects { parts: IntoIter<Part<Object>>, owner: Py<Timelog>, reader: Arc<()> },
     Stored { blocks: Box<Guarded<Blocks>>, decoder: Decoder, owner: Py<Timelog> },
-}
-
-impl Pages {
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Page>> {
-        match self {
-            Self::Objects { parts, owner, reader } => Ok(parts.pop_front().map(|part| Page {
-                rows: Rows::Objects(part),
-                owner: owner.clone_ref(py),
-                _reader: Some(Arc::clone(reader)),
-            })),
-            Self::Stored { blocks, decoder, owner } => {
-                let blocks = blocks.get_mut()?;
-                match py.detach(|| blocks.next()) {
-                    None => Ok(None),
-                    Some(Err(error)) => Err(to_python(py, &error)),
-                    Some(Ok(block)) => Ok(Some(Page {
-                        rows: Rows::Stored(Arc::new(block), decoder.clone()),
-                        owner: owner.clone_ref(py),
-                        _reader: None,
-                    })),
-                }
-            }
-        }
-    }
 }
 
 impl PageSpanIter {
@@ -202,7 +178,9 @@ impl PageSpanIter {
         let pages =
             log.get().ask(|rows| (rows.pages(range.bounds(), is_logical), rows.reader()))?;
         let pages = match pages {
-            Asked::Answer((parts, reader)) => Pages::Objects { parts: parts.into(), owner, reader },
+            Asked::Answer((parts, reader)) => {
+                Pages::Objects { parts: parts.into_iter(), owner, reader }
+            }
             Asked::Of(stored) => {
                 let decoder = stored.decoder().clone();
                 let blocks = stored.ask(log.py(), |log| Ok(log.range(range.bounds())?.blocks()))?;
@@ -220,17 +198,33 @@ impl PageSpanIter {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PageSpan>> {
+        let mut state = lock(&self.state);
+        if let Some(Pages::Objects { parts, owner, reader }) = &mut *state
+            && let Some(part) = parts.next()
+        {
+            return Ok(Some(PageSpan::of(Page {
+                rows: Rows::Objects(part),
+                owner: owner.clone_ref(py),
+                _reader: Some(Arc::clone(reader)),
+            })));
+        }
         // Taken out meanwhile: reading a store lets other threads run.
-        let Some(mut pages) = lock(&self.state).take() else { return Ok(None) };
-        let page = pages.next(py)?;
-        Ok(page.map(|page| {
-            *lock(&self.state) = Some(pages);
-            PageSpan {
-                layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
-                page: Mutex::new(Some(page)),
-                exports: AtomicUsize::new(0),
-            }
-        }))
+        let pages = state.take();
+        drop(state);
+        let Some(Pages::Stored { mut blocks, decoder, owner }) = pages else { return Ok(None) };
+        let reader = blocks.get_mut()?;
+        let block = match py.detach(|| reader.next()) {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(to_python(py, &error)),
+            Some(Ok(block)) => block,
+        };
+        let page = Page {
+            rows: Rows::Stored(Arc::new(block), decoder.clone()),
+            owner: owner.clone_ref(py),
+            _reader: None,
+        };
+        *lock(&self.state) = Some(Pages::Stored { blocks, decoder, owner });
+        Ok(Some(PageSpan::of(page)))
     }
 
     /// Let go of the pages not yet given. Fine to call twice.
@@ -268,7 +262,7 @@ impl PageSpanIter {
             Some(Pages::Stored { owner, .. }) => visit.call(owner),
             Some(Pages::Objects { parts, owner, .. }) => {
                 visit.call(owner)?;
-                let sole = parts.iter().filter(|part| part.is_sole());
+                let sole = parts.as_slice().iter().filter(|part| part.is_sole());
                 sole.flat_map(Part::leaf_values).try_for_each(|object| object.visit(&visit))
             }
         }
@@ -306,6 +300,14 @@ fn span_closed() -> PyErr {
 }
 
 impl PageSpan {
+    fn of(page: Page) -> Self {
+        Self {
+            layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
+            page: Mutex::new(Some(page)),
+            exports: AtomicUsize::new(0),
+        }
+    }
+
     fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
         lock(&self.page).as_ref().map(read).ok_or_else(span_closed)
     }
@@ -324,7 +326,6 @@ impl PageSpan {
     /// The timestamps, as a memoryview of int64 that can't be written to.
     #[getter]
     fn timestamps<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyMemoryView>> {
-        slf.get().with(|_| ())?;
         PyMemoryView::from(slf)
     }
 

@@ -9,6 +9,20 @@ pub const LEAF_ROWS: usize = 4096;
 /// With so few new rows each is moved into place; with more, all are merged in one pass.
 const INSERTED_MAX: usize = 8;
 
+/// Where the times behind `start` that are not above `last` end, in a sorted list.
+pub(super) fn end_of(times: &[i64], start: usize, last: i64) -> usize {
+    let behind = times.get(start..).unwrap_or_default();
+    // Most ranges are short: their end is near.
+    let (mut within, mut step) = (0, 1);
+    while behind.get(within + step - 1).is_some_and(|time| *time <= last) {
+        within += step;
+        step *= 2;
+    }
+    let end = behind.len().min(within + step - 1);
+    let near = behind.get(within..end).unwrap_or_default();
+    start + within + near.partition_point(|time| *time <= last)
+}
+
 /// Rows in order of time; those with the same time in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct Leaf<T> {
@@ -47,17 +61,11 @@ impl<T> Leaf<T> {
 
     /// The rows with times from `first` to `last`, both included.
     pub(super) fn rows_between(&self, first: i64, last: i64) -> Range<usize> {
-        let start = self.times.partition_point(|time| *time < first);
-        let behind = self.times.get(start..).unwrap_or_default();
-        // Most ranges are short: their end is near.
-        let (mut within, mut step) = (0, 1);
-        while behind.get(within + step - 1).is_some_and(|time| *time <= last) {
-            within += step;
-            step *= 2;
+        if self.first().is_none_or(|own| last < own) {
+            return 0..0;
         }
-        let end = behind.len().min(within + step - 1);
-        let near = behind.get(within..end).unwrap_or_default();
-        start..start + within + near.partition_point(|time| *time <= last)
+        let start = self.times.partition_point(|time| *time < first);
+        start..end_of(&self.times, start, last)
     }
 
     /// Adds a row that is not before the last one.

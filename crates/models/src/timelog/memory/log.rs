@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::closed;
-use super::leaf::{LEAF_ROWS, Leaf};
+use super::leaf::{LEAF_ROWS, Leaf, end_of};
 use super::physical::Physical;
 use super::slice::{Part, Slice};
 
@@ -263,8 +263,7 @@ impl<T: Clone> Memory<T> {
                 start -= 1;
             }
         }
-        let end = self.firsts.partition_point(|leaf_first| *leaf_first <= last);
-        start..end.max(start)
+        start..end_of(&self.firsts, start, last)
     }
 
     /// Removes everything, what was published as well.
