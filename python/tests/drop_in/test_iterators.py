@@ -1,5 +1,6 @@
 """`TimelogIter`: read once, one by one or in batches, counted, closed, shown."""
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -199,3 +200,36 @@ def test_iterators_over_every_kind_of_range_agree_with_their_length(log: Any) ->
             assert len(make()) == len(list(make()))
         log.flush()
         log.delete(3, 5)
+
+
+def test_rows_that_a_program_keeps_stay_as_they_were(log: Any) -> None:
+    log.extend(range(300), range(300))
+    kept = []
+    for row in log:
+        # Some are let go of at once, some one row later, some never.
+        if row[0] % 3 == 0 or row[0] > 200:
+            kept.append(row)
+    assert kept == [(n, n) for n in range(300) if n % 3 == 0 or n > 200]
+    assert len({id(row) for row in kept}) == len(kept)
+
+
+@pytest.mark.ours("the peer is not asked from inside of its own call")
+def test_an_object_that_an_iterator_lets_go_of_may_come_back_to_it(log: Any) -> None:
+    heard: list[Any] = []
+
+    class Caller:
+        def __del__(self) -> None:
+            for call in (rows.close, lambda: next(rows), lambda: rows.closed):
+                try:
+                    heard.append(call())
+                except ValueError as error:
+                    heard.append(type(error))
+
+    log.append(1, Caller())
+    log.extend(range(2, 9_000), range(2, 9_000))
+    rows = iter(log)
+    assert next(rows)[0] == 1
+    log.delete_before(2)
+    assert [row[0] for row in rows] == list(range(2, 9_000))
+    gc.collect()
+    assert heard == [ValueError, ValueError, False]

@@ -232,3 +232,75 @@ fn many_rows_of_one_time_keep_their_order() {
     assert_eq!(log.delete(6..).rows, 1);
     assert_eq!(log.delete(5..=5).rows, 29_999);
 }
+
+/// A log of so many times from 0 on, their values the same.
+fn counting(rows: u64) -> Memory<Value> {
+    let mut log = Memory::new();
+    (0..rows).for_each(|row| drop(log.append(row as i64, Arc::new(row))));
+    log
+}
+
+fn times(part: &Part<Value>) -> std::ops::Range<i64> {
+    let ends = part.times().first().zip(part.times().last());
+    ends.map_or(0..0, |(first, last)| *first..*last + 1)
+}
+
+#[test]
+fn a_slice_is_read_from_both_ends_until_they_meet() {
+    let mut log = counting(10_000);
+    let mut slice = log.slice(..);
+    let (mut front, mut back) = (0, 10_000);
+    while front < back {
+        assert_eq!(slice.left() as i64, back - front);
+        assert_eq!(slice.next_row().map(|(time, _)| time), Some(front));
+        let part = slice.take_part(30).unwrap();
+        assert!(times(&part).start == front + 1 && part.times().len() <= 30);
+        front = times(&part).end;
+        let last = (front < back).then_some(back - 1);
+        assert_eq!(slice.next_row_back().map(|(time, _)| time), last);
+        let Some(part) = slice.take_part_back(40) else { break };
+        assert!(times(&part).end == back - 1 && part.times().len() <= 40);
+        back = times(&part).start;
+    }
+    assert_eq!(slice.left(), 0);
+    assert!(slice.take_part(1).is_none() && slice.take_part_back(1).is_none());
+    assert!(slice.next_row().is_none() && slice.next_row_back().is_none());
+}
+
+#[test]
+fn what_is_ahead_is_what_comes() {
+    let mut log = counting(5_000);
+    let mut slice = log.slice(10..);
+    for time in 10..5_000_u64 {
+        if let Some(value) = slice.ahead(7) {
+            assert_eq!(**value, time + 7);
+        }
+        assert_eq!(slice.next_row().map(|(_, value)| **value), Some(time));
+    }
+    assert!(slice.ahead(0).is_none());
+}
+
+#[test]
+fn a_few_late_rows_do_not_cut_leaves_in_two() {
+    let mut log = Memory::new();
+    let mut value = (0..).map(Arc::new);
+    for time in 0..200_000_i64 {
+        let late = if time % 20 == 0 { time % 300 } else { 0 };
+        log.append(time - late, value.next().unwrap());
+    }
+    drop(log.publish());
+    let pages = log.pages(.., LEAF_ROWS);
+    assert!(pages.len() <= 52, "{}", pages.len());
+}
+
+#[test]
+fn a_delete_in_a_leaf_that_others_hold_leaves_them_theirs() {
+    let mut log = counting(20_000);
+    let held = log.slice(..);
+    let removed = log.delete(1_000..2_000);
+    assert_eq!(removed.rows, 1_000);
+    drop(removed);
+    assert_eq!(read(held).len(), 20_000);
+    let kept: Vec<i64> = read(log.slice(..3_000)).iter().map(|(time, _)| *time).collect();
+    assert!(kept.into_iter().eq((0..1_000).chain(2_000..3_000)));
+}
