@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use timestrata_engine::{Durability, ErrorKind, Store};
 
 use crate::error::refused;
@@ -102,4 +103,16 @@ pub(crate) fn close_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let hook = wrap_pyfunction!(close_all, module)?;
     module.py().import("atexit")?.call_method1("register", (hook,))?;
     Ok(())
+}
+
+/// What leaving a `with` block comes to: the body's own exception says more than what closing met
+/// after it.
+///
+/// # Errors
+/// Closing's own, where the body has raised none.
+pub(crate) fn leave(raised: &Bound<'_, PyTuple>, closed: PyResult<()>) -> PyResult<bool> {
+    match closed {
+        Err(error) if raised.get_item(0).is_ok_and(|kind| kind.is_none()) => Err(error),
+        _ => Ok(false),
+    }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple};
 use timestrata_engine::{Error, ErrorKind, StreamStats};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 
 use crate::error::to_python;
-use crate::handle::Handle;
+use crate::handle::{Handle, leave};
 use crate::interrupt::{detached, interruptible};
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
 use crate::timelog::Timelog;
@@ -287,20 +287,9 @@ impl Store {
         Ok(slf)
     }
 
-    #[pyo3(signature = (exception_type, exception, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        exception_type: &Bound<'_, PyAny>,
-        exception: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        let _ = (exception, traceback);
-        match self.close(py) {
-            // The body's own exception says more than what closing met after it.
-            Err(_) if !exception_type.is_none() => Ok(false),
-            outcome => outcome.map(|()| false),
-        }
+    #[pyo3(signature = (*raised))]
+    fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        leave(raised, self.close(py))
     }
 
     fn __repr__(&self) -> String {

@@ -409,14 +409,8 @@ impl TimelogIter {
         slf
     }
 
-    #[pyo3(signature = (exception_type, exception, traceback, /))]
-    fn __exit__(
-        &self,
-        exception_type: &Bound<'_, PyAny>,
-        exception: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        let _ = (exception_type, exception, traceback);
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
         self.close().map(|()| false)
     }
 

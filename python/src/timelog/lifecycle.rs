@@ -13,7 +13,7 @@ use super::options::Options;
 use super::stored::Stored;
 use super::{State, Timelog, closed};
 use crate::error::timelog_error;
-use crate::handle::Handle;
+use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
 use crate::settings::durability as durability_named;
 use crate::store::timelog_of;
@@ -209,19 +209,9 @@ impl Timelog {
         Ok(slf)
     }
 
-    #[pyo3(signature = (exception_type, exception, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        exception_type: &Bound<'_, PyAny>,
-        exception: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        let _ = (exception, traceback);
-        match self.close(py) {
-            Err(error) if exception_type.is_none() => Err(error),
-            _ => Ok(false),
-        }
+    #[pyo3(signature = (*raised))]
+    fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        leave(raised, self.close(py))
     }
 
     /// Whether it, or its store, was closed.

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView};
+use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView, PyTuple};
 use timestrata_models::timelog::memory::Part;
 use timestrata_models::timelog::{Blocks, EntryBlock};
 
@@ -243,14 +243,8 @@ impl PageSpanIter {
         slf
     }
 
-    #[pyo3(signature = (exception_type, exception, traceback, /))]
-    fn __exit__(
-        &self,
-        exception_type: &Bound<'_, PyAny>,
-        exception: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> bool {
-        let _ = (exception_type, exception, traceback);
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> bool {
         self.close();
         false
     }
@@ -383,14 +377,8 @@ impl PageSpan {
         slf
     }
 
-    #[pyo3(signature = (exception_type, exception, traceback, /))]
-    fn __exit__(
-        &self,
-        exception_type: &Bound<'_, PyAny>,
-        exception: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> bool {
-        let _ = (exception_type, exception, traceback);
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> bool {
         // One that is still pointed into goes with what points there.
         let _ = self.close();
         false
