@@ -10,7 +10,7 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
     Access, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Maintenance, Merge, Result,
-    RowAppender, RunFormat, ScanSpec, Settings, Snapshot, Store, StreamId, StreamSpec,
+    RowAppender, RunFormat, ScanSpec, SeqNo, Settings, Snapshot, Store, StreamId, StreamSpec,
 };
 
 use crate::disk::SimDisk;
@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
                 let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
                 story.commit_begun(self.disk.operations(), &changes);
                 let cells = [Cell::Int(row.0), Cell::Text(&row.1)];
-                let outcome = self.appenders[*stream].append(&cells, *durability);
+                let outcome = append(&mut self.appenders[*stream], &cells, *durability);
                 self.committed(outcome.map(|seq| seq.0), *durability, story)
             }
             Action::Commit { changes, durability } => {
@@ -319,4 +319,20 @@ fn shown(rows: &[Row]) -> String {
         .map(|(key, value)| format!("{key}: {}", value.chars().take(28).collect::<String>()))
         .collect();
     format!("[{}]", short.join(", "))
+}
+
+/// One row, every other turn on the way of those that can't wait.
+fn append(
+    appender: &mut RowAppender,
+    cells: &[Cell<'_>; 2],
+    durability: Durability,
+) -> Result<SeqNo> {
+    let is_hurried = matches!(cells, [Cell::Int(time), _] if time / 10 % 2 != 0);
+    if is_hurried
+        && durability < Durability::Synced
+        && let Some(seq) = appender.try_append(cells)?
+    {
+        return Ok(seq);
+    }
+    appender.append(cells, durability)
 }

@@ -13,6 +13,7 @@ use super::Timelog;
 use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
 use crate::codec::{Decoder, encode};
+use crate::error::to_python;
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
@@ -93,11 +94,11 @@ impl Stored {
         let mut scratch = SCRATCH.take();
         scratch.clear();
         let outcome = encode(log.codec(), value, &mut scratch)
-            .and_then(|()| detached(value.py(), || log.append_with(time, &scratch, durability)));
+            .and_then(|()| append(value.py(), log, time, &scratch, durability));
         if scratch.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(scratch);
         }
-        outcome.map(|_| ())
+        outcome
     }
 
     pub(super) fn delete(
@@ -155,4 +156,23 @@ impl Stored {
         let log = self.log()?.clone();
         interruptible(py, move || work(&log))
     }
+}
+
+/// Appends a value's bytes. To let go of the interpreter costs more than a small append, so
+/// that is only done where something may have to be waited for. (No thread that has one of the
+/// store's locks waits for the interpreter, and here none is waited for with it.)
+fn append(
+    py: Python<'_>,
+    log: &TimelogModel,
+    time: i64,
+    value: &[u8],
+    durability: Durability,
+) -> PyResult<()> {
+    if durability <= Durability::Written {
+        let appended = log.try_append(time, value).map_err(|error| to_python(py, &error))?;
+        if appended.is_some() {
+            return Ok(());
+        }
+    }
+    detached(py, || log.append_with(time, value, durability)).map(|_| ())
 }

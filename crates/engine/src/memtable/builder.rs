@@ -62,6 +62,23 @@ impl RowBuilder {
         self.rows >= self.full.rows || self.bytes() >= self.full.bytes
     }
 
+    /// Bytes of a row, at most.
+    #[inline]
+    pub(super) fn bytes_of(&self, cells: &[Cell<'_>]) -> usize {
+        let variable = cells.iter().map(|cell| match cell {
+            Cell::Bytes(value) => value.len(),
+            Cell::Text(value) => value.len(),
+            _ => 0,
+        });
+        self.row_bytes + variable.sum::<usize>()
+    }
+
+    /// Whether it is not full with one row more, of so many bytes.
+    #[inline]
+    pub(super) fn has_room(&self, row_bytes: usize) -> bool {
+        self.rows + 1 < self.full.rows && self.bytes() + row_bytes < self.full.bytes
+    }
+
     /// The column at a position of the schema.
     pub(super) fn column(&self, index: usize) -> &ColumnBuilder {
         &self.columns[index]

@@ -154,6 +154,13 @@ impl Memtable {
         }
     }
 
+    /// The bytes that a row would add, at most; `None` if appending it could make a chunk.
+    pub(crate) fn growth(&self, cells: &[Cell<'_>]) -> Option<usize> {
+        let builders = self.builders.as_ref()?;
+        let bytes = builders.in_order.bytes_of(cells);
+        (builders.in_order.has_room(bytes) && builders.late.has_room(bytes)).then_some(bytes)
+    }
+
     /// Adds the rows of a prepared batch. `seq` must not be below that of any change before;
     /// of one commit, changes come in their order.
     pub(crate) fn insert(&mut self, seq: SeqNo, prepared: PreparedBatch) {

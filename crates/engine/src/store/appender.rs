@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use timestrata_format::SeqNo;
 
-use super::core::{Slot, no_stream};
+use super::core::{Core, Slot, no_stream};
 use super::engine::{Engine, Handle};
 use crate::memtable;
 use crate::wal::{RowLayout, RowRecord};
@@ -33,37 +33,112 @@ impl RowAppender {
     /// can hold, `Busy` under back-pressure where the policy says so; in these cases nothing
     /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
-        memtable::check_row(&self.stream, cells)?;
+        self.encode(cells)?;
         let engine: &Engine = &self.handle.engine;
-        if engine.wal.is_some() {
-            let layout = &self.layout;
-            self.record.set(self.stream.id(), |out| layout.encode(cells, out))?;
-        }
         let to_sync = durability == Durability::Synced;
         let (seq, flush_due) = {
             let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
-            let state = &core.streams[self.slot];
-            if state.dropped {
-                return Err(no_stream(self.stream.id()));
-            }
-            let seq = core.last_seq.next();
+            let seq = next_seq(&core, self.slot)?;
             if let Some(wal) = &engine.wal {
                 wal.append_rows(seq, &mut self.record, to_sync)
                     .map_err(|error| engine.fail_unless_refused(error))?;
             }
-            core.last_seq = seq;
-            core.touch(self.slot);
-            let active = &mut core.streams[self.slot].active;
-            let before = active.bytes();
-            active.append_row(seq, cells);
-            let bytes = active.bytes();
-            core.memory_bytes += bytes.saturating_sub(before) as u64;
-            let full = bytes as u64 >= engine.settings.memtable_bytes_max && core.seal(self.slot);
-            (seq, full | engine.seal_for_wal(&mut core))
+            apply(&mut core, self.slot, seq, cells);
+            (seq, engine.seal_if_full(&mut core, self.slot) | engine.seal_for_wal(&mut core))
         };
-        if flush_due || durability == Durability::Synced {
+        if flush_due || to_sync {
             engine.after_commit(seq, durability, flush_due)?;
         }
         Ok(seq)
+    }
+
+    /// As [`append`](Self::append) with [`Durability::Written`], of a small row and if nothing
+    /// stands in the way: `None`, and nothing was written, where that would wait for a lock,
+    /// for a segment of the log or for a flush, or where chunks of rows would have to be made
+    /// first. For callers who hold a lock of their own that they would rather let go of then.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn try_append(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
+        self.encode(cells)?;
+        let engine: &Engine = &self.handle.engine;
+        let Some(mut core) = engine.core.try_lock() else { return Ok(None) };
+        engine.check_writable()?;
+        let seq = next_seq(&core, self.slot)?;
+        if !engine.takes_at_once(&core, self.slot, cells) {
+            return Ok(None);
+        }
+        if let Some(wal) = &engine.wal {
+            match wal.try_append_rows(seq, &mut self.record) {
+                Some(written) => written.map_err(|error| engine.fail_unless_refused(error))?,
+                None => return Ok(None),
+            }
+        }
+        apply(&mut core, self.slot, seq, cells);
+        Ok(Some(seq))
+    }
+
+    /// Checks a row and makes its record, where there is a log. Nothing is locked for that.
+    fn encode(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+        memtable::check_row(&self.stream, cells)?;
+        if self.handle.engine.wal.is_none() {
+            return Ok(());
+        }
+        let layout = &self.layout;
+        self.record.set(self.stream.id(), |out| layout.encode(cells, out))
+    }
+}
+
+impl Engine {
+    /// Whether a row can be committed without a flush or a merge before or after it.
+    fn takes_at_once(&self, core: &Core, slot: Slot, cells: &[Cell<'_>]) -> bool {
+        let active = &core.streams[slot].active;
+        let Some(bytes) = active.growth(cells) else { return false };
+        let settings = &self.settings;
+        ((active.bytes() + bytes) as u64) < settings.memtable_bytes_max
+            && core.memory_bytes + bytes as u64 <= settings.memory_bytes_max
+            && self.wal.as_ref().is_none_or(|wal| wal.bytes() < settings.wal_bytes_max)
+    }
+}
+
+/// The number of the next commit; an error if its stream has been dropped.
+fn next_seq(core: &Core, slot: Slot) -> Result<SeqNo> {
+    let state = &core.streams[slot];
+    match state.dropped {
+        false => Ok(core.last_seq.next()),
+        true => Err(no_stream(state.stream.id())),
+    }
+}
+
+/// Applies a row that has been logged.
+fn apply(core: &mut Core, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
+    core.last_seq = seq;
+    core.touch(slot);
+    let active = &mut core.streams[slot].active;
+    let before = active.bytes();
+    active.append_row(seq, cells);
+    core.memory_bytes += active.bytes().saturating_sub(before) as u64;
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+
+    use super::*;
+    use crate::{Maintenance, Settings, Store, StreamSpec};
+
+    #[test]
+    fn a_hurried_row_waits_for_no_lock() {
+        let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+        let store = Store::memory(settings).unwrap();
+        let time = DataType::Timestamp(TimeUnit::Second, None);
+        let schema = Arc::new(Schema::new(vec![Field::new("time", time, false)]));
+        let stream = store.create_stream(StreamSpec::new("events", schema)).unwrap();
+        let mut appender = store.appender(stream).unwrap();
+        let handle = Arc::clone(&appender.handle);
+        let core = handle.engine.core.lock();
+        assert_eq!(appender.try_append(&[Cell::Int(1)]).unwrap(), None);
+        drop(core);
+        assert!(appender.try_append(&[Cell::Int(1)]).unwrap().is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! The record of single rows, in one piece, so that it is copied once on its way to the log.
 
 use timestrata_format::StreamId;
+use timestrata_format::checksum::crc32c;
 use timestrata_format::wal::{
     ALIGNED_PAYLOAD_BYTES_MIN, END_MARK_BYTES, ENTRY_HEADER_BYTES, EntryHeader, EntryKind,
     RECORD_HEADER_BYTES, entry_padding,
@@ -16,12 +17,13 @@ const BODY_START: usize = RECORD_HEADER_BYTES + ENTRY_HEADER_BYTES;
 pub(crate) struct RowRecord {
     /// Room for the record's header, the payload, and the zeros of an end mark.
     bytes: Vec<u8>,
+    payload_crc: u32,
 }
 
 impl RowRecord {
     /// Without rows.
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; BODY_START + END_MARK_BYTES] }
+        Self { bytes: vec![0; BODY_START + END_MARK_BYTES], payload_crc: 0 }
     }
 
     /// Takes the rows of a stream in place of those before: `encode` appends their encoding
@@ -31,8 +33,8 @@ impl RowRecord {
         stream: StreamId,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        self.bytes.clear();
-        self.bytes.resize(BODY_START, 0);
+        // The headers are written over.
+        self.bytes.truncate(BODY_START);
         let body_bytes = match encode(&mut self.bytes) {
             Ok(()) => body_length(self.bytes.len() - BODY_START)?,
             Err(error) => {
@@ -44,12 +46,19 @@ impl RowRecord {
         self.bytes[RECORD_HEADER_BYTES..BODY_START].copy_from_slice(&header);
         let padding = entry_padding(self.bytes.len() - RECORD_HEADER_BYTES);
         self.bytes.resize(self.bytes.len() + padding + END_MARK_BYTES, 0);
+        // Here, where no lock is held yet.
+        self.payload_crc = crc32c(self.payload());
         Ok(())
     }
 
     /// The payload.
     pub(crate) fn payload(&self) -> &[u8] {
         &self.bytes[RECORD_HEADER_BYTES..self.bytes.len() - END_MARK_BYTES]
+    }
+
+    /// CRC-32C of the payload.
+    pub(super) fn payload_crc(&self) -> u32 {
+        self.payload_crc
     }
 
     /// The record with room for its header and an end mark behind it; `None` for a payload so

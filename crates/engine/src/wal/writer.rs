@@ -77,6 +77,14 @@ struct FullSegment {
     own: bool,
 }
 
+/// What a commit adds to the log.
+struct NewPayload<'a> {
+    payload: Payload<'a>,
+    bytes: usize,
+    /// CRC-32C.
+    crc: u32,
+}
+
 impl Wal {
     /// Begins a segment in `dir`, which is made if missing. The segments before it are made
     /// durable first, and so is its beginning.
@@ -145,9 +153,14 @@ impl Wal {
         payload_crc: Option<u32>,
         to_sync: bool,
     ) -> Result<()> {
-        let payload_bytes = parts.iter().map(|part| part.len()).sum();
-        let payload_crc = payload_crc.unwrap_or_else(|| crc_of(parts));
-        self.append_payload(seq, Payload::Parts(parts), payload_bytes, payload_crc, to_sync)
+        let payload = NewPayload {
+            bytes: parts.iter().map(|part| part.len()).sum(),
+            crc: payload_crc.unwrap_or_else(|| crc_of(parts)),
+            payload: Payload::Parts(parts),
+        };
+        let mut appender = self.appender.lock();
+        self.make_room(&mut appender, payload.bytes)?;
+        self.append_payload(&mut appender, seq, payload, to_sync)
     }
 
     /// As [`Wal::append`], of rows.
@@ -157,48 +170,67 @@ impl Wal {
         record: &mut RowRecord,
         to_sync: bool,
     ) -> Result<()> {
-        let payload = record.payload();
-        let (payload_bytes, payload_crc) = (payload.len(), crc32c(payload));
+        let (bytes, crc) = (record.payload().len(), record.payload_crc());
         match record.whole() {
             Some(whole) => {
-                let payload = Payload::InRecord(whole);
-                self.append_payload(seq, payload, payload_bytes, payload_crc, to_sync)
+                let payload = NewPayload { bytes, crc, payload: Payload::InRecord(whole) };
+                let mut appender = self.appender.lock();
+                self.make_room(&mut appender, bytes)?;
+                self.append_payload(&mut appender, seq, payload, to_sync)
             }
-            None => self.append(seq, &[record.payload()], Some(payload_crc), to_sync),
+            None => self.append(seq, &[record.payload()], Some(crc), to_sync),
         }
+    }
+
+    /// As [`Wal::append_rows`], of a few bytes that no sync follows. `None`, and nothing
+    /// written, if that would wait: for the lock or for a segment.
+    pub(crate) fn try_append_rows(&self, seq: SeqNo, record: &mut RowRecord) -> Option<Result<()>> {
+        let (bytes, crc) = (record.payload().len(), record.payload_crc());
+        let payload = NewPayload { bytes, crc, payload: Payload::InRecord(record.whole()?) };
+        let mut appender = self.appender.try_lock()?;
+        if !self.fits(appender.offset, bytes) {
+            return None;
+        }
+        Some(self.append_payload(&mut appender, seq, payload, false))
+    }
+
+    /// Sees to it that the payload fits into the active segment.
+    fn make_room(&self, appender: &mut Appender, payload_bytes: usize) -> Result<()> {
+        if self.fits(appender.offset, payload_bytes) {
+            return Ok(());
+        }
+        if self.failed.load(Ordering::Acquire) {
+            return Err(self.group.failure());
+        }
+        self.check_size(payload_bytes)?;
+        self.roll(appender).map_err(|error| self.fail(error))
     }
 
     fn append_payload(
         &self,
+        appender: &mut Appender,
         seq: SeqNo,
-        payload: Payload<'_>,
-        payload_bytes: usize,
-        payload_crc: u32,
+        payload: NewPayload<'_>,
         to_sync: bool,
     ) -> Result<()> {
-        let mut appender = self.appender.lock();
         if self.failed.load(Ordering::Acquire) {
             return Err(self.group.failure());
         }
         assert!(seq > appender.last_seq, "commit {seq} after {}", appender.last_seq);
-        if !self.fits(appender.offset, payload_bytes) {
-            self.check_size(payload_bytes)?;
-            self.roll(&mut appender).map_err(|error| self.fail(error))?;
-        }
         let record = NewRecord {
             kind: RecordKind::Commit,
             seq,
             synced_through: self.synced_seq(),
-            payload,
+            payload: payload.payload,
             to_sync,
-            payload_bytes,
-            payload_crc,
+            payload_bytes: payload.bytes,
+            payload_crc: payload.crc,
         };
         let written = appender.active.write_record(appender.offset, record);
         appender.offset = written.map_err(|error| self.fail(error))?;
         appender.last_seq = seq;
         appender.last_id = appender.active.id;
-        self.count_bytes(&appender);
+        self.count_bytes(appender);
         self.appended.store(seq.0, Ordering::Release);
         Ok(())
     }

@@ -183,6 +183,20 @@ impl Timelog {
         Ok(seq)
     }
 
+    /// As [`append`](Self::append), if nothing has to be waited for; `None`, and nothing was
+    /// written, if something would: another writer, a flush, the log's next segment. For callers
+    /// who hold a lock of their own (an interpreter's) that others need meanwhile.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn try_append(&self, time: i64, value: &[u8]) -> Result<Option<SeqNo>> {
+        check_value_bytes(time, value.len())?;
+        let Some(mut writer) = self.shared.writer.try_lock() else { return Ok(None) };
+        // The first append of a handle asks the store, which may have to wait.
+        let Some(appender) = &mut writer.appender else { return Ok(None) };
+        appender.try_append(&[Cell::Int(time), Cell::Bytes(value)])
+    }
+
     /// Appends one entry, whose value becomes CBOR.
     ///
     /// # Errors
