@@ -4,7 +4,7 @@ import math
 import random
 import struct
 from collections import OrderedDict, namedtuple
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import IntEnum
 
@@ -77,6 +77,78 @@ def test_special_floats_keep_their_bits() -> None:
     for number in (-0.0, math.nan, struct.unpack("<d", b"\1\2\3\4\5\6\xf8\x7f")[0]):
         back = cbor_decode(cbor_encode(number))
         assert struct.pack("<d", back) == struct.pack("<d", number)
+
+
+@pytest.mark.parametrize(
+    ("number", "head"),
+    [
+        (0, "00"),
+        (23, "17"),
+        (24, "1818"),
+        (255, "18ff"),
+        (256, "190100"),
+        (65_535, "19ffff"),
+        (65_536, "1a00010000"),
+        (2**32 - 1, "1affffffff"),
+        (2**32, "1b0000000100000000"),
+        (2**64 - 1, "1bffffffffffffffff"),
+    ],
+)
+def test_numbers_and_lengths_take_the_shortest_form(number: int, head: str) -> None:
+    first = int(head[:2], 16)
+
+    def of_major(major: int) -> bytes:
+        return bytes([major << 5 | first]) + bytes.fromhex(head[2:])
+
+    assert cbor_encode(number) == of_major(0)
+    assert cbor_encode(-1 - number) == of_major(1)
+    assert cbor_encode({"n": [number]}) == b"\xa1\x61n\x81" + of_major(0)
+    if number <= 65_536:
+        assert cbor_encode(b"x" * number) == of_major(2) + b"x" * number
+        assert cbor_encode("x" * number) == of_major(3) + b"x" * number
+        assert cbor_encode({"x" * number: None}) == b"\xa1" + of_major(3) + b"x" * number + b"\xf6"
+        assert cbor_encode([False] * number) == of_major(4) + b"\xf4" * number
+        assert cbor_encode(dict.fromkeys(range(number))).startswith(of_major(5))
+
+
+def test_floats_take_the_shortest_form_that_loses_nothing() -> None:
+    given = {"half": 1.5, "single": 1.0 + 2**-20, "double": 1.1, "tiny": 5e-324}
+    written = cbor_encode(given)
+    assert written.hex() == (
+        "a46468616c66f93e00" "6673696e676c65fa3f800008" "66646f75626c65fb3ff199999999999a"
+        "6474696e79fb0000000000000001"
+    )  # fmt: skip
+
+
+def test_a_dict_that_changes_while_it_is_stored_is_refused_or_stored_whole() -> None:
+    class Zone(tzinfo):
+        def __init__(self, change: object) -> None:
+            self.change = change
+
+        def utcoffset(self, when: datetime | None) -> timedelta:
+            self.change()  # type: ignore[operator]
+            return timedelta(0)
+
+    growing: dict[str, object] = {"a": 1}
+    growing["when"] = datetime(2024, 1, 1, tzinfo=Zone(lambda: growing.update(more=[])))
+    with pytest.raises(timestrata.InvalidDataError, match="changed while it was stored"):
+        cbor_encode(growing)
+    cleared: dict[str, object] = {}
+    cleared["when"] = datetime(2024, 1, 1, tzinfo=Zone(cleared.clear))
+    cleared["text" * 10] = "value" * 10
+    with pytest.raises(timestrata.InvalidDataError, match="changed while it was stored"):
+        cbor_encode(cleared)
+    same: dict[str, object] = {}
+    same["when"] = datetime(2024, 1, 1, tzinfo=Zone(lambda: same.update(b="new" * 10)))
+    same["b"] = "old" * 10
+    assert cbor_decode(cbor_encode(same))["b"] == "new" * 10
+
+
+def test_text_that_is_no_unicode_is_refused(log: Timelog) -> None:
+    for value in ("\ud800", {"\ud800": 1}, {"a": "\ud800"}, [{"a": {"b": "\ud800"}}]):
+        with pytest.raises(UnicodeEncodeError):
+            log.append(1, value)
+    assert len(log) == 0
 
 
 def test_kin_of_plain_data_comes_back_as_plain_data() -> None:

@@ -1,7 +1,11 @@
 //! Python objects to CBOR.
 
+use std::{mem, ptr, slice};
+
 use ciborium_ll::{Encoder, Header};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDateTime, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
@@ -17,6 +21,29 @@ use super::{
 use crate::error::refused;
 use crate::timestamp::type_name;
 
+/// An item's major type: the upper three bits of its first byte.
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Major {
+    Positive = 0 << 5,
+    Negative = 1 << 5,
+    Bytes = 2 << 5,
+    Text = 3 << 5,
+    Array = 4 << 5,
+    Map = 5 << 5,
+    Tag = 6 << 5,
+    Other = 7 << 5,
+}
+
+/// In the lower five bits: how many bytes the number takes that follows.
+const NEXT_1: u8 = 24;
+const NEXT_2: u8 = 25;
+const NEXT_4: u8 = 26;
+const NEXT_8: u8 = 27;
+
+/// Of a major type and its number.
+const HEAD_BYTES_MAX: usize = 9;
+
 /// Adds `value` to `out` as one CBOR item. After an error `out` holds a part of it.
 ///
 /// # Errors
@@ -24,8 +51,10 @@ use crate::timestamp::type_name;
 /// `InvalidDataError` for what nests too deep or contains itself; `TooLargeError`.
 pub(crate) fn encode(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
     let bytes_max = out.len().saturating_add(VALUE_BYTES_MAX);
-    let mut writer = Writer { out, bytes_max, depth: 0 };
-    writer.value(value).map_err(|failure| failure.into_error())
+    let mut writer = Writer { out: mem::take(out), bytes_max, depth: 0 };
+    let outcome = writer.value(value);
+    *out = writer.out;
+    outcome.map_err(|failure| failure.into_error())
 }
 
 /// Why a value was refused, with the way to it, innermost step first. Built only on failure.
@@ -74,52 +103,123 @@ fn refusal(kind: ErrorKind, message: String) -> Box<Failure> {
     Box::new(Failure { steps: Vec::new(), reason: Reason::Refused(kind, message) })
 }
 
+#[cold]
+fn too_large() -> Box<Failure> {
+    refusal(
+        ErrorKind::TooLarge,
+        format!("the encoded value is larger than {VALUE_BYTES_MAX} bytes"),
+    )
+}
+
 type Outcome = Result<(), Box<Failure>>;
 
-struct Writer<'a> {
-    out: &'a mut Vec<u8>,
+struct Writer {
+    out: Vec<u8>,
     bytes_max: usize,
     depth: usize,
 }
 
-impl Writer<'_> {
-    fn header(&mut self, header: Header) -> Outcome {
-        // Writing to memory can't fail.
-        Encoder::from(&mut *self.out).push(header).map_err(|error| PyErr::from(error).into())
+impl Writer {
+    /// An item's major type and number, in the shortest form, and `bytes` behind them: what most
+    /// of encoding a small object is.
+    #[inline(always)]
+    fn put(&mut self, major: Major, number: u64, bytes: &[u8]) {
+        let (minor, width) = match number {
+            0..=23 => (number as u8, 0),
+            24..=0xFF => (NEXT_1, 1),
+            0x100..=0xFFFF => (NEXT_2, 2),
+            0x1_0000..=0xFFFF_FFFF => (NEXT_4, 4),
+            _ => (NEXT_8, 8),
+        };
+        // Its last `width` bytes come first.
+        let number = number.wrapping_shl(64 - 8 * width as u32).to_be_bytes();
+        self.out.reserve(HEAD_BYTES_MAX + bytes.len());
+        let end = self.out.len();
+        // SAFETY: there is room for a head of any width and for `bytes`, which are not part of
+        // `out`; every byte below the new length is written. The number is written whole: what
+        // is too much of it lies below `bytes` or behind the new length.
+        unsafe {
+            let place = self.out.as_mut_ptr().add(end);
+            place.write(major as u8 | minor);
+            place.add(1).cast::<[u8; 8]>().write(number);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), place.add(1 + width), bytes.len());
+            self.out.set_len(end + 1 + width + bytes.len());
+        }
     }
 
-    fn raw(&mut self, bytes: &[u8]) -> Outcome {
-        if bytes.len() > self.bytes_max.saturating_sub(self.out.len()) {
-            return Err(refusal(
-                ErrorKind::TooLarge,
-                format!("the encoded value is larger than {VALUE_BYTES_MAX} bytes"),
-            ));
+    #[inline]
+    fn head(&mut self, major: Major, number: u64) {
+        self.put(major, number, &[]);
+    }
+
+    fn simple(&mut self, simple: u8) {
+        self.head(Major::Other, u64::from(simple));
+    }
+
+    /// In the shortest of three widths that loses nothing.
+    #[inline]
+    fn float(&mut self, number: f64) -> Outcome {
+        // What no 32-bit number is, no 16-bit one is either.
+        if f64::from(number as f32).to_bits() != number.to_bits() {
+            let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+            self.out.extend_from_slice(&[Major::Other as u8 | NEXT_8, a, b, c, d, e, f, g, h]);
+            return Ok(());
         }
-        self.out.extend_from_slice(bytes);
-        Ok(())
+        // Writing to memory can't fail.
+        let header = Header::Float(number);
+        Encoder::from(&mut self.out).push(header).map_err(|error| PyErr::from(error).into())
     }
 
     fn value(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
-        // Exact types first, in order of likelihood; subclasses and the rest after them.
-        if let Ok(text) = value.cast_exact::<PyString>() {
-            self.text(text)
-        } else if value.is_exact_instance_of::<PyInt>() {
-            self.integer(value)
-        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
-            self.header(Header::Float(number.value()))
-        } else if let Ok(dict) = value.cast_exact::<PyDict>() {
+        if self.scalar(value)? {
+            Ok(())
+        } else if let Some(dict) = exactly::<PyDict>(value) {
             self.nested(|writer| writer.dict(dict))
-        } else if let Ok(list) = value.cast_exact::<PyList>() {
+        } else if let Some(list) = exactly::<PyList>(value) {
             self.nested(|writer| writer.items(list.len(), list.iter()))
-        } else if value.is_none() {
-            self.header(Header::Simple(SIMPLE_NULL))
-        } else if let Ok(flag) = value.cast::<PyBool>() {
-            let simple = if flag.is_true() { SIMPLE_TRUE } else { SIMPLE_FALSE };
-            self.header(Header::Simple(simple))
-        } else if let Ok(bytes) = value.cast::<PyBytes>() {
-            self.bytes(bytes.as_bytes())
         } else {
             self.less_common(value)
+        }
+    }
+
+    /// Writes what holds no other object; false, and nothing written, for all else, and for what
+    /// is rare. Exact types, in order of likelihood; subclasses are left for later.
+    ///
+    /// Runs no Python code where it succeeds, so that a borrowed `value` is still there.
+    #[inline(always)]
+    fn scalar(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Box<Failure>> {
+        if let Some(text) = exactly::<PyString>(value) {
+            self.string(Major::Text, utf8(text)?)?;
+        } else if value.is_exact_instance_of::<PyInt>() {
+            let mut overflow = 0;
+            // SAFETY: an int, and this thread is attached to the interpreter. Sets no exception
+            // for a large one.
+            let number =
+                unsafe { ffi::PyLong_AsLongLongAndOverflow(value.as_ptr(), &raw mut overflow) };
+            if overflow != 0 {
+                return Ok(false);
+            }
+            self.number(number);
+        } else if let Some(number) = exactly::<PyFloat>(value) {
+            self.float(number.value())?;
+        } else if value.is_none() {
+            self.simple(SIMPLE_NULL);
+        } else if let Some(flag) = exactly::<PyBool>(value) {
+            self.simple(if flag.is_true() { SIMPLE_TRUE } else { SIMPLE_FALSE });
+        } else if let Some(bytes) = exactly::<PyBytes>(value) {
+            self.string(Major::Bytes, bytes.as_bytes())?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn number(&mut self, number: i64) {
+        match u64::try_from(number) {
+            Ok(number) => self.head(Major::Positive, number),
+            // All bits inverted is -1 - n, and of a negative number not negative.
+            Err(_) => self.head(Major::Negative, (!number).cast_unsigned()),
         }
     }
 
@@ -133,20 +233,23 @@ impl Writer<'_> {
         } else if let Ok(list) = value.cast::<PyList>() {
             self.nested(|writer| writer.items(list.len(), list.iter()))
         } else if let Ok(text) = value.cast::<PyString>() {
-            self.text(text)
+            self.string(Major::Text, utf8(text)?)
+        } else if let Ok(bytes) = value.cast::<PyBytes>() {
+            self.string(Major::Bytes, bytes.as_bytes())
         } else if value.is_instance_of::<PyInt>() {
             self.integer(value)
         } else if let Ok(number) = value.cast::<PyFloat>() {
-            self.header(Header::Float(number.value()))
+            self.float(number.value())
         } else if let Ok(set) = value.cast::<PySet>() {
-            self.header(Header::Tag(TAG_SET))?;
+            self.head(Major::Tag, TAG_SET);
             self.nested(|writer| writer.items(set.len(), set.iter()))
         } else if let Ok(set) = value.cast::<PyFrozenSet>() {
-            self.header(Header::Tag(TAG_SET))?;
+            self.head(Major::Tag, TAG_SET);
             self.nested(|writer| writer.items(set.len(), set.iter()))
         } else if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
             let bytes = PyMemoryView::from(value)?.call_method0("tobytes")?;
-            self.bytes(bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes())
+            let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?;
+            self.string(Major::Bytes, bytes.as_bytes())
         } else {
             self.foreign(value)
         }
@@ -171,39 +274,37 @@ impl Writer<'_> {
         )))
     }
 
-    fn text(&mut self, text: &Bound<'_, PyString>) -> Outcome {
-        let text = text.to_str()?;
-        self.header(Header::Text(Some(text.len())))?;
-        self.raw(text.as_bytes())
+    #[inline(always)]
+    fn string(&mut self, major: Major, bytes: &[u8]) -> Outcome {
+        if bytes.len() > self.bytes_max.saturating_sub(self.out.len()) {
+            return Err(too_large());
+        }
+        self.put(major, bytes.len() as u64, bytes);
+        Ok(())
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> Outcome {
-        self.header(Header::Bytes(Some(bytes.len())))?;
-        self.raw(bytes)
-    }
-
+    /// An integer of any length.
     fn integer(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
         if let Ok(number) = value.extract::<i64>() {
-            return self.header(match u64::try_from(number) {
-                Ok(number) => Header::Positive(number),
-                // All bits inverted is -1 - n, and of a negative number not negative.
-                Err(_) => Header::Negative((!number).cast_unsigned()),
-            });
+            self.number(number);
+            return Ok(());
         }
         if let Ok(number) = value.extract::<i128>() {
             if let Ok(number) = u64::try_from(number) {
-                return self.header(Header::Positive(number));
+                self.head(Major::Positive, number);
+                return Ok(());
             }
             if let Ok(number) = u64::try_from(!number) {
-                return self.header(Header::Negative(number));
+                self.head(Major::Negative, number);
+                return Ok(());
             }
         }
         let negative = value.lt(0)?;
         let magnitude = if negative { value.call_method0("__invert__")? } else { value.clone() };
         let bits: usize = magnitude.call_method0("bit_length")?.extract()?;
         let bytes = magnitude.call_method1("to_bytes", (bits.div_ceil(8), "big"))?;
-        self.header(Header::Tag(if negative { TAG_BIGNUM_NEGATIVE } else { TAG_BIGNUM_POSITIVE }))?;
-        self.bytes(bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes())
+        self.head(Major::Tag, if negative { TAG_BIGNUM_NEGATIVE } else { TAG_BIGNUM_POSITIVE });
+        self.string(Major::Bytes, bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes())
     }
 
     fn datetime(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
@@ -222,8 +323,9 @@ impl Writer<'_> {
             let utc = value.py().import("datetime")?.getattr("timezone")?.getattr("utc")?;
             value.call_method1("astimezone", (utc,))?.call_method0("isoformat")?
         };
-        self.header(Header::Tag(TAG_DATETIME_TEXT))?;
-        self.text(text.cast::<PyString>().map_err(PyErr::from)?)
+        self.head(Major::Tag, TAG_DATETIME_TEXT);
+        let text = text.cast::<PyString>().map_err(PyErr::from)?;
+        self.string(Major::Text, utf8(text)?)
     }
 
     fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
@@ -244,7 +346,7 @@ impl Writer<'_> {
         count: usize,
         items: impl Iterator<Item = Bound<'py, PyAny>>,
     ) -> Outcome {
-        self.header(Header::Array(Some(count)))?;
+        self.head(Major::Array, count as u64);
         let mut written = 0;
         for item in items {
             self.value(&item).map_err(|failure| failure.inside(|| format!("[{written}]")))?;
@@ -255,20 +357,71 @@ impl Writer<'_> {
 
     fn dict(&mut self, dict: &Bound<'_, PyDict>) -> Outcome {
         let count = dict.len();
-        self.header(Header::Map(Some(count)))?;
-        let mut written = 0;
-        for (key, value) in dict.iter() {
-            self.value(&key).map_err(|failure| failure.inside(|| format!(" key {key}")))?;
-            self.value(&value).map_err(|failure| {
-                failure.inside(|| match key.repr() {
-                    Ok(shown) => format!("[{shown}]"),
-                    Err(_) => "[?]".to_owned(),
-                })
-            })?;
+        self.head(Major::Map, count as u64);
+        let (mut written, mut place) = (0, 0);
+        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
+        // One more than there were shows that it has grown.
+        while written <= count {
+            // SAFETY: a dict, and this thread is attached to the interpreter.
+            let found =
+                unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut place, &mut key, &mut value) };
+            if found == 0 {
+                break;
+            }
+            // SAFETY: references that the dict holds, and `pair` takes its own before anything
+            // runs that could change the dict.
+            let (key, value) = unsafe {
+                (Borrowed::from_ptr(dict.py(), key), Borrowed::from_ptr(dict.py(), value))
+            };
+            self.pair(key, value)?;
             written += 1;
         }
         unchanged(count, written)
     }
+
+    /// A key and its value, which are taken hold of where writing them may run Python code.
+    #[inline(always)]
+    fn pair(&mut self, key: Borrowed<'_, '_, PyAny>, value: Borrowed<'_, '_, PyAny>) -> Outcome {
+        let start = self.out.len();
+        // An error of Python's own has run code, and tells of no way: nothing is looked at again.
+        match self.scalar(&key).and_then(|is_key| Ok(is_key && self.scalar(&value)?)) {
+            Ok(true) => return Ok(()),
+            Err(failure) if matches!(failure.reason, Reason::Python(_)) => return Err(failure),
+            Ok(false) | Err(_) => self.out.truncate(start),
+        }
+        self.pair_of_any(&key.to_owned(), &value.to_owned())
+    }
+
+    #[inline(never)]
+    fn pair_of_any(&mut self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Outcome {
+        self.value(key).map_err(|failure| failure.inside(|| format!(" key {key}")))?;
+        self.value(value).map_err(|failure| {
+            failure.inside(|| match key.repr() {
+                Ok(shown) => format!("[{shown}]"),
+                Err(_) => "[?]".to_owned(),
+            })
+        })
+    }
+}
+
+/// The value, if it is of this type and no subclass: as `cast_exact`, which makes an error with
+/// references of its own where it is not.
+#[inline(always)]
+fn exactly<'a, 'py, T: PyTypeInfo>(value: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, T>> {
+    value.is_exact_instance_of::<T>().then(|| value.cast_exact().ok()).flatten()
+}
+
+/// A text's bytes, which it keeps: `to_str` without a call of its own for each.
+#[inline(always)]
+fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a [u8]> {
+    let mut length = 0;
+    // SAFETY: a str, and this thread is attached to the interpreter.
+    let bytes = unsafe { ffi::PyUnicode_AsUTF8AndSize(text.as_ptr(), &raw mut length) };
+    if bytes.is_null() {
+        return Err(PyErr::fetch(text.py()));
+    }
+    // SAFETY: so many bytes, which live as long as the str does and never change.
+    Ok(unsafe { slice::from_raw_parts(bytes.cast(), length.cast_unsigned()) })
 }
 
 /// Refuses a container that another thread changed meanwhile: its length is already written.
