@@ -87,6 +87,16 @@ impl<'a> Cell<'a> {
     pub fn can_express(data_type: &DataType) -> bool {
         memtable::is_expressible(data_type)
     }
+
+    /// Length of a value whose column may be of variable width.
+    #[inline]
+    pub(crate) fn variable_bytes(&self) -> usize {
+        match self {
+            Self::Bytes(value) => value.len(),
+            Self::Text(value) => value.len(),
+            _ => 0,
+        }
+    }
 }
 
 fn signed<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, row: usize) -> Cell<'_> {

@@ -65,12 +65,7 @@ impl RowBuilder {
     /// Bytes of a row, at most.
     #[inline]
     pub(super) fn bytes_of(&self, cells: &[Cell<'_>]) -> usize {
-        let variable = cells.iter().map(|cell| match cell {
-            Cell::Bytes(value) => value.len(),
-            Cell::Text(value) => value.len(),
-            _ => 0,
-        });
-        self.row_bytes + variable.sum::<usize>()
+        self.row_bytes + cells.iter().map(Cell::variable_bytes).sum::<usize>()
     }
 
     /// Whether it is not full with one row more, of so many bytes.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use timestrata_format::SeqNo;
+use timestrata_format::wal::ALIGNED_PAYLOAD_BYTES_MIN;
 
 use super::core::{Core, Slot, no_stream};
 use super::engine::{Engine, Handle};
@@ -60,6 +61,10 @@ impl RowAppender {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn try_append(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
+        // Before the work for a record that the log takes in pieces only.
+        if cells.iter().map(Cell::variable_bytes).sum::<usize>() >= ALIGNED_PAYLOAD_BYTES_MIN {
+            return Ok(None);
+        }
         self.encode(cells)?;
         let engine: &Engine = &self.handle.engine;
         let Some(mut core) = engine.core.try_lock() else { return Ok(None) };
