@@ -23,6 +23,15 @@ pub(super) fn end_of(times: &[i64], start: usize, last: i64) -> usize {
     start + within + near.partition_point(|time| *time <= last)
 }
 
+/// Where the times from `first` to `last`, both included, are in a sorted list.
+pub(super) fn rows_between(times: &[i64], first: i64, last: i64) -> Range<usize> {
+    if times.first().is_none_or(|own| last < *own) {
+        return 0..0;
+    }
+    let start = times.partition_point(|time| *time < first);
+    start..end_of(times, start, last)
+}
+
 /// Rows in order of time; those with the same time in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct Leaf<T> {
@@ -61,11 +70,7 @@ impl<T> Leaf<T> {
 
     /// The rows with times from `first` to `last`, both included.
     pub(super) fn rows_between(&self, first: i64, last: i64) -> Range<usize> {
-        if self.first().is_none_or(|own| last < own) {
-            return 0..0;
-        }
-        let start = self.times.partition_point(|time| *time < first);
-        start..end_of(&self.times, start, last)
+        rows_between(&self.times, first, last)
     }
 
     /// Adds a row that is not before the last one.
@@ -152,11 +157,19 @@ impl<T: Clone> Leaf<T> {
         }
     }
 
-    /// A copy without some rows.
-    pub(super) fn copy_without(&self, rows: Range<usize>) -> Self {
-        let mut copy = self.copy(0..rows.start);
-        copy.times.extend_from_slice(self.times.get(rows.end..).unwrap_or_default());
-        copy.values.extend_from_slice(self.values.get(rows.end..).unwrap_or_default());
+    /// A copy of some rows and of some others behind them.
+    pub(super) fn copy_of(&self, first: Range<usize>, second: Range<usize>) -> Self {
+        let mut copy = self.copy(first);
+        copy.extend(
+            self.times.get(second.clone()).unwrap_or_default(),
+            self.values.get(second).unwrap_or_default(),
+        );
         copy
+    }
+
+    /// Adds rows that are not before the last one.
+    pub(super) fn extend(&mut self, times: &[i64], values: &[T]) {
+        self.times.extend_from_slice(times);
+        self.values.extend_from_slice(values);
     }
 }

@@ -21,20 +21,23 @@ const RECENT_ROWS: usize = LEAF_ROWS / 8;
 /// Rows of the tail, of which a leaf is made then.
 const TAIL_ROWS: usize = SEALED_ROWS + RECENT_ROWS;
 
+/// A delete inside of a leaf that others hold leaves two parts of it, instead of a copy, if each
+/// has so many rows: fewer would make reading slow.
+const PART_ROWS_MIN: usize = 64;
+
 /// What came out of a log. Dropping it drops values, which may run their program's code.
 #[derive(Debug)]
 #[must_use = "dropping it runs code: choose where"]
 pub struct Removed<T> {
     /// How many visible rows were removed.
     pub rows: u64,
-    leaves: Vec<Arc<Leaf<T>>>,
     values: Vec<T>,
     parts: Vec<Part<T>>,
 }
 
 impl<T> Default for Removed<T> {
     fn default() -> Self {
-        Self { rows: 0, leaves: Vec::new(), values: Vec::new(), parts: Vec::new() }
+        Self { rows: 0, values: Vec::new(), parts: Vec::new() }
     }
 }
 
@@ -52,13 +55,14 @@ pub enum Found<T> {
 /// A time log of values in memory.
 #[derive(Debug)]
 pub struct Memory<T> {
-    /// In order; none of them empty.
-    leaves: Vec<Arc<Leaf<T>>>,
-    /// The first time of each leaf.
+    /// In order; none of them empty. Mostly whole leaves; several parts of one where rows between
+    /// them were deleted that others may still see.
+    parts: Vec<Part<T>>,
+    /// The first time of each part.
     firsts: Vec<i64>,
-    /// Rows that are not before any of a leaf.
+    /// Rows that are not before any of a part.
     tail: Leaf<T>,
-    /// The greatest time in leaves and tail; the smallest there is without rows.
+    /// The greatest time in parts and tail; the smallest there is without rows.
     newest: i64,
     /// Rows before `newest`, in the order in which they came.
     late: Vec<(i64, T)>,
@@ -69,7 +73,7 @@ pub struct Memory<T> {
 impl<T> Default for Memory<T> {
     fn default() -> Self {
         Self {
-            leaves: Vec::new(),
+            parts: Vec::new(),
             firsts: Vec::new(),
             tail: Leaf::default(),
             newest: i64::MIN,
@@ -135,19 +139,19 @@ impl<T: Clone> Memory<T> {
         while self.tail.len() >= TAIL_ROWS {
             let leaf = self.tail.split_front(SEALED_ROWS, TAIL_ROWS);
             self.firsts.extend(leaf.first());
-            self.leaves.push(Arc::new(leaf));
+            self.parts.push(Part::whole(leaf));
         }
     }
 
     /// The time from which on rows belong into the tail.
     fn tail_first(&self) -> i64 {
-        match self.leaves.is_empty() {
+        match self.parts.is_empty() {
             true => i64::MIN,
             false => self.tail.first().unwrap_or(i64::MAX),
         }
     }
 
-    /// Merges late rows into their leaves.
+    /// Merges late rows into their places.
     fn settle(&mut self) {
         if self.late.is_empty() {
             return;
@@ -158,15 +162,15 @@ impl<T: Clone> Memory<T> {
         let tail_first = self.tail_first();
         let into_tail = late.split_off(late.partition_point(|(time, _)| *time < tail_first));
         self.tail.merge(into_tail);
-        // From the back, so that new leaves move no place that is still to be visited.
+        // From the back, so that new parts move no place that is still to be visited.
         while let Some((time, _)) = late.last() {
-            let leaf = self.firsts.partition_point(|first| first <= time).saturating_sub(1);
-            let start = match (leaf, self.firsts.get(leaf)) {
+            let part = self.firsts.partition_point(|first| first <= time).saturating_sub(1);
+            let start = match (part, self.firsts.get(part)) {
                 (1.., Some(first)) => late.partition_point(|(time, _)| time < first),
                 _ => 0,
             };
             let rows = late.split_off(start);
-            self.merge_into_leaf(leaf, rows);
+            self.merge_into_part(part, rows);
         }
         if self.tail.len() >= TAIL_ROWS {
             self.seal_tail();
@@ -176,20 +180,19 @@ impl<T: Clone> Memory<T> {
         self.late = late;
     }
 
-    fn merge_into_leaf(&mut self, index: usize, rows: Vec<(i64, T)>) {
-        let Some(shared) = self.leaves.get_mut(index) else {
-            // There is no leaf only where all rows are in the tail.
+    fn merge_into_part(&mut self, index: usize, rows: Vec<(i64, T)>) {
+        let Some(part) = self.parts.get_mut(index) else {
+            // There is no part only where all rows are in the tail.
             return self.tail.merge(rows);
         };
-        let leaf = Arc::make_mut(shared);
+        let mut leaf = part.take_leaf();
         leaf.merge(rows);
-        if leaf.len() <= LEAF_ROWS {
-            self.firsts.splice(index..=index, leaf.first());
-            return;
-        }
-        let pieces: Vec<Arc<Leaf<T>>> = std::mem::take(leaf).into_pieces().map(Arc::new).collect();
-        self.firsts.splice(index..=index, pieces.iter().filter_map(|piece| piece.first()));
-        self.leaves.splice(index..=index, pieces);
+        let pieces: Vec<Part<T>> = match leaf.len() <= LEAF_ROWS {
+            true => vec![Part::whole(leaf)],
+            false => leaf.into_pieces().map(Part::whole).collect(),
+        };
+        self.firsts.splice(index..=index, pieces.iter().filter_map(Part::first));
+        self.parts.splice(index..=index, pieces);
     }
 
     /// Removes the rows of a range.
@@ -201,64 +204,94 @@ impl<T: Clone> Memory<T> {
         self.physical.deleted.push((first, last));
         let extent = self.physical.deleted_extent.get_or_insert((first, last));
         *extent = (extent.0.min(first), extent.1.max(last));
-        let reached = self.leaves_between(first, last);
+        // The two at the ends may have rows outside of the range. The later one first: what
+        // becomes two parts moves those behind it.
+        let reached = self.parts_between(first, last);
         let mut whole = reached.clone();
-        for index in [reached.start, reached.end.saturating_sub(1)] {
-            // The two at the ends may have rows outside of the range.
-            if reached.contains(&index) && !self.is_within(index, first, last) {
-                whole.start += usize::from(index == whole.start);
-                whole.end -= usize::from(index + 1 == whole.end && index >= whole.start);
-                self.delete_in_leaf(index, first, last, &mut removed);
-            }
+        if let Some(index) = reached.end.checked_sub(1)
+            && index > reached.start
+            && !self.is_within(index, first, last)
+        {
+            whole.end = index;
+            self.delete_in_part(index, first, last, &mut removed);
+        }
+        if !reached.is_empty() && !self.is_within(reached.start, first, last) {
+            whole.start += 1;
+            let added = self.delete_in_part(reached.start, first, last, &mut removed);
+            whole = whole.start + added..whole.end + added;
         }
         let whole = whole.start..whole.end.max(whole.start);
         self.firsts.drain(whole.clone());
-        removed.leaves.extend(self.leaves.drain(whole));
-        removed.rows += removed.leaves.iter().map(|leaf| leaf.len() as u64).sum::<u64>();
+        removed.rows +=
+            self.parts.get(whole.clone()).unwrap_or_default().iter().map(Part::len).sum::<usize>()
+                as u64;
+        removed.parts.extend(self.parts.drain(whole));
         let rows = self.tail.rows_between(first, last);
         removed.rows += rows.len() as u64;
         removed.values.extend(self.tail.remove(rows));
         self.len -= removed.rows;
         self.physical.removed_rows += removed.rows;
-        let leaf_last = || self.leaves.last().and_then(|leaf| leaf.last());
-        self.newest = self.tail.last().or_else(leaf_last).unwrap_or(i64::MIN);
+        let part_last = || self.parts.last().and_then(Part::last);
+        self.newest = self.tail.last().or_else(part_last).unwrap_or(i64::MIN);
         removed
     }
 
     fn is_within(&self, index: usize, first: i64, last: i64) -> bool {
-        let bounds = self.leaves.get(index).and_then(|leaf| leaf.first().zip(leaf.last()));
-        bounds.is_some_and(|(leaf_first, leaf_last)| first <= leaf_first && leaf_last <= last)
+        let bounds = self.parts.get(index).and_then(|part| part.first().zip(part.last()));
+        bounds.is_some_and(|(part_first, part_last)| first <= part_first && part_last <= last)
     }
 
-    /// Removes the rows of a leaf that keeps some.
-    fn delete_in_leaf(&mut self, index: usize, first: i64, last: i64, removed: &mut Removed<T>) {
-        let Some(shared) = self.leaves.get_mut(index) else { return };
-        let rows = shared.rows_between(first, last);
+    /// Removes the rows of a part that keeps some; gives how many parts there are more.
+    fn delete_in_part(
+        &mut self,
+        index: usize,
+        first: i64,
+        last: i64,
+        removed: &mut Removed<T>,
+    ) -> usize {
+        let Some(part) = self.parts.get_mut(index) else { return 0 };
+        let rows = part.rows_between(first, last);
         if rows.is_empty() {
-            return;
+            return 0;
         }
         removed.rows += rows.len() as u64;
-        if let Some(leaf) = Arc::get_mut(shared) {
+        let (before, behind) = (part.rows.start..rows.start, rows.end..part.rows.end);
+        let is_long =
+            |rows: &std::ops::Range<usize>| rows.is_empty() || rows.len() >= PART_ROWS_MIN;
+        let mut second = None;
+        if let Some(leaf) = Arc::get_mut(&mut part.leaf) {
+            part.rows.end -= rows.len();
             removed.values.extend(leaf.remove(rows));
+        } else if is_long(&before) && is_long(&behind) && self.physical.holds(part) {
+            // What was published is held until the next compaction in any case.
+            (part.rows, second) = match before.is_empty() {
+                true => (behind, None),
+                false => (before, Some(behind)),
+            };
         } else {
-            let kept = Arc::new(shared.copy_without(rows));
-            let leaf = std::mem::replace(shared, kept);
+            let kept = Part::whole(part.leaf.copy_of(before, behind));
             // Held by others; should they let go meanwhile, its rows still go with the removed.
-            removed.parts.push(Part { leaf, rows: 0..0 });
+            removed.parts.push(std::mem::replace(part, kept));
         }
-        self.firsts.splice(index..=index, shared.first());
+        self.firsts.splice(index..=index, part.first());
+        let second = second.filter(|rows| !rows.is_empty());
+        let Some(rows) = second else { return 0 };
+        let second = Part { leaf: Arc::clone(&part.leaf), rows };
+        self.firsts.splice(index + 1..index + 1, second.first());
+        self.parts.insert(index + 1, second);
+        1
     }
 
-    /// The leaves that may have rows from `first` to `last`.
-    fn leaves_between(&self, first: i64, last: i64) -> std::ops::Range<usize> {
-        // The leaf before the first that begins at `first` may reach into the range.
-        let mut start = self.firsts.partition_point(|leaf_first| *leaf_first < first);
+    /// The parts that may have rows from `first` to `last`.
+    fn parts_between(&self, first: i64, last: i64) -> std::ops::Range<usize> {
+        // The part before the first that begins at `first` may reach into the range.
+        let mut start = self.firsts.partition_point(|part_first| *part_first < first);
         let reaches = |index: usize| {
-            self.leaves.get(index).and_then(|leaf| leaf.last()).is_some_and(|last| last >= first)
+            self.parts.get(index).and_then(Part::last).is_some_and(|last| last >= first)
         };
         if start > 0 && reaches(start - 1) {
             start -= 1;
-            // More than one where a time fills leaves.
+            // More than one where a time fills parts.
             while start > 0 && reaches(start - 1) {
                 start -= 1;
             }
@@ -270,11 +303,11 @@ impl<T: Clone> Memory<T> {
     pub fn clear(&mut self) -> Removed<T> {
         let old = std::mem::take(self);
         let mut removed = Removed { rows: old.len, ..Removed::default() };
-        removed.leaves = old.leaves;
-        removed.leaves.extend(old.physical.leaves);
-        removed.leaves.push(Arc::new(old.tail));
+        removed.parts = old.parts;
+        removed.parts.extend(old.physical.parts);
+        removed.parts.extend(old.physical.ghosts);
+        removed.parts.push(Part::whole(old.tail));
         removed.values.extend(old.late.into_iter().map(|(_, value)| value));
-        removed.parts = old.physical.ghosts;
         removed
     }
 
@@ -294,22 +327,21 @@ impl<T: Clone> Memory<T> {
     pub fn next_time(&mut self, time: i64) -> Option<i64> {
         self.settle();
         let after = time.checked_add(1)?;
-        let in_leaf = self.leaves.get(self.leaves_between(after, i64::MAX).start);
-        let found =
-            |leaf: &Leaf<T>| leaf.times().get(leaf.rows_between(after, i64::MAX).start).copied();
-        in_leaf.and_then(|leaf| found(leaf)).or_else(|| found(&self.tail))
+        let part = self.parts.get(self.parts_between(after, i64::MAX).start);
+        let found = |leaf: &Leaf<T>, row: usize| leaf.times().get(row).copied();
+        part.and_then(|part| found(&part.leaf, part.rows_between(after, i64::MAX).start))
+            .or_else(|| found(&self.tail, self.tail.rows_between(after, i64::MAX).start))
     }
 
     /// The greatest time before `time`.
     pub fn previous_time(&mut self, time: i64) -> Option<i64> {
         self.settle();
         let before = time.checked_sub(1)?;
-        let found = |leaf: &Leaf<T>| {
-            leaf.times().get(leaf.rows_between(i64::MIN, before).end.checked_sub(1)?).copied()
-        };
-        found(&self.tail).or_else(|| {
+        let found = |leaf: &Leaf<T>, end: usize| leaf.times().get(end.checked_sub(1)?).copied();
+        found(&self.tail, self.tail.rows_between(i64::MIN, before).end).or_else(|| {
             let end = self.firsts.partition_point(|first| *first <= before);
-            self.leaves.get(end.checked_sub(1)?).and_then(|leaf| found(leaf))
+            let part = self.parts.get(end.checked_sub(1)?)?;
+            found(&part.leaf, part.rows_between(i64::MIN, before).end)
         })
     }
 
@@ -318,16 +350,16 @@ impl<T: Clone> Memory<T> {
         self.settle();
         let in_tail = self.tail.rows_between(time, time);
         let in_tail = self.tail.values().get(in_tail).unwrap_or_default();
-        let reached = self.leaves_between(time, time);
-        let mut leaves = self.leaves.get(reached).unwrap_or_default().iter();
-        let values_of = |leaf: &'_ Arc<Leaf<T>>| leaf.rows_between(time, time);
-        match (leaves.len(), in_tail) {
+        let reached = self.parts_between(time, time);
+        let mut parts = self.parts.get(reached).unwrap_or_default().iter();
+        let values_of = |part: &Part<T>| part.rows_between(time, time);
+        match (parts.len(), in_tail) {
             (0, []) => return Found::Nothing,
             (0, [value]) => return Found::One(value.clone()),
             (0, _) => {}
             (1, []) => {
-                let leaf = leaves.as_slice().first();
-                match leaf.and_then(|leaf| leaf.values().get(values_of(leaf))) {
+                let part = parts.as_slice().first();
+                match part.and_then(|part| part.leaf.values().get(values_of(part))) {
                     None | Some([]) => return Found::Nothing,
                     Some([value]) => return Found::One(value.clone()),
                     Some(_) => {}
@@ -336,8 +368,8 @@ impl<T: Clone> Memory<T> {
             _ => {}
         }
         let mut values = Vec::new();
-        leaves.by_ref().for_each(|leaf| {
-            values.extend_from_slice(leaf.values().get(values_of(leaf)).unwrap_or_default());
+        parts.by_ref().for_each(|part| {
+            values.extend_from_slice(part.leaf.values().get(values_of(part)).unwrap_or_default());
         });
         values.extend_from_slice(in_tail);
         Found::Several(values)
@@ -347,10 +379,10 @@ impl<T: Clone> Memory<T> {
     pub fn slice(&mut self, range: impl RangeBounds<i64>) -> Slice<T> {
         let Some((first, last)) = closed(range) else { return Slice::default() };
         self.settle();
-        let leaves = self.leaves.get(self.leaves_between(first, last)).unwrap_or_default();
-        let parts = leaves.iter().filter_map(|leaf| {
-            let rows = leaf.rows_between(first, last);
-            (!rows.is_empty()).then(|| Part { leaf: Arc::clone(leaf), rows })
+        let reached = self.parts.get(self.parts_between(first, last)).unwrap_or_default();
+        let parts = reached.iter().filter_map(|part| {
+            let rows = part.rows_between(first, last);
+            (!rows.is_empty()).then(|| Part { leaf: Arc::clone(&part.leaf), rows })
         });
         Slice::new(parts.chain(self.tail_part(self.tail.rows_between(first, last))))
     }
@@ -358,8 +390,8 @@ impl<T: Clone> Memory<T> {
     /// Whether a row has this time.
     pub fn contains(&mut self, time: i64) -> bool {
         self.settle();
-        let leaves = self.leaves.get(self.leaves_between(time, time)).unwrap_or_default();
-        leaves.iter().any(|leaf| !leaf.rows_between(time, time).is_empty())
+        let parts = self.parts.get(self.parts_between(time, time)).unwrap_or_default();
+        parts.iter().any(|part| !part.rows_between(time, time).is_empty())
             || !self.tail.rows_between(time, time).is_empty()
     }
 
@@ -367,13 +399,13 @@ impl<T: Clone> Memory<T> {
     pub fn first(&mut self, rows: usize) -> Slice<T> {
         self.settle();
         let (mut parts, mut missing) = (Vec::new(), rows);
-        for leaf in &self.leaves {
+        for part in &self.parts {
             if missing == 0 {
                 break;
             }
-            let end = leaf.len().min(missing);
-            missing -= end;
-            parts.push(Part { leaf: Arc::clone(leaf), rows: 0..end });
+            let end = part.rows.end.min(part.rows.start.saturating_add(missing));
+            missing -= end - part.rows.start;
+            parts.push(Part { leaf: Arc::clone(&part.leaf), rows: part.rows.start..end });
         }
         parts.extend(self.tail_part(0..self.tail.len().min(missing)));
         Slice::new(parts)
@@ -387,13 +419,13 @@ impl<T: Clone> Memory<T> {
         missing -= self.tail.len() - from_tail;
         let mut parts: Vec<Part<T>> =
             self.tail_part(from_tail..self.tail.len()).into_iter().collect();
-        for leaf in self.leaves.iter().rev() {
+        for part in self.parts.iter().rev() {
             if missing == 0 {
                 break;
             }
-            let start = leaf.len().saturating_sub(missing);
-            missing -= leaf.len() - start;
-            parts.push(Part { leaf: Arc::clone(leaf), rows: start..leaf.len() });
+            let start = part.rows.start.max(part.rows.end.saturating_sub(missing));
+            missing -= part.rows.end - start;
+            parts.push(Part { leaf: Arc::clone(&part.leaf), rows: start..part.rows.end });
         }
         parts.reverse();
         Slice::new(parts)
@@ -401,9 +433,7 @@ impl<T: Clone> Memory<T> {
 
     /// Rows of the tail, which goes on changing, as a part of their own.
     fn tail_part(&self, rows: std::ops::Range<usize>) -> Option<Part<T>> {
-        let copy = (!rows.is_empty()).then(|| self.tail.copy(rows))?;
-        let rows = 0..copy.len();
-        Some(Part { leaf: Arc::new(copy), rows })
+        (!rows.is_empty()).then(|| Part::whole(self.tail.copy(rows)))
     }
 
     /// What was published last.
@@ -423,7 +453,7 @@ impl<T: Clone> Memory<T> {
         for (first, last) in deleted {
             let Some(start) = after else { break };
             if last >= start {
-                ghosts.extend(self.physical.parts(first.max(start), last));
+                ghosts.extend(self.physical.parts_between(first.max(start), last));
                 after = last.checked_add(1);
             }
         }
@@ -437,26 +467,56 @@ impl<T: Clone> Memory<T> {
         self.physical.tombstones = 0;
         self.physical.deleted_extent = None;
         let ghosts = std::mem::take(&mut self.physical.ghosts);
+        let gathered = self.gather();
         let mut removed = self.publish_with(Vec::new());
-        removed.parts = ghosts;
+        removed.parts.extend(ghosts);
+        removed.parts.extend(gathered);
         removed
     }
 
+    /// Puts parts of leaves together to whole ones, so that nothing deleted is held by them; gives
+    /// what there was before.
+    fn gather(&mut self) -> Vec<Part<T>> {
+        if self.parts.iter().all(Part::is_whole) {
+            return Vec::new();
+        }
+        let old = std::mem::take(&mut self.parts);
+        let mut gathered = Leaf::default();
+        for part in &old {
+            let stays = part.is_whole() && part.len() > LEAF_ROWS / 2;
+            if stays || gathered.len() + part.len() > LEAF_ROWS {
+                self.parts.extend(std::mem::take(&mut gathered).into_part());
+            }
+            if stays {
+                self.parts.push(part.clone());
+            } else {
+                gathered.extend(part.times(), part.values());
+            }
+        }
+        self.parts.extend(gathered.into_part());
+        self.firsts = self.parts.iter().filter_map(Part::first).collect();
+        old
+    }
+
     fn publish_with(&mut self, ghosts: Vec<Part<T>>) -> Removed<T> {
-        let mut leaves = self.leaves.clone();
-        leaves.extend(self.tail_part(0..self.tail.len()).map(|part| part.leaf));
-        let old = std::mem::replace(&mut self.physical.leaves, leaves);
+        let mut parts = self.parts.clone();
+        parts.extend(self.tail_part(0..self.tail.len()));
+        let old = std::mem::replace(&mut self.physical.parts, parts);
         self.physical.ghosts = ghosts;
         self.physical.fresh_rows = 0;
         self.physical.removed_rows = 0;
-        Removed { leaves: old, ..Removed::default() }
+        Removed { parts: old, ..Removed::default() }
     }
 
     /// The published rows of a range in pages of at most so many: those there are in order,
     /// then those that were deleted.
     pub fn pages(&self, range: impl RangeBounds<i64>, rows_max: usize) -> Vec<Part<T>> {
         let Some((first, last)) = closed(range) else { return Vec::new() };
-        self.physical.parts(first, last).into_iter().flat_map(|part| part.cut(rows_max)).collect()
+        self.physical
+            .parts_between(first, last)
+            .into_iter()
+            .flat_map(|part| part.cut(rows_max))
+            .collect()
     }
 
     /// The rows of a range as they are now, in pages of at most so many.
@@ -469,16 +529,15 @@ impl<T: Clone> Memory<T> {
     /// cycles. What readers share with it is shown here; a leaf that only readers hold any more
     /// is shown by its reader if that is the only one, else by nobody, and so counts as in use.
     pub fn for_each_held<E>(&self, mut show: impl FnMut(&T) -> Result<(), E>) -> Result<(), E> {
-        let ghosts = self.physical.ghosts.iter().map(|ghost| &ghost.leaf);
-        let mut old = self.physical.leaves.iter().chain(ghosts).peekable();
-        // The published state shares most leaves, and deleted parts may share one.
+        let published = self.physical.parts.iter().chain(&self.physical.ghosts);
+        // The published state shares most leaves, and several parts may be of one.
         let mut shown = HashSet::new();
-        if old.peek().is_some() {
-            shown.extend(self.leaves.iter().map(Arc::as_ptr));
-        }
-        let old = old.filter(|leaf| shown.insert(Arc::as_ptr(leaf)));
-        let leaves = self.leaves.iter().chain(old).flat_map(|leaf| leaf.values());
-        leaves
+        let is_plain = self.physical.parts.is_empty() && self.physical.ghosts.is_empty();
+        let is_plain = is_plain && self.parts.iter().all(Part::is_whole);
+        let parts = self.parts.iter().chain(published);
+        let parts = parts.filter(|part| is_plain || shown.insert(Arc::as_ptr(&part.leaf)));
+        let values = parts.flat_map(|part| part.leaf.values());
+        values
             .chain(self.tail.values())
             .chain(self.late.iter().map(|(_, value)| value))
             .try_for_each(&mut show)

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::leaf::Leaf;
 use super::slice::Part;
 
 /// What was published last.
 #[derive(Debug)]
 pub struct Physical<T> {
     /// The rows as of the last publishing, in order.
-    pub(super) leaves: Vec<Arc<Leaf<T>>>,
+    pub(super) parts: Vec<Part<T>>,
     /// Published rows that were deleted before a later publishing.
     pub(super) ghosts: Vec<Part<T>>,
     /// Ranges deleted since the last publishing, and how many since the last compaction.
@@ -25,7 +24,7 @@ pub struct Physical<T> {
 impl<T> Default for Physical<T> {
     fn default() -> Self {
         Self {
-            leaves: Vec::new(),
+            parts: Vec::new(),
             ghosts: Vec::new(),
             deleted: Vec::new(),
             tombstones: 0,
@@ -54,38 +53,41 @@ impl<T> Physical<T> {
 
     /// Published rows, those deleted since included.
     pub fn rows(&self) -> u64 {
-        let ghosts = self.ghosts.iter().map(|ghost| ghost.rows.len());
-        self.leaves.iter().map(|leaf| leaf.len()).chain(ghosts).sum::<usize>() as u64
+        self.parts.iter().chain(&self.ghosts).map(Part::len).sum::<usize>() as u64
     }
 
     /// Smallest and greatest published time, those of range deletes included.
     pub fn bounds(&self) -> Option<(i64, i64)> {
-        let ghosts = self
-            .ghosts
-            .iter()
-            .filter_map(|ghost| Some((*ghost.times().first()?, *ghost.times().last()?)));
-        let leaves = self.leaves.first().zip(self.leaves.last());
-        let leaves = leaves.and_then(|(first, last)| Some((first.first()?, last.last()?)));
-        leaves
+        let ghosts = self.ghosts.iter().filter_map(|ghost| ghost.first().zip(ghost.last()));
+        let parts = self.parts.first().zip(self.parts.last());
+        let parts = parts.and_then(|(first, last)| first.first().zip(last.last()));
+        parts
             .into_iter()
             .chain(ghosts)
             .chain(self.deleted_extent)
             .reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
     }
 
-    /// The published rows from `first` to `last`, both included, leaf by leaf; behind them
+    /// Whether it holds the leaf of a part, and so what is deleted of it.
+    pub(super) fn holds(&self, part: &Part<T>) -> bool {
+        let Some((first, last)) = part.first().zip(part.last()) else { return false };
+        let start = self.parts.partition_point(|own| own.last().is_some_and(|l| l < first));
+        let reached = self.parts.iter().skip(start);
+        reached
+            .take_while(|own| own.first().is_some_and(|f| f <= last))
+            .any(|own| Arc::ptr_eq(&own.leaf, &part.leaf))
+    }
+
+    /// The published rows from `first` to `last`, both included, part by part; behind them
     /// those that were deleted.
-    pub(super) fn parts(&self, first: i64, last: i64) -> Vec<Part<T>> {
-        let start = self.leaves.partition_point(|leaf| leaf.last().is_some_and(|l| l < first));
-        let leaves = self.leaves.iter().skip(start);
-        let reached = leaves.take_while(|leaf| leaf.first().is_some_and(|f| f <= last));
-        let live = reached
-            .map(|leaf| Part { leaf: Arc::clone(leaf), rows: leaf.rows_between(first, last) });
-        let ghosts = self.ghosts.iter().map(|ghost| {
-            let within = ghost.leaf.rows_between(first, last);
-            let rows = within.start.max(ghost.rows.start)..within.end.min(ghost.rows.end);
-            Part { leaf: Arc::clone(&ghost.leaf), rows }
+    pub(super) fn parts_between(&self, first: i64, last: i64) -> Vec<Part<T>> {
+        let start = self.parts.partition_point(|part| part.last().is_some_and(|l| l < first));
+        let parts = self.parts.iter().skip(start);
+        let reached = parts.take_while(|part| part.first().is_some_and(|f| f <= last));
+        let within = reached.chain(&self.ghosts).map(|part| Part {
+            leaf: Arc::clone(&part.leaf),
+            rows: part.rows_between(first, last),
         });
-        live.chain(ghosts).filter(|part| !part.rows.is_empty()).collect()
+        within.filter(|part| !part.rows.is_empty()).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::leaf::Leaf;
+use super::leaf::{Leaf, rows_between};
 
 /// Some rows of a leaf.
 #[derive(Debug)]
@@ -19,6 +19,36 @@ impl<T> Clone for Part<T> {
 }
 
 impl<T> Part<T> {
+    /// All rows of a leaf.
+    pub(super) fn whole(leaf: Leaf<T>) -> Self {
+        let rows = 0..leaf.len();
+        Self { leaf: Arc::new(leaf), rows }
+    }
+
+    /// Whether it has all rows of its leaf.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rows == (0..self.leaf.len())
+    }
+
+    /// How many rows it has.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn first(&self) -> Option<i64> {
+        self.times().first().copied()
+    }
+
+    pub(super) fn last(&self) -> Option<i64> {
+        self.times().last().copied()
+    }
+
+    /// Those of its rows with times from `first` to `last`, both included, as places in its leaf.
+    pub(super) fn rows_between(&self, first: i64, last: i64) -> Range<usize> {
+        let within = rows_between(self.times(), first, last);
+        self.rows.start + within.start..self.rows.start + within.end
+    }
+
     /// Times of the rows; never empty in a slice.
     pub fn times(&self) -> &[i64] {
         self.leaf.times().get(self.rows.clone()).unwrap_or_default()
@@ -47,6 +77,24 @@ impl<T> Part<T> {
             leaf: Arc::clone(&leaf),
             rows: start..end.min(start.saturating_add(rows_max)),
         })
+    }
+}
+
+impl<T> Leaf<T> {
+    /// All of its rows, if it has any.
+    pub(super) fn into_part(self) -> Option<Part<T>> {
+        (self.len() > 0).then(|| Part::whole(self))
+    }
+}
+
+impl<T: Clone> Part<T> {
+    /// Its rows as a leaf that nobody else has: the leaf itself where that is so, else a copy.
+    pub(super) fn take_leaf(&mut self) -> Leaf<T> {
+        let is_whole = self.is_whole();
+        match Arc::get_mut(&mut self.leaf) {
+            Some(leaf) if is_whole => std::mem::take(leaf),
+            _ => self.leaf.copy(self.rows.clone()),
+        }
     }
 }
 

@@ -83,6 +83,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (-50_000..50_000_i64, 1..9_000_u16, 0..4_i64)
             .prop_map(|(from, rows, apart)| Step::Burst(from, rows, apart)),
         3 => (time(), time()).prop_map(|(a, b)| Step::Delete(a.min(b), a.max(b))),
+        // Inside of a leaf, mostly.
+        4 => (-50_000..50_000_i64, 0..300_i64).prop_map(|(a, more)| Step::Delete(a, a + more)),
         1 => Just(Step::Publish),
         1 => Just(Step::Compact),
         2 => (time(), time()).prop_map(|(a, b)| Step::HoldSlice(a.min(b), a.max(b))),
@@ -305,4 +307,31 @@ fn a_delete_in_a_leaf_that_others_hold_leaves_them_theirs() {
     assert_eq!(read(held).len(), 20_000);
     let kept: Vec<i64> = read(log.slice(..3_000)).iter().map(|(time, _)| *time).collect();
     assert!(kept.into_iter().eq((0..1_000).chain(2_000..3_000)));
+}
+
+#[test]
+fn what_is_deleted_inside_of_a_published_leaf_goes_with_the_next_compaction() {
+    let mut log = Memory::new();
+    let values: Vec<Value> = (0..20_000).map(Arc::new).collect();
+    for (time, value) in values.iter().enumerate() {
+        log.append(time as i64, Arc::clone(value));
+    }
+    drop(log.compact());
+    let is_deleted = |time: usize| time % 500 < 200;
+    for start in (0..20_000).step_by(500) {
+        assert_eq!(log.delete(start..start + 200).rows, 200);
+    }
+    let rows = read(log.slice(..));
+    assert_eq!(rows.len(), 12_000);
+    assert!(
+        rows.iter().all(|(time, value)| !is_deleted(*value as usize) && *time == *value as i64)
+    );
+    assert_eq!(read_back(log.slice(700..1300)), read(log.slice(700..1300)));
+    drop(log.publish());
+    assert!(values.iter().all(|value| Arc::strong_count(value) > 1), "published, and so held");
+    drop(log.compact());
+    for (time, value) in values.iter().enumerate() {
+        assert_eq!(Arc::strong_count(value) == 1, is_deleted(time), "{time}");
+    }
+    assert_eq!(read(log.slice(..)), rows);
 }
