@@ -23,12 +23,47 @@ pub(super) fn end_of(times: &[i64], start: usize, last: i64) -> usize {
     start + within + near.partition_point(|time| *time <= last)
 }
 
+/// Where the times from `first` on begin in a sorted list.
+///
+/// Looks near where the time would be if all were equally far apart, and doubles its steps from
+/// there: each look at another place of a long list waits for memory, and halving makes many.
+pub(super) fn start_of(times: &[i64], first: i64) -> usize {
+    /// Times of one line of the processor's cache.
+    const LINE: usize = 8;
+    let (Some(least), Some(greatest)) = (times.first(), times.last()) else { return 0 };
+    if first <= *least {
+        return 0;
+    }
+    if first > *greatest {
+        return times.len();
+    }
+    let part = first.abs_diff(*least) as f64 / greatest.abs_diff(*least) as f64;
+    let guess = ((part * times.len() as f64) as usize).min(times.len() - 1);
+    let is_before = |place: usize| times.get(place).is_some_and(|time| *time < first);
+    let (mut start, mut end, mut step) = (guess, guess, LINE);
+    if is_before(guess) {
+        while end < times.len() && is_before(end) {
+            start = end + 1;
+            end = (end + step).min(times.len());
+            step *= 2;
+        }
+    } else {
+        while start > 0 && !is_before(start) {
+            end = start;
+            start = start.saturating_sub(step);
+            step *= 2;
+        }
+    }
+    let within = times.get(start..end).unwrap_or_default();
+    start + within.partition_point(|time| *time < first)
+}
+
 /// Where the times from `first` to `last`, both included, are in a sorted list.
 pub(super) fn rows_between(times: &[i64], first: i64, last: i64) -> Range<usize> {
     if times.first().is_none_or(|own| last < *own) {
         return 0..0;
     }
-    let start = times.partition_point(|time| *time < first);
+    let start = start_of(times, first);
     start..end_of(times, start, last)
 }
 

@@ -335,3 +335,17 @@ fn what_is_deleted_inside_of_a_published_leaf_goes_with_the_next_compaction() {
     }
     assert_eq!(read(log.slice(..)), rows);
 }
+
+proptest! {
+    #[test]
+    fn a_time_is_found_wherever_it_would_be_expected(
+        mut times in prop::collection::vec(
+            prop_oneof![any::<i64>(), 0..40_i64, Just(i64::MIN), Just(i64::MAX)], 0..300,
+        ),
+        sought in prop_oneof![any::<i64>(), -1..41_i64, Just(i64::MIN), Just(i64::MAX)],
+    ) {
+        times.sort_unstable();
+        let expected = times.partition_point(|time| *time < sought);
+        prop_assert_eq!(super::leaf::start_of(&times, sought), expected);
+    }
+}
