@@ -25,10 +25,11 @@ const VARIABLE_BYTES_MAX: usize = i32::MAX as usize;
 /// ]));
 /// let store = Store::memory(Settings::default())?;
 /// let id = store.create_stream(StreamSpec::new("kitchen", schema))?;
-/// let mut rows = RowBatch::new(&store.stream("kitchen").unwrap())?;
+/// # let Some(stream) = store.stream("kitchen") else { return Ok(()) };
+/// let mut rows = RowBatch::new(&stream)?;
 /// rows.push(&[Cell::Int(1), Cell::Float(19.5)])?;
 /// rows.push(&[Cell::Int(2), Cell::Null])?;
-/// store.commit(Changes::new().insert(id, rows.finish()), Durability::Written)?;
+/// store.commit(Changes::new().insert(id, rows.finish()?), Durability::Written)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -113,14 +114,20 @@ impl RowBatch {
     }
 
     /// The rows as a batch, in the order in which they were added; none are left.
-    pub fn finish(&mut self) -> RecordBatch {
+    ///
+    /// # Errors
+    /// `InvalidData` if the columns make no batch of the stream's schema.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
         self.rows = 0;
         self.variable_bytes = 0;
         let columns: Vec<ArrayRef> =
             self.columns.iter_mut().map(|column| column.finish(false)).collect();
         let schema = Arc::clone(self.stream.schema());
-        #[expect(clippy::expect_used, reason = "columns were built by the schema, row by row")]
-        RecordBatch::try_new(schema, columns).expect("the builders follow the schema")
+        RecordBatch::try_new(schema, columns).map_err(|cause| {
+            let message =
+                format!("stream '{}': the rows make no batch: {cause}", self.stream.name());
+            Error::new(ErrorKind::InvalidData, message).caused_by(cause)
+        })
     }
 }
 
@@ -152,7 +159,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::InvalidData);
         assert!(error.to_string().contains("'small'"), "{error}");
         rows.push(&[Cell::Int(1), Cell::Null, Cell::Int(127)]).unwrap();
-        let batch = rows.finish();
+        let batch = rows.finish().unwrap();
         assert_eq!(batch.num_rows(), 2);
         assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[2, 1]);
         assert_eq!(batch.column(1).null_count(), 1);

@@ -170,7 +170,7 @@ impl Timelog {
         batch: &mut TypedBatch,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        self.commit_batch(batch.rows.finish(), durability)
+        self.commit_batch(batch.rows.finish()?, durability)
     }
 
     /// Appends Arrow columns to a typed log as one atomic commit, without copying them: the
