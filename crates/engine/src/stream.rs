@@ -1,11 +1,14 @@
 //! Streams: a name, an Arrow schema, a sort key and a merge rule.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
 use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
+use crate::run::evolve;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the column that marks deleted keys in the runs of `Latest` streams.
@@ -17,6 +20,9 @@ const NAME_BYTES_MAX: usize = 255;
 /// columns lie in longer pieces, of which a reader needs no copy; but the first point read of a
 /// block checks a longer piece. A decimal number, at least 1.
 pub const BLOCK_ROWS_PROPERTY: &str = "block_rows";
+
+/// The property that counts how often a stream's columns have changed.
+const SCHEMA_VERSION_PROPERTY: &str = "schema_version";
 
 /// What a new stream is to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +97,7 @@ pub struct Stream {
     key_columns: Vec<usize>,
     stored_schema: SchemaRef,
     block_rows: Option<usize>,
+    schema_version: u16,
 }
 
 impl Stream {
@@ -148,8 +155,49 @@ impl Stream {
                 Arc::new(Schema::new_with_metadata(fields, spec.schema.metadata().clone()))
             }
         };
-        let block_rows = block_rows(&spec)?;
-        Ok(Self { id, spec, lead, key_columns, stored_schema, block_rows })
+        let block_rows = number(&spec, BLOCK_ROWS_PROPERTY, 1)?;
+        let schema_version = number(&spec, SCHEMA_VERSION_PROPERTY, 0)?.unwrap_or(0);
+        Ok(Self { id, spec, lead, key_columns, stored_schema, block_rows, schema_version })
+    }
+
+    /// How often its columns have changed.
+    #[inline]
+    pub(crate) fn schema_version(&self) -> u16 {
+        self.schema_version
+    }
+
+    /// The stream with other columns.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if rows of today would not fit them; see [`crate::Store::alter_stream`].
+    pub(crate) fn altered(&self, schema: SchemaRef) -> Result<Self> {
+        let refuse = |why: String| {
+            let message = format!("stream '{}' can't be altered: {why}", self.name());
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        };
+        let (old, new) = (self.schema().fields(), schema.fields());
+        if new.len() < old.len() {
+            return refuse(format!("it has {} columns, the new schema {}", old.len(), new.len()));
+        }
+        for (index, (from, to)) in old.iter().zip(new).enumerate() {
+            let fits = from.name() == to.name()
+                && (from.data_type() == to.data_type()
+                    || evolve::widens(from.data_type(), to.data_type()))
+                && (to.is_nullable() || !from.is_nullable());
+            if !fits || (self.key_columns.contains(&index) && from != to) {
+                return refuse(format!("column {from} can't become {to}"));
+            }
+        }
+        if let Some(added) = new.iter().skip(old.len()).find(|field| !field.is_nullable()) {
+            return refuse(format!("the new column '{}' must be nullable", added.name()));
+        }
+        let Some(version) = self.schema_version.checked_add(1) else {
+            return refuse("its columns have changed too often".to_owned());
+        };
+        let mut spec = StreamSpec { schema, ..self.spec.clone() };
+        spec.properties.retain(|(key, _)| key != SCHEMA_VERSION_PROPERTY);
+        spec.properties.push((SCHEMA_VERSION_PROPERTY.to_owned(), version.to_string()));
+        Self::new(self.id, spec)
     }
 
     /// Rows of a record batch of its hot runs, where it has a number of its own.
@@ -258,17 +306,21 @@ fn validate_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn block_rows(spec: &StreamSpec) -> Result<Option<usize>> {
-    let Some((_, text)) = spec.properties.iter().find(|(key, _)| key == BLOCK_ROWS_PROPERTY) else {
+/// A property of the engine's own that is a number, at least `min`.
+fn number<T: FromStr + PartialOrd + Display>(
+    spec: &StreamSpec,
+    name: &str,
+    min: T,
+) -> Result<Option<T>> {
+    let Some((_, text)) = spec.properties.iter().find(|(key, _)| key == name) else {
         return Ok(None);
     };
-    match text.parse::<usize>() {
-        Ok(rows) if rows > 0 => Ok(Some(rows)),
+    match text.parse::<T>() {
+        Ok(number) if number >= min => Ok(Some(number)),
         _ => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!(
-                "stream '{}': property '{BLOCK_ROWS_PROPERTY}' is {text:?}; it must be a number of \
-                 rows, at least 1",
+                "stream '{}': property '{name}' is {text:?}; it must be a number, at least {min}",
                 spec.name
             ),
         )),

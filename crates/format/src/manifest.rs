@@ -120,6 +120,8 @@ pub struct Pin {
 pub enum ManifestOp {
     /// A new stream.
     CreateStream(StreamDefinition),
+    /// A stream has other columns from now on. All commits before are in its runs.
+    AlterStream(StreamDefinition),
     /// A stream and all its runs and tombstones go.
     DropStream(StreamId),
     /// A new run.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
     Access, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Maintenance, Merge, Result,
-    RowAppender, RunFormat, ScanSpec, SeqNo, Settings, Snapshot, Store, StreamId, StreamSpec,
+    RowAppender, RunFormat, ScanSpec, SeqNo, Settings, Snapshot, Store, Stream, StreamId,
+    StreamSpec,
 };
 
 use crate::disk::SimDisk;
@@ -62,10 +63,15 @@ fn specs() -> [StreamSpec; 2] {
     [events, state]
 }
 
-fn batch(rows: &[Row]) -> Result<RecordBatch> {
+/// Rows of a stream. Columns that have come later repeat the value.
+fn batch(stream: &Stream, rows: &[Row]) -> Result<RecordBatch> {
+    let schema = stream.schema();
     let times = Int64Array::from_iter_values(rows.iter().map(|(key, _)| *key));
     let values = StringArray::from_iter_values(rows.iter().map(|(_, value)| value));
-    RecordBatch::try_new(schema(), vec![Arc::new(times), Arc::new(values)]).map_err(misfit)
+    let values: ArrayRef = Arc::new(values);
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(times)];
+    columns.resize(schema.fields().len(), values);
+    RecordBatch::try_new(schema.clone(), columns).map_err(misfit)
 }
 
 fn keys(keys: &[i64]) -> Result<RecordBatch> {
@@ -96,8 +102,12 @@ impl<'a> Session<'a> {
     /// Opens the store, and makes the streams that are missing.
     pub(crate) fn start(disk: &'a SimDisk, story: &mut Story) -> Result<Self> {
         let store = open(disk, Access::Write)?;
+        let make = |spec: StreamSpec| match store.stream(&spec.name) {
+            Some(stream) => Ok(stream.id()),
+            None => store.create_stream(spec),
+        };
         let [events, state] = specs();
-        let streams = [store.create_stream(events)?, store.create_stream(state)?];
+        let streams = [make(events)?, make(state)?];
         story.streams_made(disk.operations());
         let appenders = [store.appender(streams[EVENTS])?, store.appender(streams[STATE])?];
         let pinned = !store.pins().is_empty();
@@ -115,7 +125,8 @@ impl<'a> Session<'a> {
             Action::AppendRow { stream, row, durability } => {
                 let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
                 story.commit_begun(self.disk.operations(), &changes);
-                let cells = [Cell::Int(row.0), Cell::Text(&row.1)];
+                let mut cells = vec![Cell::Int(row.0)];
+                cells.resize(self.stream(*stream)?.schema().fields().len(), Cell::Text(&row.1));
                 let outcome = append(&mut self.appenders[*stream], &cells, *durability);
                 self.committed(outcome.map(|seq| seq.0), *durability, story)
             }
@@ -132,6 +143,7 @@ impl<'a> Session<'a> {
             Action::Flush => self.store.flush(),
             Action::Compact => self.store.compact(None),
             Action::Pin => self.toggle_pin(story),
+            Action::Alter => (0..STREAMS.len()).try_for_each(|stream| self.alter(stream)),
             Action::Reopen => {
                 self.store.close()?;
                 story.acknowledged(self.disk.operations(), Durability::Synced);
@@ -164,7 +176,7 @@ impl<'a> Session<'a> {
         changes.iter().try_fold(Changes::new(), |all, change| {
             Ok(match change {
                 ModelChange::Insert(stream, rows) => {
-                    all.insert(self.streams[*stream], batch(rows)?)
+                    all.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
                 }
                 ModelChange::DeleteRange(stream, lo, hi) => {
                     all.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
@@ -174,6 +186,19 @@ impl<'a> Session<'a> {
                 }
             })
         })
+    }
+
+    fn stream(&self, stream: usize) -> Result<Arc<Stream>> {
+        let missing = || Error::new(ErrorKind::NotFound, STREAMS[stream]);
+        self.store.stream(STREAMS[stream]).ok_or_else(missing)
+    }
+
+    /// Gives a stream a column more.
+    fn alter(&self, stream: usize) -> Result<()> {
+        let mut fields = self.stream(stream)?.schema().fields().to_vec();
+        let name = format!("again {}", fields.len());
+        fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+        self.store.alter_stream(self.streams[stream], Arc::new(Schema::new(fields))).map(|_| ())
     }
 
     fn toggle_pin(&mut self, story: &mut Story) -> Result<()> {
@@ -296,6 +321,7 @@ fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<R
             let batch = batch?;
             let times = batch.column(0).as_primitive::<Int64Type>();
             let values = batch.column(1).as_string::<i32>();
+            check_repeats(&batch)?;
             rows.extend(
                 times
                     .values()
@@ -312,6 +338,20 @@ fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<R
     Ok((forward, backward, snapshot.count(stream, &KeyRange::ALL)?))
 }
 
+/// Columns that have come later hold the value again, or nothing in rows from before.
+fn check_repeats(batch: &RecordBatch) -> Result<()> {
+    let values = batch.column(1).as_string::<i32>();
+    for column in batch.columns().iter().skip(2) {
+        let again = column.as_string::<i32>();
+        let differs = |row: &usize| again.is_valid(*row) && again.value(*row) != values.value(*row);
+        if let Some(row) = (0..batch.num_rows()).find(differs) {
+            let message = format!("{} beside {}", again.value(row), values.value(row));
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+    }
+    Ok(())
+}
+
 /// Rows for a message: long values cut.
 fn shown(rows: &[Row]) -> String {
     let short: Vec<String> = rows
@@ -322,12 +362,8 @@ fn shown(rows: &[Row]) -> String {
 }
 
 /// One row, every other turn on the way of those that can't wait.
-fn append(
-    appender: &mut RowAppender,
-    cells: &[Cell<'_>; 2],
-    durability: Durability,
-) -> Result<SeqNo> {
-    let is_hurried = matches!(cells, [Cell::Int(time), _] if time / 10 % 2 != 0);
+fn append(appender: &mut RowAppender, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
+    let is_hurried = matches!(cells, [Cell::Int(time), ..] if time / 10 % 2 != 0);
     if is_hurried
         && durability < Durability::Synced
         && let Some(seq) = appender.try_append(cells)?

@@ -50,11 +50,13 @@ pub enum Step {
     Reopen,
     /// Rows enough to fill a segment of the log.
     Roll,
+    /// A column more for both streams.
+    Alter,
 }
 
 impl Step {
     /// Each with its letter.
-    pub const ALPHABET: [(char, Self); 16] = [
+    pub const ALPHABET: [(char, Self); 17] = [
         ('a', Self::Append),
         ('b', Self::AppendBuffered),
         ('s', Self::AppendSynced),
@@ -71,6 +73,7 @@ impl Step {
         ('p', Self::Pin),
         ('r', Self::Reopen),
         ('w', Self::Roll),
+        ('x', Self::Alter),
     ];
 
     fn letter(self) -> char {
@@ -122,6 +125,7 @@ impl Step {
             Self::Compact => vec![Action::Compact],
             Self::Pin => vec![Action::Pin],
             Self::Reopen => vec![Action::Reopen],
+            Self::Alter => vec![Action::Alter],
             Self::Roll => {
                 let padding = "x".repeat(1100);
                 let long = |n: i64| (now + n, format!("long row of turn {turn} {padding}"));
@@ -147,6 +151,7 @@ pub(crate) enum Action {
     Compact,
     Pin,
     Reopen,
+    Alter,
 }
 
 /// Steps, one after the other, on a new store. Crash points are taken in the last
@@ -211,6 +216,8 @@ impl Workload {
             "abolekdwawb",
             // Clean closes in a row; then an unclean end.
             "arrtrdrfrca",
+            // Columns come while rows are in memory, in runs of both kinds and under a pin.
+            "atlxtofxadcpgxkrxca",
         ];
         letters.into_iter().filter_map(Self::parse).map(Self::explored_whole).collect()
     }
@@ -250,7 +257,7 @@ mod tests {
         let letters: String = Step::ALPHABET.iter().map(|(letter, _)| *letter).collect();
         let workload = Workload::parse(&letters).unwrap();
         assert_eq!(workload.to_string(), letters);
-        assert_eq!(workload.steps().len(), 16);
+        assert_eq!(workload.steps().len(), 17);
         assert_eq!(Workload::parse("a?"), None);
     }
 
@@ -259,7 +266,7 @@ mod tests {
         let words = Workload::all("af", 2);
         let names: std::collections::BTreeSet<String> =
             words.iter().map(Workload::to_string).collect();
-        assert_eq!((words.len(), names.len()), (256, 256));
+        assert_eq!((words.len(), names.len()), (289, 289));
         assert!(names.contains("afdc"));
     }
 }

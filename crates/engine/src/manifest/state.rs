@@ -37,6 +37,13 @@ impl ManifestState {
     fn apply_op(&mut self, op: &ManifestOp) -> Result<(), String> {
         match op {
             ManifestOp::CreateStream(definition) => self.create_stream(definition)?,
+            ManifestOp::AlterStream(definition) => {
+                let entry = self.entry(definition.id)?;
+                if entry.definition.name != definition.name {
+                    return Err(format!("stream '{}' is altered to another", definition.name));
+                }
+                entry.definition = definition.clone();
+            }
             ManifestOp::DropStream(stream) => {
                 self.streams.remove(stream).ok_or_else(|| format!("no stream {stream} to drop"))?;
             }

@@ -124,7 +124,7 @@ fn build(
         let mut handles = Vec::with_capacity(entry.runs.len());
         for meta in entry.runs.values() {
             let handle = match known.get(&meta.id) {
-                Some(handle) => Arc::clone(handle),
+                Some(handle) => folder.following(&stream, handle)?,
                 None => folder.handle(&stream, meta.clone())?,
             };
             if mode == ReadMode::Follower {

@@ -94,6 +94,14 @@ fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) 
         Error::corruption(record.path, base, message)
     };
     let StreamState { stream, active, row_layout, .. } = state;
+    if entry.kind != EntryKind::DeleteRange && entry.schema_version != stream.schema_version() {
+        let message = format!(
+            "rows of version {} of their stream's columns, which has version {}",
+            entry.schema_version,
+            stream.schema_version()
+        );
+        return Err(Error::corruption(record.path, base, message));
+    }
     match entry.kind {
         EntryKind::Rows => {
             let Some(layout) = row_layout else {

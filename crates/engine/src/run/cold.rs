@@ -26,6 +26,7 @@ use crate::{Error, LeadKey, Result};
 /// What the footer says.
 #[derive(Debug)]
 pub(super) struct ColdFooter {
+    pub(super) schema: SchemaRef,
     pub(super) tail_text: Option<String>,
     metadata: ArrowReaderMetadata,
 }
@@ -60,9 +61,14 @@ pub(super) fn read_footer(
             let tail_text = entries.and_then(|entries| {
                 entries.iter().find(|entry| entry.key == METADATA_KEY)?.value.clone()
             });
-            let options = ArrowReaderOptions::new().with_schema(schema.clone());
-            let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options)?;
-            Ok(ColdFooter { tail_text, metadata })
+            let metadata = Arc::new(metadata);
+            let as_today = ArrowReaderOptions::new().with_schema(schema.clone());
+            let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
+                Ok(metadata) => metadata,
+                // Written before its stream got other columns: it knows its own.
+                Err(_) => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())?,
+            };
+            Ok(ColdFooter { schema: metadata.schema().clone(), tail_text, metadata })
         };
         read().map_err(|error| {
             let message = format!("the footer of a run can't be read: {error}");

@@ -37,6 +37,7 @@ pub(super) struct Message {
 /// What the footer says.
 #[derive(Debug)]
 pub(super) struct HotFooter {
+    pub(super) schema: SchemaRef,
     pub(super) tail_text: Option<String>,
     pub(super) messages: Vec<Message>,
 }
@@ -74,12 +75,7 @@ impl AsRef<[u8]> for AlignedCopy {
 }
 
 /// Reads the footer, which lies in the verified tail at `tail_start`.
-pub(super) fn read_footer(
-    path: &Path,
-    bytes: &Bytes,
-    tail_start: usize,
-    schema: &SchemaRef,
-) -> Result<HotFooter> {
+pub(super) fn read_footer(path: &Path, bytes: &Bytes, tail_start: usize) -> Result<HotFooter> {
     let bad = |message: String| Error::corruption(path, tail_start as u64, message);
     let tail = bytes.get(tail_start..).unwrap_or_default();
     let Some((rest, trailer)) = tail.split_last_chunk::<TRAILER_BYTES>() else {
@@ -93,15 +89,11 @@ pub(super) fn read_footer(
             )?;
         let footer = root_as_footer(footer)
             .map_err(|error| bad(format!("the footer can't be read: {error}")))?;
-        decode_footer(&footer, schema, tail_start as u64).map_err(bad)
+        decode_footer(&footer, tail_start as u64).map_err(bad)
     })
 }
 
-fn decode_footer(
-    footer: &Footer<'_>,
-    schema: &SchemaRef,
-    data_end: u64,
-) -> std::result::Result<HotFooter, String> {
+fn decode_footer(footer: &Footer<'_>, data_end: u64) -> std::result::Result<HotFooter, String> {
     if footer.version() != MetadataVersion::V5 {
         return Err(format!("IPC metadata version {:?}, expected V5", footer.version()));
     }
@@ -112,10 +104,7 @@ fn decode_footer(
     if !found.endianness().equals_to_target_endianness() {
         return Err("the run was written with another byte order".into());
     }
-    let found = arrow_ipc::convert::fb_to_schema(found);
-    if found.fields() != schema.fields() {
-        return Err("the run has other columns than its stream".into());
-    }
+    let schema = SchemaRef::new(arrow_ipc::convert::fb_to_schema(found));
     let blocks = footer.recordBatches().ok_or("the footer has no record batches")?;
     let messages = blocks.iter().map(|block| {
         let header = byte_range(block.offset(), block.metaDataLength())?;
@@ -128,7 +117,7 @@ fn decode_footer(
         let entry = entries.iter().find(|entry| entry.key() == Some(METADATA_KEY))?;
         entry.value().map(str::to_owned)
     });
-    Ok(HotFooter { tail_text, messages })
+    Ok(HotFooter { schema, tail_text, messages })
 }
 
 impl HotFile {

@@ -14,6 +14,7 @@ mod checked;
 mod cold;
 mod encoder;
 mod encodings;
+pub(crate) mod evolve;
 mod gather;
 mod hot;
 mod layout;

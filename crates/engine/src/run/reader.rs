@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
 use timestrata_io::{Io, OpenMode};
@@ -14,6 +15,7 @@ use timestrata_io::{Io, OpenMode};
 use super::cache::BlockCache;
 use super::checked::{CheckedFile, check_tail};
 use super::cold::{self, ColdFile};
+use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
@@ -39,6 +41,10 @@ pub(crate) struct RunReader {
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) content: Content,
+    /// Where the file has other columns than the stream has today.
+    evolution: Option<Evolution>,
+    /// How many columns the file has.
+    pub(super) file_columns: usize,
     pub(super) zones: Vec<Zone>,
     pub(super) blocks: Vec<Block>,
 }
@@ -110,7 +116,7 @@ impl RunReader {
         &self.meta
     }
 
-    pub(super) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
 
@@ -141,17 +147,28 @@ impl RunReader {
         let check_text = |text: Option<&str>| {
             tail::from_text(&self.path, text, self.store_id, &self.stream, &self.meta)
         };
-        let (content, zones) = match self.meta.format {
+        // The file's own columns, if they are not those of today.
+        let evolved = |found: &SchemaRef| -> Result<(SchemaRef, Option<Evolution>)> {
+            if found.fields() == schema.fields() {
+                return Ok((schema.clone(), None));
+            }
+            check_column_types(found)?;
+            let evolution = Evolution::new(&self.path, tail_start as u64, found, schema)?;
+            Ok((found.clone(), Some(evolution)))
+        };
+        let (content, zones, schema, evolution) = match self.meta.format {
             RunFormat::Hot => {
                 let bytes = hot::aligned(bytes);
-                let footer = hot::read_footer(&self.path, &bytes, tail_start, schema)?;
+                let footer = hot::read_footer(&self.path, &bytes, tail_start)?;
+                let (schema, evolution) = evolved(&footer.schema)?;
                 let tail = check_text(footer.tail_text.as_deref())?;
                 let file = CheckedFile::new(self.path.clone(), bytes, &tail);
                 let hot = HotFile::new(file, schema.clone(), footer.messages, tail.zones.len())?;
-                (Content::Hot(hot), tail.zones)
+                (Content::Hot(hot), tail.zones, schema, evolution)
             }
             RunFormat::Cold => {
                 let footer = cold::read_footer(&self.path, &bytes, tail_start, schema)?;
+                let (schema, evolution) = evolved(&footer.schema)?;
                 let tail = check_text(footer.tail_text.as_deref())?;
                 let file = CheckedFile::new(self.path.clone(), bytes, &tail);
                 let cold = ColdFile::new(
@@ -163,7 +180,7 @@ impl RunReader {
                     footer,
                     &tail.zones,
                 )?;
-                (Content::Cold(cold), tail.zones)
+                (Content::Cold(cold), tail.zones, schema, evolution)
             }
         };
         let blocks = zones
@@ -174,7 +191,7 @@ impl RunReader {
                 key_max: zone.key_max,
             })
             .collect();
-        Ok(Opened { content, zones, blocks })
+        Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones, blocks })
     }
 
     /// The leading keys must be what the zone map says, else a scan that trusted the zone
@@ -225,7 +242,12 @@ impl Source for RunReader {
             let message = format!("a run has no block {block} with columns {columns:?}");
             return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
         };
-        let arrays = opened.content.read(block, zone, columns)?;
+        let arrays = match &opened.evolution {
+            None => opened.content.read(block, zone, columns)?,
+            Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
+                opened.content.read(block, zone, columns)
+            })?,
+        };
         for (column, array) in columns.iter().zip(&arrays) {
             if *column == self.stream.lead_column() {
                 self.check_ends(opened, zone, array)?;

@@ -42,7 +42,7 @@ impl RunReader {
         }
         let mut order = KeyOrder::new(self)?;
         let (mut rows, mut delete_markers) = (0_u64, 0_u64);
-        let columns: Vec<usize> = (0..self.stream().stored_schema().fields().len()).collect();
+        let columns: Vec<usize> = (0..opened.file_columns).collect();
         for (block, zone) in opened.zones.iter().enumerate() {
             let batch = opened.content.decode(block, zone, &columns)?;
             self.verify_keys(opened, block, &batch)?;

@@ -34,12 +34,23 @@ impl RowAppender {
     /// can hold, `Busy` under back-pressure where the policy says so; in these cases nothing
     /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
-        self.encode(cells)?;
+        if let Err(error) = self.encode(cells) {
+            let core = self.handle.engine.core.lock();
+            let Some(altered) = altered(&core, self.slot, &self.stream) else { return Err(error) };
+            drop(core);
+            self.follow(altered)?;
+            self.encode(cells)?;
+        }
         let engine: &Engine = &self.handle.engine;
         let to_sync = durability == Durability::Synced;
         let (seq, flush_due) = {
             let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
             let seq = next_seq(&core, self.slot)?;
+            if let Some(altered) = altered(&core, self.slot, &self.stream) {
+                drop(core);
+                self.follow(altered)?;
+                return self.append(cells, durability);
+            }
             if let Some(wal) = &engine.wal {
                 wal.append_rows(seq, &mut self.record, to_sync)
                     .map_err(|error| engine.fail_unless_refused(error))?;
@@ -65,11 +76,17 @@ impl RowAppender {
         if cells.iter().map(Cell::variable_bytes).sum::<usize>() >= ALIGNED_PAYLOAD_BYTES_MIN {
             return Ok(None);
         }
-        self.encode(cells)?;
+        if self.encode(cells).is_err() {
+            // Said by `append`, unless the stream has got other columns.
+            return Ok(None);
+        }
         let engine: &Engine = &self.handle.engine;
         let Some(mut core) = engine.core.try_lock() else { return Ok(None) };
         engine.check_writable()?;
         let seq = next_seq(&core, self.slot)?;
+        if core.is_altering || altered(&core, self.slot, &self.stream).is_some() {
+            return Ok(None);
+        }
         if !engine.takes_at_once(&core, self.slot, cells) {
             return Ok(None);
         }
@@ -83,6 +100,13 @@ impl RowAppender {
         Ok(Some(seq))
     }
 
+    /// Goes on with other columns.
+    fn follow(&mut self, stream: Arc<Stream>) -> Result<()> {
+        self.layout = RowLayout::of(stream.schema())?;
+        self.stream = stream;
+        Ok(())
+    }
+
     /// Checks a row and makes its record, where there is a log. Nothing is locked for that.
     fn encode(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         memtable::check_row(&self.stream, cells)?;
@@ -90,7 +114,7 @@ impl RowAppender {
             return Ok(());
         }
         let layout = &self.layout;
-        self.record.set(self.stream.id(), |out| layout.encode(cells, out))
+        self.record.set(&self.stream, |out| layout.encode(cells, out))
     }
 }
 
@@ -113,6 +137,12 @@ fn next_seq(core: &Core, slot: Slot) -> Result<SeqNo> {
         false => Ok(core.last_seq.next()),
         true => Err(no_stream(state.stream.id())),
     }
+}
+
+/// The stream as it is now, if it has got other columns.
+fn altered(core: &Core, slot: Slot, known: &Stream) -> Option<Arc<Stream>> {
+    let stream = &core.streams[slot].stream;
+    (stream.schema_version() != known.schema_version()).then(|| Arc::clone(stream))
 }
 
 /// Applies a row that has been logged.

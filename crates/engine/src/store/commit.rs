@@ -158,6 +158,10 @@ impl Engine {
         loop {
             let mut core = self.core.lock();
             self.check_writable()?;
+            if core.is_altering {
+                self.room.wait(&mut core);
+                continue;
+            }
             let bound = self.settings.memory_bytes_max;
             if core.memory_bytes == 0 || core.memory_bytes.saturating_add(bytes) <= bound {
                 return Ok(core);
@@ -222,9 +226,24 @@ impl Engine {
     }
 }
 
-/// The slots of the changes' streams; an error if one has been dropped since.
+/// The slots of the changes' streams; an error if one has been dropped, or has got other columns,
+/// since.
 pub(crate) fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
-    prepared.iter().map(|change| core.slot_of(change.stream().id())).collect()
+    let slot = |change: &Prepared| {
+        let (stream, slot) = (change.stream(), core.slot_of(change.stream().id())?);
+        let is_current = core.streams[slot].stream.schema_version() == stream.schema_version();
+        if is_current || matches!(change, Prepared::DeleteRange { .. }) {
+            return Ok(slot);
+        }
+        Err(Error::new(
+            ErrorKind::InvalidData,
+            format!(
+                "stream '{}' has got other columns meanwhile: make the batch anew",
+                stream.name()
+            ),
+        ))
+    };
+    prepared.iter().map(slot).collect()
 }
 
 /// Applies a change that has its place in the order. Can't fail: everything was checked.
@@ -247,11 +266,12 @@ pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
 fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
     let mut payload = PayloadBuilder::new();
     for change in prepared {
-        let id = change.stream().id();
         match change {
-            Prepared::Rows { batch, .. } => payload.batch(id, encode_batch(batch.batch())?)?,
-            Prepared::DeleteRange { tombstone, .. } => {
-                payload.delete_range(id, &tombstone.range)?
+            Prepared::Rows { stream, batch } => {
+                payload.batch(stream, encode_batch(batch.batch())?)?
+            }
+            Prepared::DeleteRange { stream, tombstone } => {
+                payload.delete_range(stream.id(), &tombstone.range)?
             }
         }
     }

@@ -133,6 +133,8 @@ pub(crate) struct Core {
     pub(crate) pins: BTreeMap<String, PinState>,
     /// Streams below this have been made, by the manifest that this was loaded from.
     pub(crate) next_stream: StreamId,
+    /// A stream is getting other columns: commits wait.
+    pub(crate) is_altering: bool,
     snapshot: Option<Snapshot>,
 }
 

@@ -28,8 +28,16 @@ impl Engine {
         let prepared = merge_latest(prepared)?;
         let written = self.write_runs(&prepared)?;
         let manifest = self.check_writable()?;
-        let mut manifest = manifest.lock();
-        let mut core = self.core.lock();
+        let (mut manifest, mut core) = loop {
+            let manifest = manifest.lock();
+            let mut core = self.core.lock();
+            if !core.is_altering {
+                break (manifest, core);
+            }
+            // Whoever alters needs the manifest.
+            drop(manifest);
+            self.room.wait(&mut core);
+        };
         let slots = match self.check_writable().and_then(|_| resolve(&core, &prepared)) {
             Ok(slots) => slots,
             Err(error) => {

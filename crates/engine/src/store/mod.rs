@@ -1,5 +1,6 @@
 //! The store: open, commit, read, maintain, close.
 
+mod alter;
 mod appender;
 mod commit;
 mod core;
@@ -14,6 +15,7 @@ mod version;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use timestrata_format::manifest::Retention;
 use timestrata_format::{SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
@@ -154,6 +156,36 @@ impl Store {
     /// Changes a stream's retention, durably.
     pub fn set_retention(&self, stream: StreamId, retention: Retention) -> Result<()> {
         self.engine().set_retention(stream, retention)
+    }
+
+    /// Gives a stream other columns, durably: new nullable ones behind those it has, and wider
+    /// types for those that are not part of its key (smaller to larger numbers, any integer to
+    /// `Float64`, numbers, booleans and times to `Utf8`); columns may become nullable. Rows there
+    /// are read as rows of the new columns, null where they have no value; no file is rewritten.
+    /// Snapshots go on seeing what they saw. What the store has in memory of the stream is
+    /// flushed first, and commits wait meanwhile.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::{Settings, Store, StreamSpec};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let time = Field::new("time", DataType::Int64, false);
+    /// let schema = Arc::new(Schema::new(vec![time.clone()]));
+    /// let id = store.create_stream(StreamSpec::new("kitchen", schema))?;
+    /// let wider = Schema::new(vec![time, Field::new("celsius", DataType::Float64, true)]);
+    /// let stream = store.alter_stream(id, Arc::new(wider))?;
+    /// assert_eq!(stream.schema().fields().len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the rows there would not fit the new columns, or a type can't be
+    /// stored; `NotFound`, and what a flush may fail with.
+    pub fn alter_stream(&self, stream: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
+        self.engine().alter_stream(stream, schema)
     }
 
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.

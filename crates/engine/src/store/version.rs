@@ -37,13 +37,31 @@ impl RunFolder {
             meta.clone(),
             Arc::clone(&self.cache),
         )?;
-        Ok(Arc::new(RunHandle {
-            meta,
-            reader: Arc::new(reader),
+        let file = RunFile {
+            id: meta.id,
             obsolete: AtomicBool::new(false),
             disk: Arc::clone(&self.io.disk),
             cache: Arc::clone(&self.cache),
             path,
+        };
+        Ok(Arc::new(RunHandle { meta, reader: Arc::new(reader), file: Arc::new(file) }))
+    }
+
+    /// The handle of a run whose stream has got other columns, or the same if it hasn't.
+    pub(crate) fn following(
+        &self,
+        stream: &Arc<Stream>,
+        handle: &Arc<RunHandle>,
+    ) -> Result<Arc<RunHandle>> {
+        if handle.reader.stream().schema_version() == stream.schema_version() {
+            return Ok(Arc::clone(handle));
+        }
+        let file = Arc::clone(&handle.file);
+        let fresh = self.handle(stream, handle.meta.clone())?;
+        Ok(Arc::new(RunHandle {
+            meta: fresh.meta.clone(),
+            reader: Arc::clone(&fresh.reader),
+            file,
         }))
     }
 }
@@ -54,6 +72,13 @@ impl RunFolder {
 pub(crate) struct RunHandle {
     pub(crate) meta: RunMeta,
     pub(crate) reader: Arc<RunReader>,
+    file: Arc<RunFile>,
+}
+
+/// The file of a run: one, even where handles read it with columns of different times.
+#[derive(Debug)]
+struct RunFile {
+    id: RunId,
     obsolete: AtomicBool,
     disk: Arc<dyn Disk>,
     cache: Arc<BlockCache>,
@@ -63,16 +88,16 @@ pub(crate) struct RunHandle {
 impl RunHandle {
     /// The file goes with the last handle.
     pub(crate) fn mark_obsolete(&self) {
-        self.obsolete.store(true, Ordering::Release);
+        self.file.obsolete.store(true, Ordering::Release);
     }
 }
 
-impl Drop for RunHandle {
+impl Drop for RunFile {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Acquire) {
             // A file that can't be removed now is an orphan that the next open removes.
             let _ = self.disk.remove(&self.path);
-            self.cache.forget(self.meta.id);
+            self.cache.forget(self.id);
         }
     }
 }

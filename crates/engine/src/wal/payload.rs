@@ -7,7 +7,7 @@ use timestrata_format::input::{Input, put_key_range};
 use timestrata_format::wal::{EntryHeader, EntryKind, entry_padding};
 use timestrata_format::{DecodeError, KeyRange, StreamId};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, Stream};
 
 /// The entries of one commit, in order.
 #[derive(Debug, Default)]
@@ -51,13 +51,10 @@ impl PayloadBuilder {
     }
 
     /// Adds a batch of rows, as [`super::encode_batch`] gave it.
-    pub(crate) fn batch(&mut self, stream: StreamId, encoded: Vec<Buffer>) -> Result<()> {
-        self.shared(EntryKind::Batch, stream, encoded)
-    }
-
-    fn shared(&mut self, kind: EntryKind, stream: StreamId, body: Vec<Buffer>) -> Result<()> {
+    pub(crate) fn batch(&mut self, stream: &Stream, body: Vec<Buffer>) -> Result<()> {
         let body_bytes = body_length(body.iter().map(Buffer::len).sum())?;
-        let header = EntryHeader::new(kind, stream, body_bytes, self.bytes());
+        let header = EntryHeader::new(EntryKind::Batch, stream.id(), body_bytes, self.bytes())
+            .of_schema(stream.schema_version());
         self.inline.extend_from_slice(&header.encode());
         self.inline.resize(self.inline.len() + usize::from(header.padding), 0);
         self.pieces.push(Piece::Inline(self.inline_in_pieces..self.inline.len()));

@@ -1,6 +1,5 @@
 //! The record of single rows, in one piece, so that it is copied once on its way to the log.
 
-use timestrata_format::StreamId;
 use timestrata_format::checksum::crc32c;
 use timestrata_format::wal::{
     ALIGNED_PAYLOAD_BYTES_MIN, END_MARK_BYTES, ENTRY_HEADER_BYTES, EntryHeader, EntryKind,
@@ -8,7 +7,7 @@ use timestrata_format::wal::{
 };
 
 use super::payload::body_length;
-use crate::Result;
+use crate::{Result, Stream};
 
 const BODY_START: usize = RECORD_HEADER_BYTES + ENTRY_HEADER_BYTES;
 
@@ -30,7 +29,7 @@ impl RowRecord {
     /// ([`super::RowLayout::encode`]).
     pub(crate) fn set(
         &mut self,
-        stream: StreamId,
+        stream: &Stream,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         // The headers are written over.
@@ -42,7 +41,9 @@ impl RowRecord {
                 return Err(error);
             }
         };
-        let header = EntryHeader::new(EntryKind::Rows, stream, body_bytes, 0).encode();
+        let header = EntryHeader::new(EntryKind::Rows, stream.id(), body_bytes, 0)
+            .of_schema(stream.schema_version())
+            .encode();
         self.bytes[RECORD_HEADER_BYTES..BODY_START].copy_from_slice(&header);
         let padding = entry_padding(self.bytes.len() - RECORD_HEADER_BYTES);
         self.bytes.resize(self.bytes.len() + padding + END_MARK_BYTES, 0);

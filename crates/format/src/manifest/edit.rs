@@ -22,6 +22,7 @@ mod tag {
     pub(super) const NEXT_STREAM_ID: u8 = 12;
     pub(super) const WAL_FLOOR: u8 = 13;
     pub(super) const CLOSED: u8 = 14;
+    pub(super) const ALTER_STREAM: u8 = 15;
 }
 
 /// The fewest bytes a run's description takes (keys of 8 bytes).
@@ -53,6 +54,10 @@ fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
     match op {
         ManifestOp::CreateStream(definition) => {
             out.push(tag::CREATE_STREAM);
+            put_stream(out, definition);
+        }
+        ManifestOp::AlterStream(definition) => {
+            out.push(tag::ALTER_STREAM);
             put_stream(out, definition);
         }
         ManifestOp::DropStream(stream) => {
@@ -107,6 +112,7 @@ fn read_op(input: &mut Input<'_>) -> Result<ManifestOp, DecodeError> {
     let offset = input.offset();
     Ok(match input.u8("operation")? {
         tag::CREATE_STREAM => ManifestOp::CreateStream(read_stream(input)?),
+        tag::ALTER_STREAM => ManifestOp::AlterStream(read_stream(input)?),
         tag::DROP_STREAM => ManifestOp::DropStream(read_stream_id(input)?),
         tag::ADD_RUN => ManifestOp::AddRun(read_run(input)?),
         tag::REMOVE_RUN => ManifestOp::RemoveRun {

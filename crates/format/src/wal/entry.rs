@@ -1,6 +1,6 @@
 //! The payload of a commit record: one entry behind the other.
 //!
-//! `u8 kind, u8 padding, u16 zero, u32 length, u64 stream`, then `padding` zeros, then the
+//! `u8 kind, u8 padding, u16 schema version, u32 length, u64 stream`, then `padding` zeros, then the
 //! body of `length` bytes, then zeros up to a multiple of 8. A body that holds Arrow data
 //! begins at a multiple of 64 of the payload, which in a large record is one of the file.
 
@@ -47,6 +47,8 @@ pub struct EntryHeader {
     pub kind: EntryKind,
     /// The stream it does it to.
     pub stream: StreamId,
+    /// Which of its stream's schemas the rows have: 0 is the first.
+    pub schema_version: u16,
     /// Zeros between header and body.
     pub padding: u8,
     /// Length of the body in bytes.
@@ -54,20 +56,28 @@ pub struct EntryHeader {
 }
 
 impl EntryHeader {
-    /// The header of an entry that begins at `offset` of the payload.
+    /// The header of an entry that begins at `offset` of the payload, of rows of the stream's
+    /// first schema.
     pub fn new(kind: EntryKind, stream: StreamId, body_bytes: u32, offset: usize) -> Self {
         let unaligned = (offset + ENTRY_HEADER_BYTES) % PAYLOAD_ALIGNMENT;
         let padding = match kind.is_arrow() {
             true => (PAYLOAD_ALIGNMENT - unaligned) % PAYLOAD_ALIGNMENT,
             false => 0,
         };
-        Self { kind, stream, padding: padding as u8, body_bytes }
+        Self { kind, stream, schema_version: 0, padding: padding as u8, body_bytes }
+    }
+
+    /// The same of rows of another of the stream's schemas.
+    #[must_use]
+    pub fn of_schema(self, schema_version: u16) -> Self {
+        Self { schema_version, ..self }
     }
 
     /// Its bytes, without the padding.
     pub fn encode(&self) -> [u8; ENTRY_HEADER_BYTES] {
         let mut bytes = [0; ENTRY_HEADER_BYTES];
-        let first = u32::from_le_bytes([self.kind.tag(), self.padding, 0, 0]);
+        let [low, high] = self.schema_version.to_le_bytes();
+        let first = u32::from_le_bytes([self.kind.tag(), self.padding, low, high]);
         // In words as wide as checksums read them: what was stored in pieces is slow to load.
         let first = u64::from(first) | u64::from(self.body_bytes) << 32;
         bytes[..8].copy_from_slice(&first.to_le_bytes());
@@ -89,6 +99,8 @@ pub struct EntryRef<'a> {
     pub kind: EntryKind,
     /// The stream it does it to.
     pub stream: StreamId,
+    /// Which of its stream's schemas the rows have.
+    pub schema_version: u16,
     /// Where the body begins in the payload.
     pub body_offset: usize,
     /// What to add or delete, in the kind's own encoding.
@@ -113,7 +125,7 @@ impl<'a> Entries<'a> {
     fn read(&mut self) -> Result<EntryRef<'a>, DecodeError> {
         let input = &mut self.input;
         let offset = input.offset();
-        let [tag, padding, zero_low, zero_high] = input.array("entry header")?;
+        let [tag, padding, low, high] = input.array("entry header")?;
         let kind = match tag {
             1 => EntryKind::Rows,
             2 => EntryKind::Batch,
@@ -127,16 +139,14 @@ impl<'a> Entries<'a> {
                 ));
             }
         };
-        if zero_low != 0 || zero_high != 0 {
-            return Err(DecodeError::new(offset + 2, "entry header", 0, "another number"));
-        }
+        let schema_version = u16::from_le_bytes([low, high]);
         let body_bytes = input.u32("entry length")?;
         let stream = StreamId(input.u64("entry stream")?);
         input.bytes(usize::from(padding), "entry padding")?;
         let body_offset = input.offset() as usize;
         let body = input.bytes(body_bytes as usize, "entry body")?;
         input.bytes(entry_padding(input.offset() as usize), "entry end padding")?;
-        Ok(EntryRef { kind, stream, body_offset, body })
+        Ok(EntryRef { kind, stream, schema_version, body_offset, body })
     }
 }
 

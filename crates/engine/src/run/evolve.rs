@@ -1,0 +1,127 @@
+//! Runs that were written before their stream got other columns.
+//!
+//! A file is never rewritten for that: columns that it lacks are null, columns of a narrower type
+//! are widened, each time they are read. Compaction writes what it reads, and so brings files up
+//! to date.
+
+use std::path::Path;
+
+use arrow_array::{ArrayRef, new_null_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Schema};
+
+use crate::{Error, Result};
+
+/// Whether values of a column may become those of another type: nothing is lost that the new
+/// type's readers could miss.
+pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
+    use DataType as T;
+    match (from, to) {
+        (T::Int8, T::Int16 | T::Int32 | T::Int64)
+        | (T::Int16, T::Int32 | T::Int64)
+        | (T::Int32 | T::UInt8 | T::UInt16 | T::UInt32, T::Int64)
+        | (T::UInt8, T::UInt16 | T::UInt32 | T::UInt64)
+        | (T::UInt16, T::UInt32 | T::UInt64)
+        | (T::UInt32, T::UInt64)
+        | (T::Float32, T::Float64)
+        | (T::Utf8, T::LargeUtf8)
+        | (T::Binary, T::LargeBinary) => true,
+        // Asked for by name only: large integers are rounded.
+        (from, T::Float64) => from.is_integer(),
+        (from, T::Utf8) => from.is_primitive() || *from == T::Boolean,
+        _ => false,
+    }
+}
+
+/// Where a column of the stream is in an older file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Same(usize),
+    Widened(usize, DataType),
+    Missing(DataType),
+}
+
+/// The way from an older file's columns to the stream's.
+#[derive(Debug)]
+pub(super) struct Evolution {
+    places: Vec<Place>,
+}
+
+impl Evolution {
+    /// From a file's columns to a stream's.
+    ///
+    /// # Errors
+    /// `Corruption` if the file's can't be older ones of the stream.
+    pub(super) fn new(path: &Path, offset: u64, file: &Schema, stream: &Schema) -> Result<Self> {
+        let bad = |why: String| {
+            Error::corruption(
+                path,
+                offset,
+                format!("the run has other columns than its stream: {why}"),
+            )
+        };
+        let mut next = 0;
+        let mut places = Vec::with_capacity(stream.fields().len());
+        for field in stream.fields() {
+            let found = file.fields().get(next).filter(|found| found.name() == field.name());
+            let Some(found) = found else {
+                if !field.is_nullable() {
+                    return Err(bad(format!("'{}' is missing", field.name())));
+                }
+                places.push(Place::Missing(field.data_type().clone()));
+                continue;
+            };
+            places.push(if found.data_type() == field.data_type() {
+                Place::Same(next)
+            } else if widens(found.data_type(), field.data_type()) {
+                Place::Widened(next, field.data_type().clone())
+            } else {
+                return Err(bad(format!("{found} in place of {field}")));
+            });
+            if found.is_nullable() && !field.is_nullable() {
+                return Err(bad(format!("{found} in place of {field}")));
+            }
+            next += 1;
+        }
+        match file.fields().get(next) {
+            Some(unknown) => Err(bad(format!("'{}' is none of its", unknown.name()))),
+            None => Ok(Self { places }),
+        }
+    }
+
+    /// Columns of the stream, of those of a file that `read` gives.
+    pub(super) fn read(
+        &self,
+        rows: usize,
+        columns: &[usize],
+        read: impl FnOnce(&[usize]) -> Result<Vec<ArrayRef>>,
+    ) -> Result<Vec<ArrayRef>> {
+        let places = columns.iter().filter_map(|column| self.places.get(*column));
+        let of_file: Vec<usize> = places
+            .clone()
+            .filter_map(|place| match place {
+                Place::Same(column) | Place::Widened(column, _) => Some(*column),
+                Place::Missing(_) => None,
+            })
+            .collect();
+        let mut found = read(&of_file)?.into_iter();
+        let mut next = || found.next().ok_or_else(|| unread("a column of an older run"));
+        places
+            .map(|place| match place {
+                Place::Same(_) => next(),
+                Place::Widened(_, to) => widened(&next()?, to),
+                Place::Missing(data_type) => Ok(new_null_array(data_type, rows)),
+            })
+            .collect()
+    }
+}
+
+fn widened(column: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(column, to, &options)
+        .map_err(|error| unread(&format!("{} as {to}", column.data_type())).caused_by(error))
+}
+
+fn unread(what: &str) -> Error {
+    Error::new(crate::ErrorKind::InvalidData, format!("can't read {what}"))
+}

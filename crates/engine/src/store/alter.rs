@@ -1,0 +1,82 @@
+//! Other columns for a stream that has rows.
+//!
+//! What is in memory goes to runs first, while commits wait: memtables and the log hold rows of
+//! one set of columns only. Runs stay as they are, and are read as rows of the new columns.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use timestrata_format::StreamId;
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+
+use super::core::StreamState;
+use super::engine::Engine;
+use super::version::Version;
+use crate::manifest::{from_definition, to_definition};
+use crate::run::check_column_types;
+use crate::wal::check_loggable;
+use crate::{Error, ErrorKind, Result, Stream};
+
+/// Lets commits go on, whatever came of the change.
+struct Altering<'a>(&'a Engine);
+
+impl Drop for Altering<'_> {
+    fn drop(&mut self) {
+        self.0.core.lock().is_altering = false;
+        self.0.room.notify_all();
+    }
+}
+
+impl Engine {
+    /// Gives a stream other columns, durably.
+    pub(crate) fn alter_stream(&self, id: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
+        let _flushing = self.flushing.lock();
+        let _compacting = self.compacting.lock();
+        let manifest = self.check_writable()?;
+        let slot = {
+            let mut core = self.core.lock();
+            let slot = core.slot_of(id)?;
+            let stream = &core.streams[slot].stream;
+            if stream.schema().fields() == schema.fields() {
+                return Ok(Arc::clone(stream));
+            }
+            check_column_types(&schema)?;
+            check_loggable(&schema)?;
+            stream.altered(Arc::clone(&schema))?;
+            core.is_altering = true;
+            slot
+        };
+        let _altering = Altering(self);
+        self.core.lock().seal(slot);
+        while !self.core.lock().streams[slot].sealed.is_empty() {
+            self.flush_oldest()?;
+        }
+        let mut manifest = manifest.lock();
+        let (old, version, last_seq) = {
+            let core = self.core.lock();
+            let state = core.streams.get(slot).filter(|state| !state.dropped);
+            let state = state.ok_or_else(|| super::core::no_stream(id))?;
+            (Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
+        };
+        let altered = old.altered(schema)?;
+        let definition = to_definition(id, altered.spec());
+        // What the manifest will give back at the next open must be what is used now.
+        let stream = Arc::new(from_definition(&definition).map_err(|problem| {
+            let message = format!("stream '{}' can't be stored: {problem}", old.name());
+            Error::new(ErrorKind::InvalidArgument, message)
+        })?);
+        let runs = version.runs.iter().map(|run| self.folder.following(&stream, run));
+        let runs = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
+        let edit = VersionEdit { ops: vec![ManifestOp::AlterStream(definition)] };
+        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        let mut core = self.core.lock();
+        let flushed_through = core.streams[slot].flushed_through;
+        let state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;
+        let before = std::mem::replace(&mut core.streams[slot], state);
+        core.touch(slot);
+        core.recount();
+        drop(core);
+        drop(before);
+        Ok(stream)
+    }
+}
