@@ -76,17 +76,15 @@ impl RowAppender {
         if cells.iter().map(Cell::variable_bytes).sum::<usize>() >= ALIGNED_PAYLOAD_BYTES_MIN {
             return Ok(None);
         }
-        if self.encode(cells).is_err() {
-            // Said by `append`, unless the stream has got other columns.
-            return Ok(None);
-        }
+        let encoded = self.encode(cells);
         let engine: &Engine = &self.handle.engine;
         let Some(mut core) = engine.core.try_lock() else { return Ok(None) };
-        engine.check_writable()?;
-        let seq = next_seq(&core, self.slot)?;
         if core.is_altering || altered(&core, self.slot, &self.stream).is_some() {
             return Ok(None);
         }
+        encoded?;
+        engine.check_writable()?;
+        let seq = next_seq(&core, self.slot)?;
         if !engine.takes_at_once(&core, self.slot, cells) {
             return Ok(None);
         }
