@@ -10,8 +10,8 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Access, Cell, Changes, Durability, ErrorKind, Io, Maintenance, Merge, RunFormat, ScanSpec,
-    Settings, Snapshot, Store, StreamId, StreamSpec,
+    Access, Cell, Changes, Durability, ErrorKind, Io, Maintenance, Merge, Retention, RunFormat,
+    ScanSpec, Settings, Snapshot, Store, StreamId, StreamSpec,
 };
 
 fn schema(fields: &[(&str, DataType)]) -> SchemaRef {
@@ -276,4 +276,22 @@ fn writers_go_on_while_columns_are_added() {
     let found = rows(&store.snapshot().unwrap(), id);
     assert_eq!(found.len() as i64, appended);
     assert!(found.is_sorted_by_key(|row| row.0) && found.iter().is_sorted_by_key(|row| row.2));
+}
+
+#[test]
+fn the_model_lock_of_a_stream_stays_the_same() {
+    let store = Store::memory(settings()).unwrap();
+    let id = store.create_stream(spec(RunFormat::Hot)).unwrap();
+    let lock = store.model_lock(id).unwrap();
+    let held = lock.read();
+    // The engine doesn't take it: a model that holds it may change the stream.
+    store.alter_stream(id, wide()).unwrap();
+    store.set_retention(id, Retention { age_ns: None, bytes: Some(1 << 30) }).unwrap();
+    insert_wide(&store, id, 0..10);
+    store.flush().unwrap();
+    assert!(store.clone().model_lock(id).unwrap().try_write().is_none());
+    drop(held);
+    assert!(store.model_lock(id).unwrap().try_write().is_some());
+    store.drop_stream("s").unwrap();
+    assert_eq!(store.model_lock(id).unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -152,7 +152,9 @@ fn retention_by_age_heeds_data_time_and_wall_clock() {
     let settle = || while store.maintain_step().unwrap() {};
     settle();
     assert_eq!(read(&store, "events").len(), 3, "nothing is that old in the store");
+    let before = store.wall_ns();
     machine.clock.advance_ns(31 * day_ns);
+    assert_eq!(store.wall_ns(), before + 31 * day_ns);
     append(&store, stream, &[pair(now_ms + 31 * day_ms, "a month later")]);
     store.flush().unwrap();
     settle();

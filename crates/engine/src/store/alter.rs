@@ -71,7 +71,8 @@ impl Engine {
         self.commit_edit(&mut manifest, &edit, last_seq)?;
         let mut core = self.core.lock();
         let flushed_through = core.streams[slot].flushed_through;
-        let state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;
+        let mut state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;
+        state.model_lock = Arc::clone(&core.streams[slot].model_lock);
         let before = std::mem::replace(&mut core.streams[slot], state);
         core.touch(slot);
         core.recount();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use timestrata_format::{RunId, SeqNo, StreamId, Tombstone};
 
 use super::pins::PinState;
@@ -32,6 +33,8 @@ pub(crate) struct StreamState {
     pub(crate) dropped: bool,
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
     pub(crate) row_layout: Option<Arc<RowLayout>>,
+    /// Never taken by the engine: see [`crate::Store::model_lock`].
+    pub(crate) model_lock: Arc<RwLock<()>>,
     view: Option<Arc<StreamView>>,
 }
 
@@ -51,6 +54,7 @@ impl StreamState {
             version: Arc::new(version),
             flushed_through,
             dropped: false,
+            model_lock: Arc::default(),
             view: None,
         })
     }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use parking_lot::RwLock;
 use timestrata_format::manifest::Retention;
 use timestrata_format::{SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
@@ -186,6 +187,24 @@ impl Store {
     /// stored; `NotFound`, and what a flush may fail with.
     pub fn alter_stream(&self, stream: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
         self.engine().alter_stream(stream, schema)
+    }
+
+    /// A lock for the model on top that reads a stream before it writes to it. The engine never
+    /// takes it. All clones of an open store give the same one for a stream, whatever is changed
+    /// of the stream. Take it before anything else is asked of the store; where several are needed,
+    /// in the order of the streams' ids.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn model_lock(&self, stream: StreamId) -> Result<Arc<RwLock<()>>> {
+        let core = self.engine().core.lock();
+        let slot = core.slot_of(stream)?;
+        Ok(Arc::clone(&core.streams[slot].model_lock))
+    }
+
+    /// The wall clock that the store goes by, in nanoseconds since the epoch.
+    pub fn wall_ns(&self) -> i64 {
+        self.engine().io.clock.wall_ns()
     }
 
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.
