@@ -41,7 +41,7 @@ pub use recovery::RecoveryReport;
 pub use scan::{Row, Scan, ScanSpec};
 pub use settings::{BusyPolicy, Maintenance, Settings};
 pub use snapshot::Snapshot;
-pub use store::{Access, PinInfo, RowAppender, Store, StoreStats, StreamStats};
+pub use store::{Access, BulkCommit, PinInfo, RowAppender, Store, StoreStats, StreamStats};
 pub use stream::{BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec};
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{

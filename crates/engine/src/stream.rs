@@ -200,6 +200,15 @@ impl Stream {
         Self::new(self.id, spec)
     }
 
+    /// The error for rows that were prepared for the columns it had then.
+    pub(crate) fn has_been_altered(&self) -> Error {
+        let message = format!(
+            "stream '{}' has got other columns meanwhile: make the batch anew",
+            self.name()
+        );
+        Error::new(ErrorKind::InvalidData, message)
+    }
+
     /// Rows of a record batch of its hot runs, where it has a number of its own.
     pub(crate) fn block_rows(&self) -> Option<usize> {
         self.block_rows

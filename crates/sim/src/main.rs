@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use timestrata_sim::{Effort, Workload, run};
 
-/// All words of a length: seventeen times as many as of the length before.
+/// All words of a length: eighteen times as many as of the length before.
 const LENGTH_MAX: u64 = 5;
 /// Steps of a drawn workload.
 const DRAWN_LENGTH: usize = 24;

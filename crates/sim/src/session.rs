@@ -9,8 +9,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Access, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Maintenance, Merge, Result,
-    RowAppender, RunFormat, ScanSpec, SeqNo, Settings, Snapshot, Store, Stream, StreamId,
+    Access, BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Maintenance, Merge,
+    Result, RowAppender, RunFormat, ScanSpec, SeqNo, Settings, Snapshot, Store, Stream, StreamId,
     StreamSpec,
 };
 
@@ -144,6 +144,15 @@ impl<'a> Session<'a> {
                 let outcome = self.store.commit(self.changes(changes)?, *durability);
                 self.committed(outcome.map(|seq| seq.0), *durability, story)
             }
+            Action::Bulk { changes } => {
+                let mut bulk = self.store.bulk()?;
+                for change in changes {
+                    self.add(&mut bulk, change)?;
+                }
+                // Until now nothing may be found of it, whatever fails.
+                story.commit_begun(self.disk.operations(), changes);
+                self.committed(bulk.commit().map(|seq| seq.0), Durability::Synced, story)
+            }
             Action::Sync => {
                 self.store.sync()?;
                 story.acknowledged(self.disk.operations(), Durability::Synced);
@@ -195,6 +204,20 @@ impl<'a> Session<'a> {
                 }
             })
         })
+    }
+
+    fn add(&self, bulk: &mut BulkCommit, change: &ModelChange) -> Result<()> {
+        match change {
+            ModelChange::Insert(stream, rows) => {
+                bulk.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
+            }
+            ModelChange::DeleteRange(stream, lo, hi) => {
+                bulk.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
+            }
+            ModelChange::DeleteKeys(stream, deleted) => {
+                bulk.delete_keys(self.streams[*stream], keys(deleted)?)
+            }
+        }
     }
 
     fn stream(&self, stream: usize) -> Result<Arc<Stream>> {

@@ -38,6 +38,8 @@ pub enum Step {
     DeleteKeys,
     /// A commit over both streams that is so large that it goes straight to runs.
     Big,
+    /// A bulk commit over both streams: rows in order, late and equal ones, deletes between them.
+    Bulk,
     /// Sync.
     Sync,
     /// Flush.
@@ -56,7 +58,7 @@ pub enum Step {
 
 impl Step {
     /// Each with its letter.
-    pub const ALPHABET: [(char, Self); 17] = [
+    pub const ALPHABET: [(char, Self); 18] = [
         ('a', Self::Append),
         ('b', Self::AppendBuffered),
         ('s', Self::AppendSynced),
@@ -67,6 +69,7 @@ impl Step {
         ('o', Self::Overwrite),
         ('k', Self::DeleteKeys),
         ('g', Self::Big),
+        ('u', Self::Bulk),
         ('y', Self::Sync),
         ('f', Self::Flush),
         ('c', Self::Compact),
@@ -120,6 +123,7 @@ impl Step {
                 let state = vec![big(2), big(5)];
                 committed(vec![Insert(EVENTS, events), Insert(STATE, state)], Durability::Synced)
             }
+            Self::Bulk => vec![Action::Bulk { changes: bulk(turn, now) }],
             Self::Sync => vec![Action::Sync],
             Self::Flush => vec![Action::Flush],
             Self::Compact => vec![Action::Compact],
@@ -141,11 +145,30 @@ impl Step {
     }
 }
 
+/// So much that both streams begin runs before the end, and that rows of later batches lie below
+/// what is in them, or have keys that are.
+fn bulk(turn: usize, now: i64) -> Vec<ModelChange> {
+    let padding = "x".repeat(150);
+    let row = |key: i64, round: i64| (key, format!("bulk {round} of turn {turn} {padding}"));
+    let mut changes = vec![DeleteRange(EVENTS, 55, 105)];
+    for round in 0..5 {
+        let events = [now + round, 60, now + round, 40 - round];
+        let state = [2, 3 + round, 20 + round];
+        changes.push(Insert(EVENTS, events.map(|key| row(key, round)).to_vec()));
+        changes.push(Insert(STATE, state.map(|key| row(key, round)).to_vec()));
+    }
+    changes.push(DeleteKeys(STATE, vec![1, 3]));
+    changes.push(DeleteRange(STATE, 5, 8));
+    changes.push(Insert(EVENTS, vec![row(60, 5)]));
+    changes
+}
+
 /// What a session does at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     AppendRow { stream: usize, row: Row, durability: Durability },
     Commit { changes: Vec<ModelChange>, durability: Durability },
+    Bulk { changes: Vec<ModelChange> },
     Sync,
     Flush,
     Compact,
@@ -216,6 +239,8 @@ impl Workload {
             "abolekdwawb",
             // Clean closes in a row; then an unclean end.
             "arrtrdrfrca",
+            // Bulk commits between memtables and runs, through flush, compaction and other columns.
+            "aultukfudcorxubcr",
             // Columns come while rows are in memory, in runs of both kinds and under a pin.
             "atlxtofxadcpgxkrxca",
         ];
@@ -257,7 +282,7 @@ mod tests {
         let letters: String = Step::ALPHABET.iter().map(|(letter, _)| *letter).collect();
         let workload = Workload::parse(&letters).unwrap();
         assert_eq!(workload.to_string(), letters);
-        assert_eq!(workload.steps().len(), 17);
+        assert_eq!(workload.steps().len(), 18);
         assert_eq!(Workload::parse("a?"), None);
     }
 
@@ -266,7 +291,7 @@ mod tests {
         let words = Workload::all("af", 2);
         let names: std::collections::BTreeSet<String> =
             words.iter().map(Workload::to_string).collect();
-        assert_eq!((words.len(), names.len()), (289, 289));
+        assert_eq!((words.len(), names.len()), (324, 324));
         assert!(names.contains("afdc"));
     }
 }

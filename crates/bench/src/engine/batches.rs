@@ -8,7 +8,7 @@ use timestrata_bench::sample::Samples;
 use timestrata_engine::{Changes, Durability, Settings};
 use timestrata_format::checksum::crc32c;
 
-use super::{settle, store};
+use super::{flat, settle, store};
 use crate::Bench;
 
 const BATCH_ROWS: usize = 10_000;
@@ -65,13 +65,4 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
             )),
     );
     Ok(())
-}
-
-/// The bytes of all columns' buffers, one after another.
-fn flat(batch: &arrow_array::RecordBatch) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for column in batch.columns() {
-        column.to_data().buffers().iter().for_each(|buffer| bytes.extend_from_slice(buffer));
-    }
-    bytes
 }

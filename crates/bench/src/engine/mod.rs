@@ -3,6 +3,7 @@
 mod alternate;
 mod append;
 mod batches;
+mod bulk;
 pub(crate) mod child;
 mod growth;
 mod late;
@@ -15,6 +16,7 @@ mod upkeep;
 
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::SchemaRef;
@@ -34,9 +36,10 @@ pub(crate) struct Group {
 }
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 12] = [
+pub(crate) const GROUPS: [Group; 13] = [
     Group { name: "append", run: append::run },
     Group { name: "batches", run: batches::run },
+    Group { name: "bulk", run: bulk::run },
     Group { name: "synced", run: synced::run },
     Group { name: "threads", run: synced::run_threads },
     Group { name: "recovery", run: recovery::run },
@@ -64,6 +67,15 @@ fn settle(store: &Store) -> Result<()> {
     store.flush()?;
     while store.maintain_step()? {}
     Ok(())
+}
+
+/// The bytes of all columns' buffers, one after another.
+fn flat(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for column in batch.columns() {
+        column.to_data().buffers().iter().for_each(|buffer| bytes.extend_from_slice(buffer));
+    }
+    bytes
 }
 
 /// Sum of the times of all rows, and how many rows there are: the work of the scan measures.

@@ -224,7 +224,7 @@ fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> 
 
 /// The rows in key order; equal keys stay in the order they have, or for `Latest` leave the
 /// last one.
-pub(super) fn sorted(stream: &Stream, order: &KeyOrder, batch: RecordBatch) -> Result<RecordBatch> {
+pub(crate) fn sorted(stream: &Stream, order: &KeyOrder, batch: RecordBatch) -> Result<RecordBatch> {
     if order.is_sorted(&batch, stream.is_latest())? {
         return Ok(batch);
     }

@@ -32,6 +32,7 @@ use crate::{Cell, Result, Stream};
 use builder::RowBuilder;
 use chain::chained;
 use chunk::{Chunk, Commits};
+pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
 pub(crate) use column::is_expressible;
 pub(crate) use prepared::PreparedBatch;

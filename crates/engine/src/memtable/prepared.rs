@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
-use arrow_select::concat::concat_batches;
 
 use super::chunks::{failed, sorted};
 use super::memory::{compacted, filler, held_bytes};
@@ -82,10 +81,11 @@ impl PreparedBatch {
         Self::ordered(stream, batch.columns().to_vec())
     }
 
-    /// These rows and then those, of the same commit.
-    pub(crate) fn followed_by(&self, stream: &Arc<Stream>, later: &Self) -> Result<Self> {
-        let both = concat_batches(stream.stored_schema(), [&self.batch, &later.batch]);
-        Self::ordered(stream, both.map_err(failed)?.columns().to_vec())
+    /// Rows of prepared batches that were put in order together.
+    pub(crate) fn part(rows: RecordBatch) -> Result<Self> {
+        let batch = compacted(rows).map_err(failed)?;
+        let bytes = held_bytes(&batch);
+        Ok(Self { batch, bytes })
     }
 
     fn finish(
@@ -103,10 +103,7 @@ impl PreparedBatch {
     fn ordered(stream: &Arc<Stream>, columns: Vec<ArrayRef>) -> Result<Self> {
         let schema = Arc::clone(stream.stored_schema());
         let batch = RecordBatch::try_new(schema, columns).map_err(failed)?;
-        let batch = sorted(stream, &KeyOrder::new(stream)?, batch)?;
-        let batch = compacted(batch).map_err(failed)?;
-        let bytes = held_bytes(&batch);
-        Ok(Self { batch, bytes })
+        Self::part(sorted(stream, &KeyOrder::new(stream)?, batch)?)
     }
 
     /// Rows with the columns of the stored schema.
@@ -114,7 +111,7 @@ impl PreparedBatch {
         &self.batch
     }
 
-    pub(super) fn into_batch(self) -> RecordBatch {
+    pub(crate) fn into_batch(self) -> RecordBatch {
         self.batch
     }
 

@@ -91,9 +91,10 @@ impl Sink {
         }
     }
 
-    /// Makes all bytes so far durable.
+    /// Makes all bytes so far durable, and lets go of the buffer: what may follow is short.
     pub(super) fn sync(&mut self, everything: bool) -> io::Result<()> {
         self.flush()?;
+        self.buffer = Vec::new();
         if everything { self.file.sync_all() } else { self.file.sync_data() }
     }
 

@@ -142,8 +142,10 @@ impl RunWriter {
         self.encoder.bytes_written()
     }
 
-    /// Makes the blocks written so far durable, so that [`RunWriter::finish`] has less to wait for.
+    /// Writes the rows there are and makes them durable, so that [`RunWriter::finish`] has less to
+    /// wait for.
     pub(crate) fn sync_data(&mut self) -> Result<()> {
+        self.end_block()?;
         self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
         let synced = self.encoder.sink().map_or(Ok(()), |sink| sink.sync(false));
         synced.map_err(|error| Error::io("sync a run", &self.path, error))
@@ -157,13 +159,7 @@ impl RunWriter {
     /// # Panics
     /// On a run without rows.
     pub(crate) fn finish(mut self, provenance: Provenance) -> Result<RunMeta> {
-        let rest = self
-            .gather
-            .take()
-            .map_err(|error| self.failed("gather rows of a run", error.into()))?;
-        if let Some(block) = rest {
-            self.write_block(&block)?;
-        }
+        self.end_block()?;
         self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
         let (first, last) = (self.zones.first(), self.zones.last());
         #[expect(clippy::expect_used, reason = "a caller's bug: an empty run is abandoned")]
@@ -236,6 +232,15 @@ impl RunWriter {
         );
         self.last_key = keys.last();
         Ok(())
+    }
+
+    /// Writes the rows that wait for a full block as a shorter one: they take no more memory.
+    pub(crate) fn end_block(&mut self) -> Result<()> {
+        let rest = self
+            .gather
+            .take()
+            .map_err(|error| self.failed("gather rows of a run", error.into()))?;
+        rest.map_or(Ok(()), |block| self.write_block(&block))
     }
 
     fn write_block(&mut self, block: &RecordBatch) -> Result<()> {

@@ -20,12 +20,6 @@ pub(crate) enum Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
-        match self {
-            Self::Rows { stream, .. } | Self::DeleteRange { stream, .. } => stream,
-        }
-    }
-
     fn bytes(&self) -> u64 {
         match self {
             Self::Rows { batch, .. } => batch.bytes() as u64,
@@ -38,7 +32,22 @@ impl Engine {
     /// Commits a group of changes.
     pub(crate) fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
         self.check_writable()?;
-        let prepared = self.prepare(changes)?;
+        let prepared = changes.list.into_iter().map(|change| self.prepare_change(change));
+        self.commit_prepared(
+            prepared.flat_map(Result::transpose).collect::<Result<_>>()?,
+            durability,
+        )
+    }
+
+    /// Commits changes that are ready.
+    pub(super) fn commit_prepared(
+        &self,
+        mut prepared: Vec<Prepared>,
+        durability: Durability,
+    ) -> Result<SeqNo> {
+        // A range delete hides earlier commits only, so within this one it goes first; the
+        // sort is stable, and so keeps the order of all others.
+        prepared.sort_by_key(|change| matches!(change, Prepared::Rows { .. }));
         if prepared.is_empty() {
             return Ok(self.core.lock().last_seq);
         }
@@ -107,43 +116,30 @@ impl Engine {
         Ok(())
     }
 
-    /// Checks, orders and names the streams of all changes. Nothing is locked for long.
-    fn prepare(&self, changes: Changes) -> Result<Vec<Prepared>> {
-        let mut prepared = Vec::with_capacity(changes.list.len());
-        for change in changes.list {
-            let id = match &change {
-                Change::Insert { stream, .. }
-                | Change::DeleteRange { stream, .. }
-                | Change::DeleteKeys { stream, .. } => *stream,
-            };
-            let stream = self.stream_by_id(id)?;
-            match change {
-                Change::Insert { batch, .. } => {
-                    if batch.num_rows() > 0 || batch.num_columns() != stream.schema().fields().len()
-                    {
-                        let batch = PreparedBatch::insert(&stream, batch)?;
-                        prepared.push(Prepared::Rows { stream, batch });
-                    }
+    /// Checks and orders a change; `None` if it changes nothing. Nothing is locked for long.
+    pub(super) fn prepare_change(&self, change: Change) -> Result<Option<Prepared>> {
+        match change {
+            Change::Insert { stream, batch } => {
+                let stream = self.stream_by_id(stream)?;
+                let is_empty = batch.num_rows() == 0;
+                if is_empty && batch.num_columns() == stream.schema().fields().len() {
+                    return Ok(None);
                 }
-                Change::DeleteKeys { keys, .. } => {
-                    let batch = PreparedBatch::delete_keys(&stream, keys)?;
-                    if batch.rows() > 0 {
-                        prepared.push(Prepared::Rows { stream, batch });
-                    }
-                }
-                Change::DeleteRange { range, .. } => {
-                    stream.check_range(&range)?;
-                    if !range.is_empty() {
-                        let tombstone = Tombstone { range, seq: SeqNo::default() };
-                        prepared.push(Prepared::DeleteRange { stream, tombstone });
-                    }
-                }
+                let batch = PreparedBatch::insert(&stream, batch)?;
+                Ok(Some(Prepared::Rows { stream, batch }))
+            }
+            Change::DeleteKeys { stream, keys } => {
+                let stream = self.stream_by_id(stream)?;
+                let batch = PreparedBatch::delete_keys(&stream, keys)?;
+                Ok((batch.rows() > 0).then_some(Prepared::Rows { stream, batch }))
+            }
+            Change::DeleteRange { stream, range } => {
+                let stream = self.stream_by_id(stream)?;
+                stream.check_range(&range)?;
+                let tombstone = Tombstone { range, seq: SeqNo::default() };
+                Ok((!range.is_empty()).then_some(Prepared::DeleteRange { stream, tombstone }))
             }
         }
-        // A range delete hides earlier commits only, so within this one it goes first; the
-        // sort is stable, and so keeps the order of all others.
-        prepared.sort_by_key(|change| matches!(change, Prepared::Rows { .. }));
-        Ok(prepared)
     }
 
     /// A stream of this store by id.
@@ -228,22 +224,21 @@ impl Engine {
 
 /// The slots of the changes' streams; an error if one has been dropped, or has got other columns,
 /// since.
-pub(crate) fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
-    let slot = |change: &Prepared| {
-        let (stream, slot) = (change.stream(), core.slot_of(change.stream().id())?);
-        let is_current = core.streams[slot].stream.schema_version() == stream.schema_version();
-        if is_current || matches!(change, Prepared::DeleteRange { .. }) {
-            return Ok(slot);
-        }
-        Err(Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "stream '{}' has got other columns meanwhile: make the batch anew",
-                stream.name()
-            ),
-        ))
+fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
+    let slot = |change: &Prepared| match change {
+        Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
+        Prepared::DeleteRange { stream, .. } => core.slot_of(stream.id()),
     };
     prepared.iter().map(slot).collect()
+}
+
+/// The slot of a stream that still has the columns it is known with.
+pub(super) fn slot_for_rows(core: &Core, stream: &Stream) -> Result<Slot> {
+    let slot = core.slot_of(stream.id())?;
+    match core.streams[slot].stream.schema_version() == stream.schema_version() {
+        true => Ok(slot),
+        false => Err(stream.has_been_altered()),
+    }
 }
 
 /// Applies a change that has its place in the order. Can't fail: everything was checked.

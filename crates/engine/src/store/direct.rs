@@ -6,69 +6,76 @@
 
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
 
-use super::commit::{Prepared, resolve};
+use super::commit::{Prepared, slot_for_rows};
 use super::core::{Core, Slot};
 use super::engine::Engine;
+use super::filling::Filling;
 use super::version::RunHandle;
+use crate::manifest::ManifestLog;
 use crate::run::{Provenance, RunWriter};
-use crate::{Result, Stream};
+use crate::{Durability, Result, Stream};
 
-/// What one change of the commit has become, but for its number.
-enum Written {
-    Run(RunWriter),
-    Delete(Tombstone),
+/// What a commit adds to its streams.
+#[derive(Default)]
+struct Additions {
+    runs: Vec<(Slot, RunMeta)>,
+    deletes: Vec<(Slot, Tombstone)>,
 }
 
 impl Engine {
     /// Commits changes by writing runs. The commit is synced when this returns.
     pub(crate) fn commit_direct(&self, prepared: Vec<Prepared>) -> Result<SeqNo> {
-        let prepared = merge_latest(prepared)?;
-        let written = self.write_runs(&prepared)?;
-        let manifest = self.check_writable()?;
-        let (mut manifest, mut core) = loop {
-            let manifest = manifest.lock();
-            let mut core = self.core.lock();
-            if !core.is_altering {
-                break (manifest, core);
-            }
-            // Whoever alters needs the manifest.
-            drop(manifest);
-            self.room.wait(&mut core);
-        };
-        let slots = match self.check_writable().and_then(|_| resolve(&core, &prepared)) {
-            Ok(slots) => slots,
-            Err(error) => {
-                abandon(written);
-                return Err(error);
-            }
-        };
+        let mut filling = Filling::default();
+        for change in prepared {
+            filling.add(self, change).map_err(|error| self.fail(error))?;
+        }
+        self.commit_runs(filling)
+    }
+
+    /// Commits what was given batch by batch: through the log if it is small.
+    pub(super) fn commit_filling(&self, filling: Filling) -> Result<SeqNo> {
+        if filling.has_runs() || filling.bytes() >= self.direct_bytes_min() {
+            return self.commit_runs(filling);
+        }
+        self.commit_prepared(filling.into_prepared()?, Durability::Synced)
+    }
+
+    fn commit_runs(&self, mut filling: Filling) -> Result<SeqNo> {
+        filling.write_all(self).map_err(|error| self.fail(error))?;
+        let (mut manifest, mut core) = self.lock_for_runs()?;
+        // Dropped by an error, the filling removes its files.
+        let slots_of_rows = filling.streams.iter().map(|rows| slot_for_rows(&core, rows.stream()));
+        let slots_of_rows: Vec<Slot> = slots_of_rows.collect::<Result<_>>()?;
+        let slots_of_deletes = filling.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
+        let slots_of_deletes: Vec<Slot> = slots_of_deletes.collect::<Result<_>>()?;
+        let mut settled: Vec<Slot> =
+            slots_of_rows.iter().chain(&slots_of_deletes).copied().collect();
+        settled.sort_unstable();
+        settled.dedup();
+        for slot in &settled {
+            // Rows that are older than this commit may not share a memtable with later ones.
+            core.seal(*slot);
+        }
+        settled.retain(|slot| core.streams[*slot].unflushed_min().is_none());
         let seq = core.last_seq.next();
         let mut edit = VersionEdit::default();
-        let mut runs: Vec<(Slot, RunMeta)> = Vec::new();
-        let mut deletes: Vec<(Slot, Tombstone)> = Vec::new();
-        for (change, slot) in written.into_iter().zip(slots.iter().copied()) {
-            // Rows that are older than this commit may not share a memtable with later ones.
-            core.seal(slot);
-            let id = core.streams[slot].stream.id();
-            match change {
-                Written::Run(writer) => {
-                    let meta = self.finish_direct(writer, seq)?;
-                    edit.ops.push(ManifestOp::AddRun(meta.clone()));
-                    runs.push((slot, meta));
-                }
-                Written::Delete(tombstone) => {
-                    let tombstone = Tombstone { seq, ..tombstone };
-                    edit.ops.push(ManifestOp::AddTombstone { stream: id, tombstone });
-                    deletes.push((slot, tombstone));
-                }
+        let mut added = Additions::default();
+        for ((stream, tombstone), slot) in filling.deletes.drain(..).zip(slots_of_deletes) {
+            let tombstone = Tombstone { seq, ..tombstone };
+            edit.ops.push(ManifestOp::AddTombstone { stream: stream.id(), tombstone });
+            added.deletes.push((slot, tombstone));
+        }
+        for (rows, slot) in filling.streams.drain(..).zip(slots_of_rows) {
+            for run in rows.into_runs() {
+                let meta = self.finish_direct(run, seq)?;
+                edit.ops.push(ManifestOp::AddRun(meta.clone()));
+                added.runs.push((slot, meta));
             }
         }
-        let mut settled = slots;
-        settled.dedup();
-        settled.retain(|slot| core.streams[*slot].unflushed_min().is_none());
         edit.ops.extend(settled.iter().map(|slot| {
             let stream = core.streams[*slot].stream.id();
             ManifestOp::FlushedThrough { stream, seq }
@@ -77,37 +84,25 @@ impl Engine {
         let before = core.last_seq;
         self.commit_edit(&mut manifest, &edit, before)?;
         core.last_seq = seq;
-        self.install_direct(&mut core, runs, deletes, &settled, seq)?;
+        self.install_direct(&mut core, added, &settled, seq)?;
         drop(core);
         self.workers.wake();
         Ok(seq)
     }
 
-    fn write_runs(&self, prepared: &[Prepared]) -> Result<Vec<Written>> {
-        let mut written = Vec::with_capacity(prepared.len());
-        for change in prepared {
-            match change {
-                Prepared::DeleteRange { tombstone, .. } => {
-                    written.push(Written::Delete(*tombstone));
-                }
-                Prepared::Rows { stream, batch } => {
-                    let write = || -> Result<RunWriter> {
-                        let mut writer = self.new_run(stream, RunFormat::Hot)?;
-                        writer.write(batch.batch())?;
-                        writer.sync_data()?;
-                        Ok(writer)
-                    };
-                    match write() {
-                        Ok(writer) => written.push(Written::Run(writer)),
-                        Err(error) => {
-                            abandon(written);
-                            return Err(self.fail(error));
-                        }
-                    }
-                }
+    /// The locks that the last step needs, while no stream is getting other columns.
+    fn lock_for_runs(&self) -> Result<(MutexGuard<'_, ManifestLog>, MutexGuard<'_, Core>)> {
+        loop {
+            let manifest = self.check_writable()?.lock();
+            let mut core = self.core.lock();
+            if !core.is_altering {
+                self.check_writable()?;
+                return Ok((manifest, core));
             }
+            // Whoever alters needs the manifest.
+            drop(manifest);
+            self.room.wait(&mut core);
         }
-        Ok(written)
     }
 
     /// A writer for a new run of a stream.
@@ -132,19 +127,18 @@ impl Engine {
     fn install_direct(
         &self,
         core: &mut Core,
-        runs: Vec<(Slot, RunMeta)>,
-        deletes: Vec<(Slot, Tombstone)>,
+        added: Additions,
         settled: &[Slot],
         seq: SeqNo,
     ) -> Result<()> {
-        for (slot, meta) in runs {
+        for (slot, meta) in added.runs {
             let state = &mut core.streams[slot];
             let handle: Arc<RunHandle> = self.folder.handle(&state.stream, meta)?;
             let tombstones = state.version.tombstones.clone();
             state.version = Arc::new(state.version.changed(&[], vec![handle], tombstones));
             core.touch(slot);
         }
-        for (slot, tombstone) in deletes {
+        for (slot, tombstone) in added.deletes {
             let state = &mut core.streams[slot];
             let mut tombstones = state.version.tombstones.clone();
             tombstones.push(tombstone);
@@ -155,34 +149,5 @@ impl Engine {
             core.streams[*slot].flushed_through = seq;
         }
         Ok(())
-    }
-}
-
-/// Within one source of a `Latest` stream keys are unique, so several batches of one commit
-/// for the same stream become one, in which the last one added wins.
-fn merge_latest(prepared: Vec<Prepared>) -> Result<Vec<Prepared>> {
-    let mut merged: Vec<Prepared> = Vec::with_capacity(prepared.len());
-    for change in prepared {
-        let Prepared::Rows { stream, batch } = change else {
-            merged.push(change);
-            continue;
-        };
-        let earlier = merged.iter_mut().find_map(|other| match other {
-            Prepared::Rows { stream: other, batch } if other.id() == stream.id() => Some(batch),
-            _ => None,
-        });
-        match earlier {
-            Some(earlier) => *earlier = earlier.followed_by(&stream, &batch)?,
-            None => merged.push(Prepared::Rows { stream, batch }),
-        }
-    }
-    Ok(merged)
-}
-
-fn abandon(written: Vec<Written>) {
-    for change in written {
-        if let Written::Run(writer) = change {
-            writer.abandon();
-        }
     }
 }

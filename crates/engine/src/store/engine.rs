@@ -13,6 +13,7 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, SeqNo, StoreId};
 use timestrata_io::{Io, LockGuard};
 
+use super::bulk::OpenBulks;
 use super::core::{Core, Slot};
 use super::version::RunFolder;
 use crate::maintenance::Workers;
@@ -59,6 +60,7 @@ pub(crate) struct Engine {
     /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.
     pub(crate) room: Condvar,
     pub(crate) workers: Workers,
+    pub(super) bulks: OpenBulks,
     pub(crate) counters: Counters,
     /// Released when the store is closed, or dropped.
     pub(crate) writer_lock: Mutex<Option<Box<dyn LockGuard>>>,

@@ -2,10 +2,12 @@
 
 mod alter;
 mod appender;
+mod bulk;
 mod commit;
 mod core;
 mod direct;
 mod engine;
+mod filling;
 mod open;
 mod pins;
 mod stats;
@@ -22,6 +24,7 @@ use timestrata_format::{SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
 
 pub use self::appender::RowAppender;
+pub use self::bulk::BulkCommit;
 pub(crate) use self::core::{Core, Slot, StreamState};
 pub(crate) use self::engine::Engine;
 use self::engine::Handle;
@@ -217,6 +220,35 @@ impl Store {
     /// `Io`, `NoSpace`: the commit is in doubt and the store is poisoned; reopening tells.
     pub fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
         self.engine().commit(changes, durability)
+    }
+
+    /// Begins one commit of as many rows as the caller likes, in bounded memory.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::{KeyRange, Settings, Store, StreamSpec};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let schema = Arc::new(Schema::new(vec![Field::new("time", DataType::Int64, false)]));
+    /// let id = store.create_stream(StreamSpec::new("kitchen", schema.clone()))?;
+    /// let mut bulk = store.bulk()?;
+    /// for hour in 0..24 {
+    ///     let times = Int64Array::from_iter_values(hour * 3600..(hour + 1) * 3600);
+    ///     let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(times)]);
+    ///     bulk.insert(id, batch.expect("a time column"))?;
+    /// }
+    /// bulk.commit()?;
+    /// assert_eq!(store.snapshot()?.count(id, &KeyRange::ALL)?, 86_400);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `ReadOnly`, `Poisoned`, `Closed`.
+    pub fn bulk(&self) -> Result<BulkCommit> {
+        BulkCommit::new(Arc::clone(&self.handle))
     }
 
     /// A row appender for one stream.

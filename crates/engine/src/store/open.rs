@@ -9,6 +9,7 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, StoreId, StreamId, WalId};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
+use super::bulk::OpenBulks;
 use super::core::Core;
 use super::engine::{Counters, Engine};
 use super::version::RunFolder;
@@ -303,6 +304,7 @@ impl Opening {
             closed: AtomicBool::new(false),
             room: Condvar::new(),
             workers: Workers::default(),
+            bulks: OpenBulks::default(),
             counters: Counters::default(),
             writer_lock: Mutex::new(parts.writer_lock),
         }
@@ -335,6 +337,7 @@ impl Engine {
         };
         self.closed.store(true, Ordering::Release);
         self.room.notify_all();
+        self.bulks.give_up();
         *self.writer_lock.lock() = None;
         outcome
     }

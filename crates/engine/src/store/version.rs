@@ -106,7 +106,8 @@ impl Drop for RunFile {
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     /// By their oldest commit, which for runs with a key in common is the order of all
-    /// their commits.
+    /// their commits; those of one commit in the order in which its rows were added, which is
+    /// that of their ids.
     pub(crate) runs: Vec<Arc<RunHandle>>,
     /// Range deletes that some run must still heed.
     pub(crate) tombstones: Vec<Tombstone>,
@@ -115,7 +116,7 @@ pub(crate) struct Version {
 impl Version {
     /// A version of these runs, in the right order.
     pub(crate) fn new(mut runs: Vec<Arc<RunHandle>>, tombstones: Vec<Tombstone>) -> Self {
-        runs.sort_by_key(|run| (run.meta.seq_min, run.meta.key_min, run.meta.id));
+        runs.sort_by_key(|run| (run.meta.seq_min, run.meta.id));
         Self { runs, tombstones }
     }
 

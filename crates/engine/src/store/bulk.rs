@@ -1,0 +1,141 @@
+//! One commit of as many rows as a caller likes, given batch by batch.
+
+use std::sync::{Arc, Weak};
+
+use arrow_array::RecordBatch;
+use parking_lot::Mutex;
+use timestrata_format::{KeyRange, SeqNo, StreamId};
+
+use super::engine::{Engine, Handle};
+use super::filling::Filling;
+use crate::changes::Change;
+use crate::{Error, ErrorKind, Result};
+
+/// What was given so far, or why it was given up.
+type State = Result<Filling>;
+
+/// One atomic commit of any number of rows, given batch by batch (see [`crate::Store::bulk`]).
+///
+/// About [`crate::Settings::memtable_bytes_max`] of rows wait in memory; what is more goes to run
+/// files as it comes, which nobody sees before [`BulkCommit::commit`]. Putting rows in order that
+/// come in none takes as much memory again, twice. Rows in key order are neither sorted nor copied,
+/// and make few large runs.
+///
+/// The rules are those of [`crate::Changes`]: range deletes hide rows of earlier commits only, and of
+/// several changes to one key of a `Latest` stream the last one added wins. Other commits go on
+/// meanwhile, and come before this one, whose place in the order is that of its end.
+///
+/// Dropped without [`BulkCommit::commit`] it leaves nothing behind; after a crash the next open
+/// removes the files. Each run file stays open until the end: about one a
+/// [`crate::Settings::run_bytes_max`] for rows in order, one a `memtable_bytes_max` for others.
+#[derive(Debug)]
+pub struct BulkCommit {
+    /// First, so that files are gone before the store may close.
+    state: Arc<Mutex<State>>,
+    handle: Arc<Handle>,
+    rows: u64,
+}
+
+/// The bulk commits that are open, so that closing the store can give them up: their files may
+/// not be in the way of whoever opens it next.
+#[derive(Debug, Default)]
+pub(super) struct OpenBulks(Mutex<Vec<Weak<Mutex<State>>>>);
+
+impl OpenBulks {
+    fn add(&self, bulk: &Arc<Mutex<State>>) {
+        let mut list = self.0.lock();
+        list.retain(|other| other.strong_count() > 0);
+        list.push(Arc::downgrade(bulk));
+    }
+
+    /// Removes the files of all, and waits for those that are being committed.
+    pub(super) fn give_up(&self) {
+        let list = std::mem::take(&mut *self.0.lock());
+        for bulk in list.iter().filter_map(Weak::upgrade) {
+            *bulk.lock() = Err(Error::new(ErrorKind::Closed, "the store is closed"));
+        }
+    }
+}
+
+impl BulkCommit {
+    pub(super) fn new(handle: Arc<Handle>) -> Result<Self> {
+        handle.engine.check_writable()?;
+        let state = Arc::new(Mutex::new(Ok(Filling::default())));
+        handle.engine.bulks.add(&state);
+        Ok(Self { state, handle, rows: 0 })
+    }
+
+    /// Adds rows, as [`crate::Changes::insert`] does.
+    ///
+    /// # Errors
+    /// `NotFound`, `InvalidData`, `InvalidArgument` for what doesn't fit the stream: nothing of
+    /// this batch was added, and others can be. `InvalidData` too if the stream has got other
+    /// columns since an earlier batch, and `Io` or `NoSpace` from the disk: the commit is given up,
+    /// its files are removed, and the store is as it was. `Poisoned`, `Closed`: it is given up too.
+    pub fn insert(&mut self, stream: StreamId, batch: RecordBatch) -> Result<()> {
+        let rows = batch.num_rows() as u64;
+        self.add(Change::Insert { stream, batch })?;
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// Hides every row of earlier commits whose leading key is in `range`: earlier than the end
+    /// of this commit, not than this call.
+    ///
+    /// # Errors
+    /// As [`BulkCommit::insert`].
+    pub fn delete_range(&mut self, stream: StreamId, range: KeyRange) -> Result<()> {
+        self.add(Change::DeleteRange { stream, range })
+    }
+
+    /// Deletes rows of a `Latest` stream by key; `keys` has the key columns, in key order.
+    ///
+    /// # Errors
+    /// As [`BulkCommit::insert`].
+    pub fn delete_keys(&mut self, stream: StreamId, keys: RecordBatch) -> Result<()> {
+        self.add(Change::DeleteKeys { stream, keys })
+    }
+
+    /// Rows that were inserted so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of rows that wait in memory.
+    pub fn bytes(&self) -> u64 {
+        self.state.lock().as_ref().map_or(0, Filling::bytes)
+    }
+
+    /// Commits everything, [`crate::Durability::Synced`]. What is small goes through the log, as
+    /// other commits do.
+    ///
+    /// # Errors
+    /// As [`crate::Store::commit`]; and the one that the bulk commit was given up with.
+    pub fn commit(self) -> Result<SeqNo> {
+        let engine = &self.handle.engine;
+        let mut state = self.state.lock();
+        engine.check_writable()?;
+        let done = Error::new(ErrorKind::Closed, "the bulk commit is done");
+        let filling = std::mem::replace(&mut *state, Err(done))?;
+        // Locked to the end: closing the store waits.
+        engine.commit_filling(filling)
+    }
+
+    fn add(&self, change: Change) -> Result<()> {
+        let engine: &Engine = &self.handle.engine;
+        let mut state = self.state.lock();
+        if let Err(error) = &*state {
+            return Err(error.duplicate());
+        }
+        if let Err(error) = engine.check_writable() {
+            *state = Err(error.duplicate());
+            return Err(error);
+        }
+        let Some(change) = engine.prepare_change(change)? else { return Ok(()) };
+        let added = match &mut *state {
+            Ok(filling) => filling.add(engine, change),
+            Err(error) => Err(error.duplicate()),
+        };
+        added.inspect_err(|error| *state = Err(error.duplicate()))
+    }
+}
