@@ -212,3 +212,36 @@ fn background_maintenance_flushes_compacts_and_closes() {
     let times: Vec<i64> = read(&store, "events").into_iter().map(|(time, _)| time).collect();
     assert_eq!(times, (0..4000).collect::<Vec<_>>());
 }
+
+/// A large commit parts what was committed before it from what comes after, also where the log
+/// ends before it: rows of both sides in one memtable were taken for older, or for newer, than all
+/// of it.
+#[test]
+fn commits_after_a_recovery_are_newer_than_large_ones_before_it() {
+    let machine = Machine::new();
+    let store = machine.open(tiny());
+    let events = store.create_stream(keep("events")).unwrap();
+    let state = store.create_stream(latest("state")).unwrap();
+    for stream in [events, state] {
+        insert(&store, stream, &[pair(1, "first"), pair(2, "first")], Durability::Written);
+    }
+    let mut large = store.bulk().unwrap();
+    large.delete_range(events, range(1, 2)).unwrap();
+    let rows: Vec<Pair> = (2..2_000).map(|time| pair(time, "large")).collect();
+    large.insert(state, batch(&rows)).unwrap();
+    large.commit().unwrap();
+    let killed = machine.copy();
+    let store = killed.open(tiny());
+    for stream in [events, state] {
+        insert(&store, stream, &[pair(2, "last"), pair(3, "last")], Durability::Written);
+    }
+    for _ in 0..2 {
+        let in_events = [pair(2, "first"), pair(2, "last"), pair(3, "last")];
+        assert_eq!(read(&store, "events"), in_events);
+        let in_state = [pair(1, "first"), pair(2, "last"), pair(3, "last"), pair(4, "large")];
+        assert_eq!(read(&store, "state")[..4], in_state);
+        assert_eq!(read(&killed.copy().open(tiny()), "events"), in_events);
+        assert_eq!(read(&killed.copy().open(tiny()), "state")[..4], in_state);
+        store.compact(None).unwrap();
+    }
+}

@@ -97,6 +97,7 @@ pub(crate) fn catch_up(
         report.commits_replayed += 1;
         report.bytes_replayed += record.payload.len() as u64;
     }
+    replay.finish();
     let tail = reader.tail();
     report.torn_tail = tail.torn.clone();
     Ok(tail)

@@ -22,8 +22,8 @@ pub(crate) struct Replay<'a> {
 struct Current {
     stream: StreamId,
     slot: Slot,
-    /// No run of the stream begins after this commit.
-    run_seq_min: SeqNo,
+    /// The last commit of which the manifest has a run or a range delete.
+    manifest_seq: SeqNo,
 }
 
 impl<'a> Replay<'a> {
@@ -71,20 +71,40 @@ impl<'a> Replay<'a> {
         };
         // Nobody can look while this holds the core, so one notice does for all that follows.
         self.core.touch(slot);
-        let runs = self.core.streams[slot].version.runs.iter();
-        let run_seq_min = runs.map(|run| run.meta.seq_min).max().unwrap_or_default();
-        self.current = Some(Current { stream, slot, run_seq_min });
+        let manifest_seq = in_manifest(&self.core.streams[slot]).max().unwrap_or_default();
+        self.current = Some(Current { stream, slot, manifest_seq });
         Ok(self.current)
+    }
+
+    /// Ends the replay: what is committed from now on comes after all that the manifest holds.
+    pub(crate) fn finish(self) {
+        let split: Vec<Slot> = self
+            .core
+            .live()
+            .filter(|(_, state)| {
+                let last = state.active.seq_max();
+                last.is_some_and(|last| in_manifest(state).any(|seq| last < seq))
+            })
+            .map(|(slot, _)| slot)
+            .collect();
+        for slot in split {
+            self.core.seal(slot);
+        }
     }
 }
 
-/// A large commit that went straight to a run split the memtable of its time in two; so must
-/// recovery, or a memtable would hold commits from both sides of the run.
+/// A commit that went straight to runs split the memtable of its time in two; so must recovery,
+/// or a memtable would hold commits from both sides of a run or of a range delete.
 #[inline]
 fn must_seal(state: &StreamState, current: Current, seq: SeqNo) -> bool {
     let Some(last) = state.active.seq_max() else { return false };
-    let mut runs = state.version.runs.iter();
-    last < current.run_seq_min && runs.any(|run| last < run.meta.seq_min && run.meta.seq_max < seq)
+    last < current.manifest_seq && in_manifest(state).any(|known| last < known && known < seq)
+}
+
+/// First commits of the stream's runs, and its range deletes.
+fn in_manifest(state: &StreamState) -> impl Iterator<Item = SeqNo> {
+    let runs = state.version.runs.iter().map(|run| run.meta.seq_min);
+    runs.chain(state.version.tombstones.iter().map(|tombstone| tombstone.seq))
 }
 
 fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) -> Result<()> {
