@@ -200,6 +200,18 @@ impl Stream {
         Self::new(self.id, spec)
     }
 
+    /// What it is, with other properties; the engine's own count of changes stays.
+    pub(crate) fn with_properties(&self, properties: Vec<(String, String)>) -> StreamSpec {
+        let is_count = |(key, _): &(String, String)| key == SCHEMA_VERSION_PROPERTY;
+        let count = self.spec.properties.iter().find(|property| is_count(property)).cloned();
+        let mut spec = StreamSpec { properties, ..self.spec.clone() };
+        spec.properties.retain(|property| !is_count(property));
+        spec.properties.extend(count);
+        // As the manifest keeps them.
+        spec.properties.sort();
+        spec
+    }
+
     /// The error for rows that were prepared for the columns it had then.
     pub(crate) fn has_been_altered(&self) -> Error {
         let message = format!(
@@ -224,7 +236,7 @@ impl Stream {
         &self.spec.name
     }
 
-    /// What it was created as, with the retention of today.
+    /// What it was created as, with what has been changed since.
     pub fn spec(&self) -> &StreamSpec {
         &self.spec
     }

@@ -38,11 +38,12 @@ impl ManifestState {
         match op {
             ManifestOp::CreateStream(definition) => self.create_stream(definition)?,
             ManifestOp::AlterStream(definition) => {
-                let entry = self.entry(definition.id)?;
-                if entry.definition.name != definition.name {
-                    return Err(format!("stream '{}' is altered to another", definition.name));
+                let is_other = |entry: &StreamEntry| entry.definition.id != definition.id;
+                let mut others = self.streams.values().filter(|entry| is_other(entry));
+                if others.any(|entry| entry.definition.name == definition.name) {
+                    return Err(format!("two streams are named '{}'", definition.name));
                 }
-                entry.definition = definition.clone();
+                self.entry(definition.id)?.definition = definition.clone();
             }
             ManifestOp::DropStream(stream) => {
                 self.streams.remove(stream).ok_or_else(|| format!("no stream {stream} to drop"))?;

@@ -11,11 +11,11 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 
 use super::core::StreamState;
 use super::engine::Engine;
+use super::streams::as_stored;
 use super::version::Version;
-use crate::manifest::{from_definition, to_definition};
 use crate::run::check_column_types;
 use crate::wal::check_loggable;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Result, Stream};
 
 /// Lets commits go on, whatever came of the change.
 struct Altering<'a>(&'a Engine);
@@ -59,12 +59,7 @@ impl Engine {
             (Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
         };
         let altered = old.altered(schema)?;
-        let definition = to_definition(id, altered.spec());
-        // What the manifest will give back at the next open must be what is used now.
-        let stream = Arc::new(from_definition(&definition).map_err(|problem| {
-            let message = format!("stream '{}' can't be stored: {problem}", old.name());
-            Error::new(ErrorKind::InvalidArgument, message)
-        })?);
+        let (definition, stream) = as_stored(id, altered.spec())?;
         let runs = version.runs.iter().map(|run| self.folder.following(&stream, run));
         let runs = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
         let edit = VersionEdit { ops: vec![ManifestOp::AlterStream(definition)] };

@@ -153,6 +153,15 @@ impl Core {
         slot
     }
 
+    /// Gives a stream another definition over the same rows.
+    pub(crate) fn redefine_stream(&mut self, slot: Slot, stream: Arc<Stream>) {
+        let state = &mut self.streams[slot];
+        self.by_name.remove(state.stream.name());
+        self.by_name.insert(stream.name().to_owned(), slot);
+        state.stream = stream;
+        self.touch(slot);
+    }
+
     /// Takes a stream out. Its slot stays, empty, for those who still hold its number.
     pub(crate) fn remove_stream(&mut self, slot: Slot) {
         let Some(state) = self.streams.get_mut(slot) else { return };

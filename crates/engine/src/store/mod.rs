@@ -192,6 +192,28 @@ impl Store {
         self.engine().alter_stream(stream, schema)
     }
 
+    /// Gives a stream another name, durably. Its id stays, and so do its rows, and what was got
+    /// by its id; snapshots made before know it by the old name.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for a name that another stream has, `InvalidArgument` for one that no stream
+    /// may have, `NotFound`.
+    pub fn rename_stream(&self, stream: StreamId, name: &str) -> Result<Arc<Stream>> {
+        self.engine().rename_stream(stream, name)
+    }
+
+    /// Gives a stream other [`StreamSpec::properties`], durably, in place of all it had.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where one of the engine's own makes no sense, `NotFound`.
+    pub fn alter_stream_properties(
+        &self,
+        stream: StreamId,
+        properties: Vec<(String, String)>,
+    ) -> Result<Arc<Stream>> {
+        self.engine().alter_stream_properties(stream, properties)
+    }
+
     /// A lock for the model on top that reads a stream before it writes to it. The engine never
     /// takes it. All clones of an open store give the same one for a stream, whatever is changed
     /// of the stream. Take it before anything else is asked of the store; where several are needed,

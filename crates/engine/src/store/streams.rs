@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use timestrata_format::manifest::{ManifestOp, Retention, VersionEdit};
+use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition, VersionEdit};
 use timestrata_format::{SeqNo, StreamId};
 
 use super::core::StreamState;
 use super::engine::Engine;
 use super::version::Version;
-use crate::manifest::{from_definition, to_definition};
+use crate::manifest::{ManifestLog, from_definition, to_definition};
 use crate::run;
 use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
@@ -31,15 +31,10 @@ impl Engine {
         Stream::new(id, spec.clone())?;
         run::check_column_types(&spec.schema)?;
         check_loggable(&spec.schema)?;
-        let definition = to_definition(id, &spec);
-        // What the manifest will give back at the next open must be what is used now.
-        let stream = from_definition(&definition).map_err(|problem| {
-            let message = format!("stream '{}' can't be stored: {problem}", spec.name);
-            Error::new(ErrorKind::InvalidArgument, message)
-        })?;
+        let (definition, stream) = as_stored(id, &spec)?;
         let edit = VersionEdit { ops: vec![ManifestOp::CreateStream(definition)] };
         self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
-        let state = StreamState::new(Arc::new(stream), Version::default(), SeqNo::default())?;
+        let state = StreamState::new(stream, Version::default(), SeqNo::default())?;
         self.core.lock().add_stream(state);
         Ok(id)
     }
@@ -89,10 +84,66 @@ impl Engine {
         self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
         let mut core = self.core.lock();
         let slot = core.slot_of(id)?;
-        core.streams[slot].stream = Arc::new(changed);
-        core.touch(slot);
+        core.redefine_stream(slot, Arc::new(changed));
         Ok(())
     }
+
+    /// Gives a stream another name durably.
+    pub(crate) fn rename_stream(&self, id: StreamId, name: &str) -> Result<Arc<Stream>> {
+        let mut manifest = self.check_writable()?.lock();
+        let stream = self.stream_by_id(id)?;
+        if self.stream_by_name(name).is_some_and(|other| other.id() != id) {
+            let message = format!("there is a stream '{name}' already");
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
+        }
+        let spec = StreamSpec { name: name.to_owned(), ..stream.spec().clone() };
+        self.redefine(&mut manifest, &stream, &spec)
+    }
+
+    /// Gives a stream other properties durably.
+    pub(crate) fn alter_stream_properties(
+        &self,
+        id: StreamId,
+        properties: Vec<(String, String)>,
+    ) -> Result<Arc<Stream>> {
+        let mut manifest = self.check_writable()?.lock();
+        let stream = self.stream_by_id(id)?;
+        self.redefine(&mut manifest, &stream, &stream.with_properties(properties))
+    }
+
+    /// Changes what doesn't touch a stream's rows.
+    fn redefine(
+        &self,
+        manifest: &mut ManifestLog,
+        stream: &Arc<Stream>,
+        spec: &StreamSpec,
+    ) -> Result<Arc<Stream>> {
+        if stream.spec() == spec {
+            return Ok(Arc::clone(stream));
+        }
+        let id = stream.id();
+        Stream::new(id, spec.clone())?;
+        let (definition, changed) = as_stored(id, spec)?;
+        let edit = VersionEdit { ops: vec![ManifestOp::AlterStream(definition)] };
+        self.commit_edit(manifest, &edit, SeqNo::default())?;
+        let mut core = self.core.lock();
+        let slot = core.slot_of(id)?;
+        core.redefine_stream(slot, Arc::clone(&changed));
+        Ok(changed)
+    }
+}
+
+/// A stream as the manifest will give it back at the next open, which must be what is used now.
+pub(super) fn as_stored(
+    id: StreamId,
+    spec: &StreamSpec,
+) -> Result<(StreamDefinition, Arc<Stream>)> {
+    let definition = to_definition(id, spec);
+    let stream = from_definition(&definition).map_err(|problem| {
+        let message = format!("stream '{}' can't be stored: {problem}", spec.name);
+        Error::new(ErrorKind::InvalidArgument, message)
+    })?;
+    Ok((definition, Arc::new(stream)))
 }
 
 /// The error for a name that the store doesn't hold.
