@@ -1,7 +1,5 @@
 //! A stream gets another name or other properties; its rows and its id stay.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
-
 mod support;
 
 use std::sync::Arc;
