@@ -1,7 +1,10 @@
 //! The store's settings: few, each with a reason to change it.
 
+mod units;
+
 use std::time::Duration;
 
+pub use self::units::{duration_of_text, size_of_text};
 use crate::{Error, ErrorKind, Result};
 
 const MIB: u64 = 1 << 20;

@@ -24,6 +24,9 @@ pub const BLOCK_ROWS_PROPERTY: &str = "block_rows";
 /// The property that counts how often a stream's columns have changed.
 const SCHEMA_VERSION_PROPERTY: &str = "schema_version";
 
+/// How the properties begin that say which types a column had.
+const WAS_PREFIX: &str = "was.";
+
 /// What a new stream is to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSpec {
@@ -197,16 +200,24 @@ impl Stream {
         let mut spec = StreamSpec { schema, ..self.spec.clone() };
         spec.properties.retain(|(key, _)| key != SCHEMA_VERSION_PROPERTY);
         spec.properties.push((SCHEMA_VERSION_PROPERTY.to_owned(), version.to_string()));
+        let widened =
+            old.iter().zip(spec.schema.fields()).filter(|(a, b)| a.data_type() != b.data_type());
+        let was = |(field, _): (&Arc<Field>, &Arc<Field>)| {
+            (was_property(field.name()), format!("{version:05} {}", field.data_type()))
+        };
+        spec.properties.extend(widened.map(was).collect::<Vec<_>>());
         Self::new(self.id, spec)
     }
 
-    /// What it is, with other properties; the engine's own count of changes stays.
+    /// What it is, with other properties; what the engine notes of changes stays.
     pub(crate) fn with_properties(&self, properties: Vec<(String, String)>) -> StreamSpec {
-        let is_count = |(key, _): &(String, String)| key == SCHEMA_VERSION_PROPERTY;
-        let count = self.spec.properties.iter().find(|property| is_count(property)).cloned();
+        let is_own = |(key, _): &(String, String)| {
+            key == SCHEMA_VERSION_PROPERTY || key.starts_with(WAS_PREFIX)
+        };
+        let own = self.spec.properties.iter().filter(|property| is_own(property)).cloned();
         let mut spec = StreamSpec { properties, ..self.spec.clone() };
-        spec.properties.retain(|property| !is_count(property));
-        spec.properties.extend(count);
+        spec.properties.retain(|property| !is_own(property));
+        spec.properties.extend(own);
         // As the manifest keeps them.
         spec.properties.sort();
         spec
@@ -219,6 +230,18 @@ impl Stream {
             self.name()
         );
         Error::new(ErrorKind::InvalidData, message)
+    }
+
+    /// The types that a column had after it had `from` and before it got its own: values of an
+    /// old file go through all of them, so that they read as those do that were rewritten
+    /// meanwhile.
+    pub(crate) fn types_since(&self, column: &str, from: &DataType) -> Vec<DataType> {
+        let property = was_property(column);
+        let was = self.spec.properties.iter().filter(|(key, _)| *key == property);
+        let mut was: Vec<_> = was.map(|(_, text)| text.as_str()).collect();
+        was.sort_unstable();
+        let types = was.iter().filter_map(|text| text.split_once(' ')?.1.parse::<DataType>().ok());
+        types.skip_while(|data_type| data_type != from).skip(1).collect()
     }
 
     /// Rows of a record batch of its hot runs, where it has a number of its own.
@@ -310,6 +333,12 @@ impl Stream {
             _ => None,
         }
     }
+}
+
+/// The property, there once a change, that says before which version of the columns a column had
+/// which type.
+fn was_property(column: &str) -> String {
+    format!("{WAS_PREFIX}{column}")
 }
 
 fn validate_name(name: &str) -> Result<()> {

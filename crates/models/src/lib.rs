@@ -6,4 +6,6 @@
 //! [`Store`](timestrata_engine::Store).
 #![forbid(unsafe_code)]
 
+mod range;
+pub mod table;
 pub mod timelog;

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Schema};
 
-use crate::{Error, Result};
+use crate::{Error, Result, Stream};
 
 /// Whether values of a column may become those of another type: nothing is lost that the new
 /// type's readers could miss.
@@ -37,7 +37,8 @@ pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Same(usize),
-    Widened(usize, DataType),
+    /// Through these types in turn, as the rows of today went.
+    Widened(usize, Vec<DataType>),
     Missing(DataType),
 }
 
@@ -52,7 +53,7 @@ impl Evolution {
     ///
     /// # Errors
     /// `Corruption` if the file's can't be older ones of the stream.
-    pub(super) fn new(path: &Path, offset: u64, file: &Schema, stream: &Schema) -> Result<Self> {
+    pub(super) fn new(path: &Path, offset: u64, file: &Schema, stream: &Stream) -> Result<Self> {
         let bad = |why: String| {
             Error::corruption(
                 path,
@@ -61,8 +62,9 @@ impl Evolution {
             )
         };
         let mut next = 0;
-        let mut places = Vec::with_capacity(stream.fields().len());
-        for field in stream.fields() {
+        let schema = stream.stored_schema();
+        let mut places = Vec::with_capacity(schema.fields().len());
+        for field in schema.fields() {
             let found = file.fields().get(next).filter(|found| found.name() == field.name());
             let Some(found) = found else {
                 if !field.is_nullable() {
@@ -74,7 +76,9 @@ impl Evolution {
             places.push(if found.data_type() == field.data_type() {
                 Place::Same(next)
             } else if widens(found.data_type(), field.data_type()) {
-                Place::Widened(next, field.data_type().clone())
+                let mut types = stream.types_since(field.name(), found.data_type());
+                types.push(field.data_type().clone());
+                Place::Widened(next, types)
             } else {
                 return Err(bad(format!("{found} in place of {field}")));
             });
@@ -109,7 +113,9 @@ impl Evolution {
         places
             .map(|place| match place {
                 Place::Same(_) => next(),
-                Place::Widened(_, to) => widened(&next()?, to),
+                Place::Widened(_, types) => {
+                    types.iter().try_fold(next()?, |column, to| widened(&column, to))
+                }
                 Place::Missing(data_type) => Ok(new_null_array(data_type, rows)),
             })
             .collect()

@@ -153,7 +153,7 @@ impl RunReader {
                 return Ok((schema.clone(), None));
             }
             check_column_types(found)?;
-            let evolution = Evolution::new(&self.path, tail_start as u64, found, schema)?;
+            let evolution = Evolution::new(&self.path, tail_start as u64, found, &self.stream)?;
             Ok((found.clone(), Some(evolution)))
         };
         let (content, zones, schema, evolution) = match self.meta.format {

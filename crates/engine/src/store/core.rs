@@ -34,7 +34,7 @@ pub(crate) struct StreamState {
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
     pub(crate) row_layout: Option<Arc<RowLayout>>,
     /// Never taken by the engine: see [`crate::Store::model_lock`].
-    pub(crate) model_lock: Arc<RwLock<()>>,
+    pub(crate) model_lock: Arc<RwLock<u64>>,
     view: Option<Arc<StreamView>>,
 }
 

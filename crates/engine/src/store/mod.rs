@@ -144,6 +144,14 @@ impl Store {
         self.engine().stream_by_name(name)
     }
 
+    /// A stream by its id, with the name and the columns that it has now.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn stream_of(&self, id: StreamId) -> Result<Arc<Stream>> {
+        self.engine().stream_by_id(id)
+    }
+
     /// All streams, by name.
     pub fn streams(&self) -> Vec<Arc<Stream>> {
         let core = self.engine().core.lock();
@@ -216,12 +224,13 @@ impl Store {
 
     /// A lock for the model on top that reads a stream before it writes to it. The engine never
     /// takes it. All clones of an open store give the same one for a stream, whatever is changed
-    /// of the stream. Take it before anything else is asked of the store; where several are needed,
+    /// of the stream. The number in it is the model's own too, 0 at first, and goes when the store is
+    /// closed. Take it before anything else is asked of the store; where several are needed,
     /// in the order of the streams' ids.
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn model_lock(&self, stream: StreamId) -> Result<Arc<RwLock<()>>> {
+    pub fn model_lock(&self, stream: StreamId) -> Result<Arc<RwLock<u64>>> {
         let core = self.engine().core.lock();
         let slot = core.slot_of(stream)?;
         Ok(Arc::clone(&core.streams[slot].model_lock))

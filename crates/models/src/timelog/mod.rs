@@ -34,7 +34,6 @@ mod codec;
 mod columns;
 pub mod memory;
 mod options;
-mod range;
 mod selection;
 mod view;
 mod write;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use timestrata_engine::{KeyRange, LeadKey, Result, SeqNo, Snapshot, Stream};
 
-use super::range::key_range;
 use super::{Codec, Entry, Selection, Unit, Value};
+use crate::range::key_range;
 
 /// A time log as it was at one commit. Cheap to clone, safe to share between threads;
 /// nothing that is written later changes it.

@@ -14,8 +14,8 @@ use timestrata_engine::{
 
 use super::batch::{EntryBatch, check_value_bytes, record_batch};
 use super::codec::encode_cbor;
-use super::range::key_range;
 use super::{Codec, Entry, Selection, TimelogOptions, TimelogView, Unit, Value, options};
+use crate::range::key_range;
 
 /// Values of one chunk of [`Timelog::extend_from`] together, in bytes, at most.
 const CHUNK_BYTES_MAX: usize = 16 << 20;

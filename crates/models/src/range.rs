@@ -9,7 +9,7 @@ use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
 ///
 /// # Errors
 /// `InvalidArgument` if the range ends before it begins.
-pub(super) fn key_range(bounds: &impl RangeBounds<i64>) -> Result<KeyRange> {
+pub(crate) fn key_range(bounds: &impl RangeBounds<i64>) -> Result<KeyRange> {
     let (start, end) = (bounds.start_bound(), bounds.end_bound());
     if let (
         Bound::Included(&from) | Bound::Excluded(&from),

@@ -1,0 +1,81 @@
+//! Sizes and durations as people write them.
+
+use std::time::Duration;
+
+const SIZE_UNITS: [(&str, u64); 9] = [
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+const DURATION_UNITS: [(&str, u64); 6] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The bytes that a text such as `64MiB`, `1.5GB` or `4096` names; `None` for what names none.
+pub fn size_of_text(text: &str) -> Option<u64> {
+    scaled(text, "B", &SIZE_UNITS)
+}
+
+/// The time that a text such as `100ms`, `2s` or `1.5h` names; `None` for what names none. Without
+/// a unit nobody knows what is meant.
+pub fn duration_of_text(text: &str) -> Option<Duration> {
+    scaled(text, "", &DURATION_UNITS).map(Duration::from_nanos)
+}
+
+/// A number with a unit, exactly: whole numbers, or decimals that come out whole.
+fn scaled(text: &str, unit_default: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(split)?;
+    let unit = if unit.is_empty() { unit_default } else { unit };
+    let (_, scale) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
+    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+    let digits_only = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    if whole.is_empty() || !digits_only(whole) || !digits_only(fraction) || fraction.len() > 12 {
+        return None;
+    }
+    let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
+    let decimals = fraction.chars().filter(|c| *c != '_').count();
+    let value = digits.parse::<u128>().ok()?.checked_mul(u128::from(*scale))?;
+    let divisor = 10_u128.checked_pow(u32::try_from(decimals).ok()?)?;
+    if value % divisor != 0 {
+        return None;
+    }
+    u64::try_from(value / divisor).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_exact_or_refused() {
+        assert_eq!(size_of_text("64MiB"), Some(64 << 20));
+        assert_eq!(size_of_text(" 1.5 kb "), Some(1_500));
+        assert_eq!(size_of_text("4_096"), Some(4_096));
+        for wrong in ["", "MiB", "-1", "1.0000001KiB", "1XB", "99999999TiB", "0x10"] {
+            assert_eq!(size_of_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(duration_of_text("100ms"), Some(Duration::from_millis(100)));
+        assert_eq!(duration_of_text("1.5h"), Some(Duration::from_secs(5_400)));
+        for wrong in ["5", "", "s", "1.5ns", "-1s"] {
+            assert_eq!(duration_of_text(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Deleting rows: by time, and by what is in them.
+
+use std::ops::RangeBounds;
+
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use timestrata_engine::{
+    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
+};
+
+use super::Table;
+use super::layout::Layout;
+use super::view::TableView;
+use super::write::unmade;
+use crate::range::key_range;
+
+/// Rows of which either none is rewritten, or those between the first and the last deleted one.
+const SPAN_ROWS: usize = 4096;
+
+/// Says for each row of a batch, in all columns of the table, whether it is to be deleted; null
+/// is no.
+pub trait RowPredicate: FnMut(&RecordBatch) -> Result<BooleanArray> {}
+impl<F: FnMut(&RecordBatch) -> Result<BooleanArray>> RowPredicate for F {}
+
+impl Table {
+    /// Deletes every row whose time is in `range`, in time that doesn't depend on how many there
+    /// are. `None`: no time is in the range.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range ends before it begins, and what a commit may fail with.
+    pub fn delete(
+        &self,
+        range: impl RangeBounds<i64>,
+        durability: Durability,
+    ) -> Result<Option<SeqNo>> {
+        let range = key_range(&range)?;
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let changes = Changes::new().delete_range(self.shared.id, range);
+        self.shared.store.commit(changes, durability).map(Some)
+    }
+
+    /// Deletes the rows in `range` that a predicate picks, as one atomic commit. Gives how many
+    /// there were. Writers of the table wait meanwhile.
+    ///
+    /// Where every row is kept, rows can only be hidden by their time; so those that stay between
+    /// deleted ones are written anew, in the same order.
+    ///
+    /// # Errors
+    /// Those of the predicate, and what a commit may fail with; nothing was deleted then.
+    pub fn delete_where(
+        &self,
+        range: &KeyRange,
+        mut predicate: impl RowPredicate,
+        durability: Durability,
+    ) -> Result<u64> {
+        let _alone = self.shared.lock.write();
+        let view = self.view()?;
+        let (changes, rows) = match view.key().is_empty() {
+            true => self.rewriting(&view, range, &mut predicate)?,
+            false => self.deleting_keys(&view, range, &mut predicate)?,
+        };
+        if rows > 0 {
+            self.shared.store.commit(changes, durability)?;
+        }
+        Ok(rows)
+    }
+
+    fn rewriting(
+        &self,
+        view: &TableView,
+        range: &KeyRange,
+        predicate: &mut impl RowPredicate,
+    ) -> Result<(Changes, u64)> {
+        let (spans, rows) = spans_of_deleted(view, range, predicate)?;
+        let id = self.shared.id;
+        let mut changes = Changes::new();
+        for span in spans {
+            changes = changes.delete_range(id, span);
+            for batch in
+                view.snapshot().scan(id, &ScanSpec { range: span, ..ScanSpec::default() })?
+            {
+                let batch = batch?;
+                let deleted = checked(predicate(&batch)?, &batch)?;
+                let stay = filter_record_batch(&batch, &inverted(&deleted)).map_err(unmade)?;
+                if stay.num_rows() > 0 {
+                    changes = changes.insert(id, stay);
+                }
+            }
+        }
+        Ok((changes, rows))
+    }
+
+    fn deleting_keys(
+        &self,
+        view: &TableView,
+        range: &KeyRange,
+        predicate: &mut impl RowPredicate,
+    ) -> Result<(Changes, u64)> {
+        let layout = self.layout()?;
+        let (mut changes, mut rows) = (Changes::new(), 0);
+        let scan = ScanSpec { range: *range, ..ScanSpec::default() };
+        for batch in view.snapshot().scan(self.shared.id, &scan)? {
+            let batch = batch?;
+            let deleted = checked(predicate(&batch)?, &batch)?;
+            let gone = filter_record_batch(&batch, &deleted).map_err(unmade)?;
+            if gone.num_rows() == 0 {
+                continue;
+            }
+            rows += gone.num_rows() as u64;
+            let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
+            changes = changes.delete_keys(self.shared.id, keys);
+            if let Some(index) = self.shared.index {
+                changes = changes.delete_keys(index, self.index_keys(index, &layout, &gone)?);
+            }
+        }
+        Ok((changes, rows))
+    }
+}
+
+/// Ranges of times that hold every row to be deleted, and how many of those there are.
+fn spans_of_deleted(
+    view: &TableView,
+    range: &KeyRange,
+    predicate: &mut impl RowPredicate,
+) -> Result<(Vec<KeyRange>, u64)> {
+    let scan = ScanSpec { range: *range, ..ScanSpec::default() };
+    let (mut spans, mut rows) = (Vec::<(i64, i64)>::new(), 0);
+    let time = view.stream().lead_column();
+    for batch in view.snapshot().scan(view.stream().id(), &scan)? {
+        let batch = batch?;
+        let deleted = checked(predicate(&batch)?, &batch)?;
+        rows += deleted.true_count() as u64;
+        let times = batch.column(time);
+        for start in (0..deleted.len()).step_by(SPAN_ROWS) {
+            let piece = deleted.slice(start, SPAN_ROWS.min(deleted.len() - start));
+            let mut picked = piece.values().set_indices();
+            let Some(first) = picked.next() else { continue };
+            let last = picked.last().unwrap_or(first);
+            let at = |row: usize| match Cell::of(times, start + row) {
+                Some(Cell::Int(time)) => Ok(time),
+                _ => Err(Error::new(ErrorKind::InvalidData, "a row without a time")),
+            };
+            let (from, to) = (at(first)?, at(last)?);
+            match spans.last_mut() {
+                // Times that are next to each other, or rows of one time in two pieces.
+                Some((_, end)) if from <= end.saturating_add(1) => *end = to.max(*end),
+                _ => spans.push((from, to)),
+            }
+        }
+    }
+    let range = |(from, to): (i64, i64)| {
+        KeyRange::new(LeadKey::Time(from), to.checked_add(1).map(LeadKey::Time))
+    };
+    Ok((spans.into_iter().map(range).collect(), rows))
+}
+
+/// Without nulls, and one value a row.
+fn checked(picked: BooleanArray, batch: &RecordBatch) -> Result<BooleanArray> {
+    if picked.len() != batch.num_rows() {
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("the predicate gave {} values for {} rows", picked.len(), batch.num_rows()),
+        ));
+    }
+    Ok(match picked.nulls() {
+        None => picked,
+        Some(valid) => BooleanArray::new(picked.values() & valid.inner(), None),
+    })
+}
+
+fn inverted(picked: &BooleanArray) -> BooleanArray {
+    BooleanArray::new(!picked.values(), None)
+}
+
+impl Table {
+    /// Keys of the index for rows of the table.
+    fn index_keys(
+        &self,
+        index: timestrata_engine::StreamId,
+        layout: &Layout,
+        rows: &RecordBatch,
+    ) -> Result<RecordBatch> {
+        let stream = self.shared.store.stream_of(index)?;
+        let entries = super::identity::Identities::of(layout, rows)?.index_rows(
+            layout,
+            stream.schema(),
+            rows,
+        )?;
+        entries.project(stream.key_columns()).map_err(unmade)
+    }
+}

@@ -1,0 +1,64 @@
+//! Converted columns put together as a batch, without the rows that do not fit.
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter;
+use timestrata_engine::Result;
+
+use super::convert::Converted;
+use super::options::OnError;
+use super::report::{BadRow, Place, invalid};
+
+/// What batches of one input have in common.
+pub(super) struct Assembly {
+    pub(super) name: String,
+    pub(super) schema: SchemaRef,
+    pub(super) on_error: OnError,
+}
+
+impl Assembly {
+    /// Whether the first value that does not fit ends the reading.
+    pub(super) fn is_first_enough(&self) -> bool {
+        self.on_error == OnError::Fail
+    }
+
+    /// A batch of the rows that fit. Those that don't are added to `bad`, each once, which is
+    /// then in order; or the first of them is an error.
+    pub(super) fn batch(
+        &self,
+        columns: Vec<Converted>,
+        rows: usize,
+        place: impl Fn(usize) -> Place,
+        bad: &mut Vec<BadRow>,
+    ) -> Result<RecordBatch> {
+        let mut arrays = Vec::with_capacity(columns.len());
+        let mut keep: Vec<bool> = Vec::new();
+        for (converted, field) in columns.into_iter().zip(self.schema.fields()) {
+            for cell in converted.bad {
+                keep.resize(rows, true);
+                if keep.get_mut(cell.at).is_some_and(|keep| std::mem::replace(keep, false)) {
+                    let (place, value) = (place(cell.at), cell.value.as_bytes());
+                    bad.push(BadRow::value(place, field.name(), value, cell.why));
+                }
+            }
+            arrays.push(converted.array);
+        }
+        bad.sort_by_key(|row| row.place);
+        if self.is_first_enough()
+            && let Some(first) = bad.first()
+        {
+            return Err(first.clone().into_error(&self.name));
+        }
+        let mut rows = rows;
+        if !keep.is_empty() {
+            let keep = BooleanArray::from(keep);
+            let kept = arrays.iter().map(|array| filter(array, &keep));
+            let kept: std::result::Result<Vec<ArrayRef>, _> = kept.collect();
+            arrays = kept.map_err(|cause| invalid(&self.name, cause.to_string()))?;
+            rows = keep.true_count();
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(SchemaRef::clone(&self.schema), arrays, &options)
+            .map_err(|cause| invalid(&self.name, cause.to_string()))
+    }
+}

@@ -1,0 +1,87 @@
+use proptest::prelude::*;
+
+use super::super::pieces::Boundary;
+use super::*;
+
+const DIALECT: Dialect = Dialect { delimiter: b',', quote: b'"' };
+
+type Row = (u64, std::result::Result<Vec<String>, Malformed>);
+
+fn rows(text: &str) -> Vec<Row> {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut tokens = Tokens::new(&mut bytes, 1, DIALECT);
+    let (mut rows, mut fields) = (Vec::new(), Vec::new());
+    while let Some((line, row)) = tokens.row(&mut fields) {
+        let texts = fields
+            .drain(..)
+            .map(|field| String::from_utf8_lossy(field.text(tokens.bytes())).into_owned());
+        let texts: Vec<_> = texts.collect();
+        rows.push((line, row.map(|()| texts)));
+    }
+    rows
+}
+
+fn ok(line: u64, fields: &[&str]) -> Row {
+    (line, Ok(fields.iter().map(|field| (*field).to_owned()).collect()))
+}
+
+#[test]
+fn rows_are_taken_apart_as_they_were_put_together() {
+    assert_eq!(rows("a,b\n1,2\n"), [ok(1, &["a", "b"]), ok(2, &["1", "2"])]);
+    assert_eq!(rows("a,b\r\n1,\r\n"), [ok(1, &["a", "b"]), ok(2, &["1", ""])]);
+    assert_eq!(rows("\n\r\n,\n\nx"), [ok(3, &["", ""]), ok(5, &["x"])]);
+    assert_eq!(rows("\"a,\"\"b\"\"\nc\",d\ne"), [ok(1, &["a,\"b\"\nc", "d"]), ok(3, &["e"])]);
+    assert_eq!(rows("\"\",\"\"\"\"\n"), [ok(1, &["", "\""])]);
+    assert_eq!(rows("5\" pipe,x\n"), [ok(1, &["5\" pipe", "x"])]);
+    assert_eq!(rows("\"a\"\r\nb"), [ok(1, &["a"]), ok(2, &["b"])]);
+    assert_eq!(rows("a,"), [ok(1, &["a", ""])]);
+}
+
+#[test]
+fn malformed_rows_are_told_and_the_next_is_found() {
+    assert_eq!(rows("\"a\"b,c\nd"), [(1, Err(Malformed::TextBehindQuote)), ok(2, &["d"])]);
+    assert_eq!(rows("x\na,\"b\nc"), [ok(1, &["x"]), (2, Err(Malformed::OpenQuote))]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_quoted_right_comes_back(
+        table in prop::collection::vec(prop::collection::vec("[a\",\n\r é]{0,6}", 2), 0..8)
+    ) {
+        let mut text = String::new();
+        for row in &table {
+            let fields: Vec<String> =
+                row.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect();
+            text.push_str(&(fields.join(",") + "\n"));
+        }
+        let read: Vec<_> = rows(&text).into_iter().map(|(_, row)| row.unwrap()).collect();
+        prop_assert_eq!(read, table);
+    }
+
+    #[test]
+    fn pieces_end_where_rows_do(text in "[a\",\n\r]{0,60}") {
+        let whole = rows(&text);
+        let Some(end) = DIALECT.last_end(text.as_bytes()) else { return Ok(()) };
+        let (head, tail) = text.split_at(end);
+        let mut pieces = rows(head);
+        let passed = u64::try_from(head.matches('\n').count()).unwrap();
+        pieces.extend(rows(tail).into_iter().map(|(line, row)| (line + passed, row)));
+        prop_assert_eq!(pieces, whole);
+    }
+}
+
+#[test]
+fn the_delimiter_is_the_one_that_fits() {
+    for (text, expected) in [
+        ("a,b\n1,2\n", b','),
+        ("a;b\n1,5;2,5\n", b';'),
+        ("a\tb\n1\t2\n", b'\t'),
+        ("a|b|c\n1|2|3\n", b'|'),
+        ("\"a,b,c\";d\n\"1,2\";3\n", b';'),
+        ("alone\n1\n", b','),
+        ("", b','),
+    ] {
+        assert_eq!(sniff::delimiter(text.as_bytes(), b'"'), expected, "{text:?}");
+    }
+    assert_eq!(sniff::of_name("x.TSV.gz"), Some(b'\t'));
+}

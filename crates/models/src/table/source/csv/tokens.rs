@@ -1,0 +1,228 @@
+//! CSV text taken apart: rows into fields, and where rows end. One set of rules for both.
+
+use std::ops::Range;
+
+use super::super::pieces::Boundary;
+
+/// How CSV is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Dialect {
+    pub(in super::super) delimiter: u8,
+    pub(in super::super) quote: u8,
+}
+
+/// A field of a row: where its text is, without quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Field {
+    start: u32,
+    /// Twice the end, plus one if it stood in quotes.
+    end: u32,
+}
+
+impl Field {
+    /// `None` beyond 2 GiB, which no piece is.
+    fn new(range: Range<usize>, is_quoted: bool) -> Option<Self> {
+        let start = u32::try_from(range.start).ok()?;
+        let end = u32::try_from(range.end).ok()?.checked_mul(2)? | u32::from(is_quoted);
+        Some(Self { start, end })
+    }
+
+    pub(in super::super) fn is_quoted(self) -> bool {
+        self.end & 1 == 1
+    }
+
+    pub(in super::super) fn text(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start as usize..(self.end / 2) as usize).unwrap_or_default()
+    }
+}
+
+/// What is wrong with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Malformed {
+    /// A quote that is never closed.
+    OpenQuote,
+    /// Text between a closing quote and the next delimiter.
+    TextBehindQuote,
+    /// So many fields, where another number was expected.
+    Fields(usize),
+    /// More bytes than a piece can have.
+    TooLong,
+}
+
+/// Takes rows off bytes, from front to back. Doubled quotes are made single in place.
+pub(in super::super) struct Tokens<'b> {
+    bytes: &'b mut [u8],
+    at: usize,
+    line: u64,
+    dialect: Dialect,
+}
+
+/// Where a field ends, and what follows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Field,
+    Row,
+}
+
+impl<'b> Tokens<'b> {
+    pub(in super::super) fn new(bytes: &'b mut [u8], line: u64, dialect: Dialect) -> Self {
+        Self { bytes, at: 0, line, dialect }
+    }
+
+    /// The text, in which the fields that were given are.
+    pub(in super::super) fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+
+    /// How many bytes have been taken.
+    pub(in super::super) fn taken(&self) -> usize {
+        self.at
+    }
+
+    /// The line of the next byte.
+    pub(in super::super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Adds the fields of the next row, and gives the line on which it begins; `None` at the
+    /// end. Empty lines are passed over. Behind an error, the row has been taken, and some of
+    /// its fields may have been added.
+    pub(in super::super) fn row(
+        &mut self,
+        fields: &mut Vec<Field>,
+    ) -> Option<(u64, Result<(), Malformed>)> {
+        loop {
+            match self.bytes.get(self.at..)? {
+                [] => return None,
+                [b'\n', ..] => self.at += 1,
+                [b'\r', b'\n', ..] => self.at += 2,
+                _ => break,
+            }
+            self.line += 1;
+        }
+        let line = self.line;
+        let mut problem = Ok(());
+        loop {
+            let (field, behind) = match self.bytes.get(self.at) {
+                Some(byte) if *byte == self.dialect.quote => self.quoted(&mut problem),
+                _ => self.plain(),
+            };
+            match field {
+                Some(field) => fields.push(field),
+                None => problem = Err(Malformed::TooLong),
+            }
+            if behind == Behind::Row {
+                return Some((line, problem));
+            }
+        }
+    }
+
+    /// A field without quotes; a quote within is text.
+    fn plain(&mut self) -> (Option<Field>, Behind) {
+        let start = self.at;
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let delimiter = self.dialect.delimiter;
+        let length = rest.iter().position(|byte| *byte == delimiter || *byte == b'\n');
+        let end = start + length.unwrap_or(rest.len());
+        let behind = self.pass(end);
+        let has_return = behind == Behind::Row
+            && end > start
+            && self.bytes.get(end - 1).is_some_and(|byte| *byte == b'\r');
+        (Field::new(start..end - usize::from(has_return), false), behind)
+    }
+
+    /// Passes over the delimiter or line end at `end`.
+    fn pass(&mut self, end: usize) -> Behind {
+        match self.bytes.get(end) {
+            Some(byte) if *byte == self.dialect.delimiter => {
+                self.at = end + 1;
+                Behind::Field
+            }
+            Some(_) => {
+                self.at = end + 1;
+                self.line += 1;
+                Behind::Row
+            }
+            None => {
+                self.at = end;
+                Behind::Row
+            }
+        }
+    }
+
+    /// A field in quotes.
+    fn quoted(&mut self, problem: &mut Result<(), Malformed>) -> (Option<Field>, Behind) {
+        let start = self.at + 1;
+        let mut written = start;
+        let mut from = start;
+        loop {
+            let rest = self.bytes.get(from..).unwrap_or_default();
+            let Some(length) = memchr::memchr(self.dialect.quote, rest) else {
+                *problem = Err(Malformed::OpenQuote);
+                self.count_lines(from, self.bytes.len());
+                self.at = self.bytes.len();
+                return (Field::new(start..start, true), Behind::Row);
+            };
+            let close = from + length;
+            self.count_lines(from, close);
+            // The text up to the quote moves down over the doubled quotes before it.
+            if written != from {
+                self.bytes.copy_within(from..close, written);
+            }
+            written += length;
+            if self.bytes.get(close + 1).is_some_and(|byte| *byte == self.dialect.quote) {
+                if let Some(byte) = self.bytes.get_mut(written) {
+                    *byte = self.dialect.quote;
+                }
+                written += 1;
+                from = close + 2;
+                continue;
+            }
+            self.at = close + 1;
+            let (rest, behind) = self.plain();
+            if rest.is_some_and(|rest| !rest.text(self.bytes).is_empty()) {
+                *problem = Err(Malformed::TextBehindQuote);
+            }
+            return (Field::new(start..written, true), behind);
+        }
+    }
+
+    fn count_lines(&mut self, from: usize, to: usize) {
+        let text = self.bytes.get(from..to).unwrap_or_default();
+        self.line += u64::try_from(memchr::memchr_iter(b'\n', text).count()).unwrap_or(0);
+    }
+}
+
+/// Rows end where a line ends outside of quotes.
+impl Boundary for Dialect {
+    fn last_end(&self, bytes: &[u8]) -> Option<usize> {
+        if memchr::memchr(self.quote, bytes).is_none() {
+            return memchr::memrchr(b'\n', bytes).map(|at| at + 1);
+        }
+        let (mut at, mut end) = (0, None);
+        while let Some(first) = bytes.get(at) {
+            if *first == self.quote {
+                let Some(behind) = closing(bytes, at + 1, self.quote) else { break };
+                at = behind;
+            }
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(length) = memchr::memchr2(self.delimiter, b'\n', rest) else { break };
+            at += length + 1;
+            if bytes.get(at - 1).is_some_and(|byte| *byte == b'\n') {
+                end = Some(at);
+            }
+        }
+        end
+    }
+}
+
+/// Just behind the quote that closes a field.
+fn closing(bytes: &[u8], mut at: usize, quote: u8) -> Option<usize> {
+    loop {
+        at += memchr::memchr(quote, bytes.get(at..)?)? + 1;
+        if bytes.get(at) != Some(&quote) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}

@@ -1,0 +1,276 @@
+//! Where bytes come from: counted, unpacked, known by how they begin.
+
+use std::fmt;
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use flate2::bufread::MultiGzDecoder;
+use timestrata_engine::{DiskFile, Error, ErrorKind, Result};
+
+use super::options::{Compression, Format};
+use super::report::invalid;
+
+/// Bytes that are looked at to know an input by.
+pub(super) const START_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 256 << 10;
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+const UTF8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+/// The largest window of Zstandard that is unpacked: 128 MiB, as its own tools do.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+
+/// What can be read from.
+pub enum Input {
+    /// Bytes as they come: a pipe, a body.
+    Reader(Box<dyn Read + Send>),
+    /// A file, read at any place.
+    File(Arc<dyn DiskFile>),
+    /// Bytes in memory.
+    Bytes(Bytes),
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reader(_) => f.write_str("Reader"),
+            Self::File(file) => f.debug_tuple("File").field(file).finish(),
+            Self::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
+        }
+    }
+}
+
+/// Bytes of known number, read at any place.
+#[derive(Debug, Clone)]
+pub(super) enum Random {
+    File { file: Arc<dyn DiskFile>, bytes: u64, read: Arc<AtomicU64> },
+    Bytes(Bytes),
+}
+
+impl Random {
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::File { bytes, .. } => *bytes,
+            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// These bytes; an error, before memory is taken for them, if the input ends earlier.
+    pub(super) fn get(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let ends_early = || io::Error::new(io::ErrorKind::UnexpectedEof, "it ends too early");
+        let end = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
+        if end.is_none_or(|end| end > self.len()) {
+            return Err(ends_early());
+        }
+        match self {
+            Self::File { file, read, .. } => {
+                let mut buffer = vec![0; length];
+                file.read_at(offset, &mut buffer)?;
+                read.fetch_add(u64::try_from(length).unwrap_or(0), Ordering::Relaxed);
+                Ok(buffer.into())
+            }
+            Self::Bytes(bytes) => {
+                let start = usize::try_from(offset).map_err(|_| ends_early())?;
+                Ok(bytes.slice(start..start + length))
+            }
+        }
+    }
+}
+
+/// An input that has been looked at.
+pub(super) struct Opened {
+    pub(super) name: String,
+    /// The bytes, unpacked, without a byte order mark.
+    pub(super) reader: Box<dyn Read + Send>,
+    /// The same, if they can be read at any place.
+    pub(super) random: Option<Random>,
+    pub(super) start: Vec<u8>,
+    /// Bytes of the input that were read, packed as they are.
+    pub(super) bytes_read: Arc<AtomicU64>,
+}
+
+impl Opened {
+    pub(super) fn new(input: Input, name: &str, compression: Option<Compression>) -> Result<Self> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let (reader, random): (Box<dyn Read + Send>, _) = match input {
+            Input::Reader(reader) => (reader, None),
+            Input::Bytes(bytes) => {
+                (Box::new(Cursor::new(bytes.clone())), Some(Random::Bytes(bytes)))
+            }
+            Input::File(file) => {
+                let bytes = file.len().map_err(|cause| could_not_read(name, cause))?;
+                let read = Arc::clone(&bytes_read);
+                let random = Random::File { file: Arc::clone(&file), bytes, read };
+                (Box::new(InOrder { file, bytes, offset: 0 }), Some(random))
+            }
+        };
+        let mut reader = Counted { reader, bytes: Arc::clone(&bytes_read) };
+        let packed_start = start_of(&mut reader, name)?;
+        let compression = compression.unwrap_or_else(|| by_magic(&packed_start));
+        let is_packed = compression != Compression::None;
+        let random = random.filter(|_| !is_packed);
+        let whole = Cursor::new(packed_start.clone()).chain(reader);
+        if !is_packed {
+            return Self::of_text(name, Box::new(whole), random, packed_start, bytes_read);
+        }
+        let mut reader = unpack(whole, compression, name)?;
+        let start = start_of(&mut reader, name)?;
+        let reader = Box::new(Cursor::new(start.clone()).chain(reader));
+        Self::of_text(name, reader, random, start, bytes_read)
+    }
+
+    fn of_text(
+        name: &str,
+        mut reader: Box<dyn Read + Send>,
+        random: Option<Random>,
+        mut start: Vec<u8>,
+        bytes_read: Arc<AtomicU64>,
+    ) -> Result<Self> {
+        if start.starts_with(ZIP_MAGIC) {
+            return Err(invalid(name, "this is a zip archive: unpack it, or pack it with gzip"));
+        }
+        if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+            return Err(invalid(name, "this is UTF-16 text: convert it to UTF-8"));
+        }
+        if start.starts_with(UTF8_MARK) {
+            let mut mark = [0; 3];
+            reader.read_exact(&mut mark).map_err(|cause| could_not_read(name, cause))?;
+            start.drain(..mark.len());
+        }
+        Ok(Self { name: name.to_owned(), reader, random, start, bytes_read })
+    }
+
+    /// The form of the input: as its first bytes tell beyond doubt, else as asked for, as its
+    /// name says, or as text that begins like this.
+    pub(super) fn format(&self, asked: Option<Format>) -> Format {
+        let by_magic = if self.start.starts_with(b"PAR1") || self.start.starts_with(b"PARE") {
+            Some(Format::Parquet)
+        } else if self.start.starts_with(b"ARROW1") {
+            Some(Format::ArrowFile)
+        } else if self.start.starts_with(&[0xff; 4]) {
+            Some(Format::ArrowStream)
+        } else {
+            None
+        };
+        let is_arrow = |format| matches!(format, Format::ArrowFile | Format::ArrowStream);
+        match (asked, by_magic) {
+            // Both go by the name of Arrow, and by `.arrow` and `.feather`.
+            (Some(asked), Some(found)) if is_arrow(asked) && is_arrow(found) => found,
+            (Some(asked), _) => asked,
+            (None, Some(found)) => found,
+            (None, None) => Format::of_path(&self.name).unwrap_or_else(|| {
+                match self.start.trim_ascii_start().first() {
+                    Some(b'{' | b'[') => Format::JsonLines,
+                    _ => Format::Csv,
+                }
+            }),
+        }
+    }
+
+    /// The whole, to be read at any place: in memory, unless it is a file.
+    pub(super) fn into_random(self, bytes_max: usize) -> Result<Random> {
+        if let Some(random) = self.random {
+            return Ok(random);
+        }
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+        let read = self.reader.take(limit).read_to_end(&mut bytes);
+        read.map_err(|cause| could_not_read(&self.name, cause))?;
+        if bytes.len() > bytes_max {
+            let message = format!(
+                "this form is read from its end, and more than {bytes_max} bytes are not taken \
+                 into memory for that: give it as a file that is not packed"
+            );
+            return Err(Error::new(ErrorKind::TooLarge, message).at(self.name));
+        }
+        Ok(Random::Bytes(bytes.into()))
+    }
+}
+
+fn by_magic(start: &[u8]) -> Compression {
+    if start.starts_with(GZIP_MAGIC) {
+        Compression::Gzip
+    } else if start.starts_with(ZSTD_MAGIC) {
+        Compression::Zstd
+    } else {
+        Compression::None
+    }
+}
+
+fn unpack(
+    reader: impl Read + Send + 'static,
+    compression: Compression,
+    name: &str,
+) -> Result<Box<dyn Read + Send>> {
+    let reader = io::BufReader::with_capacity(READ_BYTES, reader);
+    Ok(match compression {
+        Compression::None => Box::new(reader),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(reader)),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)
+                .map_err(|cause| could_not_read(name, cause))?;
+            decoder
+                .window_log_max(ZSTD_WINDOW_LOG_MAX)
+                .map_err(|cause| could_not_read(name, cause))?;
+            Box::new(decoder)
+        }
+    })
+}
+
+/// What the input begins with.
+fn start_of(reader: &mut impl Read, name: &str) -> Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let limit = u64::try_from(START_BYTES).unwrap_or(u64::MAX);
+    let read = reader.take(limit).read_to_end(&mut start);
+    read.map_err(|cause| could_not_read(name, cause))?;
+    Ok(start)
+}
+
+/// A read that failed: of the bytes as they are, or of what they are packed into.
+pub(super) fn could_not_read(name: &str, cause: io::Error) -> Error {
+    match cause.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            invalid(name, format!("the input ends in the middle: {cause}")).caused_by(cause)
+        }
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+            invalid(name, format!("the input could not be unpacked: {cause}")).caused_by(cause)
+        }
+        _ => Error::new(ErrorKind::Io, format!("could not read the input: {cause}"))
+            .at(name)
+            .caused_by(cause),
+    }
+}
+
+/// Counts what is read.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.fetch_add(u64::try_from(read).unwrap_or(0), Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// A file from its start to the end that it had when it was opened.
+struct InOrder {
+    file: Arc<dyn DiskFile>,
+    bytes: u64,
+    offset: u64,
+}
+
+impl Read for InOrder {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.bytes - self.offset).unwrap_or(usize::MAX);
+        let length = left.min(buffer.len());
+        let buffer = buffer.get_mut(..length).unwrap_or_default();
+        self.file.read_at(self.offset, buffer)?;
+        self.offset += u64::try_from(length).unwrap_or(0);
+        Ok(length)
+    }
+}

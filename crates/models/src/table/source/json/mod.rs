@@ -1,0 +1,267 @@
+//! JSON: an object a row, its keys the columns.
+
+mod records;
+mod shape;
+mod value;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_json::ReaderBuilder;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use timestrata_engine::Result;
+
+use self::records::{Closed, Form, Record, is_too_deep};
+use self::shape::{Entries, as_text};
+use self::value::Json;
+use super::assemble::Assembly;
+use super::convert::{Column, NullText};
+use super::input::Opened;
+use super::options::ReadOptions;
+use super::pieces::{Cutter, Piece};
+use super::report::{BadRow, Place, invalid};
+use super::schema::{Found, Layout};
+use super::workers::{ParsePiece, Parsed, Pieces};
+use super::{Rows, guard, names, nested};
+
+const WHAT: &str = "JSON";
+
+/// Opens JSON: reads a sample, and settles names and types by it.
+pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+    let name = opened.name;
+    let form = Form::of(&opened.start);
+    let is_array = opened.start.trim_ascii_start().starts_with(b"[");
+    let reader: Box<dyn Read + Send> =
+        if is_array { Box::new(Closed::new(opened.reader)) } else { opened.reader };
+    let mut cutter = Cutter::new(&name, reader, Box::new(form), options.row_bytes_max);
+    let mut found = Vec::new();
+    if let Some(piece) = cutter.next(options.sample_bytes)? {
+        found = infer(&name, form, &piece, options)?;
+        cutter.give_back(piece);
+    }
+    // An empty input has no columns, so none can be missing.
+    let mut options = options.clone();
+    options.time = options.time.filter(|_| !found.is_empty());
+    let layout = Layout::new(&name, found, &options)?;
+    let raw: Fields = layout
+        .schema
+        .fields()
+        .iter()
+        .map(|field| Field::new(field.name(), as_text(field.data_type()), true))
+        .collect();
+    let (schema, columns) = without_empty_groups(&layout);
+    let rows = JsonRows {
+        assembly: Assembly { name, schema: Arc::clone(&schema), on_error: options.on_error },
+        form,
+        raw: Arc::new(Schema::new(raw)),
+        columns,
+        batch_rows: options.batch_rows.max(1),
+    };
+    let batches = Box::new(Pieces::new(cutter, Arc::new(rows), options.threads));
+    Ok(Rows { schema, time: layout.time, batches })
+}
+
+/// The columns of the sample.
+fn infer(input: &str, form: Form, piece: &Piece, options: &ReadOptions) -> Result<Vec<Found>> {
+    let mut entries = Entries::default();
+    for (range, _) in form.records(&piece.bytes, piece.line).into_iter().take(options.sample_rows) {
+        let record = piece.bytes.get(range).unwrap_or_default();
+        if let Ok(Json::Object(object)) = serde_json::from_slice(record) {
+            object.iter().for_each(|(name, value)| entries.add(name, value));
+        }
+    }
+    let shapes = entries.into_shapes();
+    names::check(input, shapes.iter().map(|(name, _)| name.as_str()))?;
+    let expected = options.schema.as_ref();
+    let found = shapes.into_iter().map(|(name, shape)| {
+        let known = expected.and_then(|schema| schema.field_with_name(&name).ok());
+        if let Some(field) = known.filter(|field| field.data_type().is_nested()) {
+            return Ok(Found::fixed(name, field.data_type().clone()));
+        }
+        let message = format!(
+            "column '{}' holds values beside lists or objects: no type holds them all",
+            super::report::shorten(name.as_bytes())
+        );
+        shape.into_found(name).ok_or_else(|| invalid(input, message))
+    });
+    found.collect()
+}
+
+/// The columns without groups that have no members, which can't be stored.
+fn without_empty_groups(layout: &Layout) -> (SchemaRef, Vec<Column>) {
+    let kept = layout.schema.fields().iter().zip(&layout.columns).filter_map(|(field, column)| {
+        let data_type = with_members(field.data_type())?;
+        let field = field.as_ref().clone().with_data_type(data_type.clone());
+        Some((field, Column { data_type, ..column.clone() }))
+    });
+    let (fields, columns): (Vec<Field>, Vec<Column>) = kept.unzip();
+    (Arc::new(Schema::new(fields)), columns)
+}
+
+fn with_members(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Struct(fields) => {
+            let kept = fields.iter().filter_map(|field| {
+                let data_type = with_members(field.data_type())?;
+                Some(field.as_ref().clone().with_data_type(data_type))
+            });
+            let kept: Fields = kept.collect();
+            (!kept.is_empty()).then_some(DataType::Struct(kept))
+        }
+        DataType::List(item) => {
+            let data_type = with_members(item.data_type())?;
+            Some(DataType::List(Arc::new(item.as_ref().clone().with_data_type(data_type))))
+        }
+        other => Some(other.clone()),
+    }
+}
+
+/// How pieces of one JSON input become batches.
+struct JsonRows {
+    assembly: Assembly,
+    form: Form,
+    /// All columns, with their scalars as text.
+    raw: SchemaRef,
+    /// How those that are kept are converted.
+    columns: Vec<Column>,
+    batch_rows: usize,
+}
+
+impl ParsePiece for JsonRows {
+    fn parse(&self, piece: Piece) -> Result<Parsed> {
+        let mut parsed = Parsed::default();
+        let records = self.form.records(&piece.bytes, piece.line);
+        for records in records.chunks(self.batch_rows) {
+            let batch = self.batch(&piece.bytes, records, &mut parsed.skipped)?;
+            if batch.num_rows() > 0 {
+                parsed.batches.push(batch);
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+impl JsonRows {
+    fn batch(
+        &self,
+        bytes: &[u8],
+        records: &[Record],
+        skipped: &mut Vec<BadRow>,
+    ) -> Result<RecordBatch> {
+        let mut bad = Vec::new();
+        let (texts, lines) = match self.decode(bytes, records) {
+            Ok(batch) => (batch, records.iter().map(|(_, line)| *line).collect::<Vec<_>>()),
+            Err(_) => self.decode_each(bytes, records, &mut bad)?,
+        };
+        let nulls = NullText::none();
+        let is_first_enough = self.assembly.is_first_enough();
+        let columns = self.assembly.schema.fields().iter().zip(&self.columns);
+        let columns = columns.filter_map(|(field, column)| {
+            let array = texts.column_by_name(field.name())?;
+            Some(nested::convert(array, column, &nulls, is_first_enough))
+        });
+        let columns = columns.collect();
+        let place = |at: usize| Place::Line(lines.get(at).copied().unwrap_or_default());
+        let batch = self.assembly.batch(columns, lines.len(), place, &mut bad)?;
+        skipped.append(&mut bad);
+        Ok(batch)
+    }
+
+    /// Records as text in columns; an error if any of them is not a row.
+    fn decode(&self, bytes: &[u8], records: &[Record]) -> Result<RecordBatch> {
+        let input = &self.assembly.name;
+        let is_deep = |(range, _): &Record| bytes.get(range.clone()).is_none_or(is_too_deep);
+        if records.iter().any(is_deep) {
+            return Err(invalid(input, "it is nested too deep"));
+        }
+        guard::decode(input, WHAT, || {
+            let mut decoder = ReaderBuilder::new(Arc::clone(&self.raw))
+                .with_batch_size(records.len().max(1))
+                .with_coerce_primitive(true)
+                .with_strict_mode(true)
+                .build_decoder()
+                .map_err(|cause| cause.to_string())?;
+            for (at, (range, _)) in records.iter().enumerate() {
+                let record = bytes.get(range.clone()).unwrap_or_default();
+                let taken = decoder.decode(record).map_err(|cause| cause.to_string())?;
+                if taken < record.trim_ascii_end().len()
+                    || decoder.has_partial_record()
+                    || decoder.len() != at + 1
+                {
+                    return Err("it is not one object".to_owned());
+                }
+            }
+            let batch = decoder.flush().map_err(|cause| cause.to_string())?;
+            Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::clone(&self.raw))))
+        })
+    }
+
+    /// As [`decode`](Self::decode), leaving out records that are not rows, with the lines of
+    /// the others.
+    fn decode_each(
+        &self,
+        bytes: &[u8],
+        records: &[Record],
+        bad: &mut Vec<BadRow>,
+    ) -> Result<(RecordBatch, Vec<u64>)> {
+        let mut good = Vec::new();
+        for record in records {
+            if self.decode(bytes, std::slice::from_ref(record)).is_ok() {
+                good.push(record.clone());
+                continue;
+            }
+            bad.push(self.explain(bytes.get(record.0.clone()).unwrap_or_default(), record.1));
+            if self.assembly.is_first_enough() {
+                break;
+            }
+        }
+        let batch = self.decode(bytes, &good)?;
+        Ok((batch, good.into_iter().map(|(_, line)| line).collect()))
+    }
+
+    /// What is wrong with a record that is no row.
+    fn explain(&self, record: &[u8], line: u64) -> BadRow {
+        let place = Place::Line(line);
+        let whole = |why: String| BadRow::value(place, "", record.trim_ascii(), why);
+        if is_too_deep(record) {
+            return whole(format!("is nested deeper than {} levels", records::DEPTH_MAX));
+        }
+        let object = match serde_json::from_slice(record) {
+            Ok(Json::Object(object)) => object,
+            Ok(_) => return whole("is not a JSON object".to_owned()),
+            Err(cause) => return whole(format!("is not JSON: {cause}")),
+        };
+        for (name, value) in object {
+            let text = value.to_string();
+            let bad = |why: String| BadRow::value(place, &name, text.as_bytes(), why);
+            let Ok(field) = self.raw.field_with_name(&name) else {
+                return bad(
+                    "is in a column that neither the sample nor the schema has; a larger sample \
+                     may have it"
+                        .to_owned(),
+                );
+            };
+            if !fits(&value, field.data_type()) {
+                return bad(format!("does not fit the column's type, {}", field.data_type()));
+            }
+        }
+        whole("could not be read".to_owned())
+    }
+}
+
+/// Whether a value has the lists and groups of a type whose scalars are text.
+fn fits(value: &Json, data_type: &DataType) -> bool {
+    match (value, data_type) {
+        (Json::Null, _) => true,
+        (Json::List(items), DataType::List(item)) => {
+            items.iter().all(|value| fits(value, item.data_type()))
+        }
+        (Json::Object(entries), DataType::Struct(fields)) => entries.iter().all(|(name, value)| {
+            fields.find(name).is_some_and(|(_, field)| fits(value, field.data_type()))
+        }),
+        (Json::List(_) | Json::Object(_), DataType::Utf8) => false,
+        (_, DataType::List(_) | DataType::Struct(_)) => false,
+        _ => true,
+    }
+}

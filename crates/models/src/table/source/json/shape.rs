@@ -1,0 +1,111 @@
+//! The types of columns of JSON, from a sample.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields};
+
+use super::super::infer::{Role, Seen};
+use super::super::schema::Found;
+use super::value::Json;
+
+/// What the values of one name look like.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shape {
+    seen: Seen,
+    has_scalars: bool,
+    list: Option<Box<Shape>>,
+    object: Option<Entries>,
+}
+
+/// Values by name, in the order in which the names first appear.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entries {
+    shapes: Vec<(String, Shape)>,
+    places: HashMap<String, usize>,
+}
+
+impl Entries {
+    pub(super) fn add(&mut self, name: &str, value: &Json) {
+        let place = self.places.get(name).and_then(|place| self.shapes.get_mut(*place));
+        if let Some((_, shape)) = place {
+            shape.add(value);
+            return;
+        }
+        let mut shape = Shape::default();
+        shape.add(value);
+        self.places.insert(name.to_owned(), self.shapes.len());
+        self.shapes.push((name.to_owned(), shape));
+    }
+
+    pub(super) fn into_shapes(self) -> Vec<(String, Shape)> {
+        self.shapes
+    }
+}
+
+impl Shape {
+    /// Adds a value.
+    pub(super) fn add(&mut self, value: &Json) {
+        self.has_scalars |= matches!(value, Json::Boolean(_) | Json::Number(_) | Json::Text(_));
+        match value {
+            Json::Null => {}
+            Json::Boolean(_) => self.seen.add(b"true"),
+            Json::Number(text) => self.seen.add(text.as_bytes()),
+            Json::Text(text) => self.seen.add_text(text.as_bytes()),
+            Json::List(items) => {
+                let list = self.list.get_or_insert_default();
+                items.iter().for_each(|item| list.add(item));
+            }
+            Json::Object(entries) => {
+                let object = self.object.get_or_insert_default();
+                entries.iter().for_each(|(name, value)| object.add(name, value));
+            }
+        }
+    }
+
+    /// As a column; `None` if no one type holds all its values.
+    pub(super) fn into_found(self, name: String) -> Option<Found> {
+        if self.list.is_none() && self.object.is_none() {
+            return Some(Found::of_text(name, self.seen));
+        }
+        let data_type = self.data_type(&name)?;
+        Some(Found::fixed(name, data_type))
+    }
+
+    fn data_type(&self, name: &str) -> Option<DataType> {
+        match (&self.list, &self.object) {
+            (None, None) => Some(self.seen.data_type(name, Role::default())),
+            _ if self.has_scalars => None,
+            (Some(_), Some(_)) => None,
+            (Some(item), None) => {
+                Some(DataType::List(Arc::new(Field::new("item", item.data_type(name)?, true))))
+            }
+            (None, Some(entries)) => {
+                let fields = entries
+                    .shapes
+                    .iter()
+                    .map(|(name, shape)| Some(Field::new(name, shape.data_type(name)?, true)));
+                Some(DataType::Struct(fields.collect::<Option<Fields>>()?))
+            }
+        }
+    }
+}
+
+/// The type in which values are first read: all scalars as their text.
+pub(super) fn as_text(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::List(item) => {
+            DataType::List(Arc::new(Field::new(item.name(), as_text(item.data_type()), true)))
+        }
+        DataType::Struct(fields) => DataType::Struct(
+            fields
+                .iter()
+                .map(|field| Field::new(field.name(), as_text(field.data_type()), true))
+                .collect(),
+        ),
+        DataType::Map(..) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            data_type.clone()
+        }
+        _ => DataType::Utf8,
+    }
+}

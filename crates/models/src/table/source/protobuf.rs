@@ -1,0 +1,310 @@
+//! Rows as protobuf: `message Batch { repeated Row rows = 1; }`,
+//! `message Row { map<string,string> values = 1; }`. Read a row at a time.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::assemble::Assembly;
+use super::convert::{Cell, Column, NullText};
+use super::infer::Seen;
+use super::input::{self, Opened};
+use super::options::ReadOptions;
+use super::report::{BadRow, Place, ReadReport, invalid};
+use super::schema::{Found, Layout};
+use super::{Batches, Rows, names};
+
+const READ_BYTES: usize = 64 << 10;
+/// Bytes of values behind which a batch is given out.
+const BATCH_BYTES: usize = 16 << 20;
+/// Bytes of a number, at most.
+const VARINT_BYTES_MAX: u32 = 10;
+/// The field of the rows, of a row's values, and of a value's key and text.
+const FIRST: u64 = 1;
+const SECOND: u64 = 2;
+/// Kinds of fields.
+const VARINT: u64 = 0;
+const FIXED_64: u64 = 1;
+const BYTES: u64 = 2;
+const FIXED_32: u64 = 5;
+
+/// Values of a row by their keys.
+type Row = Vec<(String, Vec<u8>)>;
+
+/// Opens protobuf: reads a sample, and settles names and types by it.
+pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+    let mut messages = Messages {
+        reader: io::BufReader::with_capacity(READ_BYTES, opened.reader),
+        name: opened.name.clone(),
+        row_bytes_max: options.row_bytes_max,
+        rows: 0,
+    };
+    let (mut sample, mut bytes) = (Vec::new(), 0);
+    let nulls = NullText::new(options.null_text.as_deref());
+    let mut columns: Vec<(String, Seen)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    while sample.len() < options.sample_rows && bytes < options.sample_bytes {
+        let Some(row) = messages.next()? else { break };
+        for (key, value) in &row {
+            bytes += key.len() + value.len();
+            let place = *places.entry(key.clone()).or_insert(columns.len());
+            if place == columns.len() {
+                columns.push((key.clone(), Seen::default()));
+            }
+            let text = nulls.typed(Cell { text: Some(value), is_quoted: false });
+            if let (Some((_, seen)), Some(text)) = (columns.get_mut(place), text) {
+                seen.add(text);
+            }
+        }
+        sample.push(row);
+    }
+    // A map has no order: that of the names is the same from one body to the next.
+    columns.sort_by(|a, b| a.0.cmp(&b.0));
+    names::check(&opened.name, columns.iter().map(|(name, _)| name.as_str()))?;
+    let places = columns.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+    let found: Vec<Found> =
+        columns.into_iter().map(|(name, seen)| Found::of_text(name, seen)).collect();
+    let mut options = options.clone();
+    // An empty body has no columns, so none can be missing.
+    options.time = options.time.filter(|_| !found.is_empty());
+    let layout = Layout::new(&opened.name, found, &options)?;
+    let batches = ProtobufRows {
+        assembly: Assembly {
+            name: opened.name,
+            schema: Arc::clone(&layout.schema),
+            on_error: options.on_error,
+        },
+        sample: sample.into_iter(),
+        messages,
+        places,
+        columns: layout.columns,
+        nulls,
+        batch_rows: options.batch_rows,
+        row: 0,
+    };
+    Ok(Rows { schema: layout.schema, time: layout.time, batches: Box::new(batches) })
+}
+
+struct ProtobufRows {
+    assembly: Assembly,
+    /// Rows that were read to infer types, and are given out first.
+    sample: std::vec::IntoIter<Row>,
+    messages: Messages,
+    places: HashMap<String, usize>,
+    columns: Vec<Column>,
+    nulls: NullText,
+    batch_rows: usize,
+    /// Rows given out or left out.
+    row: u64,
+}
+
+impl ProtobufRows {
+    fn next_row(&mut self) -> Result<Option<Row>> {
+        match self.sample.next() {
+            Some(row) => Ok(Some(row)),
+            None => self.messages.next(),
+        }
+    }
+
+    /// The rows of the next batch, by column; and the number of each.
+    fn next_batch(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
+        let mut values: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::new(); self.columns.len()];
+        let (mut numbers, mut bad) = (Vec::new(), Vec::new());
+        let (mut is_at_end, mut bytes) = (false, 0);
+        while numbers.len() < self.batch_rows && bytes < BATCH_BYTES {
+            let Some(row) = self.next_row()? else {
+                is_at_end = true;
+                break;
+            };
+            self.row += 1;
+            let place = Place::Row(self.row);
+            if let Some((key, value)) = row.iter().find(|(key, _)| !self.places.contains_key(key)) {
+                let why = "is in a column that the sample has not; a larger sample may have it";
+                bad.push(BadRow::value(place, key, value, why));
+                if self.assembly.is_first_enough() {
+                    break;
+                }
+                continue;
+            }
+            numbers.push(self.row);
+            for (key, value) in row {
+                bytes += value.len();
+                let column = self.places.get(&key).and_then(|at| values.get_mut(*at));
+                if let Some(column) = column {
+                    // The last of two values of one key counts.
+                    column.resize(numbers.len() - 1, None);
+                    column.push(Some(value));
+                }
+            }
+        }
+        values.iter_mut().for_each(|column| column.resize(numbers.len(), None));
+        let converted = self.columns.iter().zip(&values).map(|(column, values)| {
+            let cells =
+                values.iter().map(|value| Cell { text: value.as_deref(), is_quoted: false });
+            column.convert(cells, &self.nulls, self.assembly.is_first_enough())
+        });
+        let converted = converted.collect();
+        let place = |at: usize| Place::Row(numbers.get(at).copied().unwrap_or_default());
+        let batch = self.assembly.batch(converted, numbers.len(), place, &mut bad)?;
+        report.skip(bad);
+        Ok((!is_at_end || batch.num_rows() > 0).then_some(batch))
+    }
+}
+
+impl Batches for ProtobufRows {
+    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>> {
+        loop {
+            let batch = self.next_batch(report).transpose()?;
+            if !matches!(&batch, Ok(batch) if batch.num_rows() == 0) {
+                return Some(batch);
+            }
+        }
+    }
+}
+
+/// The rows of a message, one by one.
+struct Messages {
+    reader: io::BufReader<Box<dyn Read + Send>>,
+    name: String,
+    row_bytes_max: usize,
+    rows: u64,
+}
+
+impl Messages {
+    fn next(&mut self) -> Result<Option<Row>> {
+        loop {
+            let Some(tag) = self.varint()? else { return Ok(None) };
+            match (tag >> 3, tag & 7) {
+                (FIRST, BYTES) => {
+                    let message = self.bytes()?;
+                    self.rows += 1;
+                    let row = row_of(&message);
+                    return row.map(Some).ok_or_else(|| self.malformed("the row is damaged"));
+                }
+                (_, VARINT) => {
+                    self.varint()?.ok_or_else(|| self.malformed("it ends in the middle"))?;
+                }
+                (_, FIXED_64) => drop(self.exactly(8)?),
+                (_, FIXED_32) => drop(self.exactly(4)?),
+                (_, BYTES) => drop(self.bytes()?),
+                _ => return Err(self.malformed("a field of unknown kind")),
+            }
+        }
+    }
+
+    /// A number; `None` at the end.
+    fn varint(&mut self) -> Result<Option<u64>> {
+        let mut value = 0u64;
+        for at in 0..VARINT_BYTES_MAX {
+            let byte = match self.exactly_or_end(1)?.as_slice() {
+                [byte] => *byte,
+                _ if at == 0 => return Ok(None),
+                _ => return Err(self.malformed("it ends in the middle")),
+            };
+            value |= u64::from(byte & 0x7f).checked_shl(at * 7).unwrap_or(0);
+            if byte < 0x80 {
+                return Ok(Some(value));
+            }
+        }
+        Err(self.malformed("a number is too long"))
+    }
+
+    /// Bytes behind their number.
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        let length = self.varint()?.ok_or_else(|| self.malformed("it ends in the middle"))?;
+        if usize::try_from(length).is_ok_and(|length| length <= self.row_bytes_max) {
+            return self.exactly(length);
+        }
+        let message =
+            format!("row {}: {length} bytes, at most {}", self.rows + 1, self.row_bytes_max);
+        Err(Error::new(ErrorKind::TooLarge, message).at(&self.name))
+    }
+
+    /// So many bytes, for which memory is taken as they come.
+    fn exactly(&mut self, length: u64) -> Result<Vec<u8>> {
+        let bytes = self.exactly_or_end(length)?;
+        if u64::try_from(bytes.len()).is_ok_and(|read| read == length) {
+            return Ok(bytes);
+        }
+        Err(self.malformed("it ends in the middle"))
+    }
+
+    fn exactly_or_end(&mut self, length: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
+        read.map_err(|cause| input::could_not_read(&self.name, cause))?;
+        Ok(bytes)
+    }
+
+    fn malformed(&self, what: &str) -> Error {
+        invalid(&self.name, format!("bad protobuf at row {}: {what}", self.rows + 1))
+    }
+}
+
+/// The values of a row; `None` if it is damaged.
+fn row_of(message: &[u8]) -> Option<Row> {
+    let mut row = Row::new();
+    for (field, value) in fields_of(message)? {
+        let (FIRST, Some(entry)) = (field, value) else { continue };
+        let (mut key, mut text) = (&b""[..], &b""[..]);
+        for (field, value) in fields_of(entry)? {
+            match (field, value) {
+                (FIRST, Some(value)) => key = value,
+                (SECOND, Some(value)) => text = value,
+                _ => {}
+            }
+        }
+        row.push((String::from_utf8(key.to_vec()).ok()?, text.to_vec()));
+    }
+    Some(row)
+}
+
+/// A field's number, and its bytes where it has such.
+type NumberedField<'m> = (u64, Option<&'m [u8]>);
+
+/// The fields of a message.
+fn fields_of(mut message: &[u8]) -> Option<Vec<NumberedField<'_>>> {
+    let mut fields = Vec::new();
+    while !message.is_empty() {
+        let tag = take_varint(&mut message)?;
+        let value = match tag & 7 {
+            VARINT => {
+                take_varint(&mut message)?;
+                None
+            }
+            FIXED_64 => {
+                message = message.get(8..)?;
+                None
+            }
+            FIXED_32 => {
+                message = message.get(4..)?;
+                None
+            }
+            BYTES => {
+                let length = usize::try_from(take_varint(&mut message)?).ok()?;
+                let (value, rest) = message.split_at_checked(length)?;
+                message = rest;
+                Some(value)
+            }
+            _ => return None,
+        };
+        fields.push((tag >> 3, value));
+    }
+    Some(fields)
+}
+
+fn take_varint(message: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for at in 0..VARINT_BYTES_MAX {
+        let (byte, rest) = message.split_first()?;
+        *message = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(at * 7).unwrap_or(0);
+        if *byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}

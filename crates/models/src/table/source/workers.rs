@@ -1,0 +1,135 @@
+//! Threads that parse pieces of text, and give the batches back in the order of the pieces.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+
+use arrow_array::RecordBatch;
+use parking_lot::Mutex;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::Batches;
+use super::pieces::{Cutter, PIECE_BYTES, Piece};
+use super::report::{BadRow, ReadReport};
+
+/// Pieces that are cut ahead, a worker.
+const AHEAD: usize = 2;
+
+/// What turns a piece into batches.
+pub(super) trait ParsePiece: Send + Sync {
+    /// Parses all of a piece.
+    fn parse(&self, piece: Piece) -> Result<Parsed>;
+}
+
+/// What a piece held.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) batches: Vec<RecordBatch>,
+    pub(super) skipped: Vec<BadRow>,
+}
+
+struct Job {
+    piece: Piece,
+    answer: SyncSender<Result<Parsed>>,
+}
+
+/// Batches of pieces, parsed by workers or, without any, by who asks for them.
+pub(super) struct Pieces {
+    cutter: Cutter,
+    parser: Arc<dyn ParsePiece>,
+    jobs: Option<std::sync::mpsc::Sender<Job>>,
+    in_flight: VecDeque<Receiver<Result<Parsed>>>,
+    in_flight_max: usize,
+    ready: VecDeque<RecordBatch>,
+    is_at_end: bool,
+    /// An error of the input, to be given behind all that was cut before.
+    failure: Option<Error>,
+}
+
+impl Pieces {
+    pub(super) fn new(cutter: Cutter, parser: Arc<dyn ParsePiece>, threads: usize) -> Self {
+        let jobs = (threads > 1).then(|| start(&parser, threads)).flatten();
+        Self {
+            cutter,
+            parser,
+            jobs,
+            in_flight: VecDeque::new(),
+            in_flight_max: threads.saturating_mul(AHEAD),
+            ready: VecDeque::new(),
+            is_at_end: false,
+            failure: None,
+        }
+    }
+
+    /// The next piece's batches.
+    fn parse_next(&mut self) -> Option<Result<Parsed>> {
+        let Some(jobs) = self.jobs.clone() else {
+            return match self.cutter.next(PIECE_BYTES) {
+                Ok(piece) => piece.map(|piece| self.parser.parse(piece)),
+                Err(error) => Some(Err(error)),
+            };
+        };
+        while !self.is_at_end && self.in_flight.len() < self.in_flight_max {
+            match self.cutter.next(PIECE_BYTES) {
+                Ok(Some(piece)) => {
+                    let (answer, receiver) = sync_channel(1);
+                    // Workers end only when this sender does; were they gone, waiting says so.
+                    let _ = jobs.send(Job { piece, answer });
+                    self.in_flight.push_back(receiver);
+                }
+                Ok(None) => self.is_at_end = true,
+                Err(error) => {
+                    self.is_at_end = true;
+                    self.failure = Some(error);
+                }
+            }
+        }
+        match self.in_flight.pop_front() {
+            Some(receiver) => Some(receiver.recv().unwrap_or_else(|_| Err(worker_gone()))),
+            None => self.failure.take().map(Err),
+        }
+    }
+}
+
+impl Batches for Pieces {
+    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            match self.parse_next()? {
+                Ok(parsed) => {
+                    report.skip(parsed.skipped);
+                    self.ready.extend(parsed.batches);
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// Starts the workers; they end when the sender is dropped. `None` if not one could be started.
+fn start(parser: &Arc<dyn ParsePiece>, threads: usize) -> Option<std::sync::mpsc::Sender<Job>> {
+    let (sender, receiver) = channel::<Job>();
+    let receiver = Arc::new(Mutex::new(receiver));
+    let mut started = 0;
+    for _ in 0..threads {
+        let (parser, receiver) = (Arc::clone(parser), Arc::clone(&receiver));
+        let worker = move || {
+            loop {
+                let job = receiver.lock().recv();
+                let Ok(Job { piece, answer }) = job else { return };
+                // Nobody waits any more where the source has been dropped.
+                let _ = answer.send(parser.parse(piece));
+            }
+        };
+        let builder = thread::Builder::new().name("timestrata-parse".to_owned());
+        started += usize::from(builder.spawn(worker).is_ok());
+    }
+    (started > 0).then_some(sender)
+}
+
+fn worker_gone() -> Error {
+    Error::new(ErrorKind::Io, "a worker that parses the input has ended")
+}

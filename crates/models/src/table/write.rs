@@ -1,0 +1,229 @@
+//! Adding rows.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use timestrata_engine::{
+    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo,
+};
+
+use super::fit::{OnMismatch, evolved, fit};
+use super::identity::{Identities, times_of};
+use super::layout::Layout;
+use super::options::ID_COLUMN;
+use super::replace::{key_arrays, keys_before, last_of_each};
+use super::{Table, time};
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteOptions {
+    /// What the commit survives once it is acknowledged. Default: [`Durability::Written`].
+    pub durability: Durability,
+    /// What to do with values of another type than their column's. Default: refuse the batch.
+    pub on_mismatch: OnMismatch,
+}
+
+impl Table {
+    /// Adds rows as one atomic commit; columns are found by name, new ones are added to the
+    /// table. `None`: there were no rows.
+    ///
+    /// # Errors
+    /// `InvalidData`, naming row, column, value and expected type, if a value doesn't fit;
+    /// nothing was written then. What a commit may fail with: `ReadOnly`, `Busy`, `NoSpace`, ...
+    pub fn append(&self, rows: &RecordBatch, options: WriteOptions) -> Result<Option<SeqNo>> {
+        self.append_numbered(rows, options, 0)
+    }
+
+    /// As [`append`](Self::append), of rows of which the first has this number in messages.
+    pub(super) fn append_numbered(
+        &self,
+        rows: &RecordBatch,
+        options: WriteOptions,
+        first_row: u64,
+    ) -> Result<Option<SeqNo>> {
+        if rows.num_rows() == 0 {
+            return Ok(None);
+        }
+        loop {
+            let done = match self.shared.index {
+                None => {
+                    let _shared = self.shared.lock.read();
+                    self.append_as_it_is(rows, options, first_row)?
+                }
+                Some(_) => {
+                    // Who replaces rows reads before it writes.
+                    let mut reserved = self.shared.lock.write();
+                    let layout = self.layout()?;
+                    let (rows, _) = self.with_ids(&layout, rows, &mut reserved)?;
+                    self.append_as_it_is(&rows, options, first_row)?
+                }
+            };
+            if let Some(seq) = done {
+                return Ok(Some(seq));
+            }
+            self.evolve(rows, options.on_mismatch)?;
+        }
+    }
+
+    /// `None`, and nothing was written, if the table needs other columns first.
+    fn append_as_it_is(
+        &self,
+        rows: &RecordBatch,
+        options: WriteOptions,
+        first_row: u64,
+    ) -> Result<Option<SeqNo>> {
+        let layout = self.layout()?;
+        if evolved(&layout, rows, options.on_mismatch)?.is_some() {
+            return Ok(None);
+        }
+        let rows = fit(&layout, rows, options.on_mismatch, first_row)?;
+        let changes = self.insertion(&layout, rows, first_row)?;
+        self.shared.store.commit(changes, options.durability).map(Some)
+    }
+
+    /// Gives the table the columns that some rows need, once it is sure that they fit then.
+    pub(super) fn evolve(&self, rows: &RecordBatch, on_mismatch: OnMismatch) -> Result<()> {
+        let mut reserved = self.shared.lock.write();
+        let layout = self.layout()?;
+        let (rows, _) = self.with_ids(&layout, rows, &mut reserved)?;
+        let Some(schema) = evolved(&layout, &rows, on_mismatch)? else { return Ok(()) };
+        fit(&layout.with_schema(Arc::clone(&schema)), &rows, on_mismatch, 0)?;
+        self.shared.store.alter_stream(self.shared.id, schema)?;
+        // It knows the old columns.
+        *self.shared.appender.lock() = None;
+        Ok(())
+    }
+
+    /// Rows in the table's columns, as changes that put them in the place of those that they
+    /// replace.
+    fn insertion(&self, layout: &Layout, rows: RecordBatch, first_row: u64) -> Result<Changes> {
+        let Some(index) = self.shared.index else {
+            return Ok(Changes::new().insert(self.shared.id, rows));
+        };
+        check_ids(layout, &rows, first_row)?;
+        let (rows, identities) = last_of_each(layout, rows)?;
+        let snapshot = self.shared.store.snapshot()?;
+        let key = key_arrays(layout, &rows);
+        let before = times_of(&snapshot, index, &identities, &key)?;
+        let now = time::values(rows.column(layout.time()))?;
+        let replaced = keys_before(layout, &key, &before, &now)?;
+        let index_schema = self.shared.store.stream_of(index)?;
+        let index_rows = identities.index_rows(layout, index_schema.schema(), &rows)?;
+        let mut changes = Changes::new();
+        if let Some(replaced) = replaced {
+            changes = changes.delete_keys(self.shared.id, replaced);
+        }
+        Ok(changes.insert(self.shared.id, rows).insert(index, index_rows))
+    }
+
+    /// Rows with identities, where the table hands them out and the rows have none; and the first
+    /// and the last of those. `reserved` is the greatest that was handed out so far.
+    pub(super) fn with_ids(
+        &self,
+        layout: &Layout,
+        rows: &RecordBatch,
+        reserved: &mut u64,
+    ) -> Result<(RecordBatch, Option<(u64, u64)>)> {
+        let is_given = rows.column_by_name(ID_COLUMN).is_some();
+        let hands_out = layout.definition().hands_out_ids && !is_given;
+        let Some(index) = self.shared.index.filter(|_| hands_out) else {
+            return Ok((rows.clone(), None));
+        };
+        let snapshot = self.shared.store.snapshot_of(index)?;
+        let greatest = match snapshot.max_key(index, &KeyRange::ALL)? {
+            Some(LeadKey::Offset(greatest)) => greatest.max(*reserved),
+            _ => *reserved,
+        };
+        let Some(last) = greatest.checked_add(rows.num_rows() as u64) else {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "table '{}': after id {greatest} there are none left to hand out",
+                    layout.name()
+                ),
+            ));
+        };
+        *reserved = last;
+        let ids: ArrayRef = Arc::new(UInt64Array::from_iter_values(greatest + 1..=last));
+        let mut fields = vec![Arc::new(Field::new(ID_COLUMN, DataType::UInt64, false))];
+        fields.extend(rows.schema_ref().fields().iter().cloned());
+        let columns = std::iter::once(ids).chain(rows.columns().iter().cloned()).collect();
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unmade)?;
+        Ok((rows, Some((greatest + 1, last))))
+    }
+
+    /// Adds one row, one cell a column of the table's; the fast path, without a batch a row.
+    ///
+    /// # Errors
+    /// `InvalidData` if a cell doesn't fit its column, and as [`append`](Self::append);
+    /// `InvalidArgument` in tables where a row may replace another at another time.
+    pub fn append_row(&self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
+        self.check_takes_cells()?;
+        let seq = {
+            let _shared = self.shared.lock.read();
+            let mut appender = self.shared.appender.lock();
+            let appender = match &mut *appender {
+                Some(appender) => appender,
+                none => none.insert(self.shared.store.appender(self.shared.id)?),
+            };
+            appender.append(cells, Durability::Written)?
+        };
+        // Outside of the lock, so that threads that append at once share a sync.
+        if durability == Durability::Synced {
+            self.shared.store.sync()?;
+        }
+        Ok(seq)
+    }
+
+    /// As [`append_row`](Self::append_row), if nothing has to be waited for; `None`, and nothing
+    /// was written, if something would.
+    pub fn try_append_row(&self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
+        self.check_takes_cells()?;
+        let Some(_shared) = self.shared.lock.try_read() else { return Ok(None) };
+        let Some(mut appender) = self.shared.appender.try_lock() else { return Ok(None) };
+        match &mut *appender {
+            Some(appender) => appender.try_append(cells),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether single rows can be added as cells.
+    pub fn takes_cells(&self) -> bool {
+        self.shared.index.is_none()
+    }
+
+    fn check_takes_cells(&self) -> Result<()> {
+        if self.takes_cells() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "in a table whose key lacks the time a row may replace another: append a batch",
+        ))
+    }
+}
+
+/// Ids begin at 1.
+pub(super) fn check_ids(layout: &Layout, rows: &RecordBatch, first_row: u64) -> Result<()> {
+    if !layout.definition().hands_out_ids {
+        return Ok(());
+    }
+    let Identities::Numbers(ids) = Identities::of(layout, rows)? else { return Ok(()) };
+    match ids.iter().position(|id| *id == 0) {
+        None => Ok(()),
+        Some(row) => Err(Error::new(
+            ErrorKind::InvalidData,
+            format!(
+                "table '{}', row {} (the first is 0), column '{ID_COLUMN}': 0 is no id; ids begin \
+                 at 1, and rows without the column are given one",
+                layout.name(),
+                first_row + row as u64
+            ),
+        )),
+    }
+}
+
+pub(super) fn unmade(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, "the rows make no batch").caused_by(error)
+}
