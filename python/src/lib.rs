@@ -16,6 +16,7 @@ mod reports;
 mod rows;
 mod settings;
 mod store;
+mod table;
 mod timelog;
 mod timestamp;
 mod typed;
@@ -29,6 +30,9 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(codec::cbor_encode, module)?)?;
     module.add_function(wrap_pyfunction!(codec::cbor_decode, module)?)?;
     module.add_class::<store::Store>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<table::Rows>()?;
+    module.add_class::<table::RowsIter>()?;
     module.add_class::<timelog::Timelog>()?;
     module.add_class::<timelog::TimelogIter>()?;
     module.add_class::<timelog::PageSpan>()?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyString};
-use timestrata_engine::{BusyPolicy, Durability, ErrorKind, Maintenance, Settings};
+use timestrata_engine::{
+    BusyPolicy, Durability, ErrorKind, Maintenance, Settings, duration_of_text, size_of_text,
+};
 
 use crate::error::refused;
 use crate::timestamp::type_name;
@@ -13,27 +15,6 @@ use crate::timestamp::type_name;
 const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
                      sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
                      level0_runs_max, compaction_bytes_per_second";
-
-const SIZE_UNITS: [(&str, u64); 9] = [
-    ("B", 1),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-];
-
-const DURATION_UNITS: [(&str, u64); 6] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-];
 
 /// Settings from keywords; what is missing or `None` keeps its default.
 ///
@@ -129,7 +110,7 @@ fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResul
 fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.to_str()?;
-        return scaled(text, "B", &SIZE_UNITS).ok_or_else(|| {
+        return size_of_text(text).ok_or_else(|| {
             invalid(format!("{name} '{text}': must be a size such as '64MiB', '1GB' or 4096"))
         });
     }
@@ -148,10 +129,7 @@ fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     };
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.to_str()?;
-        // Without a unit nobody knows what is meant.
-        return scaled(text, "", &DURATION_UNITS)
-            .map(Duration::from_nanos)
-            .ok_or_else(|| unreadable(text));
+        return duration_of_text(text).ok_or_else(|| unreadable(text));
     }
     if value.is_instance_of::<PyDelta>() {
         return value.extract().map_err(|_| unreadable(&value.to_string()));
@@ -166,28 +144,6 @@ fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
         ))
     })?;
     Duration::try_from_secs_f64(seconds).map_err(|_| unreadable(&value.to_string()))
-}
-
-/// A number with a unit, exactly: whole numbers, or decimals that come out whole.
-fn scaled(text: &str, unit_default: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(split)?;
-    let unit = if unit.is_empty() { unit_default } else { unit };
-    let (_, scale) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
-    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
-    let digits_only = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
-    if whole.is_empty() || !digits_only(whole) || !digits_only(fraction) || fraction.len() > 12 {
-        return None;
-    }
-    let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
-    let decimals = fraction.chars().filter(|c| *c != '_').count();
-    let value = digits.parse::<u128>().ok()?.checked_mul(u128::from(*scale))?;
-    let divisor = 10_u128.checked_pow(u32::try_from(decimals).ok()?)?;
-    if value % divisor != 0 {
-        return None;
-    }
-    u64::try_from(value / divisor).ok()
 }
 
 fn invalid(message: String) -> PyErr {

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use timestrata_engine::{Error, ErrorKind, StreamStats};
+use timestrata_models::table::{Table as TableModel, TableOptions};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 
 use crate::error::to_python;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{detached, interruptible};
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
+use crate::table::{Table, TableAsked};
 use crate::timelog::Timelog;
 use crate::typed::columns_of;
 
@@ -140,6 +142,70 @@ impl Store {
         let store = self.handle.store()?;
         let is_timelog = |name: &String| TimelogModel::open(store, name).is_ok();
         Ok(names(store).filter(is_timelog).collect())
+    }
+
+    /// Give the table of this name, which comes into being with its first rows.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    /// time : str, optional
+    ///     Its time column; else the first column of times, those called "timestamp", "time",
+    ///     "ts", "datetime" or "date" before others.
+    /// key : str or list of str, optional
+    ///     The upsert key: of rows that are equal in these columns the last one written is kept.
+    ///     Without one every row is kept.
+    /// tags : str or list of str, optional
+    ///     Columns that say which series a row belongs to.
+    /// schema : dict or Arrow schema, optional
+    ///     Its columns, so that it exists at once: a dict from column to type
+    ///     (``{"time": "timestamp[us, tz=UTC]", "price": "float64"}``), or any object with
+    ///     ``__arrow_c_schema__``.
+    /// ids : bool, optional
+    ///     Tell rows apart by a column "id" of whole numbers from 1, and give rows that come
+    ///     without one the next.
+    ///
+    /// Raises
+    /// ------
+    /// AlreadyExistsError
+    ///     It exists with another time column, key or tags.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> rooms = store.table("rooms", key=["room", "time"])
+    /// >>> rooms.append({"time": "2024-05-01", "room": "kitchen", "celsius": 20.0})
+    /// 1
+    /// >>> rooms.append({"time": "2024-05-01", "room": "kitchen", "celsius": 21.5})
+    /// 1
+    /// >>> [row["celsius"] for row in rooms.scan()]
+    /// [21.5]
+    #[pyo3(signature = (name, *, time=None, key=None, tags=None, schema=None, ids=false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        time: Option<String>,
+        key: Option<&Bound<'_, PyAny>>,
+        tags: Option<&Bound<'_, PyAny>>,
+        schema: Option<&Bound<'_, PyAny>>,
+        ids: bool,
+    ) -> PyResult<Table> {
+        let options = TableOptions {
+            time,
+            key: column_names(key)?,
+            tags: column_names(tags)?,
+            hand_out_ids: ids,
+            ..TableOptions::default()
+        };
+        Table::new(py, Arc::clone(&self.handle), name, TableAsked::of(options, schema)?)
+    }
+
+    /// List the names of all tables.
+    fn tables(&self) -> PyResult<Vec<String>> {
+        Ok(TableModel::names(self.handle.store()?))
     }
 
     /// The names of all streams, of whatever model.
@@ -305,6 +371,17 @@ impl Store {
         }
         let mode = if self.handle.mode == "r" { "read-only" } else { "open" };
         format!("<Store {place}, {mode}, streams={}>", store.streams().len())
+    }
+}
+
+/// One name, or several.
+fn column_names(names: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    match names {
+        None => Ok(Vec::new()),
+        Some(name) => match name.cast::<PyString>() {
+            Ok(name) => Ok(vec![name.to_string()]),
+            Err(_) => name.extract(),
+        },
     }
 }
 

@@ -53,7 +53,8 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
             declared.add(node.target.id)
     only_types = {
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures",
-        "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream",
+        "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
+        "SupportsReadBytes",
     }
     hooks = {"_after_fork_in_child", "_close_all"}
     offered = {name for name in vars(native) if not name.startswith("__")} - hooks

@@ -1,7 +1,8 @@
 """Timestrata: keeps what happens, in the order in which it happens, in one directory.
 
 An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timelog` gives a
-`Timelog`, which keeps Python objects by timestamp and gives them back by slices of time.
+`Timelog`, which keeps Python objects by timestamp and gives them back by slices of time;
+`Store.table` gives a `Table`, which keeps typed rows by time.
 
 Examples
 --------
@@ -26,7 +27,10 @@ from timestrata._timestrata import (
     PageSpanObjectsView,
     Pin,
     RecoveryReport,
+    Rows,
+    RowsIter,
     Store,
+    Table,
     Timelog,
     TimelogIter,
     __version__,
@@ -80,7 +84,10 @@ __all__ = [
     "PoisonedError",
     "ReadOnlyError",
     "RecoveryReport",
+    "Rows",
+    "RowsIter",
     "Store",
+    "Table",
     "Timelog",
     "TimelogBusyError",
     "TimelogError",

@@ -20,7 +20,7 @@ const EPOCH_ORDINAL: i64 = 719_163;
 
 /// A value, and what keeps its bytes alive.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(crate) enum Held {
     Null,
     Bool(bool),
     Int(i64),
@@ -31,7 +31,7 @@ pub(super) enum Held {
 }
 
 impl Held {
-    pub(super) fn cell(&self) -> Cell<'_> {
+    pub(crate) fn cell(&self) -> Cell<'_> {
         match self {
             Self::Null => Cell::Null,
             Self::Bool(value) => Cell::Bool(*value),
@@ -45,7 +45,7 @@ impl Held {
 
     /// # Errors
     /// `TypeError` if the column takes no such object, `OverflowError` for a number too large.
-    pub(super) fn of(kind: Kind, field: &FieldRef, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn of(kind: Kind, field: &FieldRef, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if value.is_none() {
             return Ok(Self::Null);
         }

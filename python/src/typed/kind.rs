@@ -9,7 +9,7 @@ use crate::error::refused;
 
 /// A kind of column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Bool,
     Int,
     UInt,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 impl Kind {
     /// # Errors
     /// `InvalidArgumentError` for a type of which there are no single values here.
-    pub(super) fn of(data_type: &DataType) -> PyResult<Self> {
+    pub(crate) fn of(data_type: &DataType) -> PyResult<Self> {
         use DataType as T;
         Ok(match data_type {
             T::Boolean => Self::Bool,

@@ -3,6 +3,7 @@
 mod arrow;
 mod cells;
 mod kind;
+pub(crate) mod numpy;
 mod schema;
 mod values;
 
@@ -12,11 +13,12 @@ use pyo3::types::{PyDict, PyString};
 use timestrata_models::timelog::ValueColumns;
 
 pub(crate) use arrow::{
-    ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, buffer, fitted_to, is_arrow,
+    ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, fitted_to, is_arrow,
 };
-use cells::Held;
-use kind::Kind;
-pub(crate) use schema::columns_of;
+pub(crate) use cells::Held;
+pub(crate) use kind::Kind;
+pub(crate) use schema::{columns_of, fields_of};
+pub(crate) use values::object as cell_object;
 
 /// Converts between Python objects and the columns of a typed log.
 #[derive(Debug)]

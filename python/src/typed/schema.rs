@@ -1,6 +1,8 @@
 //! What a caller may say about types: names, dicts of names, and other libraries' schemas.
 
-use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -49,11 +51,7 @@ pub(crate) fn columns_of(schema: &Bound<'_, PyAny>) -> PyResult<ValueColumns> {
     let columns = if let Ok(name) = schema.cast::<PyString>() {
         ValueColumns::scalar(named(&name.to_string())?)
     } else if let Ok(columns) = schema.cast::<PyDict>() {
-        let field = |(name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<Field> {
-            let name: String = name.extract()?;
-            Ok(Field::new(name, type_of(&kind)?, true))
-        };
-        ValueColumns::record(columns.iter().map(field).collect::<PyResult<Vec<_>>>()?)
+        ValueColumns::record(dict_fields(columns)?)
     } else if is_schema(schema)? {
         match schema_of(schema) {
             Some(schema) => ValueColumns::record(schema.fields().iter().cloned()),
@@ -63,6 +61,30 @@ pub(crate) fn columns_of(schema: &Bound<'_, PyAny>) -> PyResult<ValueColumns> {
         return Err(wrong(schema));
     };
     columns.map_err(|error| to_python(py, &error))
+}
+
+/// The columns of a table that `schema=` names: a dict from column to type, or an object with
+/// `__arrow_c_schema__` that has columns.
+///
+/// # Errors
+/// `TypeError` for anything else, `ValueError` for a name that is none.
+pub(crate) fn fields_of(schema: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    if let Ok(columns) = schema.cast::<PyDict>() {
+        return Ok(Arc::new(Schema::new(dict_fields(columns)?)));
+    }
+    if is_schema(schema)?
+        && let Some(schema) = schema_of(schema)
+    {
+        return Ok(schema);
+    }
+    Err(wrong(schema))
+}
+
+fn dict_fields(columns: &Bound<'_, PyDict>) -> PyResult<Vec<Field>> {
+    let field = |(name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<Field> {
+        Ok(Field::new(name.extract::<String>()?, type_of(&kind)?, true))
+    };
+    columns.iter().map(field).collect()
 }
 
 /// The schema of an object that has one of several columns; `None` of a type or a single field.

@@ -43,7 +43,7 @@ fn epochs(py: Python<'_>) -> PyResult<&'static Epochs> {
 /// `OverflowError` for a time that Python's types can't hold, `CorruptionError` where the array
 /// has no such value.
 #[inline]
-pub(super) fn object<'py>(
+pub(crate) fn object<'py>(
     py: Python<'py>,
     kind: Kind,
     column: &dyn Array,

@@ -1,0 +1,234 @@
+//! Files in.
+
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use timestrata_engine::{Durability, Error, ErrorKind, Io, Result};
+use timestrata_models::table::source::{
+    Format, OnError, ReadOptions, ReadReport, open_path, open_reader,
+};
+use timestrata_models::table::{Commits, IngestOptions, Table as TableModel, WriteOptions, ingest};
+
+use super::Table;
+use super::write::on_mismatch_of;
+use crate::interrupt::interruptible;
+
+/// Bytes that are asked of a file object at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What is read.
+enum From {
+    Path(PathBuf),
+    Object(FileObject),
+}
+
+#[pymethods]
+impl Table {
+    /// Load the rows of a file: CSV, JSON lines, Arrow, Parquet, each packed by gzip or zstd or not.
+    ///
+    /// A file is one atomic commit that survives a power cut, however many rows it has; memory
+    /// stays bounded. Types are inferred from a sample, and all values are held to them.
+    ///
+    /// Parameters
+    /// ----------
+    /// source : path or file object
+    ///     A path, or an object whose ``read(n)`` gives bytes.
+    /// format : {"csv", "jsonl", "arrow", "arrows", "parquet", "protobuf"}, optional
+    ///     By the content and the name unless given.
+    /// delimiter : str, optional
+    ///     What separates the fields of CSV; found unless given.
+    /// header : bool, optional
+    ///     Whether CSV begins with a line of names.
+    /// batch_rows : int, optional
+    ///     Commit each time that so many rows are there, instead of once.
+    /// on_error : {"fail", "skip"}, optional
+    ///     What to do with rows that don't fit: nothing is kept, or they are left out.
+    /// on_mismatch : {"error", "widen"}, optional
+    ///     As in ``append``.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     ``rows``, ``skipped``, and ``errors``, the first of what was skipped.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidDataError
+    ///     A row doesn't fit; it names file, line, column and value.
+    #[pyo3(signature = (source, format=None, *, delimiter=None, header=true, batch_rows=None,
+                        on_error="fail", on_mismatch="error"))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn ingest<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        format: Option<&str>,
+        delimiter: Option<char>,
+        header: bool,
+        batch_rows: Option<usize>,
+        on_error: &str,
+        on_mismatch: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let wrong = |error| crate::error::to_python(py, &error);
+        let mut read = ReadOptions {
+            format: format.map(str::parse::<Format>).transpose().map_err(wrong)?,
+            delimiter: delimiter
+                .map(u8::try_from)
+                .transpose()
+                .map_err(|_| PyValueError::new_err("delimiter: it must be an ASCII character"))?,
+            has_header: header,
+            time: self.wanted_options().time.clone(),
+            on_error: match on_error {
+                "fail" => OnError::Fail,
+                "skip" => OnError::Skip,
+                other => {
+                    let message = format!("on_error={other:?}: it must be 'fail' or 'skip'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            ..ReadOptions::default()
+        };
+        if let Some(model) = self.existing(py)? {
+            read.schema = Some(model.schema().map_err(wrong)?);
+            read.time = Some(model.time_column().map_err(wrong)?);
+        }
+        let options = IngestOptions {
+            table: self.wanted_options().clone(),
+            write: WriteOptions {
+                durability: Durability::Synced,
+                on_mismatch: on_mismatch_of(on_mismatch)?,
+            },
+            commits: batch_rows.map_or(Commits::One, Commits::Every),
+        };
+        let store = self.handle.store()?.clone();
+        let name = self.table_name().to_owned();
+        let done = match from(source)? {
+            From::Path(path) => {
+                interruptible(py, move || load(&store, &name, &path, &read, &options))?
+            }
+            From::Object(object) => object.feed(py, move |reader| {
+                let mut source = open_reader(reader, "the file object", &read)?;
+                let done = ingest(&store, &name, &mut source, &options)?;
+                Ok((done.table, source.report().clone()))
+            })?,
+        };
+        let (table, report) = done;
+        if let Some(table) = table {
+            self.has_become(table);
+        }
+        shown(py, &report)
+    }
+}
+
+type Loaded = (Option<TableModel>, ReadReport);
+
+fn load(
+    store: &timestrata_engine::Store,
+    name: &str,
+    path: &std::path::Path,
+    read: &ReadOptions,
+    options: &IngestOptions,
+) -> Result<Loaded> {
+    let mut source = open_path(&Io::os(), path, read)?;
+    let done = ingest(store, name, &mut source, options)?;
+    Ok((done.table, source.report().clone()))
+}
+
+fn shown<'py>(py: Python<'py>, report: &ReadReport) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    shown.set_item("rows", report.rows)?;
+    shown.set_item("skipped", report.skipped)?;
+    let errors: Vec<_> = report.skips.iter().map(ToString::to_string).collect();
+    shown.set_item("errors", errors)?;
+    Ok(shown)
+}
+
+fn from(source: &Bound<'_, PyAny>) -> PyResult<From> {
+    if source.hasattr("read")? {
+        return Ok(From::Object(FileObject { object: source.clone().unbind() }));
+    }
+    source.extract::<PathBuf>().map(From::Path).map_err(|_| {
+        PyTypeError::new_err(format!(
+            "source must be a path or an object with read(), not '{}'",
+            crate::timestamp::type_name(source)
+        ))
+    })
+}
+
+/// A Python object that is read in Python's thread, while another one takes the rows in.
+struct FileObject {
+    object: Py<PyAny>,
+}
+
+impl FileObject {
+    fn feed<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(PieceReader) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let (sender, receiver) = sync_channel::<io::Result<Vec<u8>>>(2);
+        let reader =
+            PieceReader { pieces: std::sync::Mutex::new(receiver), piece: Cursor::new(Vec::new()) };
+        let worker = std::thread::Builder::new()
+            .name("timestrata-ingest".into())
+            .spawn(move || work(reader))?;
+        let fed = self.give(py, &sender);
+        if fed.is_err() {
+            // What was read so far must not pass for all.
+            let _ = py.detach(|| sender.send(Err(io::Error::other("reading the object failed"))));
+        }
+        drop(sender);
+        let worked = py.detach(|| worker.join());
+        fed?;
+        match worked {
+            Ok(done) => done.map_err(|error| crate::error::to_python(py, &error)),
+            Err(_) => Err(crate::error::to_python(
+                py,
+                &Error::new(ErrorKind::Io, "the thread that took the rows in died"),
+            )),
+        }
+    }
+
+    /// Hands on all that the object has, until nobody wants more.
+    fn give(&self, py: Python<'_>, sender: &SyncSender<io::Result<Vec<u8>>>) -> PyResult<()> {
+        let object = self.object.bind(py);
+        loop {
+            let piece = object.call_method1("read", (PIECE_BYTES,))?;
+            let Ok(bytes) = piece.cast::<PyBytes>() else {
+                return Err(PyTypeError::new_err("read() gave no bytes: open the file as 'rb'"));
+            };
+            let bytes = bytes.as_bytes().to_vec();
+            if bytes.is_empty() || py.detach(|| sender.send(Ok(bytes))).is_err() {
+                return Ok(());
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+/// Reads what another thread sends.
+struct PieceReader {
+    pieces: std::sync::Mutex<Receiver<io::Result<Vec<u8>>>>,
+    piece: Cursor<Vec<u8>>,
+}
+
+impl Read for PieceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.piece.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let pieces = self.pieces.get_mut().unwrap_or_else(PoisonError::into_inner);
+            match pieces.recv() {
+                Ok(piece) => self.piece = Cursor::new(piece?),
+                Err(_) => return Ok(0),
+            }
+        }
+    }
+}

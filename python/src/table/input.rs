@@ -1,0 +1,337 @@
+//! Rows that Python brings: Arrow data, a dict of columns, a list of dicts, a single dict.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringBuilder,
+    TimestampMicrosecondBuilder, UInt64Builder,
+};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
+use pyo3_arrow::input::AnyRecordBatch;
+use timestrata_engine::{Cell, ErrorKind, Result};
+use timestrata_models::table::source::normalize;
+
+use crate::error::refused;
+use crate::timestamp::type_name;
+use crate::typed::{Held, Kind, array_of_buffer, fitted_to, is_arrow};
+
+/// Rows on their way into a table.
+pub(super) enum Input {
+    /// Batches of another library.
+    Stream(Box<dyn RecordBatchReader + Send>),
+    One(RecordBatch),
+}
+
+impl Input {
+    /// # Errors
+    /// `TypeError` for what holds no rows, `ValueError` for columns of different lengths.
+    pub(super) fn of(rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if is_arrow(rows)? {
+            return Ok(Self::Stream(rows.extract::<AnyRecordBatch>()?.into_reader()?));
+        }
+        if let Ok(columns) = rows.cast::<PyDict>() {
+            let is_row = is_single_row(columns)?;
+            return if is_row {
+                of_rows(rows.py(), std::slice::from_ref(columns))
+            } else {
+                of_columns(columns)
+            };
+        }
+        if rows.is_instance_of::<PyList>() || rows.is_instance_of::<PyTuple>() {
+            let dicts = rows
+                .try_iter()?
+                .map(|row| {
+                    let row = row?;
+                    row.cast_into::<PyDict>().map_err(|error| {
+                        PyTypeError::new_err(format!("rows must be dicts, not {error}"))
+                    })
+                })
+                .collect::<PyResult<Vec<_>>>()?;
+            return of_rows(rows.py(), &dicts);
+        }
+        Err(PyTypeError::new_err(format!(
+            "rows must be an Arrow, pandas or polars table, a dict of columns, a dict, or a list \
+             of dicts, not '{}'",
+            type_name(rows)
+        )))
+    }
+}
+
+/// Batches of another library in memory of their own, checked, of types that tables keep: what
+/// others may still change must not become part of a store.
+pub(super) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
+    let batch = normalize(batch)?;
+    let fitted = batch.columns().iter().zip(batch.schema_ref().fields());
+    // Whether null is allowed is the table's to say.
+    let column = |(column, field): (&ArrayRef, &FieldRef)| {
+        fitted_to(column, &field.as_ref().clone().with_nullable(true))
+    };
+    let columns = fitted.map(column).collect::<Result<Vec<_>>>()?;
+    let fields: Vec<_> = batch
+        .schema_ref()
+        .fields()
+        .iter()
+        .map(|field| field.as_ref().clone().with_nullable(true))
+        .collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(|error| {
+        timestrata_engine::Error::new(ErrorKind::InvalidData, "the rows make no batch")
+            .caused_by(error)
+    })
+}
+
+/// Whether a dict is one row: none of its values holds many.
+pub(super) fn is_single_row(columns: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let mut is_row = !columns.is_empty();
+    for value in columns.values() {
+        let is_scalar = value.is_none()
+            || value.is_instance_of::<PyString>()
+            || value.is_instance_of::<PyBytes>()
+            || value.is_instance_of::<PyDict>()
+            || !(value.hasattr("__len__")? || value.hasattr("__arrow_c_array__")?);
+        // An array without dimensions has a length only to say that it has none.
+        is_row &= is_scalar;
+    }
+    Ok(is_row)
+}
+
+fn of_columns(columns: &Bound<'_, PyDict>) -> PyResult<Input> {
+    let mut fields: Vec<FieldRef> = Vec::new();
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    for (name, values) in columns {
+        let name: String = name.extract().map_err(|_| {
+            PyTypeError::new_err(format!("names of columns are text, not '{}'", type_name(&name)))
+        })?;
+        let array = column(&name, &values)?;
+        if let Some(first) = arrays.first()
+            && first.len() != array.len()
+        {
+            return Err(refused(
+                ErrorKind::InvalidData,
+                format!(
+                    "column '{name}' has {} values, '{}' has {}",
+                    array.len(),
+                    fields[0].name(),
+                    first.len()
+                ),
+            ));
+        }
+        fields.push(Arc::new(Field::new(name, array.data_type().clone(), true)));
+        arrays.push(array);
+    }
+    batch(fields, arrays)
+}
+
+fn batch(fields: Vec<FieldRef>, arrays: Vec<ArrayRef>) -> PyResult<Input> {
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map(Input::One)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn of_rows(py: Python<'_>, rows: &[Bound<'_, PyDict>]) -> PyResult<Input> {
+    // Columns in the order in which they are first seen.
+    let names = PyDict::new(py);
+    for row in rows {
+        for name in row.keys() {
+            names.set_item(name, py.None())?;
+        }
+    }
+    let columns = PyDict::new(py);
+    for name in names.keys() {
+        let values = PyList::empty(py);
+        for row in rows {
+            values.append(row.get_item(&name)?)?;
+        }
+        columns.set_item(name, values)?;
+    }
+    of_columns(&columns)
+}
+
+/// One column: an Arrow array, a numpy array, or a sequence of objects.
+fn column(name: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    if values.hasattr("__arrow_c_array__")? || values.hasattr("__arrow_c_stream__")? {
+        let array: pyo3_arrow::input::AnyArray = values.extract()?;
+        let chunks = array.into_chunked_array()?;
+        let parts: Vec<&dyn Array> = chunks.chunks().iter().map(AsRef::as_ref).collect();
+        return match parts[..] {
+            [] => Ok(Arc::new(NullArray::new(0))),
+            _ => arrow_select::concat::concat(&parts)
+                .map_err(|error| PyValueError::new_err(format!("column '{name}': {error}"))),
+        };
+    }
+    if let Some(array) = array_of_buffer(values) {
+        return Ok(array);
+    }
+    if let Some(array) = times_of_numpy(values)? {
+        return Ok(array);
+    }
+    let objects: Vec<Bound<'_, PyAny>> = values.try_iter()?.collect::<PyResult<_>>()?;
+    of_objects(name, &objects)
+}
+
+/// A numpy array of `datetime64`, as timestamps in UTC.
+fn times_of_numpy(values: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    let Ok(dtype) = values.getattr("dtype") else { return Ok(None) };
+    if dtype.getattr("kind")?.extract::<String>()? != "M" {
+        return Ok(None);
+    }
+    let numpy = values.py().import("numpy")?;
+    let (name, step): (String, i64) = numpy.call_method1("datetime_data", (&dtype,))?.extract()?;
+    let unit = match (name.as_str(), step) {
+        ("s", 1) => TimeUnit::Second,
+        ("ms", 1) => TimeUnit::Millisecond,
+        ("us", 1) => TimeUnit::Microsecond,
+        ("ns", 1) => TimeUnit::Nanosecond,
+        _ => {
+            let seconds = values.call_method1("astype", ("datetime64[s]",))?;
+            return times_of_numpy(&seconds);
+        }
+    };
+    let Some(numbers) = array_of_buffer(&values.call_method1("view", ("int64",))?) else {
+        return Ok(None);
+    };
+    // Numpy's "not a time" is the smallest number.
+    let numbers =
+        arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&numbers);
+    let numbers: arrow_array::Int64Array =
+        numbers.values().iter().map(|time| (*time != i64::MIN).then_some(*time)).collect();
+    let data = numbers.into_data().into_builder();
+    let data = data.data_type(DataType::Timestamp(unit, Some("UTC".into()))).build();
+    data.map(|data| Some(arrow_array::make_array(data)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What the values of a column have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Common {
+    Null,
+    Bool,
+    Int,
+    UInt,
+    Float,
+    Text,
+    Bytes,
+    Time,
+    Date,
+}
+
+impl Common {
+    fn of(value: &Bound<'_, PyAny>) -> Option<Self> {
+        Some(if value.is_none() {
+            Self::Null
+        } else if value.is_instance_of::<PyBool>() || type_name(value) == "bool_" {
+            Self::Bool
+        } else if value.is_instance_of::<PyFloat>() {
+            Self::Float
+        } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__").ok()? {
+            if value.extract::<i64>().is_ok() { Self::Int } else { Self::UInt }
+        } else if value.is_instance_of::<PyString>() {
+            Self::Text
+        } else if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
+            Self::Time
+        } else if value.is_instance_of::<PyDate>() {
+            Self::Date
+        } else if value.is_instance_of::<PyBytes>() || type_name(value) == "bytearray" {
+            Self::Bytes
+        } else if value.hasattr("__float__").ok()? && type_name(value).starts_with("float") {
+            Self::Float
+        } else {
+            return None;
+        })
+    }
+
+    fn with(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (a, b) if a == b => Some(a),
+            (Self::Null, other) | (other, Self::Null) => Some(other),
+            (Self::Int | Self::Float, Self::Int | Self::Float) => Some(Self::Float),
+            (Self::Int | Self::UInt, Self::Int | Self::UInt) => Some(Self::UInt),
+            _ => None,
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Null => DataType::Null,
+            Self::Bool => DataType::Boolean,
+            Self::Int => DataType::Int64,
+            Self::UInt => DataType::UInt64,
+            Self::Float => DataType::Float64,
+            Self::Text => DataType::Utf8,
+            Self::Bytes => DataType::Binary,
+            Self::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::Date => DataType::Date32,
+        }
+    }
+}
+
+/// An array of objects that have a type in common.
+fn of_objects(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
+    let mut common = Common::Null;
+    for (row, object) in objects.iter().enumerate() {
+        let kind = Common::of(object).and_then(|kind| common.with(kind));
+        common = kind.ok_or_else(|| {
+            refused(
+                ErrorKind::InvalidData,
+                format!(
+                    "column '{name}', row {row} (the first is 0): a value of type '{}' does not go \
+                     with those before it; give an Arrow array for other types",
+                    type_name(object)
+                ),
+            )
+        })?;
+    }
+    if common == Common::Null {
+        return Ok(Arc::new(NullArray::new(objects.len())));
+    }
+    let data_type = common.data_type();
+    let kind = Kind::of(&data_type)?;
+    let field: FieldRef = Arc::new(Field::new(name, data_type, true));
+    let held = objects.iter().map(|object| Held::of(kind, &field, &aware(object)?));
+    let held = held.collect::<PyResult<Vec<_>>>()?;
+    Ok(built(common, &held))
+}
+
+/// A datetime without a zone is taken as UTC.
+fn aware<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !object.is_instance_of::<PyDateTime>() || !object.call_method0("utcoffset")?.is_none() {
+        return Ok(object.clone());
+    }
+    let py = object.py();
+    let keywords = PyDict::new(py);
+    keywords.set_item("tzinfo", py.import("datetime")?.getattr("timezone")?.getattr("utc")?)?;
+    object.call_method("replace", (), Some(&keywords))
+}
+
+fn built(common: Common, held: &[Held]) -> ArrayRef {
+    macro_rules! build {
+        ($builder:expr, $variant:ident => $value:expr) => {{
+            let mut builder = $builder;
+            for value in held {
+                match value.cell() {
+                    Cell::$variant(value) => builder.append_value($value(value)),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }};
+    }
+    match common {
+        Common::Null => Arc::new(NullArray::new(held.len())),
+        Common::Bool => build!(BooleanBuilder::new(), Bool => |value| value),
+        Common::Int => build!(Int64Builder::new(), Int => |value| value),
+        Common::UInt => build!(UInt64Builder::new(), UInt => |value| value),
+        Common::Float => build!(Float64Builder::new(), Float => |value| value),
+        Common::Text => build!(StringBuilder::new(), Text => |value| value),
+        Common::Bytes => build!(BinaryBuilder::new(), Bytes => |value| value),
+        Common::Time => {
+            build!(TimestampMicrosecondBuilder::new().with_timezone("UTC"), Int => |value| value)
+        }
+        Common::Date => build!(Date32Builder::new(), Int => |value: i64| value as i32),
+    }
+}

@@ -1,0 +1,12 @@
+//! `Table`: typed rows by time, and `Rows`, what reading one gives.
+
+mod ingest;
+mod input;
+mod object;
+mod read;
+mod rows;
+mod values;
+mod write;
+
+pub(crate) use object::{Table, TableAsked};
+pub(crate) use rows::{Rows, RowsIter};

@@ -1,0 +1,253 @@
+//! The class itself: which table it stands for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use pyo3_arrow::ffi::to_schema_pycapsule;
+use timestrata_engine::{ErrorKind, Retention};
+use timestrata_models::table::{Table as TableModel, TableOptions};
+
+use super::values::RowConverter;
+use crate::error::refused;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+use crate::typed::fields_of;
+
+/// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
+/// rows, unless a schema was given.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> trades = store.table("trades", tags=["symbol"])
+/// >>> trades.append({"time": ["2024-05-01T10:00:00Z", "2024-05-01T10:00:01Z"],
+/// ...                "symbol": ["ACME", "ACME"], "price": [10.5, 10.75]})
+/// 2
+/// >>> trades.count()
+/// 2
+/// >>> [row["price"] for row in trades.scan(start="2024-05-01T10:00:01Z")]
+/// [10.75]
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(super) handle: Arc<Handle>,
+    name: String,
+    wanted: TableOptions,
+    model: Mutex<Option<TableModel>>,
+    /// Converts single rows; made for the columns of one time.
+    pub(super) converter: Mutex<Option<Arc<RowConverter>>>,
+}
+
+/// What `Store.table` was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct TableAsked {
+    pub(crate) options: TableOptions,
+    pub(crate) columns: Option<SchemaRef>,
+}
+
+impl TableAsked {
+    /// Of the arguments of `Store.table`.
+    pub(crate) fn of(options: TableOptions, schema: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let columns = schema.map(fields_of).transpose()?;
+        Ok(Self { options, columns })
+    }
+}
+
+impl Table {
+    /// The table of this name, which may not exist yet.
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        name: &str,
+        asked: TableAsked,
+    ) -> PyResult<Self> {
+        let store = handle.store()?;
+        let is_read_only = handle.mode == "r";
+        let model = detached(py, || match (store.stream(name), &asked.columns) {
+            (Some(_), _) => {
+                let columns = asked
+                    .columns
+                    .clone()
+                    .unwrap_or_else(|| Arc::new(arrow_schema::Schema::empty()));
+                TableModel::create(store, name, &columns, &asked.options).map(Some)
+            }
+            (None, _) if is_read_only => TableModel::open(store, name).map(Some),
+            (None, Some(columns)) => {
+                TableModel::create(store, name, columns, &asked.options).map(Some)
+            }
+            (None, None) => Ok(None),
+        })?;
+        Ok(Self {
+            handle,
+            name: name.to_owned(),
+            wanted: asked.options,
+            model: Mutex::new(model),
+            converter: Mutex::new(None),
+        })
+    }
+
+    /// The table, if it has come into being.
+    pub(super) fn existing(&self, py: Python<'_>) -> PyResult<Option<TableModel>> {
+        let store = self.handle.store()?;
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody may have dropped it, and made it anew.
+        let is_alive = |model: &TableModel| store.stream_of(model.id()).is_ok();
+        if model.as_ref().is_some_and(is_alive) {
+            return Ok(model.clone());
+        }
+        *model = match store.stream(&self.name) {
+            Some(_) => Some(detached(py, || TableModel::open(store, &self.name))?),
+            None => None,
+        };
+        Ok(model.clone())
+    }
+
+    /// # Errors
+    /// `NotFoundError` if it has no rows and no columns yet.
+    pub(super) fn model(&self, py: Python<'_>) -> PyResult<TableModel> {
+        self.existing(py)?.ok_or_else(|| {
+            refused(
+                ErrorKind::NotFound,
+                format!(
+                    "table '{}' has neither rows nor columns yet: append some, or give a schema",
+                    self.name
+                ),
+            )
+        })
+    }
+
+    pub(super) fn table_name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn wanted_options(&self) -> &TableOptions {
+        &self.wanted
+    }
+
+    /// Somebody made the table for this object.
+    pub(super) fn has_become(&self, model: TableModel) {
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(model);
+    }
+
+    /// The table, made with the columns of these rows if it isn't there.
+    pub(super) fn model_for(&self, py: Python<'_>, rows: &RecordBatch) -> PyResult<TableModel> {
+        if let Some(model) = self.existing(py)? {
+            return Ok(model);
+        }
+        let store = self.handle.store()?;
+        let made = detached(py, || TableModel::create_for(store, &self.name, rows, &self.wanted))?;
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
+        Ok(made)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it has come into being.
+    #[getter]
+    fn exists(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.existing(py)?.is_some())
+    }
+
+    /// Names of its columns, in order; none before it has any.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let Some(model) = self.existing(py)? else { return Ok(PyList::empty(py)) };
+        let schema = detached(py, || model.schema())?;
+        PyList::new(py, schema.fields().iter().map(|field| field.name()))
+    }
+
+    /// The types of its columns, as ``{name: type}``.
+    #[getter]
+    fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+        let types = pyo3::types::PyDict::new(py);
+        let Some(model) = self.existing(py)? else { return Ok(types) };
+        for field in detached(py, || model.schema())?.fields() {
+            types.set_item(field.name(), field.data_type().to_string())?;
+        }
+        Ok(types)
+    }
+
+    /// Name of the time column.
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<String> {
+        let model = self.model(py)?;
+        detached(py, || model.time_column())
+    }
+
+    /// Columns of the upsert key; empty where every row is kept.
+    #[getter]
+    fn key(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let model = self.model(py)?;
+        detached(py, || model.key())
+    }
+
+    /// Columns that say which series a row belongs to.
+    #[getter]
+    fn tags(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let model = self.model(py)?;
+        detached(py, || model.tags())
+    }
+
+    /// Its columns, for other Arrow libraries.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let model = self.model(py)?;
+        let schema = detached(py, || model.schema())?;
+        Ok(to_schema_pycapsule(py, schema.as_ref())?)
+    }
+
+    /// Throw away by itself what is older than ``age`` seconds, or the oldest beyond ``bytes``.
+    /// None: no bound.
+    #[pyo3(signature = (*, age=None, bytes=None))]
+    fn set_retention(&self, py: Python<'_>, age: Option<f64>, bytes: Option<u64>) -> PyResult<()> {
+        let age_ns = match age {
+            None => None,
+            Some(seconds) if seconds > 0.0 && seconds < 9.2e9 => Some((seconds * 1e9) as u64),
+            Some(seconds) => {
+                return Err(refused(
+                    ErrorKind::InvalidArgument,
+                    format!("age={seconds}: it must be a positive number of seconds below 9.2e9"),
+                ));
+            }
+        };
+        let model = self.model(py)?;
+        detached(py, || model.set_retention(Retention { age_ns, bytes }))
+    }
+
+    /// Write what is in memory to files and compact them, until nothing is left to do. Ctrl-C
+    /// ends the waiting.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let model = self.model(py)?;
+        interruptible(py, move || {
+            model.store().flush()?;
+            model.store().compact(Some(model.id()))
+        })
+    }
+
+    /// Remove the table and its rows, durably.
+    fn drop(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || TableModel::drop(store, &self.name))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.existing(py) {
+            Ok(Some(model)) => {
+                let columns = detached(py, || model.schema()).map_or(0, |s| s.fields().len());
+                format!("<Table {:?} columns={columns}>", self.name)
+            }
+            Ok(None) => format!("<Table {:?} without columns yet>", self.name),
+            Err(_) => format!("<Table {:?}, closed>", self.name),
+        }
+    }
+}

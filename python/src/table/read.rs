@@ -1,0 +1,234 @@
+//! Rows out.
+
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyString};
+use timestrata_engine::{Cell, ErrorKind, KeyRange, LeadKey};
+use timestrata_models::table::{TableScan, TableView, parse_time};
+use timestrata_models::timelog::Unit;
+
+use super::Table;
+use super::rows::{Batches, Rows};
+use super::values::RowReader;
+use crate::error::{refused, to_python};
+use crate::interrupt::detached;
+use crate::timestamp::timestamp;
+use crate::typed::{Held, Kind};
+
+impl Table {
+    pub(super) fn view(&self, py: Python<'_>) -> PyResult<TableView> {
+        let model = self.model(py)?;
+        detached(py, || model.view())
+    }
+
+    /// The range of times from `start` to before `end`.
+    pub(super) fn range(
+        view: &TableView,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<KeyRange> {
+        let bound = |value: Option<&Bound<'_, PyAny>>| match value {
+            None => Ok(None),
+            Some(value) if value.is_none() => Ok(None),
+            Some(value) => time_of(view, value).map(Some),
+        };
+        let (lo, hi) = (bound(start)?, bound(end)?);
+        if let (Some(lo), Some(hi)) = (lo, hi)
+            && lo > hi
+        {
+            return Err(refused(
+                ErrorKind::InvalidArgument,
+                format!("range from time {lo} to {hi}: it ends before it begins"),
+            ));
+        }
+        Ok(KeyRange::new(lo.map(LeadKey::Time), hi.map(LeadKey::Time)))
+    }
+
+    fn rows_of(view: TableView, scan: TableScan) -> PyResult<Rows> {
+        let schema = Python::attach(|py| {
+            // Wrong columns are told at once.
+            detached(py, || view.scan(&scan)).map(|scan| scan.schema())
+        })?;
+        Ok(Rows::new(schema, move || Ok(Box::new(view.scan(&scan)?) as Batches)))
+    }
+}
+
+/// A time in the unit of the table's.
+fn time_of(view: &TableView, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let field = view.schema().field(view.stream().lead_column());
+    if let Ok(text) = value.cast::<PyString>() {
+        return parse_time(&text.to_string(), field.data_type())
+            .map_err(|error| to_python(value.py(), &error));
+    }
+    match field.data_type() {
+        DataType::Timestamp(unit, _) => timestamp(value, Unit::from(*unit)),
+        _ => value.extract(),
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Read rows in time order, from ``start`` to before ``end``.
+    ///
+    /// Nothing is read until the answer is used; it shows the table as it is now.
+    ///
+    /// Parameters
+    /// ----------
+    /// start, end : time, optional
+    ///     An int in the table's unit, a datetime, an ISO string, a numpy or pandas time.
+    /// columns : list of str, optional
+    /// limit : int, optional
+    /// reverse : bool, optional
+    ///     Newest first.
+    #[pyo3(signature = (start=None, end=None, *, columns=None, limit=None, reverse=false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        columns: Option<Vec<String>>,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Rows> {
+        let view = self.view(py)?;
+        let range = Self::range(&view, start, end)?;
+        Self::rows_of(view, TableScan { range, columns, limit, reverse })
+    }
+
+    /// The first ``n`` rows.
+    #[pyo3(signature = (n=5))]
+    fn head(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
+        let scan = TableScan { limit: Some(n), ..TableScan::default() };
+        Self::rows_of(self.view(py)?, scan)
+    }
+
+    /// The last ``n`` rows, oldest first.
+    #[pyo3(signature = (n=5))]
+    fn tail(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
+        let view = self.view(py)?;
+        let schema = view.schema().clone();
+        Ok(Rows::new(schema, move || {
+            let batch = view.last(n)?;
+            Ok(Box::new(std::iter::once(Ok(batch))) as Batches)
+        }))
+    }
+
+    /// The newest row of each combination of values in the columns ``by``, newest first.
+    #[pyo3(signature = (by, start=None, end=None))]
+    fn latest(
+        &self,
+        py: Python<'_>,
+        by: &Bound<'_, PyAny>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let by: Vec<String> = match by.cast::<PyString>() {
+            Ok(only) => vec![only.to_string()],
+            Err(_) => by.extract()?,
+        };
+        let view = self.view(py)?;
+        let range = Self::range(&view, start, end)?;
+        for name in &by {
+            view.column(name).map_err(|error| to_python(py, &error))?;
+        }
+        let schema = view.schema().clone();
+        Ok(Rows::new(schema, move || {
+            let batch = view.latest(&by, &range)?;
+            Ok(Box::new(std::iter::once(Ok(batch))) as Batches)
+        }))
+    }
+
+    /// Count the rows from ``start`` to before ``end``, exactly.
+    #[pyo3(signature = (start=None, end=None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        if self.existing(py)?.is_none() {
+            return Ok(0);
+        }
+        let view = self.view(py)?;
+        let range = Self::range(&view, start, end)?;
+        detached(py, || view.count(&range))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.count(py, None, None)?).unwrap_or(usize::MAX))
+    }
+
+    /// The row with an upsert key, as a dict; None if there is none.
+    ///
+    /// Parameters
+    /// ----------
+    /// key : object, or tuple of objects
+    ///     One value a key column, in the order of ``key``.
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let view = self.view(py)?;
+        let values: Vec<Bound<'py, PyAny>> = match key.cast::<pyo3::types::PyTuple>() {
+            Ok(several) => several.iter().collect(),
+            Err(_) => vec![key.clone()],
+        };
+        let mut held = Vec::with_capacity(values.len());
+        for (name, value) in view.key().iter().zip(&values) {
+            let column = view.column(name).map_err(|error| to_python(py, &error))?;
+            let field = &view.schema().fields()[column];
+            held.push(
+                match value.is_instance_of::<PyString>() && column == view.stream().lead_column() {
+                    true => Held::Int(time_of(&view, value)?),
+                    false => Held::of(Kind::of(field.data_type())?, field, value)?,
+                },
+            );
+        }
+        let mut cells: Vec<Cell<'_>> = held.iter().map(Held::cell).collect();
+        // One too many is an error of the table's.
+        cells.resize(values.len(), Cell::Null);
+        let Some(row) = detached(py, || view.row(&cells))? else { return Ok(None) };
+        RowReader::new(py, view.schema())?.row(py, &row.batch, row.index).map(Some)
+    }
+
+    /// Time of the oldest row; None if there is none.
+    fn min_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.view(py)?;
+        let time = detached(py, || view.min_time(&KeyRange::ALL))?;
+        shown_time(py, &view, time)
+    }
+
+    /// Time of the newest row; None if there is none.
+    fn max_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.view(py)?;
+        let time = detached(py, || view.max_time(&KeyRange::ALL))?;
+        shown_time(py, &view, time)
+    }
+
+    /// All rows, for other Arrow libraries; see the Arrow C stream interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let rows = Bound::new(py, Self::rows_of(self.view(py)?, TableScan::default())?)?;
+        let keywords = PyDict::new(py);
+        keywords.set_item("requested_schema", requested_schema)?;
+        rows.call_method("__arrow_c_stream__", (), Some(&keywords))
+    }
+}
+
+fn shown_time<'py>(
+    py: Python<'py>,
+    view: &TableView,
+    time: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(time) = time else { return Ok(py.None().into_bound(py)) };
+    let data_type = view.schema().field(view.stream().lead_column()).data_type();
+    let array = timestrata_models::table::time_array(data_type, vec![time])
+        .map_err(|error| to_python(py, &error))?;
+    crate::typed::cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
+}

@@ -1,0 +1,252 @@
+//! `Rows`: the answer to a question, read when it is used.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3_arrow::ffi::to_schema_pycapsule;
+use timestrata_engine::Result;
+
+use super::values::{RowReader, row_objects};
+use crate::interrupt::detached;
+use crate::typed::{batches_as_stream, batches_as_table, numpy};
+
+/// Record batches, in order.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// Begins to read anew at each call.
+type Read = dyn Fn() -> Result<Batches> + Send + Sync;
+
+/// Rows that a scan or a query gives. Read when used, and anew each time, always as of the moment
+/// when they were asked for.
+///
+/// Give it to any library that knows Arrow's stream protocol, call one of the ``to_`` methods, or
+/// iterate over its rows as dicts.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> table = store.table("t")
+/// >>> table.append({"ts": [1_700_000_000, 1_700_000_060], "x": [1, 2]})
+/// 2
+/// >>> rows = table.scan(columns=["x"])
+/// >>> rows
+/// <Rows x: Int64>
+/// >>> list(rows)
+/// [{'x': 1}, {'x': 2}]
+#[pyclass(frozen, module = "timestrata", weakref)]
+pub(crate) struct Rows {
+    schema: SchemaRef,
+    read: Arc<Read>,
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Rows {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        read: impl Fn() -> Result<Batches> + Send + Sync + 'static,
+    ) -> Self {
+        Self { schema, read: Arc::new(read) }
+    }
+
+    /// All batches, read while Ctrl-C is heard.
+    fn collect(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
+        let mut batches = detached(py, || (self.read)())?;
+        let mut all = Vec::new();
+        while let Some(batch) = detached(py, || batches.next().transpose())? {
+            all.push(batch);
+            py.check_signals()?;
+        }
+        Ok(all)
+    }
+}
+
+#[pymethods]
+impl Rows {
+    /// Names of the columns, in order.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.schema.fields().iter().map(|field| field.name()))
+    }
+
+    /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let batches = detached(py, || (self.read)())?;
+        batches_as_table(py, SchemaRef::clone(&self.schema), batches)
+    }
+
+    /// Give the rows as a ``pandas.DataFrame``. Needs pandas and pyarrow.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_arrow(py)?.call_method0("to_pandas")
+    }
+
+    /// Give the rows as a ``polars.DataFrame``. Needs polars.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    /// Give the columns as a dict of numpy arrays. Numbers and times that lie in one piece of the
+    /// store's memory are not copied, and can't be written to. Nulls are NaN, NaT or None.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let module = py.import("numpy")?;
+        let batches = self.collect(py)?;
+        let arrays = PyDict::new(py);
+        for (index, field) in self.schema.fields().iter().enumerate() {
+            let parts: Vec<&ArrayRef> =
+                batches.iter().filter_map(|batch| batch.columns().get(index)).collect();
+            let array = match is_numeric(field, &parts) {
+                true => numpy::column(&module, field, &parts, None)?,
+                false => object_array(&module, field, &parts)?,
+            };
+            arrays.set_item(field.name(), array)?;
+        }
+        Ok(arrays)
+    }
+
+    /// Give the rows as a list of dicts.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let reader = RowReader::new(py, &self.schema)?;
+        for batch in self.collect(py)? {
+            for row in 0..batch.num_rows() {
+                list.append(reader.row(py, &batch, row)?)?;
+            }
+        }
+        Ok(list)
+    }
+
+    /// Count the rows by reading them.
+    fn count(&self, py: Python<'_>) -> PyResult<usize> {
+        let mut batches = detached(py, || (self.read)())?;
+        let mut rows = 0;
+        while let Some(batch) = detached(py, || batches.next().transpose())? {
+            rows += batch.num_rows();
+            py.check_signals()?;
+        }
+        Ok(rows)
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<RowsIter> {
+        let batches = detached(py, || (self.read)())?;
+        let reader = RowReader::new(py, &self.schema)?;
+        let place = Place { batches, batch: None, row: 0 };
+        Ok(RowsIter { reader, place: std::sync::Mutex::new(place) })
+    }
+
+    /// The rows, for other Arrow libraries; see the Arrow C stream interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = detached(py, || (self.read)())?;
+        batches_as_stream(py, SchemaRef::clone(&self.schema), batches, requested_schema)
+    }
+
+    /// The columns, for other Arrow libraries.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.schema.as_ref())?)
+    }
+
+    fn __repr__(&self) -> String {
+        let columns: Vec<_> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| format!("{}: {}", field.name(), field.data_type()))
+            .collect();
+        format!("<Rows {}>", columns.join(", "))
+    }
+}
+
+/// Numbers and times; but whole numbers with nulls have no numpy type.
+fn is_numeric(field: &Field, parts: &[&ArrayRef]) -> bool {
+    let data_type = field.data_type();
+    let is_time = matches!(data_type, DataType::Timestamp(_, _) | DataType::Duration(_));
+    let is_float = matches!(data_type, DataType::Float32 | DataType::Float64);
+    let has_nulls = parts.iter().any(|part| part.null_count() > 0);
+    is_time || is_float || data_type.is_integer() && !has_nulls
+}
+
+fn object_array<'py>(
+    numpy: &Bound<'py, PyModule>,
+    field: &Field,
+    parts: &[&ArrayRef],
+) -> PyResult<Bound<'py, PyAny>> {
+    let objects = PyList::empty(numpy.py());
+    let mut has_nulls = false;
+    for part in parts {
+        has_nulls |= part.null_count() > 0;
+        row_objects(numpy.py(), field, part, &objects)?;
+    }
+    let dtype = match field.data_type() {
+        DataType::Boolean if !has_nulls => "bool",
+        _ => "object",
+    };
+    // Lists of lists must not become arrays of two dimensions.
+    let array = numpy.call_method1("empty", (objects.len(), dtype))?;
+    if !objects.is_empty() {
+        array.set_item(pyo3::types::PySlice::full(numpy.py()), objects)?;
+    }
+    Ok(array)
+}
+
+/// Iterates over rows, as dicts.
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct RowsIter {
+    reader: RowReader,
+    place: std::sync::Mutex<Place>,
+}
+
+struct Place {
+    batches: Batches,
+    batch: Option<RecordBatch>,
+    row: usize,
+}
+
+impl Place {
+    /// The next row; the batch it is in.
+    fn next(&mut self) -> Result<Option<(RecordBatch, usize)>> {
+        loop {
+            match &self.batch {
+                Some(batch) if self.row < batch.num_rows() => {
+                    self.row += 1;
+                    return Ok(Some((batch.clone(), self.row - 1)));
+                }
+                _ => {}
+            }
+            self.row = 0;
+            self.batch = self.batches.next().transpose()?;
+            if self.batch.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl RowsIter {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = detached(py, || {
+            self.place.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+        })?;
+        match next {
+            Some((batch, row)) => self.reader.row(py, &batch, row).map(Some),
+            None => Ok(None),
+        }
+    }
+}

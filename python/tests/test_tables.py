@@ -1,0 +1,210 @@
+"""Tables from Python: rows in from whatever holds rows, out to whatever takes them."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timestrata
+
+UTC = dt.timezone.utc
+
+
+@pytest.fixture
+def store() -> Any:
+    with timestrata.open() as store:
+        yield store
+
+
+def trades(store: timestrata.Store) -> timestrata.Table:
+    table = store.table("trades", tags="symbol")
+    table.append({
+        "time": ["2024-05-01T10:00:00Z", "2024-05-01T10:00:02Z", "2024-05-01 10:00:01"],
+        "symbol": ["A", "B", "A"],
+        "price": [1.5, 2, 3.25],
+    })
+    return table
+
+
+def test_a_table_comes_into_being_with_its_first_rows(store: timestrata.Store) -> None:
+    table = store.table("t")
+    assert (table.exists, table.columns, table.count(), len(table)) == (False, [], 0, 0)
+    with pytest.raises(timestrata.NotFoundError, match="neither rows nor columns"):
+        table.scan()
+    assert table.append({"ts": 1_700_000_000, "x": 1}) == 1
+    assert (table.exists, table.time, table.columns) == (True, "ts", ["ts", "x"])
+    assert store.tables() == ["t"]
+    table.drop()
+    assert (table.exists, store.tables()) == (False, [])
+    table.append({"time": "2024-01-01", "y": 1})
+    assert table.columns == ["time", "y"]
+
+
+def test_a_schema_makes_it_exist_at_once(store: timestrata.Store) -> None:
+    schema = {"at": "timestamp[ns, tz=UTC]", "price": "float64"}
+    table = store.table("t", schema=schema)
+    assert table.types == {"at": 'Timestamp(ns, "UTC")', "price": "Float64"}
+    table.append({"at": 1_700_000_000_000_000_001, "price": 1})
+    assert list(table.scan()) == [{"at": 1_700_000_000_000_000_001, "price": 1.0}]
+    # Every column but the time may be null.
+    table.append({"at": 1, "price": None})
+    with pytest.raises(timestrata.InvalidDataError, match=r"row 0.*'at'.*null"):
+        table.append({"at": None, "price": 1.0})
+
+
+def test_rows_come_in_time_order_whatever_way_they_came(store: timestrata.Store) -> None:
+    table = trades(store)
+    assert table.append({"time": dt.datetime(2024, 5, 1, 9, tzinfo=UTC), "symbol": "C"}) == 1
+    assert table.append([{"time": "2024-05-01T12:00+01:00"}, {"venue": "x", "time": "2024-06-01"}])
+    rows = list(table.scan())
+    assert [row["symbol"] for row in rows] == ["C", "A", "A", "B", None, None]
+    assert rows[4]["time"] == dt.datetime(2024, 5, 1, 11, tzinfo=UTC)
+    assert rows[5] == {
+        "time": dt.datetime(2024, 6, 1, tzinfo=UTC), "symbol": None, "price": None, "venue": "x",
+    }
+
+
+def test_ranges_are_half_open_and_take_times_of_all_kinds(store: timestrata.Store) -> None:
+    table = trades(store)
+    start, end = "2024-05-01T10:00:00Z", dt.datetime(2024, 5, 1, 10, 0, 2, tzinfo=UTC)
+    prices = [row["price"] for row in table.scan(start, end)]
+    assert prices == [1.5, 3.25]
+    assert table.count(start) == 3
+    assert table.count(end=end) == 2
+    micros = 1_714_557_601_000_000
+    assert [row["price"] for row in table.scan(micros, micros + 1)] == [3.25]
+    np = pytest.importorskip("numpy")
+    assert table.count(np.datetime64("2024-05-01T10:00:01"), None) == 2
+    with pytest.raises(timestrata.InvalidArgumentError, match="ends before it begins"):
+        table.scan(end, start)
+    with pytest.raises(timestrata.InvalidArgumentError, match="no time here: write it as"):
+        table.scan("yesterday")
+
+
+def test_columns_limit_reverse_head_and_tail(store: timestrata.Store) -> None:
+    table = trades(store)
+    assert list(table.scan(columns=["price", "symbol"], limit=1)) == [{"price": 1.5, "symbol": "A"}]
+    assert [row["price"] for row in table.scan(reverse=True)] == [2.0, 3.25, 1.5]
+    assert [row["price"] for row in table.head(2)] == [1.5, 3.25]
+    assert [row["price"] for row in table.tail(2)] == [3.25, 2.0]
+    assert [row["price"] for row in table.latest("symbol")] == [2.0, 3.25]
+    assert table.min_time() == dt.datetime(2024, 5, 1, 10, tzinfo=UTC)
+    with pytest.raises(timestrata.InvalidArgumentError, match="no column 'prize'; it has time"):
+        table.scan(columns=["prize"])
+
+
+def test_a_scan_shows_the_table_as_it_was_when_asked(store: timestrata.Store) -> None:
+    table = trades(store)
+    before = table.scan()
+    table.append({"time": "2024-05-02", "symbol": "Z"})
+    assert len(before.to_pylist()) == 3
+    # And can be read again.
+    assert before.count() == 3
+    assert table.scan().count() == 4
+
+
+def test_upsert_keys(store: timestrata.Store) -> None:
+    timed = store.table("timed", key=["symbol", "time"])
+    for price in (1.0, 2.0):
+        timed.append({"time": "2024-01-01", "symbol": "A", "price": price})
+    assert [row["price"] for row in timed.scan()] == [2.0]
+    assert timed.row(("A", "2024-01-01")) == timed.scan().to_pylist()[0]
+    by_id = store.table("by_id", key="id")
+    by_id.append({"id": [1, 2], "time": ["2024-01-01", "2024-01-02"]})
+    by_id.append({"id": 1, "time": "2025-01-01"})
+    assert [row["id"] for row in by_id.scan()] == [2, 1]
+    assert by_id.row(3) is None
+    moved = by_id.row(1)
+    assert moved is not None and moved["time"].year == 2025
+    with pytest.raises(timestrata.InvalidArgumentError, match="1 key columns; 2 values"):
+        by_id.row((1, 2))
+    with pytest.raises(timestrata.AlreadyExistsError, match="exists with key"):
+        store.table("by_id", key="time")
+
+
+def test_ids_are_handed_out(store: timestrata.Store) -> None:
+    table = store.table("t", ids=True)
+    table.append({"time": ["2024-01-01", "2024-01-02"], "x": [1, 2]})
+    table.append({"id": 2, "time": "2023-01-01", "x": 3})
+    assert [(row["id"], row["x"]) for row in table.scan()] == [(2, 3), (1, 1)]
+    for bad in (0, -1):
+        with pytest.raises(timestrata.InvalidDataError, match="row 0"):
+            table.append({"id": bad, "time": "2024-01-01"})
+
+
+def test_what_does_not_fit_is_refused_whole_and_named(store: timestrata.Store) -> None:
+    table = trades(store)
+    with pytest.raises(timestrata.InvalidDataError, match=r"row 1 .*'price'.*\"abc\".*Float64"):
+        table.append({"time": ["2024-01-01", "2024-01-02"], "price": [None, "abc"]})
+    with pytest.raises(timestrata.InvalidDataError, match="row 1.*'str' does not go with"):
+        table.append({"time": ["2024-01-01", "2024-01-02"], "price": [1.0, "abc"]})
+    with pytest.raises(timestrata.InvalidDataError, match="'price' has 1 values, 'time' has 2"):
+        table.append({"time": ["2024-01-01", "2024-01-02"], "price": [1.0]})
+    with pytest.raises(timestrata.InvalidDataError, match="'time' is missing"):
+        table.append({"price": 1.0})
+    with pytest.raises(TypeError, match="rows must be"):
+        table.append(17)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="on_mismatch"):
+        table.append({"time": "2024-01-01"}, on_mismatch="guess")  # type: ignore[arg-type]
+    assert table.count() == 3
+    table.append({"time": "2025-01-01", "price": "high"}, on_mismatch="widen")
+    assert [row["price"] for row in table.scan()] == ["1.5", "3.25", "2.0", "high"]
+
+
+def test_pandas_polars_pyarrow_and_numpy_both_ways(store: timestrata.Store) -> None:
+    pa = pytest.importorskip("pyarrow")
+    np = pytest.importorskip("numpy")
+    table = trades(store)
+    arrow = table.scan().to_arrow()
+    assert arrow.column_names == ["time", "symbol", "price"]
+    assert pa.table(table).equals(arrow)
+    copy = store.table("copy")
+    assert copy.append(arrow) == 3
+    assert copy.scan().to_arrow().equals(arrow)
+    numpy = table.scan().to_numpy()
+    assert numpy["time"].dtype == "datetime64[us]"
+    assert numpy["price"].tolist() == [1.5, 3.25, 2.0]
+    assert numpy["symbol"].tolist() == ["A", "A", "B"]
+    more = store.table("numpy")
+    more.append({"time": np.array(["2024-01-01", "NaT"], "datetime64[ms]")[:1], "x": np.arange(1)})
+    assert more.types == {"time": 'Timestamp(ms, "UTC")', "x": "Int64"}
+
+
+def test_pandas_and_polars(store: timestrata.Store) -> None:
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    table = trades(store)
+    frame = table.scan().to_pandas()
+    from_pandas = store.table("pandas")
+    assert from_pandas.append(frame) == 3
+    pd.testing.assert_frame_equal(from_pandas.scan().to_pandas(), frame)
+    polars = table.scan().to_polars()
+    from_polars = store.table("polars")
+    assert from_polars.append(polars) == 3
+    assert from_polars.scan().to_polars().equals(polars)
+    assert pl.DataFrame(table).equals(polars)
+
+
+def test_a_table_survives_closing(tmp_path: Path) -> None:
+    with timestrata.open(tmp_path / "s") as store:
+        rows = list(trades(store).scan())
+    with timestrata.open(tmp_path / "s", mode="r") as store:
+        table = store.table("trades")
+        assert list(table.scan()) == rows
+        with pytest.raises(timestrata.ReadOnlyError):
+            table.append({"time": "2024-01-01"})
+        with pytest.raises(timestrata.NotFoundError):
+            store.table("none")
+    with pytest.raises(timestrata.ClosedError):
+        table.count()
+
+
+def test_retention_and_compaction(store: timestrata.Store) -> None:
+    table = trades(store)
+    table.set_retention(age=3600.0)
+    with pytest.raises(timestrata.InvalidArgumentError, match="positive number of seconds"):
+        table.set_retention(age=-1.0)
+    table.set_retention()
+    table.compact()
+    assert table.count() == 3
