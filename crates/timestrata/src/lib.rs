@@ -3,6 +3,7 @@
 //!
 //! A [`Store`] is a directory (or memory). Models live in it side by side; so far:
 //!
+//! - [`table`]: typed rows by time, from CSV, JSON, Arrow and Parquet, with upsert keys;
 //! - [`timelog`]: values (bytes, or objects as CBOR) by timestamp, with slices, late data and
 //!   range deletes.
 //!
@@ -39,4 +40,4 @@ pub use timestrata_engine::{
     Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats,
     check,
 };
-pub use timestrata_models::timelog;
+pub use timestrata_models::{table, timelog};

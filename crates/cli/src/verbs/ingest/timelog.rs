@@ -1,141 +1,29 @@
-//! `timestrata ingest`.
+//! Rows as values of a time log.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::ValueEnum;
+use indicatif::ProgressBar;
 use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
 use timestrata::{Access, Durability, ErrorKind, Io, Store};
 
-use super::{counted, grouped, open};
+use super::{Arguments, CodecName, OnError, progress_bar};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
 use crate::rows::{BadRow, Format, RowError, RowRules, Rows};
 use crate::times::Integers;
+use crate::verbs::{counted, grouped, open};
 
+/// Rows that one commit has where nobody says how many.
+const BATCH_ROWS: usize = 50_000;
 /// Bytes of values that one commit has at most: keeps memory bounded where rows are long.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 /// Bad rows that are told one by one when they are skipped.
 const SKIPS_TOLD: u64 = 10;
 
-/// Load rows of CSV or JSON lines.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-CSV has a header line; empty fields are null, 'true' and 'false' booleans, numbers numbers, all \
-else text. JSON lines have one object a line. Gzip is unpacked. Rows may come in any order.
-
-The value of a row is all its columns, as a CBOR map; with --codec bytes it is the text of the \
-column that --value names. Without --time-unit an integer time is taken as seconds below 10^11, \
-milliseconds below 10^14, microseconds below 10^17, else nanoseconds.
-
-Rows are committed in batches. At the first bad row ingest stops: the rows before it are in the \
-log, and none after it, and the message says so (--on-error skip goes on instead). Interrupting \
-it leaves whole batches.
-
-Examples:
-  timestrata ingest ./store weather weather.csv --as timelog --time time_hour
-  timestrata ingest ./store trades *.csv.gz --as timelog --time ts --unit ns --log-unit ns
-  tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
-pub(crate) struct Arguments {
-    /// The store's directory; made if missing.
-    dir: PathBuf,
-    /// The time log; made if missing.
-    name: String,
-    /// Files to load, in this order; '-' is stdin.
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-    /// What to load them as.
-    #[arg(long = "as", value_enum)]
-    model: Model,
-    /// The column that has the time.
-    #[arg(long, value_name = "COLUMN")]
-    time: String,
-    /// How values are kept; default: as the log has it, and cbor in a new one.
-    #[arg(long, value_enum)]
-    codec: Option<CodecName>,
-    /// The column whose text is the value of a log of bytes.
-    #[arg(long, value_name = "COLUMN")]
-    value: Option<String>,
-    /// Unit of integers in the time column; default: by their magnitude.
-    #[arg(long, value_enum, visible_alias = "unit", value_name = "UNIT")]
-    time_unit: Option<UnitName>,
-    /// Unit of the log's timestamps; default: as the log has it, and ms in a new one.
-    #[arg(long, value_enum, value_name = "UNIT")]
-    log_unit: Option<UnitName>,
-    /// How the files are written; default: by their first byte.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// What is between two fields of CSV: one character, or 'tab'.
-    #[arg(long, default_value = ",", value_parser = delimiter)]
-    delimiter: u8,
-    /// Rows a commit has at most.
-    #[arg(long, value_name = "ROWS", default_value_t = 50_000, value_parser = at_least_one)]
-    batch_rows: usize,
-    /// What to do with a bad row.
-    #[arg(long, value_enum, default_value_t = OnError::Stop)]
-    on_error: OnError,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Model {
-    /// Values by time.
-    Timelog,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CodecName {
-    /// The row as a CBOR map.
-    Cbor,
-    /// The text of one column.
-    Bytes,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum UnitName {
-    S,
-    Ms,
-    Us,
-    Ns,
-}
-
-impl From<UnitName> for Unit {
-    fn from(name: UnitName) -> Self {
-        match name {
-            UnitName::S => Self::Second,
-            UnitName::Ms => Self::Milli,
-            UnitName::Us => Self::Micro,
-            UnitName::Ns => Self::Nano,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnError {
-    /// Commit the rows before it, say where it is, and fail.
-    Stop,
-    /// Leave it out, say so, and go on.
-    Skip,
-}
-
-fn delimiter(text: &str) -> std::result::Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
-        _ => Err("one ASCII character, or 'tab'".to_owned()),
-    }
-}
-
-fn at_least_one(text: &str) -> std::result::Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("at least 1".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) => Err("a whole number".to_owned()),
-    }
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let Model::Timelog = arguments.model;
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    check_arguments(arguments)?;
     if arguments.codec == Some(CodecName::Cbor) && arguments.value.is_some() {
         return Err(Failure::usage(
             "--value is for logs of bytes, but --codec says cbor",
@@ -145,11 +33,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
     let bar = progress_bar(&arguments.files);
-    let mut rules = rules(arguments);
+    let mut rules = rules(arguments)?;
+    let format = arguments.format.as_deref().map(format_of).transpose()?;
     // A first file that can't be loaded is told before a store is made for it.
     let mut files = arguments.files.iter();
     let open_rows = |path: &PathBuf, rules: &RowRules| {
-        input::open(path, &bar).and_then(|input| Rows::open(input, arguments.format, rules))
+        input::open(path, &bar).and_then(|input| Rows::open(input, format, rules))
     };
     let first = files.next().map(|path| open_rows(path, &rules)).transpose()?;
     let store = open(&arguments.dir, Access::Write)?;
@@ -171,17 +60,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// What only tables have.
+fn check_arguments(arguments: &Arguments) -> Result<()> {
+    let is_tables = !arguments.key.is_empty() || !arguments.tags.is_empty() || arguments.ids;
+    if is_tables {
+        return Err(Failure::usage(
+            "--key, --tag and --ids are for tables",
+            "leave them out, or say --as table",
+        ));
+    }
+    Ok(())
+}
+
+fn format_of(name: &str) -> Result<Format> {
+    Format::from_str(name, true).map_err(|_| {
+        Failure::usage(
+            format!("--format {name}: time logs are loaded from csv or jsonl"),
+            "say one of these, or leave it out",
+        )
+    })
+}
+
 /// What the arguments say of rows; the log says its unit later.
-fn rules(arguments: &Arguments) -> RowRules {
-    RowRules {
-        time_column: arguments.time.clone(),
+fn rules(arguments: &Arguments) -> Result<RowRules> {
+    let Some(time_column) = arguments.time.clone() else {
+        return Err(Failure::usage("which column has the time?", "name it with --time"));
+    };
+    Ok(RowRules {
+        time_column,
         value_column: arguments.value.clone(),
         integers: arguments
             .time_unit
             .map_or(Integers::ByMagnitude, |unit| Integers::Of(unit.into())),
         unit: Unit::default(),
-        delimiter: arguments.delimiter,
-    }
+        delimiter: arguments.delimiter.unwrap_or(b','),
+    })
 }
 
 /// Opens the log, or makes it as the arguments say.
@@ -219,19 +132,6 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Timelog> {
     Ok(Timelog::create(store, &arguments.name, options)?)
 }
 
-/// Runs over bytes where they are known, else only turns. Shown on a terminal only.
-fn progress_bar(files: &[PathBuf]) -> ProgressBar {
-    let (total, template) = match input::total_bytes(files) {
-        Some(bytes) => (Some(bytes), "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {msg}"),
-        None => (None, "{spinner} {bytes} {bytes_per_sec} {msg}"),
-    };
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
 /// A load under way.
 struct Load {
     log: Timelog,
@@ -251,7 +151,7 @@ impl Load {
         Self {
             log,
             rules,
-            batch_rows: arguments.batch_rows,
+            batch_rows: arguments.batch_rows.unwrap_or(BATCH_ROWS),
             on_error: arguments.on_error,
             batch: EntryBatch::new(),
             rows: 0,

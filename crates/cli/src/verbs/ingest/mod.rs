@@ -1,0 +1,176 @@
+//! `timestrata ingest`.
+
+mod table;
+mod timelog;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use timestrata::timelog::Unit;
+
+use crate::failure::Result;
+use crate::input;
+
+/// Load rows of files.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+As a table: CSV, JSON lines, Arrow (stream or file) and Parquet; gzip and zstd are unpacked. \
+Columns have types, found from a sample and then held to. Each file is one atomic commit, unless \
+--batch-rows says otherwise: at the first bad row nothing of its file is kept (--on-error skip \
+leaves it out and goes on). Columns that the table lacks are added to it.
+
+As a time log: CSV and JSON lines, gzip unpacked. The value of a row is all its columns, as a \
+CBOR map; with --codec bytes it is the text of the column that --value names. Rows are committed \
+in batches, and at the first bad row those before it stay.
+
+CSV has a header line. Rows may come in any order. Without --time-unit an integer time is taken \
+as seconds below 10^11, milliseconds below 10^14, microseconds below 10^17, else nanoseconds.
+
+Examples:
+  timestrata ingest ./store flights flights.csv.gz --as table --time time_hour --tag origin
+  timestrata ingest ./store users users.parquet --as table --key id
+  timestrata ingest ./store weather weather.csv --as timelog --time time_hour
+  tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
+pub(crate) struct Arguments {
+    /// The store's directory; made if missing.
+    dir: PathBuf,
+    /// The table or time log; made if missing.
+    name: String,
+    /// Files to load, in this order; '-' is stdin.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What to load them as.
+    #[arg(long = "as", value_enum)]
+    model: Model,
+    /// The column that has the time; default: as the table has it, else the first of times, those
+    /// called timestamp, time, ts, datetime or date before others.
+    #[arg(long, value_name = "COLUMN")]
+    time: Option<String>,
+    /// Table: columns of the upsert key; of rows equal in them the last one is kept.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    key: Vec<String>,
+    /// Table: columns that say which series a row belongs to.
+    #[arg(long = "tag", value_name = "A,B", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Table: tell rows apart by a column 'id', and number rows that come without one.
+    #[arg(long, conflicts_with = "key")]
+    ids: bool,
+    /// Table: what to do with values of another type than their column's.
+    #[arg(long, value_enum, default_value_t = Mismatch::Error)]
+    on_mismatch: Mismatch,
+    /// How values are kept; default: as the log has it, and cbor in a new one.
+    #[arg(long, value_enum)]
+    codec: Option<CodecName>,
+    /// The column whose text is the value of a log of bytes.
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Unit of integers in the time column; default: by their magnitude.
+    #[arg(long, value_enum, visible_alias = "unit", value_name = "UNIT")]
+    time_unit: Option<UnitName>,
+    /// Unit of the log's timestamps; default: as the log has it, and ms in a new one.
+    #[arg(long, value_enum, value_name = "UNIT")]
+    log_unit: Option<UnitName>,
+    /// How the files are written: csv, jsonl; for tables also arrow, arrows, parquet, protobuf.
+    /// Default: by their beginning.
+    #[arg(long)]
+    format: Option<String>,
+    /// What is between two fields of CSV: one character, or 'tab'. Default: a comma; for tables
+    /// what fits the first lines.
+    #[arg(long, value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Rows a commit has at most. Default: 50,000; for tables a file is one commit.
+    #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
+    batch_rows: Option<usize>,
+    /// What to do with a bad row.
+    #[arg(long, value_enum, default_value_t = OnError::Stop)]
+    on_error: OnError,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Model {
+    /// Values by time.
+    Timelog,
+    /// Typed rows by time.
+    Table,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mismatch {
+    /// Refuse the commit.
+    Error,
+    /// Widen the column: whole numbers to floats, others to text.
+    Widen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CodecName {
+    /// The row as a CBOR map.
+    Cbor,
+    /// The text of one column.
+    Bytes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum UnitName {
+    S,
+    Ms,
+    Us,
+    Ns,
+}
+
+impl From<UnitName> for Unit {
+    fn from(name: UnitName) -> Self {
+        match name {
+            UnitName::S => Self::Second,
+            UnitName::Ms => Self::Milli,
+            UnitName::Us => Self::Micro,
+            UnitName::Ns => Self::Nano,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    /// Commit the rows before it, say where it is, and fail.
+    Stop,
+    /// Leave it out, say so, and go on.
+    Skip,
+}
+
+fn delimiter(text: &str) -> std::result::Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        _ => Err("one ASCII character, or 'tab'".to_owned()),
+    }
+}
+
+fn at_least_one(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("a whole number".to_owned()),
+    }
+}
+
+/// Loads the files as what the arguments say.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match arguments.model {
+        Model::Timelog => timelog::run(arguments),
+        Model::Table => table::run(arguments),
+    }
+}
+
+/// Runs over bytes where they are known, else only turns. Shown on a terminal only.
+fn progress_bar(files: &[PathBuf]) -> ProgressBar {
+    let (total, template) = match input::total_bytes(files) {
+        Some(bytes) => (Some(bytes), "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {msg}"),
+        None => (None, "{spinner} {bytes} {bytes_per_sec} {msg}"),
+    };
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
