@@ -208,3 +208,39 @@ def test_retention_and_compaction(store: timestrata.Store) -> None:
     table.set_retention()
     table.compact()
     assert table.count() == 3
+
+
+def test_ranges_are_deleted(store: timestrata.Store) -> None:
+    table = trades(store)
+    assert table.delete(end="2024-05-01T10:00:01Z") == 1
+    assert [row["price"] for row in table.scan()] == [3.25, 2.0]
+    assert table.delete("2025-01-01") == 0
+    assert table.delete() == 2
+    assert table.count() == 0
+
+
+def test_files_are_one_commit_each(store: timestrata.Store, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,x\n2024-01-01,1\n2024-01-02,2\n")
+    table = store.table("t")
+    assert table.ingest(path) == {"rows": 2, "skipped": 0, "errors": []}
+    assert [row["x"] for row in table.scan()] == [1, 2]
+    with path.open("rb") as file:
+        assert table.ingest(file)["rows"] == 2
+    path.write_text("time,x\n2024-01-03,3\n2024-01-04,many\n")
+    with pytest.raises(timestrata.InvalidDataError, match=r"line 3.*'x'.*many"):
+        table.ingest(path)
+    assert table.count() == 4
+    done = table.ingest(path, on_error="skip")
+    assert (done["rows"], done["skipped"]) == (1, 1)
+    assert "many" in done["errors"][0]
+    with pytest.raises(timestrata.NotFoundError, match="could not open the input"):
+        table.ingest(tmp_path / "none.csv")
+
+    class Broken:
+        def read(self, size: int, /) -> bytes:
+            raise OSError("the cable is cut")
+
+    with pytest.raises(OSError, match="the cable is cut"):
+        table.ingest(Broken(), "csv")
+    assert table.count() == 5

@@ -197,8 +197,8 @@ fn run(kind: Kind, steps: Vec<Step>) {
                 let predicate = |batch: &RecordBatch| {
                     Ok(rows_of(batch).iter().map(|row| Some(goes(row))).collect::<BooleanArray>())
                 };
-                let range = KeyRange::times(from, to);
-                let deleted = table.delete_where(&range, predicate, Durability::Written).unwrap();
+                let ranges = [KeyRange::times(from, to)];
+                let deleted = table.delete_where(&ranges, predicate).unwrap();
                 let before = expected.rows.len();
                 expected.rows.retain(|row| !((from..to).contains(&row.time) && goes(row)));
                 assert_eq!(deleted, (before - expected.rows.len()) as u64);

@@ -5,7 +5,8 @@ use std::ops::RangeBounds;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use timestrata_engine::{
-    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
+    BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec,
+    SeqNo,
 };
 
 use super::Table;
@@ -41,65 +42,86 @@ impl Table {
         self.shared.store.commit(changes, durability).map(Some)
     }
 
-    /// Deletes the rows in `range` that a predicate picks, as one atomic commit. Gives how many
-    /// there were. Writers of the table wait meanwhile.
-    ///
-    /// Where every row is kept, rows can only be hidden by their time; so those that stay between
-    /// deleted ones are written anew, in the same order.
+    /// Deletes every row whose time is in one of these ranges, as one atomic commit. Gives how many
+    /// there were.
     ///
     /// # Errors
-    /// Those of the predicate, and what a commit may fail with; nothing was deleted then.
-    pub fn delete_where(
-        &self,
-        range: &KeyRange,
-        mut predicate: impl RowPredicate,
-        durability: Durability,
-    ) -> Result<u64> {
+    /// What a commit may fail with.
+    pub fn delete_ranges(&self, ranges: &[KeyRange], durability: Durability) -> Result<u64> {
         let _alone = self.shared.lock.write();
         let view = self.view()?;
-        let (changes, rows) = match view.key().is_empty() {
-            true => self.rewriting(&view, range, &mut predicate)?,
-            false => self.deleting_keys(&view, range, &mut predicate)?,
-        };
+        let (mut changes, mut rows) = (Changes::new(), 0);
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            rows += view.count(range)?;
+            changes = changes.delete_range(self.shared.id, *range);
+        }
         if rows > 0 {
             self.shared.store.commit(changes, durability)?;
         }
         Ok(rows)
     }
 
-    fn rewriting(
+    /// Deletes the rows in `ranges` (disjoint and ascending) that a predicate picks, as one atomic
+    /// commit. Gives how many
+    /// there were. Writers of the table wait meanwhile.
+    ///
+    /// Where every row is kept, rows can only be hidden by their time; so those that stay between
+    /// deleted ones are written anew, in the same order. The commit is `Synced`.
+    ///
+    /// # Errors
+    /// Those of the predicate, and what a commit may fail with; nothing was deleted then.
+    pub fn delete_where(
+        &self,
+        ranges: &[KeyRange],
+        mut predicate: impl RowPredicate,
+    ) -> Result<u64> {
+        let _alone = self.shared.lock.write();
+        let view = self.view()?;
+        let (mut bulk, mut rows) = (self.shared.store.bulk()?, 0);
+        for range in ranges {
+            rows += match view.key().is_empty() {
+                true => self.rewrite(&view, range, &mut predicate, &mut bulk)?,
+                false => self.delete_keys(&view, range, &mut predicate, &mut bulk)?,
+            };
+        }
+        if rows > 0 {
+            bulk.commit()?;
+        }
+        Ok(rows)
+    }
+
+    fn rewrite(
         &self,
         view: &TableView,
         range: &KeyRange,
         predicate: &mut impl RowPredicate,
-    ) -> Result<(Changes, u64)> {
+        bulk: &mut BulkCommit,
+    ) -> Result<u64> {
         let (spans, rows) = spans_of_deleted(view, range, predicate)?;
         let id = self.shared.id;
-        let mut changes = Changes::new();
         for span in spans {
-            changes = changes.delete_range(id, span);
-            for batch in
-                view.snapshot().scan(id, &ScanSpec { range: span, ..ScanSpec::default() })?
-            {
+            bulk.delete_range(id, span)?;
+            let scan = ScanSpec { range: span, ..ScanSpec::default() };
+            for batch in view.snapshot().scan(id, &scan)? {
                 let batch = batch?;
                 let deleted = checked(predicate(&batch)?, &batch)?;
                 let stay = filter_record_batch(&batch, &inverted(&deleted)).map_err(unmade)?;
                 if stay.num_rows() > 0 {
-                    changes = changes.insert(id, stay);
+                    bulk.insert(id, stay)?;
                 }
             }
         }
-        Ok((changes, rows))
+        Ok(rows)
     }
 
-    fn deleting_keys(
+    fn delete_keys(
         &self,
         view: &TableView,
         range: &KeyRange,
         predicate: &mut impl RowPredicate,
-    ) -> Result<(Changes, u64)> {
-        let layout = self.layout()?;
-        let (mut changes, mut rows) = (Changes::new(), 0);
+        bulk: &mut BulkCommit,
+    ) -> Result<u64> {
+        let (layout, mut rows) = (self.layout()?, 0);
         let scan = ScanSpec { range: *range, ..ScanSpec::default() };
         for batch in view.snapshot().scan(self.shared.id, &scan)? {
             let batch = batch?;
@@ -110,12 +132,12 @@ impl Table {
             }
             rows += gone.num_rows() as u64;
             let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
-            changes = changes.delete_keys(self.shared.id, keys);
+            bulk.delete_keys(self.shared.id, keys)?;
             if let Some(index) = self.shared.index {
-                changes = changes.delete_keys(index, self.index_keys(index, &layout, &gone)?);
+                bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?)?;
             }
         }
-        Ok((changes, rows))
+        Ok(rows)
     }
 }
 

@@ -69,16 +69,19 @@ pub(super) fn column_type(data_type: &DataType) -> DataType {
     DataType::Timestamp(unit, Some(ZONE.into()))
 }
 
-/// The unit of numbers since 1970, by their magnitude: seconds reach to the year 5138,
-/// milliseconds and microseconds as far, each a thousand times as large.
-pub(super) fn epoch_unit(numbers: &Int64Array) -> TimeUnit {
-    let largest = numbers.iter().flatten().map(i64::unsigned_abs).max().unwrap_or(0);
+/// The unit of numbers since 1970, by the magnitude of the largest: seconds reach to the year
+/// 5138, milliseconds and microseconds as far, each a thousand times as large.
+pub(super) fn unit_of_magnitude(largest: u64) -> TimeUnit {
     match largest {
         0..100_000_000_000 => TimeUnit::Second,
         100_000_000_000..100_000_000_000_000 => TimeUnit::Millisecond,
         100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::Microsecond,
         _ => TimeUnit::Nanosecond,
     }
+}
+
+fn epoch_unit(numbers: &Int64Array) -> TimeUnit {
+    unit_of_magnitude(numbers.iter().flatten().map(i64::unsigned_abs).max().unwrap_or(0))
 }
 
 /// The columns of some rows, with the time column of a time type: numbers in the unit that their
@@ -149,7 +152,7 @@ pub fn parse(text: &str, data_type: &DataType) -> Result<i64> {
         Some(instant) => instant.to_unit(*unit),
         None => {
             let whole = text.trim().split('.').next().and_then(|whole| whole.parse::<i64>().ok());
-            let from = whole.map(|number| epoch_unit(&Int64Array::from(vec![number])));
+            let from = whole.map(|number| unit_of_magnitude(number.unsigned_abs()));
             let number = from.and_then(|from| epoch(text.trim().as_bytes(), from, *unit));
             number.ok_or_else(|| not_a_time(text, "write it as 2024-05-01T10:00:00Z"))?
         }

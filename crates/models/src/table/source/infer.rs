@@ -2,6 +2,8 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::table::time::unit_of_magnitude;
+
 use super::instant::Instant;
 use super::{names, number};
 
@@ -95,12 +97,7 @@ impl Seen {
         let declared = role.unit.filter(|_| role.is_time);
         declared.or_else(|| names::says_time(name).flatten()).unwrap_or_else(|| {
             let (min, max) = self.bounds.unwrap_or_default();
-            match min.unsigned_abs().max(max.unsigned_abs()) {
-                0..100_000_000_000 => TimeUnit::Second,
-                100_000_000_000..100_000_000_000_000 => TimeUnit::Millisecond,
-                100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::Microsecond,
-                _ => TimeUnit::Nanosecond,
-            }
+            unit_of_magnitude(min.unsigned_abs().max(max.unsigned_abs()))
         })
     }
 
