@@ -1,6 +1,8 @@
 //! Tables keep, replace and delete the rows that a simple list of rows says they should, whatever
 //! is in memory, in hot and in cold runs.
 
+#![expect(clippy::unwrap_used, reason = "a test fails that way")]
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;

@@ -81,7 +81,6 @@ impl Table {
     /// reverse : bool, optional
     ///     Newest first.
     #[pyo3(signature = (start=None, end=None, *, columns=None, limit=None, reverse=false))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn scan(
         &self,
         py: Python<'_>,
