@@ -2,7 +2,26 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
+use timestrata_engine::{
+    Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
+};
+
+/// Deletes every row of a stream whose time is in `range`, in one commit. `None`: no time is.
+///
+/// # Errors
+/// `InvalidArgument` if the range ends before it begins, and what a commit may fail with.
+pub(crate) fn delete_range(
+    store: &Store,
+    stream: StreamId,
+    range: &impl RangeBounds<i64>,
+    durability: Durability,
+) -> Result<Option<SeqNo>> {
+    let range = key_range(range)?;
+    if range.is_empty() {
+        return Ok(None);
+    }
+    store.commit(Changes::new().delete_range(stream, range), durability).map(Some)
+}
 
 /// The half-open range for `bounds`. An inclusive end at the greatest time becomes an open
 /// end; a range without any time in it becomes an empty one.

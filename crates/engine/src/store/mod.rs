@@ -260,15 +260,15 @@ impl Store {
     /// # use arrow_array::{Int64Array, RecordBatch};
     /// # use arrow_schema::{DataType, Field, Schema};
     /// # use timestrata_engine::{KeyRange, Settings, Store, StreamSpec};
-    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let store = Store::memory(Settings::default())?;
     /// let schema = Arc::new(Schema::new(vec![Field::new("time", DataType::Int64, false)]));
     /// let id = store.create_stream(StreamSpec::new("kitchen", schema.clone()))?;
     /// let mut bulk = store.bulk()?;
     /// for hour in 0..24 {
     ///     let times = Int64Array::from_iter_values(hour * 3600..(hour + 1) * 3600);
-    ///     let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(times)]);
-    ///     bulk.insert(id, batch.expect("a time column"))?;
+    ///     let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(times)])?;
+    ///     bulk.insert(id, batch)?;
     /// }
     /// bulk.commit()?;
     /// assert_eq!(store.snapshot()?.count(id, &KeyRange::ALL)?, 86_400);

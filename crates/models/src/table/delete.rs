@@ -13,7 +13,7 @@ use super::Table;
 use super::layout::Layout;
 use super::view::TableView;
 use super::write::unmade;
-use crate::range::key_range;
+use crate::range::delete_range;
 
 /// Rows of which either none is rewritten, or those between the first and the last deleted one.
 const SPAN_ROWS: usize = 4096;
@@ -34,12 +34,7 @@ impl Table {
         range: impl RangeBounds<i64>,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        let range = key_range(&range)?;
-        if range.is_empty() {
-            return Ok(None);
-        }
-        let changes = Changes::new().delete_range(self.shared.id, range);
-        self.shared.store.commit(changes, durability).map(Some)
+        delete_range(&self.shared.store, self.shared.id, &range, durability)
     }
 
     /// Deletes every row whose time is in one of these ranges, as one atomic commit. Gives how many

@@ -15,7 +15,7 @@ use timestrata_engine::{
 use super::batch::{EntryBatch, check_value_bytes, record_batch};
 use super::codec::encode_cbor;
 use super::{Codec, Entry, Selection, TimelogOptions, TimelogView, Unit, Value, options};
-use crate::range::key_range;
+use crate::range::delete_range;
 
 /// Values of one chunk of [`Timelog::extend_from`] together, in bytes, at most.
 const CHUNK_BYTES_MAX: usize = 16 << 20;
@@ -352,12 +352,7 @@ impl Timelog {
         range: impl RangeBounds<i64>,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        let range = key_range(&range)?;
-        if range.is_empty() {
-            return Ok(None);
-        }
-        let changes = Changes::new().delete_range(self.stream_id(), range);
-        self.shared.store.commit(changes, durability).map(Some)
+        delete_range(&self.shared.store, self.stream_id(), &range, durability)
     }
 
     /// The log as it is now, frozen.

@@ -4,10 +4,12 @@
 //! use timestrata_models::table::source::{ReadOptions, open_bytes};
 //!
 //! let csv = "time,symbol,price\n2024-01-01T09:30:00Z,ACME,1.5\n2024-01-01T09:30:01Z,ACME,1.6\n";
-//! let mut source = open_bytes(csv.as_bytes().to_vec(), "trades.csv", &ReadOptions::default())?;
+//! let source = open_bytes(csv.as_bytes().to_vec(), "trades.csv", &ReadOptions::default())?;
 //! assert_eq!(source.time_column(), Some("time"));
-//! let batch = source.next().unwrap()?;
-//! assert_eq!((batch.num_rows(), batch.num_columns()), (2, 3));
+//! for batch in source {
+//!     let batch = batch?;
+//!     assert_eq!((batch.num_rows(), batch.num_columns()), (2, 3));
+//! }
 //! # Ok::<(), timestrata_engine::Error>(())
 //! ```
 //!

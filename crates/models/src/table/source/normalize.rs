@@ -19,9 +19,9 @@ use timestrata_engine::{Error, ErrorKind, Result};
 /// use timestrata_models::table::source::normalize;
 ///
 /// let symbols: DictionaryArray<Int8Type> = ["ACME", "ACME"].into_iter().collect();
-/// let batch = RecordBatch::try_from_iter([("symbol", Arc::new(symbols) as _)]).unwrap();
+/// let batch = RecordBatch::try_from_iter([("symbol", Arc::new(symbols) as _)])?;
 /// assert_eq!(normalize(&batch)?.schema().field(0).data_type(), &DataType::Utf8);
-/// # Ok::<(), timestrata_engine::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors

@@ -15,9 +15,10 @@ const THREADS_MAX: usize = 8;
 /// ```
 /// use timestrata_models::table::source::Format;
 ///
-/// assert_eq!("csv".parse::<Format>().unwrap(), Format::Csv);
+/// assert_eq!("csv".parse::<Format>()?, Format::Csv);
 /// assert_eq!(Format::of_path("trades.jsonl.gz"), Some(Format::JsonLines));
 /// assert_eq!(Format::of_mime("text/csv; charset=utf-8"), Some(Format::Csv));
+/// # Ok::<(), timestrata_engine::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
