@@ -96,15 +96,13 @@ impl Table {
         let id = self.shared.id;
         for span in spans {
             bulk.delete_range(id, span)?;
-            let scan = ScanSpec { range: span, ..ScanSpec::default() };
-            for batch in view.snapshot().scan(id, &scan)? {
-                let batch = batch?;
-                let deleted = checked(predicate(&batch)?, &batch)?;
-                let stay = filter_record_batch(&batch, &inverted(&deleted)).map_err(unmade)?;
-                if stay.num_rows() > 0 {
-                    bulk.insert(id, stay)?;
+            for_each_picked(view, &span, predicate, |batch, deleted| {
+                let stay = filter_record_batch(batch, &inverted(deleted)).map_err(unmade)?;
+                match stay.num_rows() {
+                    0 => Ok(()),
+                    _ => bulk.insert(id, stay),
                 }
-            }
+            })?;
         }
         Ok(rows)
     }
@@ -117,23 +115,37 @@ impl Table {
         bulk: &mut BulkCommit,
     ) -> Result<u64> {
         let (layout, mut rows) = (self.layout()?, 0);
-        let scan = ScanSpec { range: *range, ..ScanSpec::default() };
-        for batch in view.snapshot().scan(self.shared.id, &scan)? {
-            let batch = batch?;
-            let deleted = checked(predicate(&batch)?, &batch)?;
-            let gone = filter_record_batch(&batch, &deleted).map_err(unmade)?;
+        for_each_picked(view, range, predicate, |batch, deleted| {
+            let gone = filter_record_batch(batch, deleted).map_err(unmade)?;
             if gone.num_rows() == 0 {
-                continue;
+                return Ok(());
             }
             rows += gone.num_rows() as u64;
             let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
             bulk.delete_keys(self.shared.id, keys)?;
-            if let Some(index) = self.shared.index {
-                bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?)?;
+            match self.shared.index {
+                Some(index) => bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?),
+                None => Ok(()),
             }
-        }
+        })?;
         Ok(rows)
     }
+}
+
+/// Gives each batch of a range with what the predicate picks of it.
+fn for_each_picked(
+    view: &TableView,
+    range: &KeyRange,
+    predicate: &mut impl RowPredicate,
+    mut take: impl FnMut(&RecordBatch, &BooleanArray) -> Result<()>,
+) -> Result<()> {
+    let scan = ScanSpec { range: *range, ..ScanSpec::default() };
+    for batch in view.snapshot().scan(view.stream().id(), &scan)? {
+        let batch = batch?;
+        let picked = checked(predicate(&batch)?, &batch)?;
+        take(&batch, &picked)?;
+    }
+    Ok(())
 }
 
 /// Ranges of times that hold every row to be deleted, and how many of those there are.
