@@ -1,4 +1,4 @@
-//! Ranges of times as Rust writes them, as the engine's half-open key ranges.
+//! Ranges of times as Rust writes them, as the engine's half-open key ranges; and their deletion.
 
 use std::ops::{Bound, RangeBounds};
 
