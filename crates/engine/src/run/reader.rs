@@ -206,6 +206,10 @@ impl RunReader {
 }
 
 impl Source for RunReader {
+    fn is_run(&self) -> bool {
+        true
+    }
+
     fn key_min(&self) -> LeadKey {
         self.meta.key_min
     }

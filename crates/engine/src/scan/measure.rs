@@ -101,7 +101,7 @@ fn first_key_of(batches: &mut dyn Batches) -> Result<Option<LeadKey>> {
 }
 
 /// Sources in groups, so that no two groups share a key. Within a group oldest first.
-fn groups(seen: Vec<Seen>) -> Vec<Vec<Seen>> {
+pub(super) fn groups(seen: Vec<Seen>) -> Vec<Vec<Seen>> {
     let mut order: Vec<(usize, Seen)> = seen.into_iter().enumerate().collect();
     order.sort_by_key(|(_, (source, _))| source.key_min());
     let mut groups: Vec<Vec<(usize, Seen)>> = Vec::new();

@@ -19,6 +19,7 @@ mod plan;
 mod point;
 mod reverse;
 mod source;
+mod split;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use timestrata_format::KeyRange;
 use crate::Result;
 pub(crate) use merge::merge_sources;
 pub(crate) use source::{Block, Source, StreamView};
+pub use split::Survey;
 
 /// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

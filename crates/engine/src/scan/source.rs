@@ -44,6 +44,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
         self.read(block, &(0..count).collect::<Vec<_>>()).map(Cow::Owned)
     }
+    /// Whether it is a run, and not a part of a memtable.
+    fn is_run(&self) -> bool {
+        false
+    }
     /// False only where no row has this leading key (Bloom filters, hash indexes).
     fn may_contain(&self, key: LeadKey) -> Result<bool> {
         Ok(self.key_min() <= key && key <= self.key_max())

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
-use crate::{Cell, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream};
+use crate::{Cell, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey};
 
 struct Inner {
     seq: SeqNo,
@@ -80,6 +80,17 @@ impl Snapshot {
     /// Greatest leading key in `range`.
     pub fn max_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
         self.view(stream)?.max_key(range)
+    }
+
+    /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
+    pub fn survey(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<Survey> {
+        self.view(stream)?.survey(ranges)
+    }
+
+    /// `range` cut into at most `parts` pieces of about as many rows each, as zone maps tell:
+    /// disjoint, ascending, together all of `range`. For readers that share the work.
+    pub fn split(&self, stream: StreamId, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        self.view(stream)?.split(range, parts)
     }
 
     /// First row in `range`; among rows with equal keys, the one committed first.

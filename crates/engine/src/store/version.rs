@@ -158,6 +158,10 @@ impl Version {
 
 /// A run handle is read as its reader; the handle keeps the file from being removed.
 impl Source for RunHandle {
+    fn is_run(&self) -> bool {
+        true
+    }
+
     fn key_min(&self) -> timestrata_format::LeadKey {
         self.meta.key_min
     }

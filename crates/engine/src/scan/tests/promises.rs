@@ -110,7 +110,7 @@ fn the_last_rows_are_read_from_the_last_blocks() {
     let batch = view.collect(&spec).unwrap();
     assert_eq!(batch.num_rows(), 10);
     assert_eq!(first.blocks_read(), [9]);
-    assert_eq!(over.blocks_read(), []);
+    assert_eq!(over.blocks_read(), [0_usize; 0]);
     assert_eq!(view.last(&KeyRange::times(0, 300)).unwrap().unwrap().index, 0);
     assert_eq!(first.blocks_read(), [2]);
 }
@@ -147,11 +147,11 @@ fn counts_and_ends_come_from_metadata_where_that_is_exact() {
     // The range cuts one block at each end.
     assert_eq!(view.count(&KeyRange::times(101, 1_901)).unwrap(), 900 + 100);
     assert_eq!(first.blocks_read(), [0, 9]);
-    assert_eq!(over.blocks_read(), []);
+    assert_eq!(over.blocks_read(), [0_usize; 0]);
     assert_eq!(view.min_key(&KeyRange::times(101, 1_901)).unwrap(), Some(LeadKey::Time(102)));
     assert_eq!(view.max_key(&KeyRange::times(101, 1_901)).unwrap(), Some(LeadKey::Time(1_900)));
     assert_eq!(first.blocks_read(), [0, 9]);
-    assert_eq!(over.blocks_read(), []);
+    assert_eq!(over.blocks_read(), [0_usize; 0]);
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn a_point_read_stops_at_the_newest_source_that_has_the_key() {
     let view = view(&stream, &[Arc::clone(&old), Arc::clone(&new)], &[]);
     assert!(view.get(&[Cell::Int(25)]).unwrap().is_some());
     assert_eq!(new.blocks_read(), [2]);
-    assert_eq!(old.blocks_read(), []);
+    assert_eq!(old.blocks_read(), [0_usize; 0]);
     assert!(view.get(&[Cell::Int(75)]).unwrap().is_some());
-    assert_eq!(new.blocks_read(), []);
+    assert_eq!(new.blocks_read(), [0_usize; 0]);
     assert_eq!(old.blocks_read(), [7]);
     assert!(view.get(&[Cell::Int(100)]).unwrap().is_none());
     for wrong in [&[][..], &[Cell::UInt(1)], &[Cell::Int(1), Cell::Int(1)]] {

@@ -1,0 +1,131 @@
+//! What a range is made of, told from zone maps: for readers that plan, or share a range out
+//! among threads. Reads no row.
+
+use timestrata_format::{KeyRange, LeadKey};
+
+use super::measure::groups;
+use super::{Block, Source, StreamView};
+use crate::Result;
+
+/// Zones into which one that is larger than a part is taken apart, a part.
+const PIECES_A_PART: u64 = 4;
+
+/// What a scan of some ranges will meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// Runs with rows that the ranges may see.
+    pub runs_read: usize,
+    /// Runs that need not be looked at.
+    pub runs_skipped: usize,
+    /// Sorted pieces of memtables with rows that the ranges may see.
+    pub chunks_read: usize,
+    /// Rows of the blocks that the ranges meet: no more than these are read.
+    pub rows_max: u64,
+    /// Whether [`Snapshot::count`](crate::Snapshot::count) reads the edges of the ranges only.
+    pub counts_cheaply: bool,
+}
+
+impl StreamView {
+    /// What a scan of `ranges`, which are disjoint, will meet.
+    pub(crate) fn survey(&self, ranges: &[KeyRange]) -> Result<Survey> {
+        let mut survey = Survey { counts_cheaply: true, ..Survey::default() };
+        for source in &self.sources {
+            let (min, max) = (source.key_min(), source.key_max());
+            let is_met = ranges.iter().any(|range| range.overlaps(min, max));
+            match (is_met, source.is_run()) {
+                (true, true) => survey.runs_read += 1,
+                (false, true) => survey.runs_skipped += 1,
+                (true, false) => survey.chunks_read += 1,
+                (false, false) => {}
+            }
+            survey.rows_max += if is_met { rows_max(source.as_ref(), ranges)? } else { 0 };
+        }
+        for range in ranges.iter().filter(|_| self.stream.is_latest()) {
+            let replaces_nothing = groups(self.seen(range)?).iter().all(|group| {
+                group.len() == 1 && group.iter().all(|(source, _)| source.delete_markers() == 0)
+            });
+            survey.counts_cheaply &= replaces_nothing;
+        }
+        Ok(survey)
+    }
+
+    /// `range` cut into at most `parts` pieces of about as many rows each: disjoint, ascending,
+    /// together all of it.
+    pub(crate) fn split(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        let mut zones = Vec::new();
+        for (source, visible) in self.seen(range)? {
+            let met = source.blocks()?.iter().filter(|block| {
+                visible.iter().any(|part| part.overlaps(block.key_min, block.key_max))
+            });
+            zones.extend(met.copied());
+        }
+        let parts = parts.max(1);
+        let rows: u64 = zones.iter().map(|zone| zone.rows as u64).sum();
+        let piece_rows = rows / parts as u64 / PIECES_A_PART;
+        let mut ends: Vec<(LeadKey, u64)> = Vec::new();
+        zones.iter().for_each(|zone| spread(zone, piece_rows, &mut ends));
+        ends.retain(|(key, _)| range.contains(*key));
+        ends.sort_unstable();
+        let rows: u64 = ends.iter().map(|(_, rows)| rows).sum();
+        Ok(cut(range, &ends, (rows / parts as u64).max(1), parts))
+    }
+}
+
+/// Rows of the blocks of a source that `ranges` meet.
+fn rows_max(source: &dyn Source, ranges: &[KeyRange]) -> Result<u64> {
+    if ranges.iter().any(|range| range.covers(source.key_min(), source.key_max())) {
+        return Ok(source.rows());
+    }
+    let is_met =
+        |block: &&Block| ranges.iter().any(|range| range.overlaps(block.key_min, block.key_max));
+    Ok(source.blocks()?.iter().filter(is_met).map(|block| block.rows as u64).sum())
+}
+
+/// Cuts `range` where rows up to the given keys make up a part.
+fn cut(range: &KeyRange, ends: &[(LeadKey, u64)], part_rows: u64, parts: usize) -> Vec<KeyRange> {
+    let mut cuts = Vec::with_capacity(parts);
+    let mut rest = *range;
+    let mut rows = 0;
+    for (key, more) in ends {
+        rows += more;
+        if rows < part_rows || cuts.len() + 1 >= parts {
+            continue;
+        }
+        let Some(at) = key.successor() else { break };
+        let first = KeyRange { lo: rest.lo, hi: Some(at) };
+        let second = KeyRange { lo: Some(at), hi: rest.hi };
+        if first.is_empty() || second.is_empty() || rest.lo == Some(at) {
+            continue;
+        }
+        cuts.push(first);
+        rest = second;
+        rows = 0;
+    }
+    cuts.push(rest);
+    cuts
+}
+
+/// The rows of a zone, as if they lay evenly between its ends, in pieces of `piece_rows`.
+fn spread(zone: &Block, piece_rows: u64, ends: &mut Vec<(LeadKey, u64)>) {
+    let rows = zone.rows as u64;
+    let pieces = rows / piece_rows.max(1);
+    let width = match (zone.key_min, zone.key_max) {
+        (LeadKey::Time(min), LeadKey::Time(max)) => max.abs_diff(min),
+        (LeadKey::Offset(min), LeadKey::Offset(max)) => max - min,
+        _ => 0,
+    };
+    let mut given = 0;
+    for piece in 1..pieces {
+        let step = u128::from(width) * u128::from(piece) / u128::from(pieces);
+        let step = u64::try_from(step).unwrap_or(u64::MAX);
+        let key = match zone.key_min {
+            LeadKey::Time(min) => LeadKey::Time(min.saturating_add_unsigned(step)),
+            LeadKey::Offset(min) => LeadKey::Offset(min.saturating_add(step)),
+            id => id,
+        };
+        let share = rows * piece / pieces - given;
+        given += share;
+        ends.push((key, share));
+    }
+    ends.push((zone.key_max, rows - given));
+}
