@@ -84,9 +84,10 @@ impl Table {
 
     /// Gives the table the columns that some rows need, once it is sure that they fit then.
     pub(super) fn evolve(&self, rows: &RecordBatch, on_mismatch: OnMismatch) -> Result<()> {
-        let mut reserved = self.shared.lock.write();
+        let reserved = self.shared.lock.write();
         let layout = self.layout()?;
-        let (rows, _) = self.with_ids(&layout, rows, &mut reserved)?;
+        // The ids of a trial are handed out to nobody.
+        let (rows, _) = self.with_ids(&layout, rows, &mut reserved.clone())?;
         let Some(schema) = evolved(&layout, &rows, on_mismatch)? else { return Ok(()) };
         fit(&layout.with_schema(Arc::clone(&schema)), &rows, on_mismatch, 0)?;
         self.shared.store.alter_stream(self.shared.id, schema)?;
