@@ -1,0 +1,308 @@
+//! Statements that change something: which are let through, and how they reach the writer.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch, UInt64Array};
+use datafusion::arrow::compute::prep_null_mask_filter;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Constraint, DFSchema, ToDFSchema};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    CreateMemoryTable, DdlStatement, DmlStatement, Expr, LogicalPlan, WriteOp, lit,
+};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::physical_expr::create_physical_expr;
+use datafusion::physical_plan::memory::MemoryStream;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use futures::StreamExt;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use crate::catalog::Catalog;
+use crate::error::{from_datafusion, invalid};
+use crate::schema::SqlTable;
+use crate::table::{Narrowed, narrow_table};
+use crate::writer::{Predicate, SqlWriter, TableDefinition};
+use crate::{QueryResult, Sql};
+
+/// Batches that wait between the query and the writer.
+const BATCHES_AHEAD: usize = 2;
+
+/// The error for statements that there are in SQL and not here.
+pub(crate) fn unsupported() -> Error {
+    invalid(
+        "this kind of statement is not supported: there are SELECT, EXPLAIN, SHOW TABLES, \
+         DESCRIBE, INSERT, DELETE, CREATE TABLE and DROP TABLE",
+    )
+}
+
+/// Refuses, before anything is planned, what could reach files or change the session.
+pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Statement(statement) => match statement.as_ref() {
+            ast::Statement::Query(_)
+            | ast::Statement::Insert(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::CreateTable(_)
+            | ast::Statement::Drop { .. }
+            | ast::Statement::ExplainTable { .. }
+            | ast::Statement::Explain { .. }
+            | ast::Statement::ShowTables { .. }
+            | ast::Statement::ShowColumns { .. } => Ok(()),
+            _ => Err(unsupported()),
+        },
+        Statement::Explain(explain) => check_allowed(&explain.statement),
+        _ => Err(unsupported()),
+    }
+}
+
+/// Whether a statement that is let through only asks.
+pub(crate) fn is_query(statement: &Statement) -> bool {
+    match statement {
+        Statement::Statement(statement) => !matches!(
+            statement.as_ref(),
+            ast::Statement::Insert(_)
+                | ast::Statement::Delete(_)
+                | ast::Statement::CreateTable(_)
+                | ast::Statement::Drop { .. }
+        ),
+        _ => true,
+    }
+}
+
+/// Refuses plans that are no queries.
+pub(crate) fn check_query(plan: &LogicalPlan) -> Result<()> {
+    match plan {
+        LogicalPlan::Dml(_)
+        | LogicalPlan::Ddl(_)
+        | LogicalPlan::Copy(_)
+        | LogicalPlan::Statement(_) => Err(invalid("this takes a query, and not a change")),
+        LogicalPlan::Explain(explain) => check_query(&explain.plan),
+        LogicalPlan::Analyze(analyze) => check_query(&analyze.input),
+        _ => Ok(()),
+    }
+}
+
+/// `INSERT` and `DELETE`.
+pub(crate) async fn change(
+    sql: &Sql,
+    state: &SessionState,
+    catalog: &Catalog,
+    dml: DmlStatement,
+) -> Result<QueryResult> {
+    let writer = sql.writer()?;
+    let name = dml.table_name.table();
+    let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
+    let rows = match dml.op {
+        WriteOp::Insert(InsertOp::Append) => {
+            insert(sql, state, writer, table.name, &dml.input).await?
+        }
+        WriteOp::Delete => {
+            let predicate = predicate(state, &table, &dml.input)?;
+            blocking(move || writer.delete_where(&table.name, &predicate)).await?
+        }
+        _ => return Err(unsupported()),
+    };
+    counted(rows)
+}
+
+/// The rows that a planned `DELETE` means.
+pub(crate) fn predicate_of(
+    state: &SessionState,
+    catalog: &Catalog,
+    plan: &LogicalPlan,
+) -> Result<Predicate> {
+    match plan {
+        LogicalPlan::Dml(dml) if matches!(dml.op, WriteOp::Delete) => {
+            let name = dml.table_name.table();
+            let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
+            predicate(state, &table, &dml.input)
+        }
+        _ => Err(unsupported()),
+    }
+}
+
+/// `CREATE TABLE` and `DROP TABLE`.
+pub(crate) async fn define(
+    sql: &Sql,
+    state: &SessionState,
+    catalog: &Catalog,
+    ddl: DdlStatement,
+) -> Result<QueryResult> {
+    match ddl {
+        DdlStatement::CreateMemoryTable(create) => create_table(sql, state, catalog, create).await,
+        DdlStatement::DropTable(drop) => {
+            let writer = sql.writer()?;
+            match catalog.table(drop.name.table()) {
+                Some(table) => blocking(move || writer.drop_table(&table.name)).await?,
+                None if drop.if_exists => {}
+                None => return Err(catalog.no_table(drop.name.table())),
+            }
+            counted(0)
+        }
+        _ => Err(unsupported()),
+    }
+}
+
+async fn create_table(
+    sql: &Sql,
+    state: &SessionState,
+    catalog: &Catalog,
+    create: CreateMemoryTable,
+) -> Result<QueryResult> {
+    let writer = sql.writer()?;
+    if create.or_replace || create.temporary || !create.column_defaults.is_empty() {
+        return Err(invalid(
+            "CREATE TABLE takes columns, NOT NULL, PRIMARY KEY, IF NOT EXISTS and AS SELECT; no \
+             OR REPLACE, TEMPORARY or DEFAULT",
+        ));
+    }
+    let name = create.name.table().to_owned();
+    if let Some(table) = catalog.table(&name) {
+        return match create.if_not_exists {
+            true => counted(0),
+            false => Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("there is a table '{}' already", table.name),
+            )),
+        };
+    }
+    let schema: SchemaRef = Arc::clone(create.input.schema().inner());
+    let mut key = Vec::new();
+    for constraint in create.constraints.iter() {
+        match constraint {
+            Constraint::PrimaryKey(columns) => {
+                key = columns.iter().map(|column| schema.field(*column).name().clone()).collect();
+            }
+            Constraint::Unique(_) => {
+                return Err(invalid("UNIQUE is not supported: PRIMARY KEY is"));
+            }
+        }
+    }
+    let if_not_exists = create.if_not_exists;
+    let definition = TableDefinition { name: name.clone(), schema, key, if_not_exists };
+    let maker = Arc::clone(&writer);
+    blocking(move || maker.create(&definition)).await?;
+    match create.input.as_ref() {
+        LogicalPlan::EmptyRelation(_) => counted(0),
+        input => counted(insert(sql, state, writer, name, input).await?),
+    }
+}
+
+async fn insert(
+    sql: &Sql,
+    state: &SessionState,
+    writer: Arc<dyn SqlWriter>,
+    table: String,
+    input: &LogicalPlan,
+) -> Result<u64> {
+    let mut rows = sql.run(state, input).await.map_err(from_datafusion)?;
+    let (sender, mut receiver) = tokio::sync::mpsc::channel::<Result<RecordBatch>>(BATCHES_AHEAD);
+    let written = tokio::task::spawn_blocking(move || {
+        let mut batches = std::iter::from_fn(|| receiver.blocking_recv());
+        writer.insert(&table, &mut batches)
+    });
+    while let Some(batch) = rows.next().await {
+        // A writer that has stopped says why.
+        if sender.send(batch).await.is_err() {
+            break;
+        }
+    }
+    drop(sender);
+    written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
+}
+
+/// The rows that a `DELETE` means. Nothing but one condition on the table itself is taken: what
+/// is not understood must not be left out.
+fn predicate(state: &SessionState, table: &SqlTable, input: &LogicalPlan) -> Result<Predicate> {
+    let condition = match input {
+        LogicalPlan::TableScan(_) => lit(true),
+        LogicalPlan::Filter(filter) if matches!(*filter.input, LogicalPlan::TableScan(_)) => {
+            filter.predicate.clone()
+        }
+        _ => return Err(invalid("DELETE takes a table and WHERE, and nothing else")),
+    };
+    let has_subquery = condition.exists(|expr| {
+        Ok(matches!(
+            expr,
+            Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::SetComparison(_)
+                | Expr::OuterReferenceColumn(_, _)
+        ))
+    });
+    if has_subquery.map_err(from_datafusion)? {
+        return Err(invalid("DELETE takes no subqueries in its WHERE"));
+    }
+    prepare(state, table, condition, input.schema().as_ref()).map_err(from_datafusion)
+}
+
+fn prepare(
+    state: &SessionState,
+    table: &SqlTable,
+    condition: Expr,
+    schema: &DFSchema,
+) -> datafusion::common::Result<Predicate> {
+    let context = SimplifyContext::builder()
+        .with_schema(Arc::new(schema.clone()))
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    let simplifier = ExprSimplifier::new(context);
+    let condition = simplifier.simplify(simplifier.coerce(condition, schema)?)?;
+    let Narrowed { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
+    let unqualified = Arc::clone(&table.schema).to_dfschema()?;
+    let condition = unqualify(condition)?;
+    let condition = create_physical_expr(
+        &condition,
+        &unqualified,
+        state.execution_props(),
+        &PhysicalPlanningContext::default(),
+    )?;
+    let matches = move |batch: &RecordBatch| -> Result<BooleanArray> {
+        let value = condition.evaluate(batch).map_err(from_datafusion)?;
+        let array = value.into_array(batch.num_rows()).map_err(from_datafusion)?;
+        let mask = array.as_boolean();
+        Ok(match mask.null_count() {
+            0 => mask.clone(),
+            _ => prep_null_mask_filter(mask),
+        })
+    };
+    let ranges = ranges.as_slice().to_vec();
+    Ok(Predicate { ranges, is_exact, matches: Arc::new(matches) })
+}
+
+/// The same expression over columns without the table's name.
+fn unqualify(expr: Expr) -> datafusion::common::Result<Expr> {
+    expr.transform(|expr| match expr {
+        Expr::Column(mut column) if column.relation.is_some() => {
+            column.relation = None;
+            Ok(Transformed::yes(Expr::Column(column)))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+    .data()
+}
+
+/// The answer of a statement that changes something: how many rows.
+fn counted(rows: u64) -> Result<QueryResult> {
+    let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+    let column = Arc::new(UInt64Array::from(vec![rows]));
+    let stream = RecordBatch::try_new(Arc::clone(&schema), vec![column])
+        .map_err(Into::into)
+        .and_then(|batch| MemoryStream::try_new(vec![batch], schema, None))
+        .map_err(from_datafusion)?;
+    Ok(QueryResult::new(Box::pin(stream)))
+}

@@ -1,0 +1,128 @@
+//! Errors, to DataFusion and back: what the engine says goes through whole, and what DataFusion
+//! says gets one of the engine's kinds.
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::DataFusionError;
+use datafusion::common::SchemaError;
+use timestrata_engine::{Error, ErrorKind};
+
+/// An error of the engine for DataFusion to carry.
+pub(crate) fn carried(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// What DataFusion carried, or said itself, as an error of the engine.
+pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
+    if let Some(found) = engine_error(&error) {
+        return found;
+    }
+    let kind = kind_of(&error);
+    let message = match kind {
+        ErrorKind::TooLarge => format!(
+            "the query needs more memory than it may use: give it more, or let it read less at \
+             once (a time range, fewer columns or groups): {}",
+            text_of(&error)
+        ),
+        _ => text_of(&error),
+    };
+    Error::new(kind, message).caused_by(error)
+}
+
+/// `InvalidArgument`, with a message.
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// `InvalidArgument`, for DataFusion to carry.
+pub(crate) fn refused(message: impl Into<String>) -> DataFusionError {
+    carried(invalid(message))
+}
+
+/// The engine's error somewhere inside, if one is.
+fn engine_error(error: &DataFusionError) -> Option<Error> {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(found) => Some(again(found)),
+            None => inner.downcast_ref::<DataFusionError>().and_then(engine_error),
+        },
+        DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
+            ArrowError::ExternalError(inner) => match inner.downcast_ref::<Error>() {
+                Some(found) => Some(again(found)),
+                None => inner.downcast_ref::<DataFusionError>().and_then(engine_error),
+            },
+            _ => None,
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+            engine_error(inner)
+        }
+        DataFusionError::Shared(inner) => engine_error(inner),
+        DataFusionError::Collection(all) => all.iter().find_map(engine_error),
+        _ => None,
+    }
+}
+
+/// The same error once more: of its cause only the text is kept.
+fn again(error: &Error) -> Error {
+    let mut copy = Error::new(error.kind(), error.message());
+    if let Some(path) = error.path() {
+        copy = copy.at(path);
+    }
+    if let Some(offset) = error.offset() {
+        copy = copy.at_offset(offset);
+    }
+    match std::error::Error::source(error) {
+        Some(cause) => copy.caused_by(cause.to_string()),
+        None => copy,
+    }
+}
+
+fn kind_of(error: &DataFusionError) -> ErrorKind {
+    match error {
+        DataFusionError::ResourcesExhausted(_) => ErrorKind::TooLarge,
+        DataFusionError::IoError(cause) if cause.kind() == std::io::ErrorKind::StorageFull => {
+            ErrorKind::NoSpace
+        }
+        DataFusionError::IoError(_) => ErrorKind::Io,
+        DataFusionError::Execution(text) if text.contains("Placeholder") => {
+            ErrorKind::InvalidArgument
+        }
+        DataFusionError::Execution(_) => ErrorKind::InvalidData,
+        DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
+            ArrowError::IoError(_, _) => ErrorKind::Io,
+            ArrowError::MemoryError(_) => ErrorKind::TooLarge,
+            _ => ErrorKind::InvalidData,
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+            kind_of(inner)
+        }
+        DataFusionError::Shared(inner) => kind_of(inner),
+        DataFusionError::Collection(all) => all.first().map_or(ErrorKind::InvalidArgument, kind_of),
+        _ => ErrorKind::InvalidArgument,
+    }
+}
+
+/// DataFusion's words, without the wrapping that says whose error it is.
+fn text_of(error: &DataFusionError) -> String {
+    match error {
+        DataFusionError::SQL(inner, _) => format!("the SQL has a mistake: {inner}"),
+        DataFusionError::Plan(text)
+        | DataFusionError::Execution(text)
+        | DataFusionError::Configuration(text)
+        | DataFusionError::ResourcesExhausted(text) => text.clone(),
+        DataFusionError::NotImplemented(text) => format!("not supported: {text}"),
+        DataFusionError::Internal(text) => format!("a mistake of ours in this query: {text}"),
+        DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
+            SchemaError::FieldNotFound { .. } => {
+                inner.to_string().replacen("No field named", "there is no column", 1)
+            }
+            _ => inner.to_string(),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+            text_of(inner)
+        }
+        DataFusionError::Shared(inner) => text_of(inner),
+        DataFusionError::Collection(all) => all.first().map_or_else(String::new, text_of),
+        DataFusionError::External(inner) => inner.to_string(),
+        other => other.to_string(),
+    }
+}

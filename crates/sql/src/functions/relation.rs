@@ -1,0 +1,128 @@
+//! Table functions in `FROM`, as SQL has them.
+//!
+//! - `asof_join(left, right, on [, by, tolerance, direction, right_on =>, right_by =>, exact =>,
+//!   suffix =>])`
+//! - `gap_fill(input, time, every [, fill, by])`
+//! - `latest_on(input, time, by)`
+//!
+//! An input is a table or a query: `trades`, `'trades'`, `(SELECT ...)` or `'SELECT ...'`.
+
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::planner::{
+    PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
+};
+use datafusion::sql::sqlparser::ast::{FunctionArg, ObjectName, TableFactor};
+
+use super::arguments::{Arguments, column, columns, interval, literal, text};
+use super::asof_join::{AsofOptions, Tolerance, asof_join};
+use super::gap_fill::{GapFillOptions, gap_fill};
+use super::latest_on::latest_on;
+use crate::error::refused;
+
+#[derive(Debug)]
+pub(super) struct TableFunctions;
+
+type Planner = fn(Arguments, &mut dyn RelationPlannerContext) -> Result<LogicalPlan>;
+
+fn planner_of(name: &ObjectName) -> Option<(&'static str, Planner)> {
+    match name.to_string().to_lowercase().as_str() {
+        "asof_join" => Some(("asof_join", plan_asof_join)),
+        "gap_fill" => Some(("gap_fill", plan_gap_fill)),
+        "latest_on" => Some(("latest_on", plan_latest_on)),
+        _ => None,
+    }
+}
+
+impl RelationPlanner for TableFunctions {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let (name, given, alias): (_, Vec<FunctionArg>, _) = match &relation {
+            TableFactor::Table { name, args: Some(args), alias, .. } => {
+                (name, args.args.clone(), alias.clone())
+            }
+            TableFactor::Function { name, args, alias, .. } => (name, args.clone(), alias.clone()),
+            _ => return Ok(RelationPlanning::Original(Box::new(relation))),
+        };
+        let Some((name, planner)) = planner_of(name) else {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        let plan = planner(Arguments::new(name, given)?, context)?;
+        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+    }
+}
+
+fn plan_asof_join(
+    mut given: Arguments,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let left = given.input("left", context)?;
+    let right = given.input("right", context)?;
+    let mut options = AsofOptions::on(column(&given.need("on")?, context)?);
+    if let Some(by) = given.take("by") {
+        options.by = columns(&by, context)?;
+    }
+    if let Some(tolerance) = given.take("tolerance") {
+        options.tolerance = match literal(tolerance, context)? {
+            ScalarValue::Int64(Some(units)) => Some(Tolerance::Units(units)),
+            ScalarValue::Null => None,
+            value => Some(Tolerance::Interval(super::step::interval_of(&value)?)),
+        };
+    }
+    if let Some(direction) = given.take("direction") {
+        options.direction = text(&direction)
+            .ok_or_else(|| refused("direction is 'backward' or 'forward'"))?
+            .parse()?;
+    }
+    if let Some(on) = given.named("right_on") {
+        options.right_on = Some(column(&on, context)?);
+    }
+    if let Some(by) = given.named("right_by") {
+        options.right_by = Some(columns(&by, context)?);
+    }
+    if let Some(suffix) = given.named("suffix") {
+        options.suffix = text(&suffix).ok_or_else(|| refused("suffix is a text"))?;
+    }
+    if let Some(exact) = given.named("exact") {
+        options.allow_exact = match literal(exact, context)? {
+            ScalarValue::Boolean(Some(exact)) => exact,
+            _ => return Err(refused("exact is true or false")),
+        };
+    }
+    given.finish()?;
+    asof_join(left, right, &options)
+}
+
+fn plan_gap_fill(
+    mut given: Arguments,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let input = given.input("input", context)?;
+    let time = column(&given.need("time")?, context)?;
+    let every = interval(given.need("every")?, context)?;
+    let mut options = GapFillOptions::new(time, every);
+    if let Some(fill) = given.take("fill") {
+        options.fill = text(&fill)
+            .ok_or_else(|| refused("fill is 'null', 'previous' or 'linear'"))?
+            .parse()?;
+    }
+    if let Some(by) = given.take("by") {
+        options.by = columns(&by, context)?;
+    }
+    given.finish()?;
+    gap_fill(input, &options)
+}
+
+fn plan_latest_on(
+    mut given: Arguments,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let input = given.input("input", context)?;
+    let time = column(&given.need("time")?, context)?;
+    let by = columns(&given.need("by")?, context)?;
+    given.finish()?;
+    latest_on(input, time, by)
+}

@@ -1,0 +1,222 @@
+//! `time_bucket(interval, time [, origin])`: the start of the bucket that a time is in.
+//!
+//! Works in the column's own unit and keeps its zone; days and months are those of UTC. Times
+//! before 1970 fall into the bucket that they are in, not into the one after it. Without an
+//! origin buckets count from Monday, 2000-01-03, and those of months from 2000-01-01.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::types::{
+    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use datafusion::arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::step::{Step, interval_of};
+use crate::error::refused;
+
+const NAME: &str = "time_bucket";
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct TimeBucket {
+    signature: Signature,
+}
+
+impl TimeBucket {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+/// What a column of times is.
+fn unit_of(data_type: &DataType) -> Result<TimeUnit> {
+    match data_type {
+        DataType::Timestamp(unit, _) => Ok(*unit),
+        other => Err(refused(format!("{NAME} takes a time, and not {other}"))),
+    }
+}
+
+/// A time as a literal, in its unit.
+fn instant(value: &ScalarValue) -> Option<i64> {
+    match value {
+        ScalarValue::TimestampSecond(time, _)
+        | ScalarValue::TimestampMillisecond(time, _)
+        | ScalarValue::TimestampMicrosecond(time, _)
+        | ScalarValue::TimestampNanosecond(time, _) => *time,
+        _ => None,
+    }
+}
+
+fn timestamp(time: i64, data_type: &DataType) -> Option<ScalarValue> {
+    let DataType::Timestamp(unit, zone) = data_type else { return None };
+    let (time, zone) = (Some(time), zone.clone());
+    Some(match unit {
+        TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
+        TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
+        TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
+        TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
+    })
+}
+
+impl ScalarUDFImpl for TimeBucket {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        let time = match given.get(1) {
+            Some(DataType::Timestamp(unit, zone)) => DataType::Timestamp(*unit, zone.clone()),
+            Some(DataType::Date32) => DataType::Timestamp(TimeUnit::Second, None),
+            Some(DataType::Date64) => DataType::Timestamp(TimeUnit::Millisecond, None),
+            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => {
+                DataType::Timestamp(TimeUnit::Nanosecond, None)
+            }
+            Some(other) => return Err(refused(format!("{NAME} takes a time, and not {other}"))),
+            None => {
+                return Err(refused(format!(
+                    "{NAME} takes an interval, a time and maybe an origin"
+                )));
+            }
+        };
+        let interval = DataType::Interval(IntervalUnit::MonthDayNano);
+        match given.len() {
+            2 => Ok(vec![interval, time]),
+            3 => Ok(vec![interval, time.clone(), time]),
+            _ => Err(refused(format!("{NAME} takes an interval, a time and maybe an origin"))),
+        }
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        given.get(1).cloned().ok_or_else(|| refused(format!("{NAME} takes an interval and a time")))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [ColumnarValue::Scalar(interval), time, rest @ ..] = args.args.as_slice() else {
+            return Err(refused(format!("the interval of {NAME} must be the same for all rows")));
+        };
+        let data_type = time.data_type();
+        let unit = unit_of(&data_type)?;
+        if interval.is_null() {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?));
+        }
+        let step = Step::new(interval_of(interval)?, unit)?;
+        let origin = match rest {
+            [] => step.origin(unit),
+            [ColumnarValue::Scalar(origin), ..] => match instant(origin) {
+                Some(origin) => origin,
+                None => return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?)),
+            },
+            _ => {
+                return Err(refused(format!("the origin of {NAME} must be the same for all rows")));
+            }
+        };
+        match time {
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(bucket(array, step, origin)?)),
+            ColumnarValue::Scalar(value) => {
+                let array = bucket(&value.to_array()?, step, origin)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
+            }
+        }
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        let is_constant = |input: Option<&ExprProperties>| {
+            input.is_none_or(|input| input.sort_properties == SortProperties::Singleton)
+        };
+        match inputs {
+            [interval, time, rest @ ..]
+                if is_constant(Some(interval)) && is_constant(rest.first()) =>
+            {
+                Ok(time.sort_properties)
+            }
+            _ => Ok(SortProperties::Unordered),
+        }
+    }
+
+    /// A bucket as a range of times, so that a filter on buckets reads those only.
+    fn preimage(
+        &self,
+        args: &[Expr],
+        literal: &Expr,
+        info: &SimplifyContext,
+    ) -> Result<PreimageResult> {
+        let range = || {
+            let [Expr::Literal(interval, _), time, rest @ ..] = args else { return None };
+            let Expr::Literal(start, _) = literal else { return None };
+            let data_type = info.get_data_type(time).ok()?;
+            let unit = unit_of(&data_type).ok()?;
+            let step = Step::new(interval_of(interval).ok()?, unit).ok()?;
+            let origin = match rest {
+                [] => step.origin(unit),
+                [Expr::Literal(origin, _)] => instant(origin)?,
+                _ => return None,
+            };
+            if start.data_type() != data_type {
+                return None;
+            }
+            let start = instant(start)?;
+            if step.floor(start, origin) != Some(start) {
+                return None;
+            }
+            let end = step.next(start)?;
+            let (start, end) = (timestamp(start, &data_type)?, timestamp(end, &data_type)?);
+            Some((time.clone(), Interval::try_new(start, end).ok()?))
+        };
+        Ok(match range() {
+            Some((expr, interval)) => PreimageResult::Range { expr, interval: Box::new(interval) },
+            None => PreimageResult::None,
+        })
+    }
+}
+
+fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
+    Ok(match unit_of(times.data_type())? {
+        TimeUnit::Second => Arc::new(bucket_all::<TimestampSecondType>(times, step, origin)?),
+        TimeUnit::Millisecond => {
+            Arc::new(bucket_all::<TimestampMillisecondType>(times, step, origin)?)
+        }
+        TimeUnit::Microsecond => {
+            Arc::new(bucket_all::<TimestampMicrosecondType>(times, step, origin)?)
+        }
+        TimeUnit::Nanosecond => {
+            Arc::new(bucket_all::<TimestampNanosecondType>(times, step, origin)?)
+        }
+    })
+}
+
+fn bucket_all<T: ArrowTimestampType>(
+    times: &ArrayRef,
+    step: Step,
+    origin: i64,
+) -> Result<PrimitiveArray<T>> {
+    let times = times.as_primitive::<T>();
+    let type_of = |array: PrimitiveArray<T>| array.with_data_type(times.data_type().clone());
+    if let Step::Width(width) = step {
+        // Every time has a bucket but the very first ones.
+        let shift = origin.rem_euclid(width);
+        let lowest = i64::MIN.saturating_add(width);
+        if times.values().iter().all(|time| *time >= lowest) {
+            let floor = |time: i64| {
+                let past = time.rem_euclid(width) - shift;
+                time - if past < 0 { past + width } else { past }
+            };
+            return Ok(type_of(times.unary(floor)));
+        }
+    }
+    let beyond = || refused(format!("a bucket of {NAME} begins before all times that there are"));
+    let floor = |time| step.floor(time, origin).ok_or_else(beyond);
+    Ok(type_of(times.try_unary::<_, T, _>(floor)?))
+}

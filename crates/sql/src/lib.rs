@@ -1,0 +1,36 @@
+//! SQL over all streams of a store: DataFusion, with scans that read only what a query needs, and
+//! functions for time.
+//!
+//! A query sees every table at one snapshot, taken when it is planned. What is asked of the
+//! leading key becomes ranges; columns, limits and order go down to the runs; counts and ends are
+//! answered from metadata where that is exact. SQL reaches no file and changes no setting; it
+//! writes through [`SqlWriter`] only.
+//!
+//! Invariant: a filter counts as done only where the ranges are it exactly.
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod change;
+mod error;
+mod functions;
+mod options;
+mod params;
+mod physical_plan;
+mod schema;
+mod selection;
+mod session;
+mod sql;
+mod statement;
+mod table;
+mod tables;
+mod writer;
+
+pub use datafusion::common::ScalarValue;
+pub use functions::{AsofOptions, Direction, Fill, GapFillOptions, Tolerance};
+pub use options::SqlOptions;
+pub use params::Params;
+pub use schema::{Shown, SqlModel, SqlTable};
+pub use selection::{Selection, is_query, quoted};
+pub use sql::{BlockingResult, Input, QueryResult, Sql};
+pub use tables::delete_rows;
+pub use writer::{Predicate, SqlWriter, TableDefinition};

@@ -1,0 +1,267 @@
+//! What an as-of join remembers: of the right side the newest row of each key, in the batches
+//! that hold them.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::types::Int64Type;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, new_null_array};
+use datafusion::arrow::compute::{cast, interleave};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::row::{RowConverter, Rows};
+use datafusion::common::Result;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryReservation;
+use futures::StreamExt;
+use hashbrown::HashMap;
+
+use super::AsofJoinOn;
+use crate::physical_plan::latest_on::keys_of;
+
+/// Batches of the right side that are kept before the rows still needed are put together.
+const BATCHES_MAX: usize = 64;
+/// Memory of one key besides its bytes.
+const KEY_OVERHEAD_BYTES: usize = 56;
+
+/// A row that is remembered: which batch, which row of it, and its time in the common unit.
+#[derive(Debug, Clone, Copy)]
+struct Remembered {
+    batch: usize,
+    row: usize,
+    time: i128,
+}
+
+/// One side's batch, with what is compared.
+struct Side {
+    batch: RecordBatch,
+    times: Int64Array,
+    keys: Option<Rows>,
+    by: Vec<ArrayRef>,
+}
+
+impl Side {
+    fn new(
+        batch: &RecordBatch,
+        time: usize,
+        by: &[usize],
+        converter: &RowConverter,
+    ) -> Result<Self> {
+        let times = plain_times(batch.column(time))?;
+        let by: Vec<ArrayRef> = by.iter().map(|column| Arc::clone(batch.column(*column))).collect();
+        let keys = if by.is_empty() { None } else { Some(converter.convert_columns(&by)?) };
+        Ok(Self { batch: batch.clone(), times, keys, by })
+    }
+
+    fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The time of a row in the common unit; `None` for null.
+    fn time(&self, row: usize, scale: i64) -> Option<i128> {
+        self.times.is_valid(row).then(|| i128::from(self.times.value(row)) * i128::from(scale))
+    }
+
+    /// The key of a row; `None` where part of it is null, which is equal to nothing.
+    fn key(&self, row: usize) -> Option<&[u8]> {
+        match &self.keys {
+            None => Some(&[]),
+            Some(_) if self.by.iter().any(|column| column.is_null(row)) => None,
+            Some(keys) => Some(keys.row(row).data()),
+        }
+    }
+}
+
+/// Times of any unit as plain numbers.
+fn plain_times(times: &ArrayRef) -> Result<Int64Array> {
+    let numbers = match times.data_type() {
+        DataType::Timestamp(_, _) => cast(times, &DataType::Int64)?,
+        DataType::Date32 => cast(&cast(times, &DataType::Int32)?, &DataType::Int64)?,
+        _ => cast(times, &DataType::Int64)?,
+    };
+    Ok(numbers.as_primitive::<Int64Type>().clone())
+}
+
+pub(super) struct Joining {
+    on: Arc<AsofJoinOn>,
+    schema: SchemaRef,
+    left_keys: RowConverter,
+    right_keys: RowConverter,
+    left_by: Vec<usize>,
+    right_by: Vec<usize>,
+    right: SendableRecordBatchStream,
+    is_done: bool,
+    /// What of the right side has been read, and from which row on it is still to come.
+    next: Option<(Side, usize)>,
+    /// The columns given of the batches that hold remembered rows. The first is one null row.
+    batches: Vec<Vec<ArrayRef>>,
+    newest: HashMap<Box<[u8]>, Remembered>,
+    key_bytes: usize,
+    memory: MemoryReservation,
+}
+
+impl Joining {
+    pub(super) fn new(
+        on: Arc<AsofJoinOn>,
+        (left, right): (&Schema, &Schema),
+        schema: SchemaRef,
+        rows: SendableRecordBatchStream,
+        memory: MemoryReservation,
+    ) -> Result<Self> {
+        let (left_by, right_by): (Vec<usize>, Vec<usize>) = on.by.iter().copied().unzip();
+        let null = |column: &usize| new_null_array(right.field(*column).data_type(), 1);
+        Ok(Self {
+            left_keys: keys_of(left, &left_by)?,
+            right_keys: keys_of(right, &right_by)?,
+            batches: vec![on.shown.iter().map(null).collect()],
+            on,
+            schema,
+            left_by,
+            right_by,
+            right: rows,
+            is_done: false,
+            next: None,
+            newest: HashMap::new(),
+            key_bytes: 0,
+            memory,
+        })
+    }
+
+    /// A batch of the left side with what belongs to its rows.
+    pub(super) async fn join(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let left = Side::new(batch, self.on.left_time, &self.left_by, &self.left_keys)?;
+        let mut picked: Vec<(usize, usize)> = Vec::with_capacity(left.rows());
+        for row in 0..left.rows() {
+            let found = match (left.time(row, self.on.scales.0), left.key(row)) {
+                (Some(time), Some(key)) => {
+                    self.advance(time, &mut picked).await?;
+                    self.find(time, key)
+                }
+                _ => None,
+            };
+            picked.push(found.map_or((0, 0), |found| (found.batch, found.row)));
+        }
+        let joined = self.output(batch, &picked)?;
+        // Few keys are put together at once, so that no batch is kept for the sake of a row.
+        if self.batches.len() > 2 && self.newest.len() <= BATCHES_MAX {
+            self.gather(&mut [], true)?;
+        }
+        Ok(joined)
+    }
+
+    /// Whether a row of the right side may belong to one of the left side at `time`.
+    fn is_due(&self, right: i128, time: i128) -> bool {
+        match (self.on.forward, self.on.allow_exact) {
+            (false, true) => right <= time,
+            (false, false) => right < time,
+            (true, true) => right >= time,
+            (true, false) => right > time,
+        }
+    }
+
+    /// Remembers all rows of the right side that are due at `time`.
+    async fn advance(&mut self, time: i128, picked: &mut [(usize, usize)]) -> Result<()> {
+        loop {
+            let Some((side, start)) = self.next.take() else {
+                if self.is_done || !self.read(picked).await? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let mut row = start;
+            while row < side.rows() {
+                let due = match side.time(row, self.on.scales.1) {
+                    Some(right) if !self.is_due(right, time) => {
+                        self.next = Some((side, row));
+                        return Ok(());
+                    }
+                    due => due,
+                };
+                if let (Some(time), Some(key)) = (due, side.key(row)) {
+                    self.remember(key, Remembered { batch: self.batches.len() - 1, row, time });
+                }
+                row += 1;
+            }
+        }
+    }
+
+    fn remember(&mut self, key: &[u8], row: Remembered) {
+        match self.newest.get_mut(key) {
+            Some(known) => *known = row,
+            None => {
+                self.key_bytes += key.len() + KEY_OVERHEAD_BYTES;
+                self.newest.insert(key.into(), row);
+            }
+        }
+    }
+
+    /// Reads the next batch of the right side; false at its end.
+    async fn read(&mut self, picked: &mut [(usize, usize)]) -> Result<bool> {
+        if self.batches.len() > BATCHES_MAX {
+            self.gather(picked, false)?;
+        }
+        let Some(batch) = self.right.next().await.transpose()? else {
+            self.is_done = true;
+            return Ok(false);
+        };
+        let side = Side::new(&batch, self.on.right_time, &self.right_by, &self.right_keys)?;
+        let shown = self.on.shown.iter().map(|column| Arc::clone(batch.column(*column)));
+        self.batches.push(shown.collect());
+        self.next = Some((side, 0));
+        self.account()?;
+        Ok(true)
+    }
+
+    fn find(&self, time: i128, key: &[u8]) -> Option<Remembered> {
+        let found = self.newest.get(key)?;
+        let apart = (time - found.time).abs();
+        (self.on.tolerance.is_none_or(|most| apart <= most)).then_some(*found)
+    }
+
+    fn output(&self, left: &RecordBatch, picked: &[(usize, usize)]) -> Result<RecordBatch> {
+        let mut columns = left.columns().to_vec();
+        for column in 0..self.on.shown.len() {
+            columns.push(self.pick(column, picked)?);
+        }
+        let options = datafusion::arrow::array::RecordBatchOptions::new()
+            .with_row_count(Some(left.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    /// Puts the rows that are still needed together, those `picked` for the output among them, and
+    /// lets go of the batches that they are from. With `is_reading`, the last batch has rows that
+    /// are still to come, and stays.
+    fn gather(&mut self, picked: &mut [(usize, usize)], is_reading: bool) -> Result<()> {
+        let end = self.batches.len() - usize::from(is_reading && self.batches.len() > 1);
+        let mut places = Vec::new();
+        let mut moved = |batch: &mut usize, row: &mut usize| {
+            if (1..end).contains(batch) {
+                places.push((*batch, *row));
+                (*batch, *row) = (1, places.len() - 1);
+            } else if *batch >= end {
+                *batch = 2;
+            }
+        };
+        self.newest.values_mut().for_each(|known| moved(&mut known.batch, &mut known.row));
+        picked.iter_mut().for_each(|(batch, row)| moved(batch, row));
+        let gathered = (0..self.on.shown.len())
+            .map(|column| self.pick(column, &places))
+            .collect::<Result<Vec<_>>>()?;
+        let reading = self.batches.split_off(end);
+        self.batches.truncate(1);
+        self.batches.push(gathered);
+        self.batches.extend(reading);
+        self.account()
+    }
+
+    /// Rows of one of the columns given, from all batches.
+    fn pick(&self, column: usize, places: &[(usize, usize)]) -> Result<ArrayRef> {
+        let parts = self.batches.iter().filter_map(|batch| batch.get(column).map(AsRef::as_ref));
+        let parts: Vec<&dyn Array> = parts.collect();
+        Ok(interleave(&parts, places)?)
+    }
+
+    fn account(&mut self) -> Result<()> {
+        let arrays = self.batches.iter().flatten().map(|array| array.get_array_memory_size());
+        let bytes = arrays.sum::<usize>() + self.key_bytes;
+        self.memory.try_resize(bytes)
+    }
+}

@@ -1,0 +1,19 @@
+//! Physical operators: the scan of a stream, and those of the table functions.
+
+mod asof_join;
+mod gap_fill;
+mod latest_on;
+mod measure;
+mod opaque;
+mod pieces;
+mod reverse;
+mod scan;
+
+pub(crate) use self::asof_join::{AsofJoinExec, AsofJoinOn};
+pub use self::gap_fill::Fill;
+pub(crate) use self::gap_fill::{GapFillExec, GapFillSpec};
+pub(crate) use self::latest_on::LatestOnExec;
+pub(crate) use self::measure::MeasureScans;
+pub(crate) use self::opaque::HideRoundingCasts;
+pub(crate) use self::reverse::ReadBackwards;
+pub(crate) use self::scan::StreamScan;

@@ -1,0 +1,355 @@
+//! The scan of one stream: ranges of keys, columns, a limit, forward or in reverse, cut into
+//! partitions that follow each other.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, EmissionType, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SortOrderPushdownResult,
+};
+use futures::Stream;
+use timestrata_engine::{KeyRange, Scan, ScanSpec, Snapshot, Survey};
+
+use super::measure;
+use super::pieces::piece;
+use crate::error::carried;
+use crate::schema::SqlTable;
+use crate::table::Ranges;
+
+/// Rows below which a scan isn't shared among threads: to start them costs more.
+const PARTITION_ROWS_MIN: u64 = 64 << 10;
+
+/// Reads some columns of one stream, at one snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamScan {
+    pub(super) table: Arc<SqlTable>,
+    pub(super) snapshot: Snapshot,
+    /// Columns of the stream, as given.
+    pub(super) columns: Vec<usize>,
+    pub(super) ranges: Ranges,
+    pub(super) limit: Option<usize>,
+    reverse: bool,
+    pub(super) survey: Survey,
+    /// For each partition the ranges that it reads, in the order of reading.
+    partitions: Vec<Vec<KeyRange>>,
+    properties: Arc<PlanProperties>,
+    /// Somebody wants counts and ends exactly.
+    pub(super) is_measured: bool,
+    pub(super) statistics: Arc<OnceLock<Arc<Statistics>>>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl StreamScan {
+    /// A scan of the columns `shown` of a table, in key order, in up to `parts` partitions.
+    pub(crate) fn new(
+        table: &Arc<SqlTable>,
+        snapshot: &Snapshot,
+        shown: &[usize],
+        ranges: Ranges,
+        limit: Option<usize>,
+        parts: usize,
+    ) -> Result<Self> {
+        let schema = Arc::new(table.schema.project(shown)?);
+        let columns = shown.iter().map(|column| table.columns[*column]).collect::<Vec<_>>();
+        let stream = table.stream.id();
+        let survey = snapshot.survey(stream, ranges.as_slice()).map_err(carried)?;
+        let most = (survey.rows_max.min(limit.unwrap_or(usize::MAX) as u64)) / PARTITION_ROWS_MIN;
+        let parts = parts.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
+        let cuts = match parts {
+            1 => vec![KeyRange::ALL],
+            _ => snapshot.split(stream, &ranges.hull(), parts).map_err(carried)?,
+        };
+        let partitions = cuts.iter().map(|cut| within(&ranges, cut)).collect::<Vec<_>>();
+        let properties = properties(table, &columns, schema, partitions.len(), false);
+        Ok(Self {
+            table: Arc::clone(table),
+            snapshot: snapshot.clone(),
+            columns,
+            ranges,
+            limit,
+            reverse: false,
+            survey,
+            partitions,
+            properties: Arc::new(properties),
+            is_measured: false,
+            statistics: Arc::default(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    /// The same scan, with exact figures where metadata has them.
+    pub(super) fn measured(&self) -> Self {
+        Self { is_measured: true, statistics: Arc::default(), ..self.clone() }
+    }
+
+    /// The same rows, the greatest key first.
+    pub(super) fn reversed(&self) -> Self {
+        let mut scan = self.clone();
+        scan.reverse = !self.reverse;
+        scan.partitions.iter_mut().for_each(|ranges| ranges.reverse());
+        let properties = properties(
+            &self.table,
+            &self.columns,
+            self.schema(),
+            self.partitions.len(),
+            scan.reverse,
+        );
+        scan.properties = Arc::new(properties);
+        scan
+    }
+}
+
+/// The ranges in `cut`.
+fn within(ranges: &Ranges, cut: &KeyRange) -> Vec<KeyRange> {
+    ranges.intersect(&Ranges::of(*cut)).as_slice().to_vec()
+}
+
+fn properties(
+    table: &SqlTable,
+    columns: &[usize],
+    schema: SchemaRef,
+    partitions: usize,
+    reverse: bool,
+) -> PlanProperties {
+    let options = SortOptions { descending: reverse, nulls_first: reverse };
+    let shown = table.stream.key_columns().iter().map_while(|key| {
+        let index = columns.iter().position(|column| column == key)?;
+        let column = Column::new(schema.field(index).name(), index);
+        Some(PhysicalSortExpr { expr: Arc::new(column), options })
+    });
+    let order: Vec<PhysicalSortExpr> = shown.collect();
+    let orders = (!order.is_empty()).then_some(order);
+    PlanProperties::new(
+        EquivalenceProperties::new_with_orderings(schema, orders),
+        Partitioning::UnknownPartitioning(partitions),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    )
+}
+
+impl DisplayAs for StreamScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StreamScan: table={}", self.table.name)?;
+        if !self.ranges.is_all() {
+            f.write_str(", range=")?;
+            let shown = self.ranges.as_slice();
+            for (index, range) in shown.iter().take(4).enumerate() {
+                write!(f, "{}{range}", if index > 0 { " or " } else { "" })?;
+            }
+            match shown.len() {
+                0 => f.write_str("none")?,
+                len if len > 4 => write!(f, " or {} more", len - 4)?,
+                _ => {}
+            }
+        }
+        let schema = self.schema();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        write!(f, ", columns=[{}]", names.join(", "))?;
+        if let Some(limit) = self.limit {
+            write!(f, ", limit={limit}")?;
+        }
+        if self.reverse {
+            f.write_str(", reverse")?;
+        }
+        let Survey { runs_read, runs_skipped, chunks_read, .. } = self.survey;
+        write!(
+            f,
+            ", partitions={}, runs_read={runs_read}, runs_skipped={runs_skipped}, \
+             memory_read={chunks_read}",
+            self.partitions.len()
+        )
+    }
+}
+
+impl ExecutionPlan for StreamScan {
+    fn name(&self) -> &'static str {
+        "StreamScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
+        Ok(Box::pin(Rows {
+            schema: self.schema(),
+            snapshot: self.snapshot.clone(),
+            scan: self.clone_spec(),
+            stream: self.table.stream.id(),
+            ranges: ranges.into_iter(),
+            rows_left: self.limit.unwrap_or(usize::MAX),
+            batch_rows: context.session_config().batch_size().max(1),
+            current: None,
+            batch: None,
+            metrics: BaselineMetrics::new(&self.metrics, partition),
+        }))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        match args.partition() {
+            Some(_) if self.partitions.len() > 1 => {
+                Ok(Arc::new(measure::share(self, self.partitions.len())))
+            }
+            _ => measure::whole(self),
+        }
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let mut scan = self.clone();
+        scan.limit = limit;
+        scan.statistics = Arc::default();
+        Some(Arc::new(scan))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        // A limit picks rows by the order that it was given in.
+        if self.limit.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let reversed = self.reversed();
+        let is_satisfied =
+            reversed.properties.eq_properties.ordering_satisfy(order.iter().cloned())?;
+        Ok(match is_satisfied {
+            true => SortOrderPushdownResult::Exact { inner: Arc::new(reversed) },
+            false => SortOrderPushdownResult::Unsupported,
+        })
+    }
+}
+
+impl StreamScan {
+    fn clone_spec(&self) -> ScanSpec {
+        ScanSpec {
+            columns: Some(self.columns.clone()),
+            reverse: self.reverse,
+            ..ScanSpec::default()
+        }
+    }
+}
+
+/// The rows of one partition: one range after the other, in pieces of a batch.
+struct Rows {
+    schema: SchemaRef,
+    snapshot: Snapshot,
+    scan: ScanSpec,
+    stream: timestrata_engine::StreamId,
+    ranges: std::vec::IntoIter<KeyRange>,
+    rows_left: usize,
+    batch_rows: usize,
+    current: Option<Scan>,
+    /// What was read and not yet given, and from which row on.
+    batch: Option<(RecordBatch, usize)>,
+    metrics: BaselineMetrics,
+}
+
+impl Rows {
+    fn next_piece(&mut self) -> Result<Option<RecordBatch>> {
+        while self.rows_left > 0 {
+            if let Some((batch, start)) = self.batch.take() {
+                let rows = (batch.num_rows() - start).min(self.batch_rows).min(self.rows_left);
+                let given = piece(&batch, start, rows)?;
+                if start + rows < batch.num_rows() {
+                    self.batch = Some((batch, start + rows));
+                }
+                self.rows_left -= rows;
+                return Ok(Some(given.with_schema(Arc::clone(&self.schema))?));
+            }
+            if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
+                let batch = batch.map_err(carried)?;
+                self.batch = (batch.num_rows() > 0).then_some((batch, 0));
+                continue;
+            }
+            let Some(range) = self.ranges.next() else { break };
+            let limit = (self.rows_left < usize::MAX).then_some(self.rows_left);
+            let spec = ScanSpec { range, limit, ..self.scan.clone() };
+            self.current = Some(self.snapshot.scan(self.stream, &spec).map_err(carried)?);
+        }
+        Ok(None)
+    }
+}
+
+impl Stream for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let timer = self.metrics.elapsed_compute().clone();
+        let _timer = timer.timer();
+        let next = self.next_piece();
+        if next.is_err() {
+            self.rows_left = 0;
+        }
+        self.metrics.record_poll(Poll::Ready(next.transpose()))
+    }
+}
+
+impl RecordBatchStream for Rows {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,95 @@
+//! Which streams are tables, and what of them is shown.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use timestrata_engine::{Result, Stream};
+
+use crate::error::invalid;
+
+/// Property of a stream that names its model.
+const MODEL_PROPERTY: &str = "model";
+/// Model of the streams that only serve a table: not shown.
+const TABLE_INDEX: &str = "table-index";
+
+/// A stream as SQL shows it.
+#[derive(Debug, Clone)]
+pub struct SqlTable {
+    pub(crate) name: String,
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) schema: SchemaRef,
+    /// For each column shown, the stream's.
+    pub(crate) columns: Vec<usize>,
+}
+
+impl SqlTable {
+    /// All columns of a stream, under its own name.
+    pub fn whole(stream: &Arc<Stream>) -> Self {
+        Self {
+            name: stream.name().to_owned(),
+            stream: Arc::clone(stream),
+            schema: Arc::clone(stream.schema()),
+            columns: (0..stream.schema().fields().len()).collect(),
+        }
+    }
+
+    /// Some columns of a stream, under other names if so wished: `schema` has one field for each
+    /// of `columns`, with the type of the stream's.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where they don't fit each other.
+    pub fn of_columns(
+        name: impl Into<String>,
+        stream: &Arc<Stream>,
+        schema: SchemaRef,
+        columns: Vec<usize>,
+    ) -> Result<Self> {
+        let name = name.into();
+        let stored = stream.schema().fields();
+        let fits = schema.fields().len() == columns.len()
+            && schema.fields().iter().zip(&columns).all(|(field, column)| {
+                stored.get(*column).is_some_and(|known| known.data_type() == field.data_type())
+            });
+        match fits {
+            true => Ok(Self { name, stream: Arc::clone(stream), schema, columns }),
+            false => Err(invalid(format!(
+                "table '{name}' shows columns that stream '{}' doesn't have",
+                stream.name()
+            ))),
+        }
+    }
+}
+
+/// What a model says of a stream.
+#[derive(Debug)]
+pub enum Shown {
+    /// It is another model's.
+    NotMine,
+    /// It is of no interest to anyone who asks in SQL.
+    Hidden,
+    /// It is a table.
+    Table(SqlTable),
+}
+
+/// A data model, as far as SQL is concerned. The first of the models that says of a stream
+/// something else than [`Shown::NotMine`] has it; what is nobody's is shown as it is.
+pub trait SqlModel: Debug + Send + Sync {
+    /// What `stream` is.
+    fn show(&self, stream: &Arc<Stream>) -> Shown;
+}
+
+/// Time logs, tables and streams without a model: all of their columns are as they are shown.
+#[derive(Debug)]
+pub(crate) struct PlainStreams;
+
+impl SqlModel for PlainStreams {
+    fn show(&self, stream: &Arc<Stream>) -> Shown {
+        let properties = &stream.spec().properties;
+        let model = properties.iter().find(|(key, _)| key == MODEL_PROPERTY);
+        match model.map(|(_, model)| model.as_str()) {
+            Some(TABLE_INDEX) => Shown::Hidden,
+            _ => Shown::Table(SqlTable::whole(stream)),
+        }
+    }
+}

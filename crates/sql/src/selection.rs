@@ -1,0 +1,153 @@
+//! Rows of one table, asked for in parts: a range, columns, a condition, an order. For callers who
+//! have these and no statement.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
+
+use crate::error::invalid;
+use crate::{Params, Predicate, QueryResult, Sql, SqlTable};
+
+/// Which rows of a table are wanted, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Leading keys wanted; default all.
+    pub range: KeyRange,
+    /// Columns wanted, in this order; default all.
+    pub columns: Option<Vec<String>>,
+    /// A condition as behind `WHERE`.
+    pub condition: Option<String>,
+    /// What to order by, as behind `ORDER BY`; default: by key.
+    pub order: Option<String>,
+    /// Rows wanted at most.
+    pub limit: Option<usize>,
+    /// Rows left out first.
+    pub offset: usize,
+    /// Values for placeholders in the condition.
+    pub params: Params,
+}
+
+/// Whether a statement only asks, and changes nothing.
+///
+/// # Errors
+/// `InvalidArgument` for what isn't SQL or is not supported.
+pub fn is_query(sql: &str) -> Result<bool> {
+    let statement = crate::statement::parse(sql, usize::MAX)?;
+    crate::change::check_allowed(&statement)?;
+    Ok(crate::change::is_query(&statement))
+}
+
+/// A name as it must stand in SQL to be taken as it is.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Sql {
+    /// The rows of a table that a selection names.
+    ///
+    /// # Errors
+    /// As [`Sql::query`]; a condition or an order that is more than that is `InvalidArgument`.
+    pub async fn select(&self, table: &str, selection: &Selection) -> Result<QueryResult> {
+        let shown = self.table(table)?;
+        self.query(&statement(&shown, selection)?, selection.params.clone()).await
+    }
+
+    /// What a condition on a table means, for those who delete rows.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no condition, `NotFound` for a table that isn't there.
+    pub fn predicate(&self, table: &str, condition: &str, params: Params) -> Result<Predicate> {
+        let shown = self.table(table)?;
+        let condition = condition_of(condition)?;
+        let statement = format!("DELETE FROM {} WHERE {condition}", quoted(&shown.name));
+        self.predicate_of(&statement, params)
+    }
+}
+
+fn statement(table: &SqlTable, selection: &Selection) -> Result<String> {
+    let columns = match &selection.columns {
+        None => "*".to_owned(),
+        Some(names) if names.is_empty() => return Err(invalid("no column was asked for")),
+        Some(names) => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+    };
+    let mut text = format!("SELECT {columns} FROM {}", quoted(&table.name));
+    let mut conditions = bounds(table, &selection.range)?;
+    if let Some(condition) = &selection.condition {
+        conditions.push(format!("({})", condition_of(condition)?));
+    }
+    if !conditions.is_empty() {
+        text += &format!(" WHERE {}", conditions.join(" AND "));
+    }
+    let order = match &selection.order {
+        Some(order) => order_of(order)?,
+        None => quoted(lead(table)?.name()),
+    };
+    text += &format!(" ORDER BY {order}");
+    if let Some(limit) = selection.limit {
+        text += &format!(" LIMIT {limit}");
+    }
+    if selection.offset > 0 {
+        text += &format!(" OFFSET {}", selection.offset);
+    }
+    Ok(text)
+}
+
+/// The leading key's column.
+fn lead(table: &SqlTable) -> Result<&datafusion::arrow::datatypes::Field> {
+    let stored = table.stream.schema().field(table.stream.lead_column());
+    table.schema.field_with_name(stored.name()).map_err(|_| {
+        Error::new(
+            ErrorKind::InvalidArgument,
+            format!("table '{}' doesn't show its leading key", table.name),
+        )
+    })
+}
+
+/// A range of leading keys, as conditions.
+fn bounds(table: &SqlTable, range: &KeyRange) -> Result<Vec<String>> {
+    let mut conditions = Vec::new();
+    for (key, operator) in [(range.lo, ">="), (range.hi, "<")] {
+        let Some(key) = key else { continue };
+        let field = lead(table)?;
+        let value = match (key, field.data_type()) {
+            (LeadKey::Time(time), DataType::Timestamp(_, _)) => {
+                format!("arrow_cast({time}, '{}')", field.data_type())
+            }
+            (LeadKey::Time(time), _) => time.to_string(),
+            (LeadKey::Offset(offset), _) => offset.to_string(),
+            _ => return Err(invalid("a range is of times or of offsets")),
+        };
+        conditions.push(format!("{} {operator} {value}", quoted(field.name())));
+    }
+    Ok(conditions)
+}
+
+/// One condition, and nothing behind it, as the parser understood it.
+fn condition_of(text: &str) -> Result<String> {
+    parsed(text, "a condition", |parser| parser.parse_expr()).map(|condition| condition.to_string())
+}
+
+fn order_of(text: &str) -> Result<String> {
+    let order = parsed(text, "an order", |parser| {
+        parser.parse_comma_separated(Parser::parse_order_by_expr)
+    })?;
+    Ok(order.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+}
+
+fn parsed<T>(
+    text: &str,
+    what: &str,
+    parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
+    let shown: String = text.chars().take(80).collect();
+    let wrong = |why: String| invalid(format!("{shown:?} is not {what}: {why}"));
+    let mut parser =
+        Parser::new(&GenericDialect {}).try_with_sql(text).map_err(|e| wrong(e.to_string()))?;
+    let found = parse(&mut parser).map_err(|error| wrong(error.to_string()))?;
+    match parser.peek_token().token {
+        Token::EOF => Ok(found),
+        other => Err(wrong(format!("there is '{other}' behind it"))),
+    }
+}

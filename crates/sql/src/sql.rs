@@ -1,0 +1,463 @@
+//! The way in: statements in, record batches out.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
+use timestrata_engine::{Error, ErrorKind, Result, Snapshot, Store};
+use tokio::runtime::Runtime;
+
+use crate::catalog::{Catalog, Planning};
+use crate::error::from_datafusion;
+use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
+use crate::options::SqlOptions;
+use crate::params::Params;
+use crate::schema::{SqlModel, SqlTable};
+use crate::selection::Selection;
+use crate::tables::TableWriter;
+use crate::writer::{Predicate, SqlWriter};
+use crate::{change, session, statement};
+
+type DfResult<T> = std::result::Result<T, DataFusionError>;
+
+/// SQL over all streams of an open store. Cheap to clone; all clones share memory and threads.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_models::timelog::{Timelog, TimelogOptions};
+/// use timestrata_sql::{Params, Sql, SqlOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "door", TimelogOptions::default())?;
+/// log.append(1_700_000_000_000, b"opened")?;
+///
+/// let sql = Sql::new(&store, SqlOptions::default())?;
+/// let question = "SELECT count(*) FROM door WHERE time >= $1";
+/// let mut answer = sql.query_blocking(question, Params::from(vec!["2023-01-01".into()]))?;
+/// let batch = answer.next().expect("one row")?;
+/// assert_eq!(batch.num_rows(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Sql {
+    shared: Arc<Shared>,
+    snapshot: Option<Snapshot>,
+}
+
+struct Shared {
+    store: Store,
+    options: SqlOptions,
+    state: SessionState,
+    task: Arc<TaskContext>,
+    models: Arc<[Arc<dyn SqlModel>]>,
+    writer: Option<Arc<dyn SqlWriter>>,
+    /// For those who call from no runtime of their own.
+    runtime: OnceLock<Runtime>,
+    starting: Mutex<()>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // It may be dropped on a thread that must not wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Sql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sql").field("snapshot", &self.snapshot).finish_non_exhaustive()
+    }
+}
+
+/// What a table function reads.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A table, by its name.
+    Table(String),
+    /// The rows of a query.
+    Query(String, Params),
+}
+
+impl From<&str> for Input {
+    fn from(table: &str) -> Self {
+        Self::Table(table.to_owned())
+    }
+}
+
+impl Sql {
+    /// For reading: every statement that writes is refused.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that make no sense.
+    pub fn new(store: &Store, options: SqlOptions) -> Result<Self> {
+        Self::with(store, options, Vec::new(), None)
+    }
+
+    /// With models that show their streams as they want, and somebody who writes.
+    ///
+    /// # Errors
+    /// As [`Sql::new`].
+    pub fn with(
+        store: &Store,
+        options: SqlOptions,
+        models: Vec<Arc<dyn SqlModel>>,
+        writer: Option<Arc<dyn SqlWriter>>,
+    ) -> Result<Self> {
+        let state = session::build(&options).map_err(from_datafusion)?;
+        let shared = Shared {
+            store: store.clone(),
+            task: state.task_ctx(),
+            state,
+            models: models.into(),
+            writer: writer.filter(|_| !options.read_only),
+            options,
+            runtime: OnceLock::new(),
+            starting: Mutex::new(()),
+        };
+        Ok(Self { shared: Arc::new(shared), snapshot: None })
+    }
+
+    /// For reading and writing: statements write to the tables of the store.
+    ///
+    /// # Errors
+    /// As [`Sql::new`].
+    pub fn open(store: &Store, options: SqlOptions) -> Result<Self> {
+        let writer = TableWriter { store: store.clone() };
+        Self::with(store, options, Vec::new(), Some(Arc::new(writer)))
+    }
+
+    /// The same, with every query at one snapshot. Without it each query takes its own, of now.
+    #[must_use]
+    pub fn at_snapshot(&self, snapshot: Snapshot) -> Self {
+        Self { shared: Arc::clone(&self.shared), snapshot: Some(snapshot) }
+    }
+
+    /// Runs one statement. Statements that write have been carried out when this returns; of the
+    /// others the rows come as they are asked for. To be called in a Tokio runtime; dropping the
+    /// result cancels what is under way.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for SQL with a mistake, `NotFound` for a table that isn't there,
+    /// `ReadOnly` for a statement that writes where nothing may; and those of [`QueryResult`].
+    pub async fn query(&self, sql: &str, params: Params) -> Result<QueryResult> {
+        let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
+        change::check_allowed(&statement)?;
+        let catalog = self.catalog()?;
+        let state = self.state();
+        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        match plan {
+            LogicalPlan::Dml(dml) => change::change(self, &state, &catalog, dml).await,
+            LogicalPlan::Ddl(ddl) => change::define(self, &state, &catalog, ddl).await,
+            LogicalPlan::Statement(_) | LogicalPlan::Copy(_) => Err(change::unsupported()),
+            plan => self.run(&state, &plan).await.map_err(from_datafusion),
+        }
+    }
+
+    /// As [`Sql::query`], with threads of its own: for callers without a runtime. Not to be
+    /// called from within one.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub fn query_blocking(&self, sql: &str, params: Params) -> Result<BlockingResult> {
+        self.block(self.query(sql, params))
+    }
+
+    /// How a query would be answered: the operators, the innermost last. Runs nothing.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub async fn explain(&self, sql: &str, params: Params) -> Result<String> {
+        let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
+        change::check_allowed(&statement)?;
+        let (catalog, state) = (self.catalog()?, self.state());
+        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        change::check_query(&plan)?;
+        let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
+        Ok(displayable(plan.as_ref()).indent(false).to_string())
+    }
+
+    /// For each row of `left` the last row of `right` that is not later (or the next one: see
+    /// [`AsofOptions`]). As `asof_join` in SQL does.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub async fn asof_join(
+        &self,
+        left: Input,
+        right: Input,
+        options: &AsofOptions,
+    ) -> Result<QueryResult> {
+        let (catalog, state) = (self.catalog()?, self.state());
+        let (left, right) =
+            (self.input(&state, &catalog, left)?, self.input(&state, &catalog, right)?);
+        let plan = asof_join(left, right, options).map_err(from_datafusion)?;
+        self.run(&state, &plan).await.map_err(from_datafusion)
+    }
+
+    /// As [`Sql::asof_join`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub fn asof_join_blocking(
+        &self,
+        left: Input,
+        right: Input,
+        options: &AsofOptions,
+    ) -> Result<BlockingResult> {
+        self.block(self.asof_join(left, right, options))
+    }
+
+    /// The rows of `input`, with those that are missing in between. As `gap_fill` in SQL does.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub async fn gap_fill(&self, input: Input, options: &GapFillOptions) -> Result<QueryResult> {
+        let (catalog, state) = (self.catalog()?, self.state());
+        let input = self.input(&state, &catalog, input)?;
+        let plan = gap_fill(input, options).map_err(from_datafusion)?;
+        self.run(&state, &plan).await.map_err(from_datafusion)
+    }
+
+    /// As [`Sql::gap_fill`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub fn gap_fill_blocking(
+        &self,
+        input: Input,
+        options: &GapFillOptions,
+    ) -> Result<BlockingResult> {
+        self.block(self.gap_fill(input, options))
+    }
+
+    /// The names of the tables.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn tables(&self) -> Result<Vec<String>> {
+        Ok(self.catalog()?.tables().into_iter().map(|table| table.name).collect())
+    }
+
+    /// A table by its name.
+    pub(crate) fn table(&self, name: &str) -> Result<SqlTable> {
+        let catalog = self.catalog()?;
+        catalog.table(name).ok_or_else(|| catalog.no_table(name))
+    }
+
+    /// The rows that a `DELETE` statement means.
+    pub(crate) fn predicate_of(&self, statement: &str, params: Params) -> Result<Predicate> {
+        let statement = statement::parse(statement, self.shared.options.statement_bytes_max)?;
+        let (catalog, state) = (self.catalog()?, self.state());
+        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        change::predicate_of(&state, &catalog, &plan)
+    }
+
+    /// As [`Sql::select`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// As [`Sql::select`].
+    pub fn select_blocking(&self, table: &str, selection: &Selection) -> Result<BlockingResult> {
+        self.block(self.select(table, selection))
+    }
+
+    fn catalog(&self) -> Result<Catalog> {
+        let snapshot = match &self.snapshot {
+            Some(snapshot) => snapshot.clone(),
+            None => self.shared.store.snapshot()?,
+        };
+        Ok(Catalog::new(snapshot, Arc::clone(&self.shared.models)))
+    }
+
+    /// The session, with the time of this query.
+    fn state(&self) -> SessionState {
+        let mut state = self.shared.state.clone();
+        state.mark_start_execution();
+        state
+    }
+
+    fn input(&self, state: &SessionState, catalog: &Catalog, input: Input) -> Result<LogicalPlan> {
+        let (text, params) = match input {
+            Input::Table(name) => {
+                (format!("SELECT * FROM \"{}\"", name.replace('"', "\"\"")), Params::none())
+            }
+            Input::Query(sql, params) => (sql, params),
+        };
+        let statement = statement::parse(&text, self.shared.options.statement_bytes_max)?;
+        change::check_allowed(&statement)?;
+        let plan = plan(state, catalog, statement, params).map_err(from_datafusion)?;
+        change::check_query(&plan)?;
+        Ok(plan)
+    }
+
+    /// Plans and starts a query.
+    pub(crate) async fn run(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+    ) -> DfResult<QueryResult> {
+        let plan: Arc<dyn ExecutionPlan> = state.create_physical_plan(plan).await?;
+        let stream = execute_stream(plan, Arc::clone(&self.shared.task))?;
+        Ok(QueryResult { schema: stream.schema(), stream })
+    }
+
+    /// Who writes.
+    pub(crate) fn writer(&self) -> Result<Arc<dyn SqlWriter>> {
+        if self.snapshot.is_some() {
+            let message = "a snapshot never changes: statements that write need the store";
+            return Err(Error::new(ErrorKind::ReadOnly, message));
+        }
+        self.shared.writer.clone().ok_or_else(|| {
+            Error::new(ErrorKind::ReadOnly, "SQL is for reading here: no statement may write")
+        })
+    }
+
+    fn block<F: Future<Output = Result<QueryResult>>>(&self, query: F) -> Result<BlockingResult> {
+        let result = self.runtime()?.block_on(query)?;
+        Ok(BlockingResult { sql: self.clone(), result: Some(result) })
+    }
+
+    fn runtime(&self) -> Result<&Runtime> {
+        let shared = &self.shared;
+        if let Some(runtime) = shared.runtime.get() {
+            return Ok(runtime);
+        }
+        let _starting = shared.starting.lock();
+        if let Some(runtime) = shared.runtime.get() {
+            return Ok(runtime);
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(shared.options.threads.max(1))
+            .thread_name("timestrata-sql")
+            .build()
+            .map_err(|cause| {
+                let message = format!("could not start threads for queries: {cause}");
+                Error::new(ErrorKind::Io, message).caused_by(cause)
+            })?;
+        Ok(shared.runtime.get_or_init(|| runtime))
+    }
+}
+
+/// A statement as a plan, with the values of its placeholders.
+fn plan(
+    state: &SessionState,
+    catalog: &Catalog,
+    statement: Statement,
+    params: Params,
+) -> DfResult<LogicalPlan> {
+    let planning = Planning { state, catalog };
+    let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
+    let plan = SqlToRel::new_with_options(&planning, options).statement_to_plan(statement)?;
+    match params.is_empty() {
+        true => Ok(plan),
+        false => plan.with_param_values(params.into_values()),
+    }
+}
+
+/// Record batches as they are made. The errors are those of the scan (`Corruption`, `Io`), of
+/// expressions (`InvalidData`), and `TooLarge` where memory doesn't suffice. After an error comes
+/// nothing.
+pub struct QueryResult {
+    schema: SchemaRef,
+    stream: SendableRecordBatchStream,
+}
+
+impl QueryResult {
+    pub(crate) fn new(stream: SendableRecordBatchStream) -> Self {
+        Self { schema: stream.schema(), stream }
+    }
+
+    /// The columns of each batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// DataFusion's own stream, with its own errors.
+    pub fn into_stream(self) -> SendableRecordBatchStream {
+        self.stream
+    }
+
+    /// All batches.
+    ///
+    /// # Errors
+    /// The first one of the stream.
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await {
+            batches.push(batch?);
+        }
+        Ok(batches)
+    }
+}
+
+impl fmt::Debug for QueryResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryResult").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Stream for QueryResult {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.stream.poll_next_unpin(context).map_err(from_datafusion)
+    }
+}
+
+/// Record batches, one after the other; see [`QueryResult`]. Dropping it cancels the query.
+pub struct BlockingResult {
+    sql: Sql,
+    result: Option<QueryResult>,
+}
+
+impl BlockingResult {
+    /// The columns of each batch.
+    pub fn schema(&self) -> SchemaRef {
+        self.result.as_ref().map_or_else(
+            || Arc::new(datafusion::arrow::datatypes::Schema::empty()),
+            |result| Arc::clone(&result.schema),
+        )
+    }
+}
+
+impl fmt::Debug for BlockingResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingResult").field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for BlockingResult {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let result = self.result.as_mut()?;
+        match self.sql.runtime() {
+            Ok(runtime) => runtime.block_on(result.next()),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Drop for BlockingResult {
+    fn drop(&mut self) {
+        // What it started is cancelled on the threads that it runs on.
+        if let Some(runtime) = self.sql.shared.runtime.get() {
+            let _entered = runtime.enter();
+            self.result = None;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! From text to one parsed statement, within limits: what is too long or too deep is refused
+//! before anything recurses over it.
+
+use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::ast::TableFactor;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use crate::error::{from_datafusion, invalid};
+
+/// Signs and keywords in a row without a comma, those around open parentheses included: a chain
+/// of operators becomes a tree as deep as it is long, and not all that walks over a tree minds
+/// its stack.
+const CHAIN_MAX: usize = 800;
+/// Parentheses and subqueries in each other, as the parser counts them.
+const NESTING_MAX: usize = 50;
+
+/// Parses text that must be one statement. `?` become `$1`, `$2` and so on.
+///
+/// # Errors
+/// `InvalidArgument` for what isn't SQL, is no or several statements, or nests too deep;
+/// `TooLarge` for text of more than `bytes_max`.
+pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
+    if sql.len() > bytes_max {
+        let message =
+            format!("the statement has {} bytes, at most {bytes_max} are taken", sql.len());
+        return Err(Error::new(ErrorKind::TooLarge, message));
+    }
+    let dialect = GenericDialect {};
+    let mut tokens = Tokenizer::new(&dialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| invalid(format!("the SQL has a mistake: {error}")))?;
+    check_chains(&tokens)?;
+    number_placeholders(&mut tokens);
+    let parsed = DFParserBuilder::new(tokens)
+        .with_dialect(&dialect)
+        .with_recursion_limit(NESTING_MAX)
+        .build()
+        .and_then(|mut parser| parser.parse_statements())
+        .map_err(from_datafusion)?;
+    let mut statements = parsed.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(statement), None) => Ok(statement),
+        (None, _) => Err(invalid("there is no statement in this SQL")),
+        (Some(_), Some(_)) => Err(invalid("this is more than one statement: give one at a time")),
+    }
+}
+
+/// Parses what can stand in `FROM`: a table, or a query in parentheses.
+pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
+    let mistake = |error: String| invalid(format!("the SQL '{text}' has a mistake: {error}"));
+    let dialect = GenericDialect {};
+    let tokens = Tokenizer::new(&dialect, text)
+        .tokenize_with_location()
+        .map_err(|error| mistake(error.to_string()))?;
+    check_chains(&tokens)?;
+    let mut parser =
+        Parser::new(&dialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens);
+    let relation = parser.parse_table_factor().map_err(|error| mistake(error.to_string()))?;
+    match parser.peek_token().token {
+        Token::EOF => Ok(relation),
+        other => Err(mistake(format!("there is '{other}' behind its end"))),
+    }
+}
+
+fn check_chains(tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut levels = vec![0_usize];
+    let mut depth = 0_usize;
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(_) | Token::Period | Token::Number(_, _) => continue,
+            Token::SingleQuotedString(_) | Token::SemiColon => continue,
+            Token::Word(word) if word.keyword == Keyword::NoKeyword => continue,
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                levels.push(0);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                depth -= if levels.len() > 1 { levels.pop().unwrap_or(0) } else { 0 };
+            }
+            Token::Comma => {
+                depth -= levels.last().copied().unwrap_or(0);
+                levels.last_mut().into_iter().for_each(|level| *level = 0);
+                continue;
+            }
+            _ => {}
+        }
+        levels.last_mut().into_iter().for_each(|level| *level += 1);
+        depth += 1;
+        if depth > CHAIN_MAX {
+            return Err(invalid(format!(
+                "an expression of this statement has more than {CHAIN_MAX} operators: take IN \
+                 (..) or a join for many values"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn number_placeholders(tokens: &mut [TokenWithSpan]) {
+    let mut number = 0;
+    for token in tokens {
+        let is_mark = match &token.token {
+            Token::Question => true,
+            Token::Placeholder(text) => text == "?",
+            _ => false,
+        };
+        if is_mark {
+            number += 1;
+            token.token = Token::Placeholder(format!("${number}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_fine_and_long_chains_are_not() {
+        let list = (0..20_000).map(|n| format!("-{n}")).collect::<Vec<_>>().join(", ");
+        parse(&format!("SELECT * FROM t WHERE a IN ({list})"), 1 << 20).unwrap();
+        let chain = "1 + ".repeat(1_000) + "1";
+        for sql in [format!("SELECT {chain}"), format!("SELECT f(a, (b + (c, {chain})))")] {
+            let error = parse(&sql, 1 << 20).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+    }
+
+    #[test]
+    fn one_statement_at_a_time() {
+        assert!(parse("SELECT 1;", 100).is_ok());
+        for sql in ["", ";", "-- nothing", "SELECT 1; SELECT 2"] {
+            assert_eq!(parse(sql, 100).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+        assert_eq!(parse("SELECT 1", 7).unwrap_err().kind(), ErrorKind::TooLarge);
+    }
+}

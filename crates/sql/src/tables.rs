@@ -1,0 +1,66 @@
+//! Statements that write, on the table model.
+
+use timestrata_engine::{Durability, Error, ErrorKind, KeyRange, Result, Store};
+use timestrata_models::table::{IngestOptions, Table, TableOptions, WriteOptions, ingest};
+
+use crate::writer::{Predicate, SqlWriter, TableDefinition};
+use datafusion::arrow::array::RecordBatch;
+
+/// Writes to the tables of a store.
+#[derive(Debug)]
+pub(crate) struct TableWriter {
+    pub(crate) store: Store,
+}
+
+impl SqlWriter for TableWriter {
+    fn insert(
+        &self,
+        table: &str,
+        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    ) -> Result<u64> {
+        // It must be a table, and not a stream of another model.
+        Table::open(&self.store, table)?;
+        let write = WriteOptions { durability: Durability::Synced, ..WriteOptions::default() };
+        let options = IngestOptions { write, ..IngestOptions::default() };
+        Ok(ingest(&self.store, table, batches, &options)?.rows)
+    }
+
+    fn delete_where(&self, table: &str, predicate: &Predicate) -> Result<u64> {
+        let table = Table::open(&self.store, table)?;
+        delete_rows(&table, &KeyRange::ALL, predicate, Durability::Synced)
+    }
+
+    fn create(&self, definition: &TableDefinition) -> Result<()> {
+        if !definition.if_not_exists && self.store.stream(&definition.name).is_some() {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("there is a table '{}' already", definition.name),
+            ));
+        }
+        let options = TableOptions { key: definition.key.clone(), ..TableOptions::default() };
+        Table::create(&self.store, &definition.name, &definition.schema, &options)?;
+        Ok(())
+    }
+
+    fn drop_table(&self, table: &str) -> Result<()> {
+        Table::drop(&self.store, table)
+    }
+}
+
+/// Deletes the rows of a table in `range` that a predicate means; gives how many there were.
+///
+/// # Errors
+/// As [`Table::delete_where`].
+pub fn delete_rows(
+    table: &Table,
+    range: &KeyRange,
+    predicate: &Predicate,
+    durability: Durability,
+) -> Result<u64> {
+    let parts = predicate.ranges.iter().map(|part| part.intersect(range));
+    let parts: Vec<KeyRange> = parts.filter(|part| !part.is_empty()).collect();
+    match predicate.is_exact {
+        true => table.delete_ranges(&parts, durability),
+        false => table.delete_where(&parts, |batch| predicate.matches(batch)),
+    }
+}

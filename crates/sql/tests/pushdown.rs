@@ -1,0 +1,122 @@
+//! What a query doesn't need is not read, from hot runs and from cold ones: told by EXPLAIN.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+
+use support::{answer, create, insert, pairs, plan, rows, sql};
+use timestrata_engine::{Access, Io, Merge, RunFormat, Settings, Store};
+
+const ROWS: i64 = 400_000;
+
+/// At least four runs, one after the other, 400,000 rows in all, a second apart.
+fn several_runs(format: RunFormat) -> Store {
+    let settings = Settings { run_bytes_max: 1 << 20, ..support::settings() };
+    let store =
+        Store::open_with(Io::memory(), Path::new("store"), Access::Write, settings).unwrap();
+    let stream = create(&store, "t", Merge::Keep, format);
+    for part in 0..4 {
+        let first = part * ROWS / 4;
+        let times: Vec<i64> = (first..first + ROWS / 4).map(|n| n * 1000).collect();
+        insert(&store, stream, rows(&times, first));
+        store.flush().unwrap();
+    }
+    store.compact(Some(stream)).unwrap();
+    store
+}
+
+/// An hour.
+const LATE: &str = "time >= '1970-01-03T19:00:00Z' AND time < '1970-01-03T20:00:00Z'";
+
+#[test]
+fn runs_that_a_range_does_not_touch_are_skipped() {
+    for format in [RunFormat::Hot, RunFormat::Cold] {
+        let sql = sql(&several_runs(format));
+        let text = plan(&sql, &format!("SELECT n FROM t WHERE {LATE}"));
+        let figure = |name: &str| -> u64 {
+            let behind = text.split(name).nth(1).unwrap();
+            behind.split(',').next().unwrap().trim().parse().unwrap()
+        };
+        assert_eq!(figure("runs_read="), 1, "{format:?}: {text}");
+        assert!(figure("runs_skipped=") >= 2, "{format:?}: {text}");
+        assert!(!text.contains("FilterExec"), "{text}");
+        assert!(text.contains("columns=[n]"), "{text}");
+        let found = answer(&sql, &format!("SELECT count(n), min(n), max(n) FROM t WHERE {LATE}"));
+        assert_eq!(found, ["3600 241200 244799"], "{format:?}");
+    }
+}
+
+#[test]
+fn order_by_time_needs_no_sort_in_either_direction() {
+    let sql = sql(&several_runs(RunFormat::Hot));
+    for direction in ["ASC", "DESC"] {
+        for query in [
+            format!("SELECT time, n FROM t ORDER BY time {direction}"),
+            format!("SELECT time, n FROM t ORDER BY time {direction} LIMIT 5"),
+            format!("SELECT time, n + 1 FROM t WHERE n % 2 = 0 ORDER BY time {direction} LIMIT 5"),
+        ] {
+            let text = plan(&sql, &query);
+            assert!(!text.contains("SortExec"), "{query}:\n{text}");
+            assert!(text.contains("partitions=2"), "{query}:\n{text}");
+            assert_eq!(text.contains("reverse"), direction == "DESC", "{query}:\n{text}");
+        }
+    }
+    let last = answer(&sql, "SELECT n FROM t ORDER BY time DESC LIMIT 3");
+    assert_eq!(last, ["399999", "399998", "399997"]);
+    let all = pairs(&support::ask(&sql, "SELECT time, n FROM t ORDER BY time").unwrap());
+    assert_eq!(all, (0..ROWS).map(|n| (n * 1000, n)).collect::<Vec<_>>());
+    let all = pairs(&support::ask(&sql, "SELECT time, n FROM t ORDER BY time DESC").unwrap());
+    assert_eq!(all, (0..ROWS).rev().map(|n| (n * 1000, n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn partitions_share_the_rows() {
+    let sql = sql(&several_runs(RunFormat::Cold));
+    let text = plan(&sql, "SELECT sum(n) FROM t");
+    assert!(text.contains("partitions=2"), "{text}");
+    let sum = ROWS * (ROWS - 1) / 2;
+    assert_eq!(answer(&sql, "SELECT sum(n), count(value) FROM t"), [format!("{sum} 320000")]);
+    // A few rows are not worth a second thread.
+    assert!(plan(&sql, &format!("SELECT sum(n) FROM t WHERE {LATE}")).contains("partitions=1"));
+}
+
+#[test]
+fn counts_and_ends_are_answered_without_a_scan() {
+    for format in [RunFormat::Hot, RunFormat::Cold] {
+        let sql = sql(&several_runs(format));
+        for condition in ["true", LATE, "time < '1970-01-01T01:00:00Z' OR time > '1970-01-05Z'"] {
+            let query = format!("SELECT count(*), min(time), max(time) FROM t WHERE {condition}");
+            let text = plan(&sql, &query);
+            assert!(!text.contains("StreamScan"), "{text}");
+        }
+        assert_eq!(answer(&sql, &format!("SELECT count(*) FROM t WHERE {LATE}")), ["3600"]);
+        let text = plan(&sql, "SELECT count(*) FROM t WHERE n > 5");
+        assert!(text.contains("StreamScan"), "{text}");
+    }
+}
+
+#[test]
+fn counts_of_replaced_rows_are_exact() {
+    let store = support::memory();
+    let stream = create(&store, "t", Merge::Latest, RunFormat::Hot);
+    let times: Vec<i64> = (0..900).map(|n| n / 3 * 1000).collect();
+    for round in 0..3 {
+        insert(&store, stream, rows(&times, round * 900));
+        store.flush().unwrap();
+    }
+    let sql = sql(&store);
+    assert_eq!(answer(&sql, "SELECT count(*), min(n) FROM t"), ["900 1800"]);
+    assert_eq!(answer(&sql, "SELECT count(*) FROM t WHERE time < '1970-01-01T00:00:10Z'"), ["30"]);
+}
+
+#[test]
+fn buckets_of_ordered_rows_are_grouped_in_order() {
+    let sql = sql(&several_runs(RunFormat::Hot));
+    let query = "SELECT time_bucket('1 hour', time) AS hour, count(*), first(n, time), last(n, time) \
+                 FROM t GROUP BY hour ORDER BY hour LIMIT 2";
+    let text = plan(&sql, query);
+    assert!(text.contains("ordering_mode=Sorted"), "{text}");
+    let found = answer(&sql, query);
+    assert_eq!(found, ["1970-01-01T00:00:00Z 3600 0 3599", "1970-01-01T01:00:00Z 3600 3600 7199"]);
+}
