@@ -1,0 +1,142 @@
+//! Rows as bodies: the form that a client accepts, whole or as a stream.
+
+mod protobuf;
+mod stream;
+
+use arrow_array::RecordBatch;
+use arrow_json::WriterBuilder;
+use arrow_json::writer::JsonArray;
+use arrow_schema::{ArrowError, SchemaRef};
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use timestrata_engine::{Error, ErrorKind};
+
+use crate::error::{Failure, Result};
+use crate::state::AppState;
+
+/// Batches of rows with their columns.
+pub(crate) struct Rows {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Box<dyn Iterator<Item = timestrata_engine::Result<RecordBatch>> + Send>,
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Csv,
+    Arrow,
+    Protobuf,
+}
+
+const JSON: &str = "application/json";
+const CSV: &str = "text/csv";
+const ARROW: &str = "application/vnd.apache.arrow.stream";
+const PROTOBUF: &str = "application/x-protobuf";
+
+impl Form {
+    /// The first form that a client accepts, in its order; JSON where it has no wish.
+    ///
+    /// # Errors
+    /// `406` if it accepts none.
+    pub(crate) fn accepted(headers: &HeaderMap) -> Result<Self> {
+        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
+            return Ok(Self::Json);
+        };
+        let form = |wish: &str| {
+            let kind = wish.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            match kind.as_str() {
+                "*/*" | "application/*" | JSON => Some(Self::Json),
+                "text/*" | CSV => Some(Self::Csv),
+                ARROW | "application/arrow" => Some(Self::Arrow),
+                PROTOBUF | "application/protobuf" => Some(Self::Protobuf),
+                _ => None,
+            }
+        };
+        accept.split(',').find_map(form).ok_or_else(|| {
+            Failure::new(
+                StatusCode::NOT_ACCEPTABLE,
+                format!("Accept: {accept}: answers are {JSON}, {CSV}, {ARROW} or {PROTOBUF}"),
+            )
+        })
+    }
+
+    /// Whether rows go out as they are read, however many there are.
+    pub(crate) fn is_streamed(self) -> bool {
+        matches!(self, Self::Csv | Self::Arrow)
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => JSON,
+            Self::Csv => CSV,
+            Self::Arrow => ARROW,
+            Self::Protobuf => PROTOBUF,
+        }
+    }
+}
+
+/// Makes a body of rows. To be called on a thread that may block.
+pub(crate) fn of_rows(state: &AppState, form: Form, rows: Rows) -> Result<Response> {
+    let rows_max = state.config.rows_max;
+    let body = match form {
+        Form::Csv | Form::Arrow => stream::body(form, rows)?,
+        Form::Json => json(bounded(rows.batches, rows_max)?)?.into(),
+        Form::Protobuf => protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into(),
+    };
+    Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
+}
+
+/// All batches, unless there are more rows than an answer may have.
+fn bounded(
+    batches: impl Iterator<Item = timestrata_engine::Result<RecordBatch>>,
+    rows_max: usize,
+) -> Result<Vec<RecordBatch>> {
+    let (mut all, mut rows) = (Vec::new(), 0);
+    for batch in batches {
+        let batch = batch?;
+        rows += batch.num_rows();
+        if rows > rows_max {
+            return Err(Failure::bad_request(format!(
+                "the answer has more than {rows_max} rows (rows_max): set a limit, or accept \
+                 {CSV} or {ARROW}, which are streamed"
+            )));
+        }
+        all.push(batch);
+    }
+    Ok(all)
+}
+
+fn json(batches: Vec<RecordBatch>) -> Result<Body> {
+    let mut body = br#"{"success":true,"data":"#.to_vec();
+    let begin = body.len();
+    let mut writer =
+        WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut body);
+    let batches: Vec<&RecordBatch> = batches.iter().collect();
+    writer.write_batches(&batches).and_then(|()| writer.finish()).map_err(unwritten)?;
+    drop(writer);
+    if body.len() == begin {
+        body.extend_from_slice(b"[]");
+    }
+    body.extend_from_slice(br#","error":null}"#);
+    Ok(body.into())
+}
+
+/// One row as a JSON value.
+pub(crate) fn json_row(row: &RecordBatch) -> Result<serde_json::Value> {
+    let mut text = Vec::new();
+    let mut writer =
+        WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut text);
+    writer.write_batches(&[row]).and_then(|()| writer.finish()).map_err(unwritten)?;
+    drop(writer);
+    let rows: Vec<serde_json::Value> = serde_json::from_slice(&text)
+        .map_err(|error| Failure::bad_request(format!("the row has no JSON form: {error}")))?;
+    Ok(rows.into_iter().next().unwrap_or(serde_json::Value::Null))
+}
+
+/// An error for rows that the form can't express.
+fn unwritten(error: ArrowError) -> Failure {
+    let message = "the rows can't be written in this form; accept Arrow";
+    Error::new(ErrorKind::InvalidArgument, message).caused_by(error).into()
+}

@@ -1,0 +1,111 @@
+//! Answers without end: rows are read as the client takes them.
+
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Schema};
+use axum::body::{Body, Bytes};
+use tokio::sync::mpsc::{Sender, channel};
+use tokio_util::bytes::BytesMut;
+
+use super::{Form, Rows, unwritten};
+use crate::error::Result;
+
+/// Bytes that go out at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces that wait for the client.
+const PIECES_WAITING: usize = 4;
+
+/// A body whose rows are read on a thread of their own.
+///
+/// An error in the middle cuts the connection, so that no client takes a part for the whole.
+pub(super) fn body(form: Form, rows: Rows) -> Result<Body> {
+    let (sender, receiver) = channel::<io::Result<Bytes>>(PIECES_WAITING);
+    let pipe = Pipe { sender: sender.clone(), piece: BytesMut::new() };
+    // What can't be written at all is told before anything is sent.
+    let mut writer = Writer::new(form, pipe, &rows.schema).map_err(unwritten)?;
+    let mut batches = rows.batches;
+    tokio::task::spawn_blocking(move || {
+        let written = batches.try_for_each(|batch| {
+            let batch = batch.map_err(|error| io::Error::other(error.to_string()))?;
+            writer.write(&batch).map_err(io::Error::other)
+        });
+        let finished = written.and_then(|()| writer.finish().map_err(io::Error::other));
+        if let Err(error) = finished {
+            if !sender.is_closed() {
+                tracing::error!(%error, "an answer ended early");
+            }
+            let _ = sender.blocking_send(Err(error));
+        }
+    });
+    let pieces = futures::stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|piece| (piece, receiver))
+    });
+    Ok(Body::from_stream(pieces))
+}
+
+enum Writer {
+    Csv(arrow_csv::Writer<Pipe>),
+    Arrow(StreamWriter<Pipe>),
+}
+
+impl Writer {
+    fn new(form: Form, pipe: Pipe, schema: &Schema) -> std::result::Result<Self, ArrowError> {
+        if form == Form::Arrow {
+            return StreamWriter::try_new(pipe, schema).map(Self::Arrow);
+        }
+        let mut writer = arrow_csv::Writer::new(pipe);
+        // The header line, also of no rows; and the error of a type that CSV can't express.
+        writer.write(&RecordBatch::new_empty(schema.clone().into()))?;
+        Ok(Self::Csv(writer))
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
+        match self {
+            Self::Csv(writer) => writer.write(batch),
+            Self::Arrow(writer) => writer.write(batch),
+        }
+    }
+
+    fn finish(self) -> std::result::Result<(), ArrowError> {
+        let mut pipe = match self {
+            Self::Csv(writer) => writer.into_inner(),
+            Self::Arrow(writer) => writer.into_inner()?,
+        };
+        Ok(pipe.flush()?)
+    }
+}
+
+/// Hands on what is written to it, in pieces.
+#[derive(Debug)]
+struct Pipe {
+    sender: Sender<io::Result<Bytes>>,
+    piece: BytesMut,
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE_BYTES {
+            self.send()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
+    }
+}
+
+impl Pipe {
+    fn send(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = self.piece.split().freeze();
+        self.sender
+            .blocking_send(Ok(piece))
+            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client went away"))
+    }
+}

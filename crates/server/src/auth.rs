@@ -1,0 +1,98 @@
+//! Who may ask: whoever brings one of the tokens, if there are any.
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use subtle::ConstantTimeEq;
+use timestrata_engine::{Error, ErrorKind};
+
+use crate::error::{Failure, Result};
+use crate::state::AppState;
+
+/// Characters that a token has at least: shorter ones can be guessed.
+const TOKEN_CHARS_MIN: usize = 16;
+
+/// The tokens that open the door.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens {
+    /// Empty: nobody is asked.
+    tokens: Vec<String>,
+}
+
+impl Tokens {
+    /// Reads a token a line; empty lines and those that begin with `#` are left out.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none, or one is short.
+    pub(crate) fn parse(text: &str, name: &str) -> timestrata_engine::Result<Self> {
+        let refuse =
+            |why: String| Err(Error::new(ErrorKind::InvalidArgument, format!("{name}: {why}")));
+        let mut tokens = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let token = line.trim();
+            if token.is_empty() || token.starts_with('#') {
+                continue;
+            }
+            if token.len() < TOKEN_CHARS_MIN {
+                return refuse(format!(
+                    "line {}: a token has at least {TOKEN_CHARS_MIN} characters",
+                    index + 1
+                ));
+            }
+            tokens.push(token.to_owned());
+        }
+        match tokens.is_empty() {
+            true => refuse("it holds no token".to_owned()),
+            false => Ok(Self { tokens }),
+        }
+    }
+
+    /// Whether a token is one of these. Takes as long for a wrong one as for a right one.
+    fn hold(&self, given: &str) -> bool {
+        let same = |token: &String| token.as_bytes().ct_eq(given.as_bytes());
+        self.tokens.iter().map(same).fold(0_u8, |found, same| found | same.unwrap_u8()) == 1
+    }
+}
+
+/// Lets through who brings a token, and everybody where there are none.
+pub(crate) async fn check(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response> {
+    if state.tokens.tokens.is_empty() {
+        return Ok(next.run(request).await);
+    }
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = given
+        .and_then(|given| given.split_once(' '))
+        .and_then(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer").then_some(token.trim()));
+    match token {
+        Some(token) if state.tokens.hold(token) => Ok(next.run(request).await),
+        Some(_) => Err(Failure::new(StatusCode::UNAUTHORIZED, "the token is not known here")),
+        None => Err(Failure::new(
+            StatusCode::UNAUTHORIZED,
+            "a token is needed: send 'Authorization: Bearer TOKEN'",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_a_line_each() {
+        let tokens = Tokens::parse("# who\n\n 0123456789abcdef \nfedcba9876543210\n", "t").unwrap();
+        assert!(tokens.hold("0123456789abcdef") && tokens.hold("fedcba9876543210"));
+        assert!(!tokens.hold("0123456789abcde") && !tokens.hold("") && !tokens.hold("# who"));
+    }
+
+    #[test]
+    fn a_file_without_tokens_or_with_short_ones_is_refused() {
+        assert!(Tokens::parse("# nothing\n", "t").unwrap_err().to_string().contains("no token"));
+        let error = Tokens::parse("0123456789abcdef\nshort\n", "t").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,262 @@
+//! What a server is told: defaults, over them a TOML file, over that the environment, over all
+//! flags; and for each value where it comes from.
+//!
+//! A key is `SECTION.NAME`. In the environment it is `TIMESTRATA_SECTION_NAME`. Sizes are written
+//! `64MiB`, durations `100ms`. A key that nobody knows is an error, not a word in the wind.
+
+mod keys;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use timestrata_engine::{
+    BusyPolicy, Error, ErrorKind, Result, Settings, duration_of_text, size_of_text,
+};
+
+use self::keys::{KEYS, Key};
+
+const ENVIRONMENT_PREFIX: &str = "TIMESTRATA_";
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// The file of this name.
+    File(String),
+    /// The variable of this name.
+    Environment(String),
+    /// The flag of this name.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(name) => write!(f, "{name}"),
+            Self::Environment(name) => write!(f, "environment, {name}"),
+            Self::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// Values of all keys, each with its origin.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    values: BTreeMap<&'static str, (String, Origin)>,
+}
+
+impl Default for Layers {
+    fn default() -> Self {
+        let value = |key: &Key| (key.name, (key.default.to_owned(), Origin::Default));
+        Self { values: KEYS.iter().map(value).collect() }
+    }
+}
+
+fn wrong(origin: &Origin, message: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("configuration ({origin}): {message}"))
+}
+
+impl Layers {
+    /// Puts the values of a TOML file over those that are there.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for text that is no TOML, and for keys that don't exist.
+    pub fn file(&mut self, text: &str, name: &str) -> Result<()> {
+        let origin = Origin::File(name.to_owned());
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count());
+            let place = line.map_or_else(String::new, |line| format!("line {}: ", line.max(1)));
+            wrong(&origin, format!("{place}{}", error.message()))
+        })?;
+        for (section, values) in table {
+            let toml::Value::Table(values) = values else {
+                return Err(unknown(&section, &origin));
+            };
+            for (name, value) in values {
+                let key = format!("{section}.{name}");
+                let text = match value {
+                    toml::Value::String(text) => text,
+                    toml::Value::Integer(number) => number.to_string(),
+                    toml::Value::Boolean(truth) => truth.to_string(),
+                    other => {
+                        let what = format!(
+                            "{key} must be text, a number or a truth value, not {}",
+                            other.type_str()
+                        );
+                        return Err(wrong(&origin, what));
+                    }
+                };
+                self.set(&key, text, origin.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the values of the environment over those that are there. Variables that begin with
+    /// `TIMESTRATA_` and one of the sections' names must be keys.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for keys that don't exist.
+    pub fn environment(
+        &mut self,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<()> {
+        for (variable, value) in variables {
+            let Some(rest) = variable.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
+            let Some((section, name)) = rest.split_once('_') else { continue };
+            let section = section.to_ascii_lowercase();
+            let is_section = |key: &Key| key.name.split('.').next() == Some(section.as_str());
+            if KEYS.iter().any(is_section) {
+                let key = format!("{section}.{}", name.to_ascii_lowercase());
+                self.set(&key, value, Origin::Environment(variable))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the value of a flag over those that are there.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a key that doesn't exist.
+    pub fn flag(&mut self, flag: &str, key: &str, value: impl Into<String>) -> Result<()> {
+        self.set(key, value.into(), Origin::Flag(flag.to_owned()))
+    }
+
+    fn set(&mut self, key: &str, value: String, origin: Origin) -> Result<()> {
+        match KEYS.iter().find(|known| known.name == key) {
+            Some(known) => {
+                self.values.insert(known.name, (value, origin));
+                Ok(())
+            }
+            None => Err(unknown(key, &origin)),
+        }
+    }
+
+    /// All keys with value, origin and meaning, in order.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &str, &Origin, &'static str)> {
+        KEYS.iter().filter_map(|key| {
+            let (value, origin) = self.values.get(key.name)?;
+            Some((key.name, value.as_str(), origin, key.about))
+        })
+    }
+
+    fn read<T>(&self, key: &str, form: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+        let Some((value, origin)) = self.values.get(key) else {
+            return Err(unknown(key, &Origin::Default));
+        };
+        parse(value).ok_or_else(|| wrong(origin, format!("{key} = {value:?}: it must be {form}")))
+    }
+
+    fn size(&self, key: &str) -> Result<u64> {
+        self.read(key, "a size such as \"64MiB\"", size_of_text)
+    }
+
+    fn duration(&self, key: &str) -> Result<Duration> {
+        self.read(key, "a duration such as \"500ms\"", duration_of_text)
+    }
+
+    fn number(&self, key: &str) -> Result<usize> {
+        self.read(key, "a whole number, at least 1", |text| text.parse().ok().filter(|n| *n > 0))
+    }
+
+    fn path(&self, key: &str) -> Result<Option<PathBuf>> {
+        self.read(key, "a path", |text| Some((!text.is_empty()).then(|| PathBuf::from(text))))
+    }
+
+    /// Reads all values.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming key, value and origin.
+    pub fn config(&self) -> Result<Config> {
+        let truth = |text: &str| match text {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        };
+        let settings = Settings {
+            memtable_bytes_max: self.size("store.memtable_bytes_max")?,
+            memory_bytes_max: self.size("store.memory_bytes_max")?,
+            cache_bytes_max: self.size("store.cache_bytes_max")?,
+            // A client can wait better than a thread of the server's.
+            busy_policy: BusyPolicy::Raise,
+            ..Settings::default()
+        };
+        Ok(Config {
+            listen: self.read(
+                "server.listen",
+                "an address such as \"127.0.0.1:8080\"",
+                |text| text.parse().ok(),
+            )?,
+            token_file: self.path("server.token_file")?,
+            is_open_to_all: self.read("server.open_to_all", "true or false", truth)?,
+            stop_grace: self.duration("server.stop_grace")?,
+            body_bytes_max: self.size("limits.body_bytes_max")?,
+            body_idle_max: self.duration("limits.body_idle_max")?,
+            request_time_max: self.duration("limits.request_time_max")?,
+            requests_max: self.number("limits.requests_max")?,
+            rows_max: self.number("limits.rows_max")?,
+            sql_memory_bytes_max: self.size("limits.sql_memory_bytes_max")?,
+            sql_may_write: self.read("sql.may_write", "true or false", truth)?,
+            log_level: self
+                .read("log.level", "error, warn, info, debug or trace", |text| text.parse().ok())?,
+            log_is_json: self.read("log.form", "json or text", |text| match text {
+                "json" => Some(true),
+                "text" => Some(false),
+                _ => None,
+            })?,
+            settings,
+        })
+    }
+}
+
+fn unknown(key: &str, origin: &Origin) -> Error {
+    let shown: String = key.chars().take(60).collect();
+    let section = key.split('.').next().unwrap_or_default();
+    let same_section = KEYS.iter().filter(|known| known.name.split('.').next() == Some(section));
+    let mut names: Vec<_> = same_section.map(|known| known.name).collect();
+    if names.is_empty() {
+        names = KEYS.iter().map(|known| known.name).collect();
+    }
+    wrong(origin, format!("there is no key '{shown}'; there are {}", names.join(", ")))
+}
+
+/// How a server works.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Address that it listens on.
+    pub listen: SocketAddr,
+    /// File of tokens, one a line.
+    pub token_file: Option<PathBuf>,
+    /// Whether anybody may ask, without a token, also from other machines.
+    pub is_open_to_all: bool,
+    /// Time for requests under way when it is told to stop.
+    pub stop_grace: Duration,
+    /// Longest body.
+    pub body_bytes_max: u64,
+    /// Longest wait for the next piece of a body.
+    pub body_idle_max: Duration,
+    /// Longest time for an answer to begin, bodies that are still arriving left out.
+    pub request_time_max: Duration,
+    /// Requests under way at once.
+    pub requests_max: usize,
+    /// Rows of an answer that is not streamed.
+    pub rows_max: usize,
+    /// Memory of all queries together.
+    pub sql_memory_bytes_max: u64,
+    /// Whether SQL may change anything.
+    pub sql_may_write: bool,
+    /// What is worth a line in the log.
+    pub log_level: tracing::level_filters::LevelFilter,
+    /// Whether lines of the log are JSON.
+    pub log_is_json: bool,
+    /// The store's.
+    pub settings: Settings,
+}
+
+#[cfg(test)]
+mod tests;

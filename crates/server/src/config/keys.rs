@@ -1,0 +1,39 @@
+//! The keys that there are.
+
+/// One of them.
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) default: &'static str,
+    pub(super) about: &'static str,
+}
+
+const fn key(name: &'static str, default: &'static str, about: &'static str) -> Key {
+    Key { name, default, about }
+}
+
+pub(super) const KEYS: [Key; 16] = [
+    key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
+    key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
+    key("server.open_to_all", "false", "Answer other machines without a token"),
+    key("server.stop_grace", "10s", "Time for requests under way when told to stop"),
+    key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),
+    key("limits.body_idle_max", "30s", "Longest wait for the next piece of a body"),
+    key("limits.request_time_max", "60s", "Longest time until an answer begins"),
+    key("limits.requests_max", "256", "Requests under way at once; others get 503"),
+    key(
+        "limits.rows_max",
+        "1000000",
+        "Rows of an answer in JSON or protobuf; CSV and Arrow have no bound",
+    ),
+    key("limits.sql_memory_bytes_max", "1GiB", "Memory of all queries together; more is spilled"),
+    key("sql.may_write", "true", "Whether SQL may insert, delete, create and drop"),
+    key("log.level", "info", "error, warn, info, debug or trace"),
+    key("log.form", "json", "json or text"),
+    key(
+        "store.memtable_bytes_max",
+        "64MiB",
+        "Rows of one stream in memory before they are flushed",
+    ),
+    key("store.memory_bytes_max", "256MiB", "Rows in memory together; behind it is back-pressure"),
+    key("store.cache_bytes_max", "128MiB", "Decoded blocks of compacted files"),
+];

@@ -1,0 +1,83 @@
+use super::*;
+
+fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn origin_of(layers: &Layers, key: &str) -> String {
+    layers
+        .all()
+        .find(|(name, ..)| *name == key)
+        .map(|(_, _, origin, _)| origin.to_string())
+        .unwrap()
+}
+
+#[test]
+fn flags_go_over_the_environment_over_the_file_over_defaults() {
+    let mut layers = Layers::default();
+    let file = "[server]\nlisten = \"127.0.0.1:1\"\nstop_grace = \"1s\"\n[limits]\nrows_max = 5\n";
+    layers.file(file, "t.toml").unwrap();
+    layers
+        .environment(variables(&[
+            ("TIMESTRATA_SERVER_LISTEN", "127.0.0.1:2"),
+            ("TIMESTRATA_LIMITS_ROWS_MAX", "6"),
+            ("TIMESTRATA_CACHE", "not of a section"),
+            ("HOME", "x"),
+        ]))
+        .unwrap();
+    layers.flag("--listen", "server.listen", "127.0.0.1:3").unwrap();
+    let config = layers.config().unwrap();
+    assert_eq!(config.listen.port(), 3);
+    assert_eq!((config.rows_max, config.stop_grace), (6, Duration::from_secs(1)));
+    assert_eq!(config.body_bytes_max, 16 << 30);
+    assert_eq!(origin_of(&layers, "server.listen"), "flag --listen");
+    assert_eq!(origin_of(&layers, "limits.rows_max"), "environment, TIMESTRATA_LIMITS_ROWS_MAX");
+    assert_eq!(origin_of(&layers, "server.stop_grace"), "t.toml");
+    assert_eq!(origin_of(&layers, "log.form"), "default");
+}
+
+#[test]
+fn unknown_keys_are_errors_that_name_the_known_ones() {
+    let cases = [
+        ("[server]\nlissten = \"x\"\n", "server.lissten", "server.listen"),
+        ("[sever]\nlisten = \"x\"\n", "sever.listen", "limits.rows_max"),
+        ("listen = \"x\"\n", "'listen'", "server.listen"),
+    ];
+    for (file, named, offered) in cases {
+        let error = Layers::default().file(file, "t.toml").unwrap_err().to_string();
+        assert!(error.contains(named) && error.contains(offered), "{error}");
+        assert!(error.contains("t.toml"), "{error}");
+    }
+    let wrong = variables(&[("TIMESTRATA_SERVER_LISTN", "x")]);
+    let error = Layers::default().environment(wrong).unwrap_err().to_string();
+    assert!(error.contains("TIMESTRATA_SERVER_LISTN"), "{error}");
+}
+
+#[test]
+fn values_that_can_not_be_read_name_key_value_and_origin() {
+    let cases = [
+        ("server.listen", "localhost", "an address"),
+        ("limits.body_bytes_max", "lots", "a size"),
+        ("limits.request_time_max", "5", "a duration"),
+        ("limits.rows_max", "0", "at least 1"),
+        ("sql.may_write", "yes", "true or false"),
+        ("log.form", "xml", "json or text"),
+        ("log.level", "loud", "error, warn"),
+    ];
+    for (key, value, form) in cases {
+        let mut layers = Layers::default();
+        layers.flag("--set", key, value).unwrap();
+        let error = layers.config().unwrap_err().to_string();
+        assert!(error.contains(key) && error.contains(value) && error.contains(form), "{error}");
+        assert!(error.contains("flag --set"), "{error}");
+    }
+}
+
+#[test]
+fn text_that_is_no_toml_names_the_line() {
+    let error = Layers::default().file("[server]\nlisten = \n", "t.toml").unwrap_err().to_string();
+    assert!(error.contains("line 2"), "{error}");
+    let nested = "[server]\nlisten = [1]\n";
+    let error = Layers::default().file(nested, "t.toml").unwrap_err().to_string();
+    assert!(error.contains("server.listen must be text"), "{error}");
+}

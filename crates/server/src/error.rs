@@ -1,0 +1,77 @@
+//! Errors as answers: a status, and JSON that says what, where and what to do.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use timestrata_engine::{Error, ErrorKind};
+
+/// Seconds after which a client that was told to wait may try again.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// What a handler fails with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+}
+
+fn status_of(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::InvalidArgument | ErrorKind::InvalidData => StatusCode::BAD_REQUEST,
+        ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::AlreadyExists => StatusCode::CONFLICT,
+        ErrorKind::ReadOnly => StatusCode::FORBIDDEN,
+        ErrorKind::Busy | ErrorKind::Poisoned | ErrorKind::Closed => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        ErrorKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        if let Some(limit) = crate::body::limit_passed(&error) {
+            return Self::new(StatusCode::PAYLOAD_TOO_LARGE, limit);
+        }
+        let status = status_of(error.kind());
+        if status.is_server_error() {
+            tracing::error!(%error, "a request failed");
+        }
+        Self::new(status, format!("{error}; {}", error.hint()))
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let body = json!({ "success": false, "data": null, "error": self.message });
+        let mut response = (self.status, Json(body)).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_SECONDS);
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+/// An answer that is not rows: `{"success": true, "data": ..., "error": null}`.
+pub(crate) fn success(data: serde_json::Value) -> Response {
+    Json(json!({ "success": true, "data": data, "error": null })).into_response()
+}

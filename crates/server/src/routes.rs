@@ -1,0 +1,51 @@
+//! What is answered, by path.
+
+mod health;
+mod ingest;
+mod query;
+mod sql;
+mod tables;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{delete, get, post};
+
+use crate::error::Failure;
+use crate::state::AppState;
+use crate::{auth, metrics, serve};
+
+/// Longest body of a request that is read whole: a query's.
+const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
+
+/// All routes.
+pub(crate) fn router(state: &AppState) -> Router {
+    // Bodies of ingests have their own bound, and take the time that they take.
+    let ingest = Router::new().route("/tables/{table}/ingest", post(ingest::ingest));
+    let timed = Router::new()
+        .route("/tables", get(tables::list))
+        .route("/tables/{table}", delete(tables::drop))
+        .route("/tables/{table}/query", get(query::query))
+        .route("/tables/{table}/count", get(tables::count))
+        .route("/tables/{table}/rows/{id}", get(tables::row))
+        .route("/tables/{table}/schema", get(tables::schema))
+        .route("/sql", post(sql::sql))
+        .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
+        .layer(from_fn_with_state(state.clone(), serve::in_time));
+    let guarded = ingest
+        .merge(timed)
+        .route("/metrics", get(metrics::show))
+        .route_layer(from_fn_with_state(state.clone(), auth::check));
+    guarded
+        // Whoever watches over processes has no token.
+        .route("/health", get(health::health))
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
+        .method_not_allowed_fallback(async || {
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods")
+        })
+        .layer(from_fn(serve::survive))
+        .layer(from_fn_with_state(state.clone(), serve::bounded))
+        .layer(from_fn_with_state(state.clone(), metrics::count))
+        .with_state(state.clone())
+}

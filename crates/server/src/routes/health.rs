@@ -1,0 +1,24 @@
+//! `GET /health`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::state::AppState;
+
+/// Whether requests are answered and writes taken.
+pub(super) async fn health(State(state): State<AppState>) -> Response {
+    let stats = state.store.stats();
+    let (status, word) = match &stats.background_error {
+        None => (StatusCode::OK, "healthy"),
+        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "failing"),
+    };
+    let body = json!({
+        "status": word,
+        "version": env!("CARGO_PKG_VERSION"),
+        "error": stats.background_error,
+    });
+    (status, Json(body)).into_response()
+}

@@ -1,0 +1,147 @@
+//! `POST /tables/{table}/ingest`: a body of rows, as one commit.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::json;
+use timestrata_engine::Durability;
+use timestrata_models::table::source::{Compression, Format, OnError, ReadOptions, open_reader};
+use timestrata_models::table::{
+    Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
+};
+
+use crate::body::BodyReader;
+use crate::error::{Failure, Result, success};
+use crate::state::{AppState, blocking};
+
+/// What may stand behind the path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    /// The time column.
+    time: Option<String>,
+    /// Columns of the upsert key, with commas between.
+    key: Option<String>,
+    /// Columns that are tags, with commas between.
+    tags: Option<String>,
+    /// What separates the fields of CSV.
+    delimiter: Option<char>,
+    /// `false`: CSV without a line of names.
+    header: Option<bool>,
+    /// `fail` or `skip`.
+    on_error: Option<String>,
+    /// `error` or `widen`.
+    on_mismatch: Option<String>,
+    /// Rows of one commit; without it the body is one.
+    batch_rows: Option<usize>,
+}
+
+fn names(list: Option<&str>) -> Vec<String> {
+    let names = list.unwrap_or_default().split(',').map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+impl Asked {
+    fn read_options(&self, headers: &HeaderMap) -> Result<ReadOptions> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let unsupported =
+            |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        let format = Format::of_mime(kind).ok_or_else(|| {
+            unsupported(format!(
+                "Content-Type: {kind:?}: bodies are text/csv, application/x-ndjson, \
+                 application/vnd.apache.arrow.stream, application/x-protobuf or \
+                 application/vnd.apache.parquet"
+            ))
+        })?;
+        let compression = match text(header::CONTENT_ENCODING) {
+            None => None,
+            Some(encoding) => Some(Compression::of_encoding(encoding).ok_or_else(|| {
+                unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
+            })?),
+        };
+        let delimiter = match self.delimiter {
+            None => None,
+            Some(delimiter) => Some(u8::try_from(delimiter).map_err(|_| {
+                Failure::bad_request(format!("delimiter={delimiter}: it must be ASCII"))
+            })?),
+        };
+        Ok(ReadOptions {
+            format: Some(format),
+            compression,
+            delimiter,
+            has_header: self.header.unwrap_or(true),
+            time: self.time.clone(),
+            on_error: word(
+                "on_error",
+                self.on_error.as_deref(),
+                [("fail", OnError::Fail), ("skip", OnError::Skip)],
+            )?,
+            ..ReadOptions::default()
+        })
+    }
+
+    fn ingest_options(&self) -> Result<IngestOptions> {
+        let key = names(self.key.as_deref());
+        let on_mismatch = word(
+            "on_mismatch",
+            self.on_mismatch.as_deref(),
+            [("error", OnMismatch::Error), ("widen", OnMismatch::Widen)],
+        )?;
+        Ok(IngestOptions {
+            write: WriteOptions { durability: Durability::Synced, on_mismatch },
+            commits: self.batch_rows.map_or(Commits::One, Commits::Every),
+            table: TableOptions {
+                time: self.time.clone(),
+                hand_out_ids: key.is_empty(),
+                key,
+                tags: names(self.tags.as_deref()),
+                ..TableOptions::default()
+            },
+        })
+    }
+}
+
+/// One of two words; the first where none is given.
+fn word<T: Copy>(name: &str, given: Option<&str>, words: [(&str, T); 2]) -> Result<T> {
+    let [(first, _), (second, _)] = words;
+    let given = given.unwrap_or(first);
+    words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
+        Failure::bad_request(format!("{name}={given}: it must be {first} or {second}"))
+    })
+}
+
+pub(super) async fn ingest(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let begun = Instant::now();
+    let mut read = asked.read_options(&headers)?;
+    let options = asked.ingest_options()?;
+    let config = &state.config;
+    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max);
+    let metrics = state.clone();
+    let (rows, skipped) = blocking(move || {
+        if let Some(stream) = state.store.stream(&name) {
+            let table = Table::open(&state.store, stream.name())?;
+            read.time = read.time.or(Some(table.time_column()?));
+            read.schema = Some(table.schema()?);
+        }
+        let mut source = open_reader(reader, "the body", &read)?;
+        let rows = ingest_rows(&state.store, &name, &mut source, &options)?.rows;
+        let report = source.report();
+        let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();
+        Ok((rows, json!({ "count": report.skipped, "first": listed })))
+    })
+    .await?;
+    metrics.metrics.rows_ingested.inc_by(rows);
+    let ms = begun.elapsed().as_secs_f64() * 1e3;
+    Ok(success(json!({ "rows_inserted": rows, "processing_time_ms": ms, "skipped": skipped })))
+}

@@ -1,0 +1,167 @@
+//! `GET /tables/{table}/query`: rows in time order.
+
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use timestrata_engine::{KeyRange, LeadKey};
+use timestrata_models::table::{TableScan, TableView, parse_time};
+use timestrata_sql::Selection;
+
+use crate::answer::{self, Form, Rows};
+use crate::error::{Failure, Result};
+use crate::state::{AppState, blocking};
+
+/// Rows of an answer where nobody says how many.
+const ROWS_DEFAULT: usize = 1000;
+
+/// What may stand behind the path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    start: Option<String>,
+    end: Option<String>,
+    #[serde(default)]
+    end_inclusive: bool,
+    /// A number of rows, or `none` in streamed forms.
+    limit: Option<String>,
+    #[serde(default)]
+    offset: usize,
+    /// Names, with commas between.
+    columns: Option<String>,
+    /// A condition in SQL.
+    r#where: Option<String>,
+    /// `asc`, `desc`, or expressions as behind `ORDER BY`.
+    order: Option<String>,
+}
+
+impl Asked {
+    fn limit(&self, form: Form, rows_max: usize) -> Result<Option<usize>> {
+        match self.limit.as_deref() {
+            None => Ok(Some(ROWS_DEFAULT)),
+            Some("none") if form.is_streamed() => Ok(None),
+            Some(text) => {
+                let limit: usize = text.parse().map_err(|_| {
+                    Failure::bad_request(format!(
+                        "limit={text}: it must be a number of rows, or 'none' for CSV and Arrow"
+                    ))
+                })?;
+                if limit > rows_max && !form.is_streamed() {
+                    return Err(Failure::bad_request(format!(
+                        "limit={limit}: an answer in this form has at most {rows_max} rows \
+                         (rows_max); CSV and Arrow have no bound"
+                    )));
+                }
+                Ok(Some(limit))
+            }
+        }
+    }
+
+    fn range(&self, view: &TableView) -> Result<KeyRange> {
+        let data_type = view.schema().field(view.stream().lead_column()).data_type();
+        let time = |text: &Option<String>| {
+            text.as_deref().map(|text| parse_time(text, data_type)).transpose()
+        };
+        let (start, end) = (time(&self.start)?, time(&self.end)?);
+        if let (Some(start), Some(end)) = (start, end)
+            && start > end
+        {
+            return Err(Failure::bad_request("the range ends before it begins"));
+        }
+        // The greatest time has no successor, and as an inclusive end is no bound.
+        let end = match end {
+            Some(end) if self.end_inclusive => end.checked_add(1),
+            end => end,
+        };
+        Ok(KeyRange::new(start.map(LeadKey::Time), end.map(LeadKey::Time)))
+    }
+
+    fn columns(&self) -> Option<Vec<String>> {
+        let list = self.columns.as_deref()?;
+        Some(list.split(',').map(|name| name.trim().to_owned()).collect())
+    }
+
+    /// Whether newest rows come first; `None` for an order that is not by time.
+    fn is_reverse(&self) -> Option<bool> {
+        match self.order.as_deref() {
+            None | Some("asc") => Some(false),
+            Some("desc") => Some(true),
+            Some(_) => None,
+        }
+    }
+}
+
+pub(super) async fn query(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let form = Form::accepted(&headers)?;
+    let limit = asked.limit(form, state.config.rows_max)?;
+    let reverse = match (asked.is_reverse(), &asked.r#where) {
+        (Some(reverse), None) => reverse,
+        _ => return selected(state, name, asked, form, limit).await,
+    };
+    blocking(move || {
+        let view = state.table(&name)?.view()?;
+        let limit = limit.map(|limit| limit.saturating_add(asked.offset));
+        let scan =
+            TableScan { range: asked.range(&view)?, columns: asked.columns(), limit, reverse };
+        let scan = view.scan(&scan)?;
+        let schema = scan.schema();
+        let rows = Rows { schema, batches: Box::new(behind(scan, asked.offset)) };
+        answer::of_rows(&state, form, rows)
+    })
+    .await
+}
+
+/// Batches without the first `offset` rows.
+fn behind(
+    batches: impl Iterator<Item = timestrata_engine::Result<arrow_array::RecordBatch>>,
+    mut offset: usize,
+) -> impl Iterator<Item = timestrata_engine::Result<arrow_array::RecordBatch>> {
+    batches.filter_map(move |batch| match batch {
+        Ok(batch) if offset >= batch.num_rows() => {
+            offset -= batch.num_rows();
+            None
+        }
+        Ok(batch) => {
+            let rest = batch.slice(offset, batch.num_rows() - offset);
+            offset = 0;
+            Some(Ok(rest))
+        }
+        error => Some(error),
+    })
+}
+
+/// The rows that a condition picks, or in another order than that of time.
+async fn selected(
+    state: AppState,
+    name: String,
+    asked: Asked,
+    form: Form,
+    limit: Option<usize>,
+) -> Result<Response> {
+    let view = state.table(&name)?.view()?;
+    let order = match asked.order.clone() {
+        Some(order) if asked.is_reverse().is_none() => order,
+        _ => {
+            let time = view.schema().field(view.stream().lead_column()).name().replace('"', "\"\"");
+            let direction = if asked.is_reverse() == Some(true) { "DESC" } else { "ASC" };
+            format!("\"{time}\" {direction}")
+        }
+    };
+    let selection = Selection {
+        range: asked.range(&view)?,
+        columns: asked.columns(),
+        condition: asked.r#where.clone(),
+        order: Some(order),
+        limit,
+        offset: asked.offset,
+        ..Selection::default()
+    };
+    let sql = state.sql.at_snapshot(view.snapshot().clone());
+    let result = sql.select(&name, &selection).await?;
+    super::sql::answered(state, form, result).await
+}

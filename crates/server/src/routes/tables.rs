@@ -1,0 +1,106 @@
+//! Tables: names, schemas, counts, single rows.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde_json::json;
+use timestrata_engine::{Cell, KeyRange};
+use timestrata_models::table::{Table, TableView, time_text};
+
+use crate::answer::json_row;
+use crate::error::{Failure, Result, success};
+use crate::state::{AppState, blocking};
+
+/// `GET /tables`.
+pub(super) async fn list(State(state): State<AppState>) -> Response {
+    success(json!(Table::names(&state.store)))
+}
+
+/// `DELETE /tables/{table}`.
+pub(super) async fn drop(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Response> {
+    blocking(move || {
+        Table::drop(&state.store, &name)?;
+        state.store.sync()?;
+        Ok(success(json!({ "dropped": name })))
+    })
+    .await
+}
+
+/// `GET /tables/{table}/count`.
+pub(super) async fn count(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Response> {
+    blocking(move || {
+        let count = state.table(&name)?.view()?.count(&KeyRange::ALL)?;
+        Ok(success(json!({ "count": count })))
+    })
+    .await
+}
+
+/// `GET /tables/{table}/schema`.
+pub(super) async fn schema(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Response> {
+    let table = state.table(&name)?;
+    let schema = table.schema()?;
+    let column = |field: &std::sync::Arc<arrow_schema::Field>| {
+        json!({
+            "name": field.name(),
+            "data_type": field.data_type().to_string(),
+            "nullable": field.is_nullable(),
+        })
+    };
+    let columns: Vec<_> = schema.fields().iter().map(column).collect();
+    Ok(success(json!({
+        "table_name": name,
+        "columns": columns,
+        "timestamp_column": table.time_column()?,
+        "key": table.key()?,
+        "tags": table.tags()?,
+        "created_at": table.created_ns()?.map(time_text),
+    })))
+}
+
+/// `GET /tables/{table}/rows/{id}`: the row of that upsert key, or null.
+pub(super) async fn row(
+    State(state): State<AppState>,
+    Path((name, id)): Path<(String, String)>,
+) -> Result<Response> {
+    blocking(move || {
+        let view = state.table(&name)?.view()?;
+        let found = view.row(&[key_cell(&view, &id)?])?;
+        let row = match found {
+            Some(row) => json_row(&row.batch.slice(row.index, 1))?,
+            None => serde_json::Value::Null,
+        };
+        Ok(success(row))
+    })
+    .await
+}
+
+/// A key as it stands in a path.
+fn key_cell<'a>(view: &TableView, text: &'a str) -> Result<Cell<'a>> {
+    let [column] = view.key() else {
+        return Err(Failure::bad_request(format!(
+            "table '{}' has {} key columns; rows are found by tables' only one",
+            view.name(),
+            view.key().len()
+        )));
+    };
+    let data_type = view.schema().field(view.column(column)?).data_type();
+    let wrong = || Failure::bad_request(format!("column '{column}': {text:?} is no {data_type}"));
+    if data_type.is_unsigned_integer() {
+        return text.parse().map(Cell::UInt).map_err(|_| wrong());
+    }
+    if data_type.is_signed_integer() {
+        return text.parse().map(Cell::Int).map_err(|_| wrong());
+    }
+    match data_type {
+        arrow_schema::DataType::Utf8 | arrow_schema::DataType::LargeUtf8 => Ok(Cell::Text(text)),
+        _ => Err(wrong()),
+    }
+}

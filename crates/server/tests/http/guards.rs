@@ -1,0 +1,110 @@
+use std::time::{Duration, Instant};
+
+use timestrata_engine::{Settings, Store};
+use timestrata_server::Server;
+use timestrata_server::config::Layers;
+
+use crate::harness::{Harness, TRADES};
+
+const TOKEN: &str = "0123456789abcdef0123";
+
+#[test]
+fn with_tokens_everything_but_health_needs_one() {
+    let server = Harness::with(&[], Some(&format!("# mine\n{TOKEN}\n")));
+    assert_eq!(server.get("/health").status, 200);
+    for path in ["/tables", "/tables/t/query", "/metrics"] {
+        let refused = server.get(path);
+        assert!(refused.error(401).contains("Authorization: Bearer"));
+        assert!(refused.headers.contains(&("www-authenticate".into(), "Bearer".into())));
+    }
+    assert!(server.csv("t", TRADES).error(401).contains("token"));
+    let wrong = server.get_with("/tables", "authorization", "Bearer wrong-wrong-wrong");
+    assert!(wrong.error(401).contains("not known"));
+    let right = server.get_with("/tables", "authorization", &format!("Bearer {TOKEN}"));
+    assert_eq!(right.status, 200);
+}
+
+#[test]
+fn other_machines_are_not_listened_to_without_tokens() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let bind = |set: &[(&str, &str)], tokens: Option<&str>| {
+        let mut layers = Layers::default();
+        for (key, value) in set {
+            layers.flag("test", key, *value).unwrap();
+        }
+        let store = Store::memory(Settings::default()).unwrap();
+        runtime.block_on(Server::bind(store, layers.config().unwrap(), tokens)).map(drop)
+    };
+    let open = ("server.listen", "0.0.0.0:0");
+    let error = bind(&[open], None).unwrap_err();
+    assert!(error.to_string().contains("server.token_file"), "{error}");
+    bind(&[open], Some(TOKEN)).unwrap();
+    bind(&[open, ("server.open_to_all", "true")], None).unwrap();
+    assert!(Layers::default().config().unwrap().listen.ip().is_loopback());
+}
+
+#[test]
+fn no_origin_is_allowed_by_default() {
+    let server = Harness::new();
+    let answer = server.get_with("/tables", "origin", "https://example.org");
+    assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")));
+}
+
+#[test]
+fn a_body_over_the_limit_leaves_nothing() {
+    let server = Harness::with(&[("limits.body_bytes_max", "1000")], None);
+    let body: String = (0..200).map(|row| format!("{},{row}\n", 1_700_000_000 + row)).collect();
+    let error = server.csv("t", &format!("timestamp,x\n{body}")).error(413);
+    assert!(error.contains("body_bytes_max") && error.contains("1000"), "{error}");
+    assert_eq!(server.get("/tables").data(), serde_json::json!([]));
+}
+
+#[test]
+fn when_stopped_it_ends_in_time_and_keeps_what_it_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Settings::default()).unwrap();
+    let mut server = Harness::on(store, &[("server.stop_grace", "2s")], None);
+    server.csv("t", TRADES).data();
+    let begun = Instant::now();
+    server.stop().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(ureq::get(format!("{}/health", server.url)).call().is_err());
+    drop(server);
+    let again = Harness::on(Store::open(dir.path(), Settings::default()).unwrap(), &[], None);
+    assert_eq!(again.get("/tables/t/count").data()["count"], 3);
+}
+
+#[test]
+fn a_client_that_goes_away_leaves_nothing_and_holds_up_nobody() {
+    use std::io::Write;
+    use std::net::TcpStream;
+    let server = Harness::with(&[("limits.body_idle_max", "1s")], None);
+    server.csv("t", TRADES).data();
+    let address = server.url.trim_start_matches("http://").to_owned();
+    let begin = |length: usize| {
+        let mut client = TcpStream::connect(&address).unwrap();
+        write!(
+            client,
+            "POST /tables/t/ingest HTTP/1.1\r\nhost: x\r\ncontent-type: text/csv\r\n\
+             content-length: {length}\r\n\r\ntimestamp,symbol,price,volume\n"
+        )
+        .unwrap();
+        for row in 0..2_000 {
+            writeln!(client, "{},A,1.5,{row}", 1_700_000_000 + row).unwrap();
+        }
+        client.flush().unwrap();
+        client
+    };
+    let (gone, slow) = (begin(10_000_000), begin(10_000_000));
+    drop(gone);
+    // Others are served meanwhile.
+    for _ in 0..5 {
+        server.csv("other", TRADES).data();
+    }
+    assert_eq!(server.get("/tables/t/count").data()["count"], 3);
+    std::thread::sleep(Duration::from_millis(1500));
+    drop(slow);
+    assert_eq!(server.get("/tables/t/count").data()["count"], 3);
+    server.csv("t", TRADES).data();
+    assert_eq!(server.get("/tables/t/count").data()["count"], 6);
+}

@@ -1,0 +1,76 @@
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::harness::{Harness, TRADES};
+
+#[test]
+fn a_declared_key_and_time() {
+    let server = Harness::new();
+    let path = "/tables/t/ingest?time=timestamp&key=symbol,timestamp&tags=symbol";
+    server.post(path, "text/csv", TRADES.as_bytes()).data();
+    server.post(path, "text/csv", TRADES.as_bytes()).data();
+    assert_eq!(server.get("/tables/t/count").data(), json!({ "count": 3 }));
+    let schema = server.get("/tables/t/schema").data();
+    assert_eq!(
+        (&schema["key"], &schema["tags"]),
+        (&json!(["symbol", "timestamp"]), &json!(["symbol"]))
+    );
+}
+
+#[test]
+fn bad_rows_can_be_skipped_and_are_listed() {
+    let server = Harness::new();
+    server.csv("typed", "timestamp,x\n2024-01-01,1\n").data();
+    let body = "timestamp,x\n2024-01-01,1\n2024-01-02,many\n2024-01-03,3\n";
+    let error = server.csv("typed", body).error(400);
+    for word in ["line 3", "'x'", "many"] {
+        assert!(error.contains(word), "{error}");
+    }
+    assert_eq!(server.get("/tables/typed/count").data(), json!({ "count": 1 }));
+    // Of what comes first the type is told: here of numbers.
+    let long: String = (0..30_000).map(|row| format!("{},{row}\n", 1_700_000_000 + row)).collect();
+    let body = format!("timestamp,x\n{long}1700040000,many\n");
+    let path = "/tables/t/ingest?on_error=skip";
+    let done = server.post(path, "text/csv", body.as_bytes()).data();
+    assert_eq!((&done["rows_inserted"], &done["skipped"]["count"]), (&json!(30_000), &json!(1)));
+    let first = done["skipped"]["first"][0].as_str().unwrap();
+    assert!(first.contains("30002") && first.contains("many"), "{first}");
+}
+
+#[test]
+fn packed_bodies() {
+    let server = Harness::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+    packed.write_all(TRADES.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    server.post("/tables/t/ingest", "text/csv", &packed).data();
+    assert_eq!(server.get("/tables/t/count").data(), json!({ "count": 3 }));
+    let error = server.post("/tables/u/ingest", "text/csv", &packed[..packed.len() / 2]).error(400);
+    assert!(!error.is_empty());
+    assert_eq!(server.get("/tables").data(), json!(["t"]));
+}
+
+#[test]
+fn many_clients_at_once_are_each_whole() {
+    let server = Harness::new();
+    let clients = 8;
+    std::thread::scope(|scope| {
+        for client in 0..clients {
+            let server = &server;
+            scope.spawn(move || {
+                for part in 0..5 {
+                    let body: String = (0..100)
+                        .map(|row| format!("{},{client}\n", 1_700_000_000 + part * 100 + row))
+                        .collect();
+                    let done = server.csv("t", &format!("timestamp,client\n{body}")).data();
+                    assert_eq!(done["rows_inserted"], 100);
+                }
+            });
+        }
+    });
+    let query = "SELECT client, count(*) AS n FROM t GROUP BY client ORDER BY client";
+    let rows = server.sql(query, serde_json::Value::Null).data();
+    let expected: Vec<_> = (0..clients).map(|c| json!({ "client": c, "n": 500 })).collect();
+    assert_eq!(rows, json!(expected));
+}
