@@ -16,7 +16,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use verbs::{backup, check, compact, completions, delete, info, ingest, query, version};
+use verbs::{backup, check, compact, completions, delete, export, info, ingest, query, version};
+#[cfg(feature = "sql")]
+use verbs::{config, serve, sql};
 
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
@@ -44,6 +46,13 @@ struct Arguments {
 enum Verb {
     Ingest(ingest::Arguments),
     Query(query::Arguments),
+    #[cfg(feature = "sql")]
+    Sql(sql::Arguments),
+    Export(export::Arguments),
+    #[cfg(feature = "sql")]
+    Serve(serve::Arguments),
+    #[cfg(feature = "sql")]
+    Config(config::Arguments),
     Delete(delete::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
@@ -58,6 +67,13 @@ fn main() -> ExitCode {
     let outcome = match &arguments.verb {
         Verb::Ingest(arguments) => ingest::run(arguments),
         Verb::Query(arguments) => query::run(arguments),
+        #[cfg(feature = "sql")]
+        Verb::Sql(arguments) => sql::run(arguments),
+        Verb::Export(arguments) => export::run(arguments),
+        #[cfg(feature = "sql")]
+        Verb::Serve(arguments) => serve::run(arguments),
+        #[cfg(feature = "sql")]
+        Verb::Config(arguments) => config::run(arguments),
         Verb::Delete(arguments) => delete::run(arguments),
         Verb::Info(arguments) => info::run(arguments),
         Verb::Check(arguments) => check::run(arguments),

@@ -1,6 +1,7 @@
 //! Rows on their way to stdout, in the format asked for.
 
 mod arrow;
+mod batches;
 mod cell;
 mod columns;
 mod csv;
@@ -16,6 +17,7 @@ use timestrata::timelog::{Codec, Entry, Selection, Unit};
 
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::Columns;
 
 /// Name of the column that has an entry's time.
@@ -115,14 +117,21 @@ impl Request {
     }
 }
 
+fn refuse_terminal(stdout: &std::io::Stdout) -> Result<()> {
+    if !stdout.is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "an Arrow stream is not for a terminal",
+        "send it to a file or a program: --format arrow > rows.arrow",
+    ))
+}
+
 /// Writes the rows to stdout; gives how many there were.
 pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
     let stdout = std::io::stdout();
-    if format == Format::Arrow && stdout.is_terminal() {
-        return Err(Failure::usage(
-            "an Arrow stream is not for a terminal",
-            "send it to a file or a program: --format arrow > rows.arrow",
-        ));
+    if format == Format::Arrow {
+        refuse_terminal(&stdout)?;
     }
     let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
     let mut columns = match (&request.columns, format) {

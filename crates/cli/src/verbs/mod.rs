@@ -4,16 +4,24 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod completions;
+#[cfg(feature = "sql")]
+pub(crate) mod config;
 pub(crate) mod delete;
+pub(crate) mod export;
 pub(crate) mod info;
 pub(crate) mod ingest;
 pub(crate) mod query;
+#[cfg(feature = "sql")]
+pub(crate) mod serve;
+#[cfg(feature = "sql")]
+pub(crate) mod sql;
 pub(crate) mod version;
 
 use std::path::Path;
 
+use timestrata::table::{Table, TableScan, parse_time};
 use timestrata::timelog::Unit;
-use timestrata::{Access, Io, Settings, Store};
+use timestrata::{Access, Io, KeyRange, LeadKey, Scan, Settings, Store};
 
 use crate::failure::{Failure, Result};
 use crate::times::{self, Integers};
@@ -50,6 +58,42 @@ fn range(from: Option<&str>, to: Option<&str>, unit: Unit) -> Result<TimeRange> 
         ));
     }
     Ok(TimeRange { from, to })
+}
+
+/// The rows of a table, from one time to before another.
+fn table_rows(
+    store: &Store,
+    name: &str,
+    times: (Option<&str>, Option<&str>),
+    columns: Option<Vec<String>>,
+) -> Result<Scan> {
+    let view = Table::open(store, name)?.view()?;
+    let range = table_range(&view, times)?;
+    Ok(view.scan(&TableScan { range, columns, ..TableScan::default() })?)
+}
+
+/// The half-open range of `--from` and `--to`, in the unit of a table's time.
+fn table_range(
+    view: &timestrata::table::TableView,
+    (from, to): (Option<&str>, Option<&str>),
+) -> Result<KeyRange> {
+    let data_type = view.schema().field(view.stream().lead_column()).data_type();
+    let bound = |option: &str, text: Option<&str>| {
+        text.map(|text| {
+            parse_time(text, data_type).map_err(|error| {
+                Failure::usage(
+                    format!("{option}: {}", error.message()),
+                    "write it as 2013-07-01 or 2013-07-01T12:00:00Z",
+                )
+            })
+        })
+        .transpose()
+    };
+    let (from, to) = (bound("--from", from)?, bound("--to", to)?);
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        return Err(Failure::usage("--from is later than --to", "give the earlier time to --from"));
+    }
+    Ok(KeyRange::new(from.map(LeadKey::Time), to.map(LeadKey::Time)))
 }
 
 /// A half-open range of times.

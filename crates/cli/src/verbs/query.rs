@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use timestrata::Access;
+use timestrata::Store;
+use timestrata::table::{Table, TableScan, is_table};
 use timestrata::timelog::Timelog;
 
-use super::{open, range};
+use super::{open, range, table_range};
 use crate::failure::Result;
 use crate::output::{self, Format, Request};
 
@@ -27,7 +29,7 @@ Examples:
 pub(crate) struct Arguments {
     /// The store's directory.
     dir: PathBuf,
-    /// The time log.
+    /// The table or time log.
     name: String,
     /// First time wanted; default: from the oldest row.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -51,6 +53,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
+    if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
+        return run_on_table(&store, arguments);
+    }
     let log = Timelog::open(&store, &arguments.name)?;
     let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
     let mut selection = log.range(range.bounds())?;
@@ -68,5 +73,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         columns: arguments.columns.clone(),
     };
     output::write(&request, arguments.format)?;
+    Ok(())
+}
+
+fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
+    let view = Table::open(store, &arguments.name)?.view()?;
+    let scan = TableScan {
+        range: table_range(&view, (arguments.from.as_deref(), arguments.to.as_deref()))?,
+        columns: arguments.columns.clone(),
+        limit: arguments.limit,
+        reverse: arguments.reverse,
+    };
+    let mut rows = view.scan(&scan)?;
+    let schema = rows.schema();
+    output::show_batches(&schema, &mut rows, arguments.format)?;
     Ok(())
 }

@@ -12,7 +12,6 @@ use timestrata::{Access, Durability, Io, Store};
 
 use super::{Arguments, Mismatch, OnError, progress_bar};
 use crate::failure::{Failure, Result};
-use crate::input;
 use crate::message::tell;
 use crate::verbs::{counted, grouped, open};
 
@@ -88,7 +87,6 @@ fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<
         let stdin = bar.wrap_read(std::io::stdin());
         return Ok(timestrata::table::source::open_reader(stdin, "stdin", read)?);
     }
-    let _ = input::total_bytes(&[path]);
     Ok(timestrata::table::source::open_path(&Io::os(), path, read)?)
 }
 

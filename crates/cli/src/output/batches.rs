@@ -1,0 +1,147 @@
+//! Record batches on their way to stdout or a file.
+
+use std::io::{BufWriter, Write};
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::FormatOptions;
+use arrow_cast::pretty::pretty_format_batches_with_options;
+use arrow_csv::Writer as CsvWriter;
+use arrow_ipc::writer::StreamWriter;
+use arrow_json::writer::{LineDelimited, WriterBuilder};
+use arrow_schema::{ArrowError, SchemaRef};
+use clap::ValueEnum;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+use super::Format;
+use crate::failure::{Failure, Result};
+use crate::message::tell;
+
+/// Rows that a table for people has at most.
+const TABLE_ROWS_MAX: usize = 10_000;
+const TABLE_OPTIONS: FormatOptions<'_> = FormatOptions::new().with_null("");
+
+/// The form of a file of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// Compressed columns, which most tools read.
+    Parquet,
+    /// A header, then one row a line.
+    Csv,
+    /// An Arrow IPC stream.
+    Arrow,
+    /// One JSON object a line.
+    Json,
+}
+
+type Batches<'a> = &'a mut dyn Iterator<Item = timestrata::Result<RecordBatch>>;
+
+/// Writes batches to stdout; gives how many rows there were.
+pub(crate) fn show(schema: &SchemaRef, batches: Batches<'_>, format: Format) -> Result<u64> {
+    let stdout = std::io::stdout();
+    let format = match format {
+        Format::Table => return show_table(schema, batches),
+        Format::Csv => FileFormat::Csv,
+        Format::Json => FileFormat::Json,
+        Format::Arrow => {
+            super::refuse_terminal(&stdout)?;
+            FileFormat::Arrow
+        }
+    };
+    write(stdout, schema, batches, format)
+}
+
+/// Writes batches in a form; gives how many rows there were.
+pub(crate) fn write(
+    out: impl Write + Send,
+    schema: &SchemaRef,
+    batches: Batches<'_>,
+    format: FileFormat,
+) -> Result<u64> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let rows = match format {
+        FileFormat::Csv => {
+            let mut writer = CsvWriter::new(&mut out);
+            // The header, also where there are no rows.
+            writer.write(&RecordBatch::new_empty(SchemaRef::clone(schema))).map_err(failed)?;
+            each(batches, |batch| writer.write(batch).map_err(failed))?
+        }
+        FileFormat::Json => {
+            let mut writer =
+                WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut out);
+            let rows = each(batches, |batch| writer.write(batch).map_err(failed))?;
+            writer.finish().map_err(failed)?;
+            rows
+        }
+        FileFormat::Arrow => {
+            let mut writer = StreamWriter::try_new(&mut out, schema).map_err(failed)?;
+            let rows = each(batches, |batch| writer.write(batch).map_err(failed))?;
+            writer.finish().map_err(failed)?;
+            rows
+        }
+        FileFormat::Parquet => {
+            let compression = Compression::ZSTD(ZstdLevel::default());
+            let properties = WriterProperties::builder().set_compression(compression).build();
+            let mut writer =
+                ArrowWriter::try_new(&mut out, SchemaRef::clone(schema), Some(properties))
+                    .map_err(|error| failed(from_parquet(error)))?;
+            let rows = each(batches, |batch| {
+                writer.write(batch).map_err(|error| failed(from_parquet(error)))
+            })?;
+            writer.close().map_err(|error| failed(from_parquet(error)))?;
+            rows
+        }
+    };
+    out.flush().map_err(|cause| Failure::output(&cause))?;
+    Ok(rows)
+}
+
+fn each(batches: Batches<'_>, mut write: impl FnMut(&RecordBatch) -> Result<()>) -> Result<u64> {
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        write(&batch)?;
+        rows += batch.num_rows() as u64;
+    }
+    Ok(rows)
+}
+
+/// Aligned columns need all rows at once, so there are not more than somebody may look at.
+fn show_table(schema: &SchemaRef, batches: Batches<'_>) -> Result<u64> {
+    let (mut all, mut rows) = (vec![RecordBatch::new_empty(SchemaRef::clone(schema))], 0);
+    for batch in batches {
+        let batch = batch?;
+        if rows + batch.num_rows() > TABLE_ROWS_MAX {
+            all.push(batch.slice(0, TABLE_ROWS_MAX - rows));
+            rows = TABLE_ROWS_MAX;
+            tell(format_args!(
+                "warning: only the first {TABLE_ROWS_MAX} rows are shown; the other formats give all"
+            ));
+            break;
+        }
+        rows += batch.num_rows();
+        all.push(batch);
+    }
+    let table = pretty_format_batches_with_options(&all, &TABLE_OPTIONS).map_err(failed)?;
+    writeln!(std::io::stdout().lock(), "{table}").map_err(|cause| Failure::output(&cause))?;
+    Ok(rows as u64)
+}
+
+fn from_parquet(error: ParquetError) -> ArrowError {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+            Ok(cause) => ArrowError::IoError(cause.to_string(), *cause),
+            Err(cause) => ArrowError::ExternalError(cause),
+        },
+        other => ArrowError::ParquetError(other.to_string()),
+    }
+}
+
+pub(super) fn failed(cause: ArrowError) -> Failure {
+    match cause {
+        ArrowError::IoError(_, cause) => Failure::output(&cause),
+        other => Failure::plain(format!("could not write the rows: {other}")),
+    }
+}

@@ -1,0 +1,93 @@
+//! `timestrata config`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use timestrata_server::config::Layers;
+
+use crate::failure::{Failure, Result};
+
+/// What a server is told, apart from its directory.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArguments {
+    /// A TOML file of settings.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Address to listen on: server.listen.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// File of tokens, one a line: server.token_file.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<String>,
+    /// Any setting.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl ConfigArguments {
+    /// Defaults, the file, the environment and the flags, over each other.
+    pub(super) fn layers(&self) -> Result<Layers> {
+        let mut layers = Layers::default();
+        if let Some(path) = &self.config {
+            let text = std::fs::read_to_string(path).map_err(|cause| {
+                Failure::failed(
+                    format!("could not read the configuration: {cause} [{}]", path.display()),
+                    "check its name and its rights",
+                )
+            })?;
+            layers.file(&text, &path.display().to_string())?;
+        }
+        layers.environment(std::env::vars())?;
+        let flags = [
+            ("--listen", "server.listen", &self.listen),
+            ("--token-file", "server.token_file", &self.token_file),
+        ];
+        for (flag, key, value) in flags {
+            if let Some(value) = value {
+                layers.flag(flag, key, value)?;
+            }
+        }
+        for set in &self.set {
+            let Some((key, value)) = set.split_once('=') else {
+                return Err(Failure::usage(
+                    format!("--set {set}: a value is missing"),
+                    "write it as KEY=VALUE",
+                ));
+            };
+            layers.flag("--set", key, value)?;
+        }
+        Ok(layers)
+    }
+}
+
+/// Look at the settings of a server.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print all settings as TOML, each with its meaning and where its value comes from.
+    Show(ConfigArguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let Verb::Show(arguments) = &arguments.verb;
+    let layers = arguments.layers()?;
+    // Values that can't be read are told, and not shown as if all were well.
+    layers.config()?;
+    let mut text = String::new();
+    let mut section = "";
+    for (key, value, origin, about) in layers.all() {
+        let Some((of, name)) = key.split_once('.') else { continue };
+        if of != section {
+            text += &format!("{}[{of}]\n", if section.is_empty() { "" } else { "\n" });
+            section = of;
+        }
+        text += &format!("# {about}\n{name} = {value:?} # {origin}\n");
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(|cause| Failure::output(&cause))
+}

@@ -1,0 +1,76 @@
+//! `timestrata export`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use timestrata::Access;
+
+use super::{counted, open, table_rows};
+use crate::failure::{Failure, Result};
+use crate::message::tell;
+use crate::output::{FileFormat, write_batches};
+
+/// Write the rows of a table to a file that other tools read.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Rows come in time order. The range is half-open: --from is in it, --to is not.
+
+Examples:
+  timestrata export ./store flights --format parquet --output flights.parquet
+  timestrata export ./store flights --format csv --from 2013-07-01 --to 2013-08-01 > july.csv")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The table.
+    name: String,
+    /// The form of the file.
+    #[arg(long, value_enum)]
+    format: FileFormat,
+    /// The file, which must not exist; default: stdout.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// First time wanted; default: from the oldest row.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// First time not wanted any more; default: to the newest row, inclusive.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// Columns wanted, in this order; default all.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+}
+
+#[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let mut rows = table_rows(
+        &store,
+        &arguments.name,
+        (arguments.from.as_deref(), arguments.to.as_deref()),
+        arguments.columns.clone(),
+    )?;
+    let schema = rows.schema();
+    let Some(path) = &arguments.output else {
+        write_batches(std::io::stdout(), &schema, &mut rows, arguments.format)?;
+        return Ok(());
+    };
+    let file = std::fs::File::create_new(path).map_err(|cause| {
+        Failure::failed(
+            format!("could not make the file: {cause} [{}]", path.display()),
+            "choose a name that is not taken, in a directory that may be written",
+        )
+    })?;
+    let written = write_batches(&file, &schema, &mut rows, arguments.format);
+    match written {
+        Ok(rows) => {
+            file.sync_all().map_err(|cause| Failure::output(&cause))?;
+            tell(format_args!("exported {} to {}", counted(rows, "row"), path.display()));
+            Ok(())
+        }
+        Err(failure) => {
+            // Half a file must not pass for a whole one.
+            let _ = std::fs::remove_file(path);
+            Err(failure)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `timestrata serve`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use timestrata::{Access, Error, ErrorKind, Io, Store};
+use timestrata_server::{Config, Server, init_logs};
+
+use super::config::ConfigArguments;
+use crate::failure::{Failure, Result};
+use crate::message::tell;
+
+/// Answer requests to a store over HTTP.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Listens on loopback unless told otherwise; other machines need a token file. Ctrl-C, or a signal \
+to terminate, stops it: requests under way get their time, then everything is synced and closed.
+
+Examples:
+  timestrata serve ./store
+  timestrata serve ./store --listen 0.0.0.0:8080 --token-file ./tokens
+  curl -T flights.csv -X POST -H 'Content-Type: text/csv' \\
+    'localhost:8080/tables/flights/ingest?time=time_hour'
+  curl 'localhost:8080/tables/flights/query?start=2013-07-01&limit=5'")]
+pub(crate) struct Arguments {
+    /// The store's directory; made if missing.
+    dir: PathBuf,
+    #[command(flatten)]
+    config: ConfigArguments,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let config = arguments.config.layers()?.config()?;
+    init_logs(&config);
+    let tokens = config.token_file.as_ref().map(read_tokens).transpose()?;
+    let settings = config.settings.clone();
+    let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("timestrata-http")
+        .build()
+        .map_err(|cause| Failure::plain(format!("could not start threads: {cause}")))?;
+    runtime.block_on(serve(store, config, tokens))?;
+    Ok(())
+}
+
+async fn serve(store: Store, config: Config, tokens: Option<String>) -> timestrata::Result<()> {
+    let server = Server::bind(store, config, tokens.as_deref()).await?;
+    tell(format_args!("listening on http://{}", server.address()?));
+    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+        .map_err(|cause| Error::new(ErrorKind::Io, "can't hear signals").caused_by(cause))?;
+    let stop = async move {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
+        }
+    };
+    server.run(stop).await
+}
+
+fn read_tokens(path: &PathBuf) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|cause| {
+        Failure::failed(
+            format!("could not read the token file: {cause} [{}]", path.display()),
+            "check its name and its rights",
+        )
+    })
+}

@@ -1,0 +1,136 @@
+//! `timestrata sql`.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use timestrata::{Access, size_of_text};
+use timestrata_sql::{Params, Sql, SqlOptions};
+
+use super::{counted, open};
+use crate::failure::{Failure, Result};
+use crate::message::tell;
+use crate::output::{Format, show_batches};
+
+/// Ask in SQL, over all tables and logs of a store.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a query: reads statements until they end with ';', with history. '\\d' lists the tables, \
+'\\q' ends.
+
+Beside what SQL has: time_bucket(interval '1 hour', time), first(value, time), last(value, time), \
+and the table functions asof_join, gap_fill and latest_on.
+
+Examples:
+  timestrata sql ./store \"SELECT count(*) FROM flights WHERE dep_delay > 60\"
+  timestrata sql ./store --format csv \"SELECT * FROM weather LIMIT 10\" > weather.csv
+  timestrata sql ./store --write \"DELETE FROM flights WHERE carrier = 'ZZ'\"")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The statement; '-' reads it from stdin.
+    query: Option<String>,
+    /// How to print the rows.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Allow statements that change something: nobody else may be writing.
+    #[arg(long)]
+    write: bool,
+    /// Memory that a query may use; what is more is spilled to disk.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    memory: u64,
+}
+
+fn size(text: &str) -> std::result::Result<u64, String> {
+    size_of_text(text).ok_or_else(|| "a size such as '512MiB'".to_owned())
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let access = if arguments.write { Access::WriteExisting } else { Access::Read };
+    let store = open(&arguments.dir, access)?;
+    let options = SqlOptions {
+        memory_bytes_max: usize::try_from(arguments.memory).unwrap_or(usize::MAX),
+        read_only: !arguments.write,
+        ..SqlOptions::default()
+    };
+    let sql = Sql::open(&store, options)?;
+    let done = match arguments.query.as_deref() {
+        None => converse(&sql, arguments.format),
+        Some("-") => {
+            let query = std::io::read_to_string(std::io::stdin()).map_err(|cause| {
+                Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
+            })?;
+            answer(&sql, &query, arguments.format).map(drop)
+        }
+        Some(query) => answer(&sql, query, arguments.format).map(drop),
+    };
+    drop(sql);
+    done.and(store.close().map_err(Failure::from))
+}
+
+fn answer(sql: &Sql, query: &str, format: Format) -> Result<u64> {
+    let mut rows = sql.query_blocking(query, Params::none())?;
+    let schema = rows.schema();
+    show_batches(&schema, &mut rows, format)
+}
+
+/// Reads statements from a terminal, until there are no more.
+fn converse(sql: &Sql, format: Format) -> Result<()> {
+    let gone = |error: ReadlineError| Failure::plain(format!("could not read a line: {error}"));
+    let mut editor = DefaultEditor::new().map_err(gone)?;
+    let history = history_path();
+    if let Some(history) = &history {
+        // There is none at first.
+        let _ = editor.load_history(history);
+    }
+    let mut statement = String::new();
+    loop {
+        let prompt = if statement.is_empty() { "timestrata> " } else { "        ... " };
+        match editor.readline(prompt) {
+            Ok(line) => match line.trim() {
+                "\\q" | "exit" | "quit" if statement.is_empty() => break,
+                "\\d" if statement.is_empty() => report(answer(sql, "SHOW TABLES", format)),
+                _ => {
+                    statement.push_str(&line);
+                    statement.push('\n');
+                    if line.trim_end().ends_with(';') {
+                        let _ = editor.add_history_entry(statement.trim());
+                        let begun = Instant::now();
+                        let rows = answer(sql, statement.trim().trim_end_matches(';'), format);
+                        if let Ok(rows) = &rows {
+                            let took = begun.elapsed().as_secs_f64() * 1e3;
+                            tell(format_args!("{} in {took:.1} ms", counted(*rows, "row")));
+                        }
+                        report(rows);
+                        statement.clear();
+                    }
+                }
+            },
+            // Of Ctrl-C only the statement is given up.
+            Err(ReadlineError::Interrupted) => statement.clear(),
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(gone(error)),
+        }
+    }
+    if let Some(history) = &history {
+        let _ = history.parent().map(std::fs::create_dir_all);
+        let _ = editor.save_history(history);
+    }
+    Ok(())
+}
+
+/// A mistake in one statement is no reason to leave.
+fn report<T>(outcome: Result<T>) {
+    if let Err(failure) = outcome {
+        failure.report();
+    }
+}
+
+/// Where the history is kept: in the user's directory for such things.
+fn history_path() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    Some(state.or_else(home)?.join("timestrata").join("history"))
+}
