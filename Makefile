@@ -31,7 +31,8 @@ setup:
 demo:
 	@tools/setup demo
 	@$(IN) maturin develop --release --manifest-path python/Cargo.toml
-	@$(IN) python demo/run.py
+	@$(IN) cargo build --release -p timestrata-cli
+	@$(IN) bash -c 'python demo/run.py --command "$$CARGO_TARGET_DIR/release/timestrata"'
 
 test:
 	@tools/setup test

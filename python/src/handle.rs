@@ -21,6 +21,8 @@ static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 pub(crate) struct Handle {
     store: Guarded<Store>,
     closed: AtomicBool,
+    #[cfg(feature = "sql")]
+    pub(crate) sql: Mutex<Option<timestrata_sql::Sql>>,
     /// "w", "r", "r+" or "x".
     pub(crate) mode: &'static str,
     /// What writes have that say nothing themselves.
@@ -31,7 +33,14 @@ impl Handle {
     /// Takes an open store, and sees to it that it is closed at exit.
     pub(crate) fn new(store: Store, mode: &'static str, durability: Durability) -> Arc<Self> {
         let closed = AtomicBool::new(false);
-        let handle = Arc::new(Self { store: Guarded::new(store), closed, mode, durability });
+        let handle = Arc::new(Self {
+            store: Guarded::new(store),
+            closed,
+            #[cfg(feature = "sql")]
+            sql: Mutex::new(None),
+            mode,
+            durability,
+        });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.strong_count() > 0);
         open.push(Arc::downgrade(&handle));
@@ -71,6 +80,8 @@ impl Handle {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        #[cfg(feature = "sql")]
+        drop(self.sql.lock().unwrap_or_else(PoisonError::into_inner).take());
         detached(py, || store.close())
     }
 }

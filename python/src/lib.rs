@@ -15,6 +15,8 @@ mod open;
 mod reports;
 mod rows;
 mod settings;
+#[cfg(feature = "sql")]
+mod sql;
 mod store;
 mod table;
 mod timelog;

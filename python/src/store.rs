@@ -38,6 +38,11 @@ impl Store {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         Self { handle }
     }
+
+    #[cfg(feature = "sql")]
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
 }
 
 /// The time log of a store; made if it is missing and may be.

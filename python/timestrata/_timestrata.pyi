@@ -112,6 +112,9 @@ class Store:
         ids: bool = False,
     ) -> Table: ...
     def tables(self) -> list[str]: ...
+    def sql(
+        self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> Rows: ...
     @property
     def streams(self) -> list[str]: ...
     def drop(self, name: str) -> None: ...
@@ -183,12 +186,32 @@ class Table:
         end: TableTime | None = None,
         *,
         columns: Sequence[str] | None = None,
+        where: str | None = None,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
         limit: int | None = None,
         reverse: bool = False,
     ) -> Rows: ...
     def delete(
-        self, start: TableTime | None = None, end: TableTime | None = None, *, sync: bool = False
+        self,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        *,
+        where: str | None = None,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
+        sync: bool = False,
     ) -> int: ...
+    def asof_join(
+        self,
+        other: Table,
+        on: str | None = None,
+        by: str | Sequence[str] | None = None,
+        tolerance: timedelta | str | int | None = None,
+        *,
+        right_on: str | None = None,
+        direction: Literal["backward", "forward"] = "backward",
+        suffix: str = "_right",
+        allow_exact: bool = True,
+    ) -> Rows: ...
     def head(self, n: int = 5) -> Rows: ...
     def tail(self, n: int = 5) -> Rows: ...
     def latest(

@@ -9,4 +9,4 @@ mod values;
 mod write;
 
 pub(crate) use object::{Table, TableAsked};
-pub(crate) use rows::{Rows, RowsIter};
+pub(crate) use rows::{Batches, Rows, RowsIter};

@@ -106,9 +106,14 @@ impl Table {
         Ok(model.clone())
     }
 
+    #[cfg(feature = "sql")]
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
     /// # Errors
     /// `NotFoundError` if it has no rows and no columns yet.
-    pub(super) fn model(&self, py: Python<'_>) -> PyResult<TableModel> {
+    pub(crate) fn model(&self, py: Python<'_>) -> PyResult<TableModel> {
         self.existing(py)?.ok_or_else(|| {
             refused(
                 ErrorKind::NotFound,

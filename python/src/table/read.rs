@@ -16,13 +16,13 @@ use crate::timestamp::timestamp;
 use crate::typed::{Held, Kind};
 
 impl Table {
-    pub(super) fn view(&self, py: Python<'_>) -> PyResult<TableView> {
+    pub(crate) fn view(&self, py: Python<'_>) -> PyResult<TableView> {
         let model = self.model(py)?;
         detached(py, || model.view())
     }
 
     /// The range of times from `start` to before `end`.
-    pub(super) fn range(
+    pub(crate) fn range(
         view: &TableView,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
@@ -77,21 +77,38 @@ impl Table {
     /// start, end : time, optional
     ///     An int in the table's unit, a datetime, an ISO string, a numpy or pandas time.
     /// columns : list of str, optional
+    /// where : str, optional
+    ///     A condition in SQL.
+    /// params : list or dict, optional
+    ///     Values for placeholders in the condition.
     /// limit : int, optional
     /// reverse : bool, optional
     ///     Newest first.
-    #[pyo3(signature = (start=None, end=None, *, columns=None, limit=None, reverse=false))]
+    #[pyo3(signature = (start=None, end=None, *, columns=None, r#where=None, params=None,
+                        limit=None, reverse=false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn scan(
         &self,
         py: Python<'_>,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
         columns: Option<Vec<String>>,
+        r#where: Option<&str>,
+        params: Option<&Bound<'_, PyAny>>,
         limit: Option<usize>,
         reverse: bool,
     ) -> PyResult<Rows> {
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
+        #[cfg(feature = "sql")]
+        if let Some(condition) = r#where {
+            return self.select(py, &view, range, condition, params, columns, limit, reverse);
+        }
+        #[cfg(not(feature = "sql"))]
+        if r#where.is_some() || params.is_some() {
+            return Err(refused(ErrorKind::InvalidArgument, "this build has no SQL"));
+        }
+        let _ = params;
         Self::rows_of(view, TableScan { range, columns, limit, reverse })
     }
 

@@ -150,24 +150,6 @@ impl Table {
     }
 }
 
-#[pymethods]
-impl Table {
-    /// Delete the rows from ``start`` to before ``end``. Gives how many there were.
-    #[pyo3(signature = (start=None, end=None, *, sync=false))]
-    fn delete(
-        &self,
-        py: Python<'_>,
-        start: Option<&Bound<'_, PyAny>>,
-        end: Option<&Bound<'_, PyAny>>,
-        sync: bool,
-    ) -> PyResult<u64> {
-        let model = self.model(py)?;
-        let range = Self::range(&self.view(py)?, start, end)?;
-        let durability = self.handle.durability(sync);
-        detached(py, || model.delete_ranges(&[range], durability))
-    }
-}
-
 fn failed(error: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::InvalidData, format!("the Arrow stream failed: {error}"))
 }

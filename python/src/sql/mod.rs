@@ -1,0 +1,115 @@
+//! SQL, from Python: statements, conditions, joins as of each other's times.
+
+mod params;
+mod table;
+
+use std::sync::Mutex;
+use std::sync::{Arc, PoisonError};
+
+use pyo3::prelude::*;
+use timestrata_engine::Result;
+use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
+
+use crate::handle::Handle;
+use crate::interrupt::detached;
+use crate::store::Store;
+use crate::table::{Batches, Rows};
+use params::params_of;
+
+impl Handle {
+    /// SQL over the store, made at the first use: its threads and functions cost something.
+    pub(crate) fn sql(&self) -> PyResult<Sql> {
+        let store = self.store()?;
+        let mut made = self.sql.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sql) = made.as_ref() {
+            return Ok(sql.clone());
+        }
+        let options = SqlOptions { read_only: self.mode == "r", ..SqlOptions::default() };
+        let sql = Python::attach(|py| detached(py, || Sql::open(store, options)))?;
+        Ok(made.insert(sql).clone())
+    }
+}
+
+/// A query that has been planned once, and can be asked again.
+struct Again<F> {
+    /// The answer of the planning, until somebody reads it.
+    first: Mutex<Option<BlockingResult>>,
+    ask: F,
+}
+
+impl<F: Fn() -> Result<BlockingResult> + Send + Sync + 'static> Again<F> {
+    /// Asks once, so that mistakes are told at once.
+    fn rows(py: Python<'_>, ask: F) -> PyResult<Rows> {
+        let first = detached(py, &ask)?;
+        let schema = first.schema();
+        let again = Self { first: Mutex::new(Some(first)), ask };
+        Ok(Rows::new(schema, move || {
+            let first = again.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let result = match first {
+                Some(result) => result,
+                None => (again.ask)()?,
+            };
+            Ok(Box::new(result) as Batches)
+        }))
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// Ask in SQL, over all tables and logs, as they are now.
+    ///
+    /// Statements that change something (INSERT, DELETE, CREATE TABLE, DROP TABLE) are carried
+    /// out at once, and survive a power cut; of others the rows are read when they are used.
+    ///
+    /// Parameters
+    /// ----------
+    /// query : str
+    /// params : list or dict, optional
+    ///     Values for ``$1``, ``$2``, ... (or ``?``), or by name for ``$name``.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidArgumentError
+    ///     The SQL has a mistake.
+    /// NotFoundError
+    ///     There is no such table; it names those that there are.
+    /// TooLargeError
+    ///     The query needs more memory than it may use.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> _ = store.table("t").append({"time": ["2024-05-01", "2024-05-02"], "x": [1, 2]})
+    /// >>> store.sql("SELECT sum(x) AS total FROM t WHERE time > $1", ["2024-05-01"]).to_pylist()
+    /// [{'total': 2}]
+    #[pyo3(signature = (query, params=None))]
+    fn sql(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let handle: &Arc<Handle> = self.handle();
+        let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
+        let sql = handle.sql()?;
+        let query = query.to_owned();
+        let is_query = detached(py, || timestrata_sql::is_query(&query))?;
+        if !is_query {
+            // What it answers is kept: to ask again would be to do it again.
+            let done = detached(py, || {
+                let result = sql.query_blocking(&query, params)?;
+                let schema = result.schema();
+                Ok((schema, result.collect::<Result<Vec<_>>>()?))
+            })?;
+            let (schema, batches) = done;
+            return Ok(Rows::new(schema, move || {
+                Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches)
+            }));
+        }
+        let store = handle.store()?;
+        let snapshot = detached(py, || store.snapshot())?;
+        let sql = sql.at_snapshot(snapshot);
+        Again::rows(py, move || sql.query_blocking(&query, params.clone()))
+    }
+}

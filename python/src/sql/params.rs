@@ -1,0 +1,59 @@
+//! Python's values for placeholders.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyString};
+use timestrata_models::timelog::Unit;
+use timestrata_sql::{Params, ScalarValue};
+
+use crate::timestamp::{timestamp, type_name};
+
+/// Values by place, or by name.
+pub(super) fn params_of(params: &Bound<'_, PyAny>) -> PyResult<Params> {
+    if let Ok(named) = params.cast::<PyDict>() {
+        let value = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<_> {
+            Ok((name.extract::<String>()?, scalar(&value)?))
+        };
+        return Ok(Params::named(named.iter().map(value).collect::<PyResult<Vec<_>>>()?));
+    }
+    if params.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("params must be a list or a dict of values, not 'str'"));
+    }
+    let values = params.try_iter()?.map(|value| scalar(&value?)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Params::from(values))
+}
+
+fn scalar(value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    if value.is_none() {
+        return Ok(ScalarValue::Null);
+    }
+    if let Ok(truth) = value.cast::<PyBool>() {
+        return Ok(truth.is_true().into());
+    }
+    if let Ok(float) = value.cast::<PyFloat>() {
+        return Ok(float.value().into());
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(ScalarValue::Utf8(Some(text.to_str()?.to_owned())));
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(ScalarValue::Binary(Some(bytes.as_bytes().to_vec())));
+    }
+    if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
+        let time = timestamp(value, Unit::Nano)?;
+        return Ok(ScalarValue::TimestampNanosecond(Some(time), Some("UTC".into())));
+    }
+    if value.is_instance_of::<PyDate>() {
+        return Ok(ScalarValue::Utf8(Some(value.call_method0("isoformat")?.extract()?)));
+    }
+    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
+        return match value.extract::<i64>() {
+            Ok(number) => Ok(number.into()),
+            Err(_) => Ok(value.extract::<u64>()?.into()),
+        };
+    }
+    Err(PyTypeError::new_err(format!(
+        "a parameter must be None, a bool, a number, text, bytes, a date or a datetime, not '{}'",
+        type_name(value)
+    )))
+}

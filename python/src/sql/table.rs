@@ -1,0 +1,172 @@
+//! What of a table needs SQL: conditions, and joins as of each other's times.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDelta, PyDeltaAccess, PyString};
+use timestrata_sql::{AsofOptions, Direction, Input, Params, Selection, Tolerance, delete_rows};
+
+use super::params::params_of;
+use super::{Again, Rows};
+use crate::error::to_python;
+use crate::interrupt::detached;
+use crate::table::Table;
+
+impl Table {
+    /// The rows in a range that a condition picks.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one question")]
+    pub(crate) fn select(
+        &self,
+        py: Python<'_>,
+        view: &timestrata_models::table::TableView,
+        range: timestrata_engine::KeyRange,
+        condition: &str,
+        params: Option<&Bound<'_, PyAny>>,
+        columns: Option<Vec<String>>,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Rows> {
+        let time = timestrata_sql::quoted(view.schema().field(view.stream().lead_column()).name());
+        let selection = Selection {
+            range,
+            columns,
+            condition: Some(condition.to_owned()),
+            order: reverse.then(|| format!("{time} DESC")),
+            limit,
+            params: params.map_or_else(|| Ok(Params::none()), params_of)?,
+            ..Selection::default()
+        };
+        let sql = self.handle().sql()?;
+        // Of a snapshot of one stream nothing else could be asked, and nothing is.
+        let sql = sql.at_snapshot(view.snapshot().clone());
+        let name = view.name().to_owned();
+        Again::rows(py, move || sql.select_blocking(&name, &selection))
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Delete rows. Gives how many there were.
+    ///
+    /// Parameters
+    /// ----------
+    /// start, end : time, optional
+    ///     From ``start`` to before ``end``.
+    /// where : str, optional
+    ///     A condition in SQL; without one all rows of the range are deleted.
+    /// params : list or dict, optional
+    ///     Values for placeholders in the condition.
+    /// sync : bool, optional
+    ///     Wait until it survives a power cut.
+    #[pyo3(signature = (start=None, end=None, *, r#where=None, params=None, sync=false))]
+    fn delete(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        r#where: Option<&str>,
+        params: Option<&Bound<'_, PyAny>>,
+        sync: bool,
+    ) -> PyResult<u64> {
+        let model = self.model(py)?;
+        let range = Self::range(&self.view(py)?, start, end)?;
+        let durability = self.handle().durability(sync);
+        let Some(condition) = r#where else {
+            return detached(py, || model.delete_ranges(&[range], durability));
+        };
+        let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
+        let sql = self.handle().sql()?;
+        detached(py, || {
+            let predicate = sql.predicate(&model.name()?, condition, params)?;
+            delete_rows(&model, &range, &predicate, durability)
+        })
+    }
+
+    /// Join each row with the last one of another table that is not later.
+    ///
+    /// Rows without a partner are kept, with nulls; columns of the other table whose names this
+    /// one has too get a suffix.
+    ///
+    /// Parameters
+    /// ----------
+    /// other : Table
+    /// on : str, optional
+    ///     The time column of this table, and of the other one unless ``right_on`` names it; each
+    ///     table's own time column unless given.
+    /// by : str or list of str, optional
+    ///     Columns that must be equal.
+    /// tolerance : timedelta or str, optional
+    ///     Partners further apart are none: ``timedelta(hours=1)``, "5 minutes".
+    /// direction : {"backward", "forward"}, optional
+    /// suffix : str, optional
+    /// allow_exact : bool, optional
+    ///     Whether rows of the same time belong together.
+    #[pyo3(signature = (other, on=None, by=None, tolerance=None, *, right_on=None,
+                        direction="backward", suffix="_right", allow_exact=true))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn asof_join(
+        &self,
+        py: Python<'_>,
+        other: &Table,
+        on: Option<String>,
+        by: Option<&Bound<'_, PyAny>>,
+        tolerance: Option<&Bound<'_, PyAny>>,
+        right_on: Option<String>,
+        direction: &str,
+        suffix: &str,
+        allow_exact: bool,
+    ) -> PyResult<Rows> {
+        let wrong = |error| to_python(py, &error);
+        let (left, right) = (self.model(py)?, other.model(py)?);
+        let given = on.is_some();
+        let on = on.map_or_else(|| left.time_column().map_err(wrong), Ok)?;
+        let right_on = match right_on {
+            Some(name) => Some(name),
+            None if given => None,
+            None => Some(right.time_column().map_err(wrong)?),
+        };
+        let by = match by {
+            None => Vec::new(),
+            Some(by) => match by.cast::<PyString>() {
+                Ok(only) => vec![only.to_string()],
+                Err(_) => by.extract()?,
+            },
+        };
+        let options = AsofOptions {
+            right_on,
+            by,
+            tolerance: tolerance.map(tolerance_of).transpose()?,
+            direction: match direction {
+                "backward" => Direction::Backward,
+                "forward" => Direction::Forward,
+                other => {
+                    return Err(pyo3::exceptions::PyValueError::new_err(format!(
+                        "direction={other:?}: it must be 'backward' or 'forward'"
+                    )));
+                }
+            },
+            suffix: suffix.to_owned(),
+            allow_exact,
+            ..AsofOptions::on(on)
+        };
+        let names = (left.name().map_err(wrong)?, right.name().map_err(wrong)?);
+        let store = self.handle().store()?;
+        let snapshot = detached(py, || store.snapshot())?;
+        let sql = self.handle().sql()?.at_snapshot(snapshot);
+        Again::rows(py, move || {
+            let (left, right) = names.clone();
+            sql.asof_join_blocking(Input::Table(left), Input::Table(right), &options)
+        })
+    }
+}
+
+fn tolerance_of(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
+    let wrong = |error| to_python(value.py(), &error);
+    if let Ok(delta) = value.cast::<PyDelta>() {
+        let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
+        let text = format!("{seconds} seconds {} microseconds", delta.get_microseconds());
+        return Tolerance::parse(&text).map_err(wrong);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Tolerance::parse(&text.to_string()).map_err(wrong);
+    }
+    Ok(Tolerance::Units(value.extract()?))
+}

@@ -1,0 +1,227 @@
+"""SQL from Python, held against other engines on real and on random data."""
+
+import datetime as dt
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timestrata
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+MARKET = DATA / "market"
+
+
+def data(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"there is no {path.name}: the real data is not on this machine")
+    return path
+
+
+@pytest.fixture
+def store() -> Any:
+    with timestrata.open() as store:
+        yield store
+
+
+@pytest.fixture
+def trades(store: timestrata.Store) -> timestrata.Table:
+    table = store.table("trades", tags="symbol")
+    table.append({
+        "time": ["2024-05-01T10:00:00Z", "2024-05-01T10:00:02Z", "2024-05-01 10:00:01"],
+        "symbol": ["A", "B", "A"],
+        "price": [1.5, 2.5, 3.5],
+    })
+    return table
+
+
+def test_a_statement_and_its_parameters(store: timestrata.Store, trades: Any) -> None:
+    rows = store.sql("SELECT symbol, sum(price) AS total FROM trades GROUP BY symbol ORDER BY 1")
+    assert rows.columns == ["symbol", "total"]
+    assert rows.to_pylist() == [{"symbol": "A", "total": 5.0}, {"symbol": "B", "total": 2.5}]
+    assert store.sql("SELECT price FROM trades WHERE symbol = ?", ["B"]).to_pylist() == [
+        {"price": 2.5}
+    ]
+    when = dt.datetime(2024, 5, 1, 10, 0, 1, tzinfo=dt.timezone.utc)
+    late = store.sql("SELECT count(*) AS n FROM trades WHERE time >= $t", {"t": when})
+    assert late.to_pylist() == [{"n": 2}]
+    with pytest.raises(TypeError, match="a list or a dict"):
+        store.sql("SELECT $1", "x")
+    with pytest.raises(TypeError, match="a parameter must be"):
+        store.sql("SELECT $1", [object()])
+
+
+def test_a_query_shows_the_store_as_it_was_when_asked(
+    store: timestrata.Store, trades: timestrata.Table
+) -> None:
+    rows = store.sql("SELECT count(*) AS n FROM trades")
+    trades.append({"time": "2024-06-01", "symbol": "C"})
+    assert rows.to_pylist() == [{"n": 3}]
+    # Asked again, it is the same.
+    assert rows.to_pylist() == [{"n": 3}]
+    assert store.sql("SELECT count(*) AS n FROM trades").to_pylist() == [{"n": 4}]
+
+
+def test_statements_that_write(store: timestrata.Store, trades: timestrata.Table) -> None:
+    done = store.sql("DELETE FROM trades WHERE price > $1", [3])
+    assert done.to_pylist() == [{"count": 1}]
+    assert done.to_pylist() == [{"count": 1}]
+    assert trades.count() == 2
+    store.sql("INSERT INTO trades VALUES ('2024-07-01T00:00:00Z', 'D', 9.5)")
+    assert [row["symbol"] for row in trades.tail(1)] == ["D"]
+    store.sql("CREATE TABLE made (time TIMESTAMP, x BIGINT)")
+    assert "made" in store.tables()
+    store.sql("DROP TABLE made")
+    assert "made" not in store.tables()
+
+
+def test_scans_and_deletes_with_a_condition(
+    store: timestrata.Store, trades: timestrata.Table
+) -> None:
+    assert [row["price"] for row in trades.scan(where="symbol = 'A'")] == [1.5, 3.5]
+    rows = trades.scan("2024-05-01T10:00:01Z", where="price > $1", params=[2], columns=["price"])
+    assert rows.to_pylist() == [{"price": 3.5}, {"price": 2.5}]
+    newest = trades.scan(where="price < 3", reverse=True, limit=1)
+    assert [row["price"] for row in newest] == [2.5]
+    for wrong in ("price >", "price > 1; DROP TABLE trades", "1=1) OR (1=1", ""):
+        with pytest.raises(timestrata.InvalidArgumentError, match="is not a condition"):
+            trades.scan(where=wrong)
+        with pytest.raises(timestrata.InvalidArgumentError, match="is not a condition"):
+            trades.delete(where=wrong)
+    assert trades.count() == 3
+    assert trades.delete(where="price > 2", end="2024-05-01T10:00:02Z") == 1
+    assert [row["price"] for row in trades.scan()] == [1.5, 2.5]
+    assert trades.delete("2024-05-01T10:00:02Z") == 1
+    assert trades.delete() == 1
+    assert trades.count() == 0
+
+
+def test_mistakes_say_what_is_wrong(store: timestrata.Store, trades: timestrata.Table) -> None:
+    with pytest.raises(timestrata.InvalidArgumentError, match="prize"):
+        store.sql("SELECT prize FROM trades")
+    with pytest.raises(timestrata.NotFoundError, match="no table 'none'; there are: trades"):
+        store.sql("SELECT * FROM none")
+    with pytest.raises(timestrata.InvalidArgumentError, match="not supported"):
+        store.sql("COPY trades TO '/tmp/x.csv'")
+    with pytest.raises(timestrata.InvalidArgumentError):
+        store.sql("SELECT " + "(" * 5000 + "1" + ")" * 5000)
+
+
+def test_timelogs_are_tables_too(store: timestrata.Store) -> None:
+    log = store.timelog("cellar", schema={"celsius": "float64"})
+    log.append(1_700_000_000_000, {"celsius": 11.5})
+    assert store.sql("SELECT celsius FROM cellar").to_pylist() == [{"celsius": 11.5}]
+
+
+def test_one_join_over_two_models(store: timestrata.Store, trades: timestrata.Table) -> None:
+    log = store.timelog("news", schema={"headline": "string"}, unit="us")
+    log.append(1_714_557_600_500_000, {"headline": "up"})
+    rows = store.sql(
+        "SELECT symbol, price, headline FROM asof_join(trades, news, 'time') ORDER BY time"
+    ).to_pylist()
+    assert [row["headline"] for row in rows] == [None, "up", "up"]
+
+
+def test_asof_join_equals_pandas_on_the_market(store: timestrata.Store) -> None:
+    pd = pytest.importorskip("pandas")
+    trades_file = data(MARKET / "spot_btcusdt_20240808_trades.csv.gz")
+    quotes_file = data(MARKET / "spot_btcusdt_20240808_quotes.csv.gz")
+    trades, quotes = store.table("trades"), store.table("quotes")
+    trades.ingest(trades_file)
+    quotes.ingest(quotes_file)
+    left, right = (table.scan().to_pandas() for table in (trades, quotes))
+    on = trades.time
+    assert on == quotes.time
+    for tolerance, exact in ((None, True), (pd.Timedelta("50ms"), True), (None, False)):
+        expected = pd.merge_asof(
+            left, right, on=on, tolerance=tolerance, allow_exact_matches=exact,
+            suffixes=("", "_right"),
+        )
+        given = None if tolerance is None else dt.timedelta(milliseconds=50)
+        found = trades.asof_join(quotes, tolerance=given, allow_exact=exact).to_pandas()
+        found = found.drop(columns=[name for name in found if name not in expected])
+        pd.testing.assert_frame_equal(
+            found[list(expected)], expected, check_dtype=False, check_like=True
+        )
+
+
+def random_rows(seed: int, count: int) -> list[dict[str, Any]]:
+    source = random.Random(seed)
+    start = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+    return [
+        {
+            "time": start + dt.timedelta(milliseconds=source.randrange(5_000_000)),
+            "symbol": source.choice("ABCDE"),
+            "price": source.choice([None, round(source.uniform(1, 100), 2)]),
+            "volume": source.randrange(1000),
+        }
+        for _ in range(count)
+    ]
+
+
+AGGREGATES = [
+    "SELECT count(*), count(price), sum(volume), min(price), max(price) FROM t",
+    "SELECT symbol, count(*), avg(price), sum(volume) FROM t GROUP BY symbol ORDER BY symbol",
+    "SELECT symbol, count(*) FROM t WHERE price > 50 AND volume < 500 GROUP BY symbol ORDER BY 1",
+    "SELECT date_trunc('minute', time) AS minute, count(*), sum(volume) FROM t"
+    " GROUP BY minute ORDER BY minute",
+    "SELECT count(*) FROM t WHERE time >= '2024-01-01 00:10:00+00'"
+    " AND time < '2024-01-01 00:20:00+00'",
+    "SELECT symbol, volume FROM t ORDER BY volume DESC, symbol LIMIT 10",
+]
+
+
+def check_against_duckdb(store: timestrata.Store, queries: list[str], seed: object) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    arrow = store.table("t").scan().to_arrow()
+    other = duckdb.connect()
+    other.execute("SET TimeZone = 'UTC'")
+    other.register("t", arrow)
+    for query in queries:
+        found = [tuple(row.values()) for row in store.sql(query)]
+        expected = other.execute(query).fetchall()
+        assert len(found) == len(expected), (seed, query)
+        for a, b in zip(found, expected, strict=True):
+            for left, right in zip(a, b, strict=True):
+                if isinstance(left, float) and right is not None:
+                    assert left == pytest.approx(float(right)), (seed, query)
+                else:
+                    assert left == right, (seed, query)
+
+
+def test_aggregates_equal_duckdb_on_random_tables(store: timestrata.Store) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    table = store.table("t")
+    rows = random_rows(seed, 3000)
+    # Several commits, in memory and in files.
+    for start in range(0, len(rows), 700):
+        table.append(rows[start : start + 700])
+        store.flush()
+    check_against_duckdb(store, AGGREGATES, seed)
+    table.compact()
+    check_against_duckdb(store, AGGREGATES, seed)
+
+
+def test_aggregates_equal_duckdb_on_the_flights(store: timestrata.Store) -> None:
+    import zipfile
+
+    packed = data(DATA / "flights" / "flights.csv.zip")
+    with zipfile.ZipFile(packed) as files:
+        (name,) = (name for name in files.namelist() if name.endswith(".csv"))
+        with files.open(name) as flights:
+            done = store.table("t", time="time_hour", tags="origin").ingest(flights, "csv")
+    assert done == {"rows": 336_776, "skipped": 0, "errors": []}
+    check_against_duckdb(
+        store,
+        [
+            "SELECT count(*), count(dep_delay), sum(distance), avg(air_time) FROM t",
+            "SELECT origin, count(*), avg(dep_delay) FROM t GROUP BY origin ORDER BY origin",
+            "SELECT carrier, max(arr_delay) FROM t WHERE dest = 'LAX' GROUP BY carrier ORDER BY 1",
+            "SELECT date_trunc('month', time_hour) AS month, count(*) FROM t GROUP BY 1 ORDER BY 1",
+            "SELECT count(*) FROM t WHERE time_hour >= '2013-07-01 00:00:00+00'"
+            " AND time_hour < '2013-07-08 00:00:00+00'",
+        ],
+        "flights",
+    )
