@@ -17,6 +17,12 @@ pub enum Plant {
     SkippedChecksum,
     /// A flush forgets the range deletes that older runs must heed.
     LostTombstone,
+    /// Recovery gives back the first change of a commit only.
+    HalfReplayed,
+    /// Deletes by key are forgotten, in commits and in bulk.
+    KeptKeys,
+    /// Retention by bytes lets runs go without the older ones that they cover.
+    UncoveredRetention,
 }
 
 /// Whether this thread is to make the fault.

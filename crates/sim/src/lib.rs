@@ -1,28 +1,36 @@
-//! The simulator: a disk that crashes where it is told to, a reference model of a store,
-//! and a runner that compares the two after every crash.
+//! The simulator: a disk that crashes where it is told to, reference models of a store of
+//! streams and of one of tables, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
 
 mod disk;
-mod model;
 mod runner;
-mod session;
 mod story;
+mod streams;
+mod subject;
+mod tables;
 mod workload;
 
 pub use disk::{
     CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
 };
 
-pub use model::{Model, ModelChange, Row};
 pub use runner::{Effort, Report, Violation, damage, run};
+pub use streams::StreamStep;
+pub use subject::Step;
+pub use tables::TableStep;
 pub use timestrata_engine::planted::Plant;
-pub use workload::{Step, Workload};
+pub use workload::Workload;
 
 use std::sync::Arc;
 
 use timestrata_io::{Io, ManualClock, SeededRng};
+
+/// Workloads over plain streams of the engine.
+pub type StreamWorkload = Workload<StreamStep>;
+/// Workloads over tables.
+pub type TableWorkload = Workload<TableStep>;
 
 /// The clock of the simulator: it stands still until a test moves it.
 pub type SimClock = ManualClock;

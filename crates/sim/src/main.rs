@@ -6,13 +6,14 @@
 //! timestrata-sim --drawn 100        so many long workloads drawn by the seed, sampled
 //! timestrata-sim --workload afdc    one workload, all of its operations, in full
 //! timestrata-sim --seed 7           other crash states and samples
+//! timestrata-sim --of tables        workloads over tables, and not over plain streams
 //! ```
 
 use std::process::ExitCode;
 
-use timestrata_sim::{Effort, Workload, run};
+use timestrata_sim::{Effort, Report, Step, StreamStep, TableStep, Workload, run};
 
-/// All words of a length: eighteen times as many as of the length before.
+/// All words of a length: about twenty times as many as of the length before.
 const LENGTH_MAX: u64 = 5;
 /// Steps of a drawn workload.
 const DRAWN_LENGTH: usize = 24;
@@ -22,7 +23,7 @@ enum Choice {
     Short,
     Length(u32),
     Drawn(usize),
-    One(Workload),
+    One(String),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
 fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool), String> {
     let mut seed = 1;
     let mut choice = Choice::Short;
+    let mut kind = StreamStep::KIND.to_owned();
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} needs a number, not '{value}'"));
@@ -49,22 +51,31 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
             "--seed" => seed = number()?,
             "--length" => choice = Choice::Length(number()?.min(LENGTH_MAX) as u32),
             "--drawn" => choice = Choice::Drawn(number()? as usize),
-            "--workload" => {
-                let parsed = Workload::parse(&value);
-                choice = Choice::One(
-                    parsed.ok_or_else(|| format!("'{value}' has a letter without meaning"))?,
-                );
-            }
+            "--workload" => choice = Choice::One(value),
+            "--of" => kind = value,
             _ => return Err(format!("unknown option {name}")),
         }
     }
-    let report = match choice {
-        Choice::Short => run(&Workload::short(2), &Effort::full(seed)),
-        Choice::Length(length) => run(&Workload::all("", length), &Effort::sampled(seed)),
-        Choice::Drawn(count) => {
-            run(&Workload::drawn(seed, count, DRAWN_LENGTH), &Effort::sampled(seed))
-        }
-        Choice::One(workload) => run(&[workload.explored_whole()], &Effort::full(seed)),
-    };
+    let report = match kind.as_str() {
+        StreamStep::KIND => chosen::<StreamStep>(choice, seed),
+        TableStep::KIND => chosen::<TableStep>(choice, seed),
+        _ => Err(format!("there are no workloads of '{kind}'")),
+    }?;
     Ok((report.to_string(), report.violations.is_empty()))
+}
+
+/// Runs the workloads of a kind.
+fn chosen<S: Step>(choice: Choice, seed: u64) -> Result<Report, String> {
+    Ok(match choice {
+        Choice::Short => run(&Workload::<S>::short(2), &Effort::full(seed)),
+        Choice::Length(length) => run(&Workload::<S>::all("", length), &Effort::sampled(seed)),
+        Choice::Drawn(count) => {
+            run(&Workload::<S>::drawn(seed, count, DRAWN_LENGTH), &Effort::sampled(seed))
+        }
+        Choice::One(letters) => {
+            let workload = Workload::<S>::parse(&letters)
+                .ok_or_else(|| format!("'{letters}' has a letter without meaning"))?;
+            run(&[workload.explored_whole()], &Effort::full(seed))
+        }
+    })
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use timestrata_engine::Durability;
 
 use crate::disk::CrashKind;
-use crate::model::{Model, ModelChange};
+use crate::subject::Model;
 
 /// A promise, or the beginning of something that may be found done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
-    StreamsMade,
+    Made,
     /// Commits up to this one may be found.
     Begun(u64),
     Acknowledged(u64, Durability),
@@ -38,7 +38,7 @@ pub(crate) enum PinPromise {
 /// What must be found at a moment. Commits are named by their place in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Promises {
-    pub(crate) streams_made: bool,
+    pub(crate) is_made: bool,
     /// The last commit that the process being killed can't take.
     pub(crate) written: u64,
     /// The last commit that a power cut can't take.
@@ -60,17 +60,17 @@ impl Promises {
 
 /// All that happened to a store so far.
 #[derive(Debug, Clone)]
-pub(crate) struct Story {
+pub struct Story<M> {
     /// The store after each commit; the place in the list is the commit.
-    history: Vec<Model>,
+    history: Vec<M>,
     start: Promises,
     events: Vec<(u64, Event)>,
     /// The models that pins see, by commit: a pin outlives a history that a crash cut.
-    pinned: BTreeMap<u64, Model>,
+    pinned: BTreeMap<u64, M>,
 }
 
-impl Story {
-    pub(crate) fn new(empty: Model) -> Self {
+impl<M: Model> Story<M> {
+    pub(crate) fn new(empty: M) -> Self {
         let (start, events) = (Promises::default(), Vec::new());
         Self { history: vec![empty], start, events, pinned: BTreeMap::new() }
     }
@@ -90,27 +90,32 @@ impl Story {
             (None, PinPromise::InDoubt(pin), CrashKind::Killed) => PinPromise::InDoubt(pin),
             (None, ..) => PinPromise::Absent,
         };
-        let streams_made = promises.streams_made || seq > 0;
+        let is_made = promises.is_made || seq > 0;
         Self {
             history: self.history[..=seq as usize].to_vec(),
-            start: Promises { streams_made, written: seq, synced, begun: seq, pin },
+            start: Promises { is_made, written: seq, synced, begun: seq, pin },
             events: Vec::new(),
             pinned: self.pinned.clone(),
         }
     }
 
     /// The store after the last commit.
-    pub(crate) fn last(&self) -> &Model {
+    pub(crate) fn last(&self) -> &M {
         &self.history[self.history.len() - 1]
     }
 
+    /// The number of the last commit.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last().seq()
+    }
+
     /// The store after commit `seq`.
-    pub(crate) fn model(&self, seq: u64) -> Option<&Model> {
+    pub(crate) fn model(&self, seq: u64) -> Option<&M> {
         self.history.get(usize::try_from(seq).ok()?)
     }
 
     /// What a pin at commit `seq` sees.
-    pub(crate) fn pinned(&self, seq: u64) -> Option<&Model> {
+    pub(crate) fn pinned(&self, seq: u64) -> Option<&M> {
         self.pinned.get(&seq)
     }
 
@@ -118,11 +123,11 @@ impl Story {
         self.events.push((operation, event));
     }
 
-    pub(crate) fn streams_made(&mut self, operation: u64) {
-        self.note(operation, Event::StreamsMade);
+    pub(crate) fn made(&mut self, operation: u64) {
+        self.note(operation, Event::Made);
     }
 
-    pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[ModelChange]) {
+    pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[M::Change]) {
         self.history.push(self.last().after(changes));
         self.note(operation, Event::Begun(self.last().seq()));
     }
@@ -160,7 +165,7 @@ impl Story {
         let mut promises = self.start;
         for (_, event) in self.events.iter().filter(|(at, _)| *at <= operation) {
             match event {
-                Event::StreamsMade => promises.streams_made = true,
+                Event::Made => promises.is_made = true,
                 Event::Begun(seq) => promises.begun = *seq,
                 Event::Acknowledged(_, Durability::Buffered) => {}
                 Event::Acknowledged(seq, Durability::Written) => promises.written = *seq,

@@ -5,14 +5,14 @@
 
 use std::io::Write;
 
-use timestrata_sim::{Effort, Workload, run};
+use timestrata_sim::{Effort, StreamWorkload, run};
 
 const SEED: u64 = 20_240_117;
 /// A store with runs in both streams, a tombstone, late rows and rows in memory.
 const GROWN: &str = "agfldoft";
 
 /// Runs, prints what was tried, and fails with the violations.
-fn expect_promises_kept(what: &str, workloads: &[Workload], effort: &Effort) {
+fn expect_promises_kept(what: &str, workloads: &[StreamWorkload], effort: &Effort) {
     let report = run(workloads, effort);
     // Not by println: the harness would keep it to itself where all is well.
     let _ = writeln!(std::io::stderr(), "{what}: {report}");
@@ -25,7 +25,7 @@ fn expect_promises_kept(what: &str, workloads: &[Workload], effort: &Effort) {
 #[test]
 fn workloads_of_one_step_keep_every_promise() {
     let effort = Effort { continued_one_in: 2, crashed_again_one_in: 4, ..Effort::full(SEED) };
-    expect_promises_kept("up to one step", &Workload::short(1), &effort);
+    expect_promises_kept("up to one step", &StreamWorkload::short(1), &effort);
 }
 
 #[test]
@@ -37,12 +37,12 @@ fn workloads_of_two_steps_keep_every_promise() {
         faults_one_in: 3,
         ..Effort::full(SEED)
     };
-    expect_promises_kept("two steps", &Workload::all("", 2), &effort);
+    expect_promises_kept("two steps", &StreamWorkload::all("", 2), &effort);
 }
 
 #[test]
 fn workloads_of_three_steps_keep_every_promise() {
-    expect_promises_kept("three steps", &Workload::all("", 3), &Effort::sampled(SEED));
+    expect_promises_kept("three steps", &StreamWorkload::all("", 3), &Effort::sampled(SEED));
 }
 
 #[test]
@@ -53,20 +53,20 @@ fn steps_on_a_grown_store_keep_every_promise() {
         faults_one_in: 2,
         ..Effort::full(SEED)
     };
-    expect_promises_kept("one step on a grown store", &Workload::all(GROWN, 1), &effort);
+    expect_promises_kept("one step on a grown store", &StreamWorkload::all(GROWN, 1), &effort);
     let effort = Effort {
         states_one_in: 2,
         continued_one_in: 4,
         faults_one_in: 12,
         ..Effort::sampled(SEED)
     };
-    expect_promises_kept("two steps on a grown store", &Workload::all(GROWN, 2), &effort);
+    expect_promises_kept("two steps on a grown store", &StreamWorkload::all(GROWN, 2), &effort);
 }
 
 #[test]
 fn long_workloads_drawn_by_the_seed_keep_every_promise() {
     let effort = Effort { faults_one_in: 12, ..Effort::sampled(SEED) };
-    expect_promises_kept("drawn", &Workload::drawn(SEED, 60, 16), &effort);
+    expect_promises_kept("drawn", &StreamWorkload::drawn(SEED, 60, 16), &effort);
 }
 
 #[test]
@@ -77,5 +77,5 @@ fn chosen_workloads_keep_every_promise() {
         faults_one_in: 4,
         ..Effort::full(SEED)
     };
-    expect_promises_kept("chosen", &Workload::chosen(), &effort);
+    expect_promises_kept("chosen", &StreamWorkload::chosen(), &effort);
 }

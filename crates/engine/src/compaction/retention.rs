@@ -9,6 +9,7 @@ use timestrata_format::{LeadKey, RunId, RunMeta};
 
 use super::order;
 use crate::Stream;
+use crate::planted::{Plant, is_planted};
 
 /// What retention lets go.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,7 +87,7 @@ fn drop_down_to(runs: &[RunMeta], gone: &mut [bool], bytes_max: u64, is_latest: 
         }
         let mut with_older = gone.to_vec();
         with_older[index] = true;
-        if is_latest {
+        if is_latest && !is_planted(Plant::UncoveredRetention) {
             take_what_lies_under(runs, &mut with_older);
         }
         if with_older[newest] {

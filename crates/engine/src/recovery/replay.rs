@@ -7,6 +7,7 @@ use timestrata_format::wal::{Entries, EntryKind, EntryRef};
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 
 use crate::memtable::PreparedBatch;
+use crate::planted::{Plant, is_planted};
 use crate::store::{Core, Slot, StreamState};
 use crate::wal::{WalRecord, decode_batch, decode_range};
 use crate::{Error, Result};
@@ -45,6 +46,9 @@ impl<'a> Replay<'a> {
                 self.core.seal(current.slot);
             }
             apply(&mut self.core.streams[current.slot], record, &entry)?;
+            if is_planted(Plant::HalfReplayed) {
+                break;
+            }
         }
         self.core.last_seq = self.core.last_seq.max(record.seq);
         Ok(())

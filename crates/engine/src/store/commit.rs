@@ -9,6 +9,7 @@ use super::core::{Core, Slot};
 use super::engine::Engine;
 use crate::changes::Change;
 use crate::memtable::PreparedBatch;
+use crate::planted::{Plant, is_planted};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
@@ -131,7 +132,8 @@ impl Engine {
             Change::DeleteKeys { stream, keys } => {
                 let stream = self.stream_by_id(stream)?;
                 let batch = PreparedBatch::delete_keys(&stream, keys)?;
-                Ok((batch.rows() > 0).then_some(Prepared::Rows { stream, batch }))
+                Ok((batch.rows() > 0 && !is_planted(Plant::KeptKeys))
+                    .then_some(Prepared::Rows { stream, batch }))
             }
             Change::DeleteRange { stream, range } => {
                 let stream = self.stream_by_id(stream)?;

@@ -10,12 +10,11 @@ use super::explore::{new_disk, run_through};
 use super::judge::guarded;
 use super::{Effort, Report};
 use crate::disk::SimDisk;
-use crate::session::{Problem, open, read};
-use crate::story::Story;
+use crate::subject::{Problem, Step, StoryOf, open, read};
 use crate::workload::Workload;
 
 /// Runs a workload and turns over bits of what it leaves, one in so many at a time.
-pub(super) fn damage(workload: &Workload, index: u64, effort: &Effort) -> Report {
+pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
     let disk = new_disk(index, effort);
@@ -34,7 +33,7 @@ pub(super) fn damage(workload: &Workload, index: u64, effort: &Effort) -> Report
             let decayed = disk.copy();
             let flipped = guarded(|| {
                 decayed.flip_bit(&path, bit).map_err(|error| error.to_string())?;
-                judge(&decayed, &run.story)
+                judge::<S>(&decayed, &run.story)
             });
             report.flips += 1;
             match flipped {
@@ -54,23 +53,23 @@ pub(super) fn damage(workload: &Workload, index: u64, effort: &Effort) -> Report
 }
 
 /// Whether the damage was noticed; a problem if it shows in the rows.
-fn judge(disk: &SimDisk, story: &Story) -> Result<bool, String> {
+fn judge<S: Step>(disk: &SimDisk, story: &StoryOf<S>) -> Result<bool, String> {
     let store = match open(disk, Access::Write) {
         Ok(store) => store,
         Err(error) => return named(&error).map(|()| true),
     };
-    let found = match read(&store, story, false) {
+    let found = match read::<S::Session>(&store, story, false) {
         Ok(found) => found,
         Err(Problem::Failed(error)) => return named(&error).map(|()| true),
         Err(Problem::Wrong(message)) => return Err(message),
     };
     let cut = store.recovery_report().torn_tail.is_some();
     disk.crash_at(disk.operations());
-    if found.seq < story.last().seq() && !cut {
+    if found.seq < story.last_seq() && !cut {
         return Err(format!(
             "the store is at commit {} of {} and doesn't say that anything was cut",
             found.seq,
-            story.last().seq()
+            story.last_seq()
         ));
     }
     Ok(cut)

@@ -6,13 +6,13 @@ use super::examine::examine;
 use super::judge::guarded;
 use super::{Effort, Report, faults, mix};
 use crate::disk::{CrashPoint, SimDisk};
-use crate::session::{Session, compare, empty_model};
 use crate::story::Story;
+use crate::subject::{Session, Step, StoryOf};
 use crate::workload::Workload;
 
 /// A run of a workload without a crash.
-pub(super) struct Run {
-    pub(super) story: Story,
+pub(super) struct Run<S: Step> {
+    pub(super) story: StoryOf<S>,
     pub(super) points: Vec<CrashPoint>,
     /// The first operation of the explored steps, and the one behind the last.
     pub(super) operations: std::ops::Range<u64>,
@@ -27,7 +27,7 @@ pub(super) fn new_disk(index: u64, effort: &Effort) -> SimDisk {
 
 /// Runs a workload, explores every crash point of its explored steps, and fails its
 /// operations.
-pub(super) fn explore(workload: &Workload, index: u64, effort: &Effort) -> Report {
+pub(super) fn explore<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
     let disk = new_disk(index, effort);
@@ -43,15 +43,18 @@ pub(super) fn explore(workload: &Workload, index: u64, effort: &Effort) -> Repor
 }
 
 /// Runs a workload to its end, and sees after each step that the store holds what it should.
-pub(super) fn run_through(workload: &Workload, disk: &SimDisk) -> Result<Run, String> {
-    let mut story = Story::new(empty_model());
+pub(super) fn run_through<S: Step>(
+    workload: &Workload<S>,
+    disk: &SimDisk,
+) -> Result<Run<S>, String> {
+    let mut story = Story::new(S::Session::empty_model());
     let explored_from = workload.explored_from();
     if explored_from.is_none() {
         disk.capture_from(0);
     }
     let failed = |what: &str, error: timestrata_engine::Error| format!("{what} fails: {error}");
     let mut session =
-        Session::start(disk, &mut story).map_err(|error| failed("making the store", error))?;
+        S::Session::start(disk, &mut story).map_err(|error| failed("making the store", error))?;
     let mut first = 0;
     for (turn, step) in workload.steps().iter().enumerate() {
         if explored_from == Some(turn) {
@@ -68,22 +71,22 @@ pub(super) fn run_through(workload: &Workload, disk: &SimDisk) -> Result<Run, St
     let operations = first..disk.operations();
     points.push(disk.now());
     let snapshot = session.store().snapshot().map_err(|error| failed("a snapshot", error))?;
-    compare(session.store(), &snapshot, story.last(), true)?;
+    S::Session::compare(session.store(), &snapshot, story.last(), true)?;
     // The close of a dropped store is not part of the workload.
     disk.crash_at(disk.operations());
     Ok(Run { story, points, operations })
 }
 
 /// Where the exploration is.
-struct Place<'a> {
-    workload: &'a Workload,
+struct Place<'a, S> {
+    workload: &'a Workload<S>,
     index: u64,
     effort: &'a Effort,
     report: &'a mut Report,
 }
 
-impl Place<'_> {
-    fn crash(&mut self, run: &Run, disk: &SimDisk) {
+impl<S: Step> Place<'_, S> {
+    fn crash(&mut self, run: &Run<S>, disk: &SimDisk) {
         let log = disk.operation_log();
         let mut seen = HashSet::new();
         for point in &run.points {
@@ -105,7 +108,8 @@ impl Place<'_> {
                 let moment = format!("operation {operation} ({what}), {}", state.label);
                 self.report.states_opened += 1;
                 let story = &run.story;
-                let examined = examine(&state, story, &promises, &name, self.effort, self.report);
+                let examined =
+                    examine::<S>(&state, story, &promises, &name, self.effort, self.report);
                 if let Err(problem) = examined {
                     self.report.violation(self.workload, &moment, problem);
                     if self.report.violations.len() >= self.effort.violations_max {

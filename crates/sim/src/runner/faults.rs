@@ -1,24 +1,23 @@
 //! Workloads with a failing operation: the store says so, and loses nothing it promised.
 
-use timestrata_engine::{Durability, ErrorKind};
+use timestrata_engine::ErrorKind;
 
 use super::examine::examine;
 use super::explore::{Run, new_disk};
 use super::judge::guarded;
 use super::{Effort, Report};
 use crate::disk::{Fault, Operation, OperationKind, SimDisk};
-use crate::model::ModelChange;
-use crate::session::{Session, empty_model, leaves_doubt, read};
 use crate::story::Story;
-use crate::workload::{Action, EVENTS, Workload};
+use crate::subject::{Action, Session, Step, StoryOf, leaves_doubt, read};
+use crate::workload::Workload;
 
 /// Fails the operations of the explored steps, one a run, in each way that fits.
-pub(super) fn fail(
-    workload: &Workload,
+pub(super) fn fail<S: Step>(
+    workload: &Workload<S>,
     index: u64,
     effort: &Effort,
     log: &[Operation],
-    run: &Run,
+    run: &Run<S>,
     report: &mut Report,
 ) {
     for n in run.operations.clone() {
@@ -58,15 +57,15 @@ fn fits(fault: Fault, kind: OperationKind) -> bool {
     }
 }
 
-fn fail_once(
-    workload: &Workload,
+fn fail_once<S: Step>(
+    workload: &Workload<S>,
     disk: &SimDisk,
     name: &[u64],
     effort: &Effort,
     report: &mut Report,
 ) -> Result<(), String> {
-    let mut story = Story::new(empty_model());
-    let mut session = Session::start(disk, &mut story).ok();
+    let mut story = Story::new(S::Session::empty_model());
+    let mut session = S::Session::start(disk, &mut story).ok();
     let mut failure = None;
     let steps = workload.steps().iter().enumerate();
     let mut actions = steps.flat_map(|(turn, step)| step.actions(turn));
@@ -80,12 +79,14 @@ fn fail_once(
         // A reopening that failed has left a closed store, which says so.
         let closed = matches!(&failure, Some((Action::Reopen, _)));
         if !closed {
-            read_on(session, &story, disk)?;
+            read_on::<S>(session, &story, disk)?;
         }
         if let Some((action, error)) = &failure {
-            let doubt = matches!(action, Action::AppendRow { .. } | Action::Commit { .. })
-                && leaves_doubt(error);
-            write_on(session, &mut story, doubt)?;
+            let doubt = match action {
+                Action::Write(write) => S::Session::is_only_a_commit(write) && leaves_doubt(error),
+                _ => false,
+            };
+            write_on::<S>(session, &mut story, doubt)?;
         }
     }
     let promises = story.promises_at(disk.operations());
@@ -94,16 +95,20 @@ fn fail_once(
     for (n, state) in states.into_iter().enumerate() {
         report.states_opened_after_faults += 1;
         let name = [name, &[n as u64]].concat();
-        examine(&state, &story, &promises, &name, effort, report)
+        examine::<S>(&state, &story, &promises, &name, effort, report)
             .map_err(|problem| format!("{}: {problem}", state.label))?;
     }
     Ok(())
 }
 
 /// Reads go on after a failure, and show all that was acknowledged.
-fn read_on(session: &Session<'_>, story: &Story, disk: &SimDisk) -> Result<(), String> {
+fn read_on<S: Step>(
+    session: &S::Session,
+    story: &StoryOf<S>,
+    disk: &SimDisk,
+) -> Result<(), String> {
     let promises = story.promises_at(disk.operations());
-    let found = read(session.store(), story, promises.streams_made)
+    let found = read::<S::Session>(session.store(), story, promises.is_made)
         .map_err(|problem| format!("reading on after the failure: {problem}"))?;
     // Also what is only buffered is read.
     if found.seq + 1 < promises.begun || found.seq > promises.begun {
@@ -116,23 +121,31 @@ fn read_on(session: &Session<'_>, story: &Story, disk: &SimDisk) -> Result<(), S
 }
 
 /// After a commit that is in doubt no other may be taken: it could survive without the first.
-fn write_on(session: &mut Session<'_>, story: &mut Story, doubt: bool) -> Result<(), String> {
-    let rows = vec![(2000, "after the failure".to_owned())];
-    let changes = vec![ModelChange::Insert(EVENTS, rows)];
+fn write_on<S: Step>(
+    session: &mut S::Session,
+    story: &mut StoryOf<S>,
+    doubt: bool,
+) -> Result<(), String> {
+    let action = Action::Write(S::Session::after_failure());
+    let mut aside = story.clone();
     if doubt {
         // Not begun in the story: if it is found, that is a violation as well.
-        let durability = Durability::Synced;
-        let mut aside = story.clone();
-        return match session.act(&Action::Commit { changes, durability }, &mut aside) {
+        return match session.act(&action, &mut aside) {
             Err(error) if error.kind() == ErrorKind::Poisoned => Ok(()),
             Err(error) => Err(format!("the store is not poisoned, but says: {error}")),
             Ok(()) => Err("a commit was taken after one in doubt".to_owned()),
         };
     }
+    if session.store().snapshot().is_ok_and(|seen| seen.seq().0 < aside.last_seq()) {
+        // What failed before its commit: the next commit has its number, or is refused.
+        aside.commit_refused();
+    }
     // Whatever else has failed: a commit is refused, or keeps its promise.
-    let durability = Durability::Synced;
-    match session.act(&Action::Commit { changes, durability }, story) {
-        Ok(()) => Ok(()),
+    match session.act(&action, &mut aside) {
+        Ok(()) => {
+            *story = aside;
+            Ok(())
+        }
         Err(error) if matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Closed) => Ok(()),
         Err(error) => Err(format!("a commit after the failure is refused with: {error}")),
     }

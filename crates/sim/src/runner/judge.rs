@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use timestrata_engine::Access;
 
 use crate::disk::{CrashKind, SimDisk};
-use crate::session::{open, read};
-use crate::story::{Found, PinPromise, Promises, Story};
+use crate::story::{Found, PinPromise, Promises};
+use crate::subject::{STORE_DIR, Step, StoryOf, open, read};
 
 /// Does `work`; a panic is a problem like any other.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
@@ -21,16 +21,16 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
 
 /// Opens the store, which changes the disk, and reads everything. A problem is what breaks
 /// one of the promises after such a crash.
-pub(super) fn judge(
+pub(super) fn judge<S: Step>(
     disk: &SimDisk,
     kind: CrashKind,
-    story: &Story,
+    story: &StoryOf<S>,
     promises: &Promises,
 ) -> Result<Found, String> {
     guarded(|| {
         let store =
             open(disk, Access::Write).map_err(|error| format!("can't be opened: {error}"))?;
-        let found = read(&store, story, promises.streams_made)?;
+        let found = read::<S::Session>(&store, story, promises.is_made)?;
         check_promises(&found, promises, kind)?;
         let strays = &store.recovery_report().strays;
         if !strays.is_empty() {
@@ -65,13 +65,15 @@ fn check_promises(found: &Found, promises: &Promises, kind: CrashKind) -> Result
 
 /// Reads the store without changing the disk, in the two ways there are: what a reader sees
 /// must be what the writer will find, and `check` must call it sound.
-pub(super) fn judge_reading(disk: &SimDisk, story: &Story, found: Found) -> Result<(), String> {
+pub(super) fn judge_reading<S: Step>(
+    disk: &SimDisk,
+    story: &StoryOf<S>,
+    found: Found,
+) -> Result<(), String> {
     guarded(|| {
         let before = disk.fingerprint();
-        let checked = timestrata_engine::check(
-            &crate::io_on(disk, 0),
-            std::path::Path::new(crate::session::STORE_DIR),
-        );
+        let checked =
+            timestrata_engine::check(&crate::io_on(disk, 0), std::path::Path::new(STORE_DIR));
         if found.seq > 0 {
             let report = checked.map_err(|error| format!("can't be checked: {error}"))?;
             if !report.is_sound() {
@@ -79,8 +81,8 @@ pub(super) fn judge_reading(disk: &SimDisk, story: &Story, found: Found) -> Resu
             }
             let store = open(disk, Access::Read)
                 .map_err(|error| format!("can't be opened for reading: {error}"))?;
-            let seen =
-                read(&store, story, false).map_err(|problem| format!("a reader: {problem}"))?;
+            let seen = read::<S::Session>(&store, story, false)
+                .map_err(|problem| format!("a reader: {problem}"))?;
             if seen != found {
                 return Err(format!("a reader sees {seen:?}, the writer {found:?}"));
             }

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use timestrata_engine::planted::{Plant, plant};
 
 use crate::disk::Lie;
+use crate::subject::Step;
 use crate::workload::Workload;
 
 pub use report::{Report, Violation};
@@ -97,19 +98,19 @@ fn mix(seed: u64, numbers: &[u64]) -> u64 {
 }
 
 /// Runs workloads and crashes them, on as many threads as there are processors.
-pub fn run(workloads: &[Workload], effort: &Effort) -> Report {
+pub fn run<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
     on_all_threads(workloads, effort, explore::explore)
 }
 
 /// Runs workloads and damages what they leave, on as many threads as there are processors.
-pub fn damage(workloads: &[Workload], effort: &Effort) -> Report {
+pub fn damage<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
     on_all_threads(workloads, effort, damage::damage)
 }
 
-fn on_all_threads(
-    workloads: &[Workload],
+fn on_all_threads<S: Step>(
+    workloads: &[Workload<S>],
     effort: &Effort,
-    work: fn(&Workload, u64, &Effort) -> Report,
+    work: fn(&Workload<S>, u64, &Effort) -> Report,
 ) -> Report {
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let next = AtomicUsize::new(0);

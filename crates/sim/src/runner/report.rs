@@ -3,11 +3,14 @@
 use std::fmt;
 
 use super::Effort;
+use crate::subject::Step;
 use crate::workload::Workload;
 
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
+    /// What was driven.
+    pub kind: &'static str,
     /// The letters of the workload.
     pub workload: String,
     /// Where it was stopped, and what was found afterwards.
@@ -18,7 +21,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "workload '{}', {}: {}", self.workload, self.moment, self.problem)
+        write!(f, "{} '{}', {}: {}", self.kind, self.workload, self.moment, self.problem)
     }
 }
 
@@ -88,8 +91,14 @@ impl Report {
         self.violations.extend(other.violations);
     }
 
-    pub(super) fn violation(&mut self, workload: &Workload, moment: &str, problem: String) {
+    pub(super) fn violation<S: Step>(
+        &mut self,
+        workload: &Workload<S>,
+        moment: &str,
+        problem: String,
+    ) {
         self.violations.push(Violation {
+            kind: S::KIND,
             workload: workload.to_string(),
             moment: moment.to_owned(),
             problem,
@@ -136,6 +145,12 @@ impl fmt::Display for Report {
             writeln!(f, "{} bits turned over, {} noticed", self.flips, self.flips_noticed)?;
         }
         write!(f, "{} violations", self.violations.len())?;
-        self.violations.iter().try_for_each(|violation| write!(f, "\n  {violation}"))
+        self.violations.iter().try_for_each(|violation| write!(f, "\n  {violation}"))?;
+        let Some(Violation { kind, workload, .. }) = self.violations.first() else { return Ok(()) };
+        write!(
+            f,
+            "\nagain: cargo run -p timestrata-sim -- --of {kind} --workload '{workload}' --seed {}",
+            self.seed
+        )
     }
 }

@@ -5,8 +5,10 @@
 
 use timestrata_engine::Merge;
 
+use crate::subject::Model;
+
 /// A row as it is read: key and value.
-pub type Row = (i64, String);
+pub(super) type Row = (i64, String);
 
 /// One change of one stream, by the stream's place in the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,37 +36,21 @@ struct ModelStream {
 
 /// A store after some number of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
+pub struct StreamsModel {
     seq: u64,
     streams: Vec<ModelStream>,
 }
 
-impl Model {
+impl StreamsModel {
     /// Empty streams of these kinds.
     pub fn new(merges: &[Merge]) -> Self {
         let stream = |merge: &Merge| ModelStream { merge: *merge, rows: Vec::new() };
         Self { seq: 0, streams: merges.iter().map(stream).collect() }
     }
 
-    /// The last commit.
-    pub fn seq(&self) -> u64 {
-        self.seq
-    }
-
     /// Rows of a stream, in key order, equal keys in commit order.
     pub fn rows(&self, stream: usize) -> Vec<Row> {
         self.streams[stream].rows.iter().map(|row| (row.key, row.value.clone())).collect()
-    }
-
-    /// The store after one more commit: all of its changes, in order.
-    #[must_use]
-    pub fn after(&self, changes: &[ModelChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        for change in changes {
-            next.apply(change);
-        }
-        next
     }
 
     fn apply(&mut self, change: &ModelChange) {
@@ -87,6 +73,23 @@ impl Model {
     }
 }
 
+impl Model for StreamsModel {
+    type Change = ModelChange;
+
+    fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    fn after(&self, changes: &[ModelChange]) -> Self {
+        let mut next = self.clone();
+        next.seq += 1;
+        for change in changes {
+            next.apply(change);
+        }
+        next
+    }
+}
+
 impl ModelStream {
     fn insert(&mut self, row: ModelRow) {
         if self.merge == Merge::Latest {
@@ -99,15 +102,16 @@ impl ModelStream {
 
 #[cfg(test)]
 mod tests {
-    use super::{Model, ModelChange::*, Row};
+    use super::{ModelChange::*, Row, StreamsModel};
+    use crate::subject::Model;
     use timestrata_engine::Merge;
 
     fn row(key: i64, value: &str) -> Row {
         (key, value.to_owned())
     }
 
-    fn both() -> Model {
-        Model::new(&[Merge::Keep, Merge::Latest])
+    fn both() -> StreamsModel {
+        StreamsModel::new(&[Merge::Keep, Merge::Latest])
     }
 
     #[test]

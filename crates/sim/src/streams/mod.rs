@@ -1,0 +1,8 @@
+//! Plain streams of the engine: one that keeps every row, one that keeps the latest of a key.
+
+mod model;
+mod session;
+mod step;
+
+pub(crate) use session::Streams;
+pub use step::StreamStep;

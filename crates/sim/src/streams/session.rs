@@ -1,0 +1,293 @@
+//! A store in use: does what a workload says, and writes down what was promised.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use timestrata_engine::{
+    BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Merge, Result, RowAppender,
+    RunFormat, ScanSpec, SeqNo, Snapshot, Store, Stream, StreamId, StreamSpec,
+};
+
+use super::model::{ModelChange, Row, StreamsModel};
+use super::step::{EVENTS, STATE, Write};
+use crate::disk::SimDisk;
+use crate::story::Story;
+use crate::subject::{Action, Base, Judgement, Model, Problem, Session};
+
+/// Names of the streams, by their place in the model.
+const STREAMS: [&str; 2] = ["events", "state"];
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("value", DataType::Utf8, false),
+    ]))
+}
+
+fn specs() -> [StreamSpec; 2] {
+    let events = StreamSpec::new(STREAMS[EVENTS], schema());
+    let mut state = StreamSpec::new(STREAMS[STATE], schema());
+    state.merge = Merge::Latest;
+    state.run_format = RunFormat::Cold;
+    [events, state]
+}
+
+/// What columns that have come later hold of a row's value: so little that a row fits a segment of
+/// the log however many there are.
+fn repeated(value: &str) -> &str {
+    const BYTES_MAX: usize = 32;
+    value.get(..BYTES_MAX).unwrap_or(value)
+}
+
+/// Rows of a stream. Columns that have come later repeat the beginning of the value.
+fn batch(stream: &Stream, rows: &[Row]) -> Result<RecordBatch> {
+    let schema = stream.schema();
+    let times = Int64Array::from_iter_values(rows.iter().map(|(key, _)| *key));
+    let values = StringArray::from_iter_values(rows.iter().map(|(_, value)| value));
+    let again = StringArray::from_iter_values(rows.iter().map(|(_, value)| repeated(value)));
+    let again: ArrayRef = Arc::new(again);
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(times), Arc::new(values)];
+    columns.resize(schema.fields().len(), again);
+    RecordBatch::try_new(schema.clone(), columns).map_err(misfit)
+}
+
+fn keys(keys: &[i64]) -> Result<RecordBatch> {
+    let schema = Arc::new(Schema::new(vec![schema().field(0).clone()]));
+    let times = Int64Array::from(keys.to_vec());
+    RecordBatch::try_new(schema, vec![Arc::new(times)]).map_err(misfit)
+}
+
+fn misfit(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, error.to_string())
+}
+
+/// An open store with its streams.
+#[derive(Debug)]
+pub struct Streams {
+    base: Base,
+    streams: [StreamId; 2],
+    appenders: [RowAppender; 2],
+}
+
+impl Session for Streams {
+    type Model = StreamsModel;
+    type Write = Write;
+
+    fn empty_model() -> StreamsModel {
+        StreamsModel::new(&[Merge::Keep, Merge::Latest])
+    }
+
+    fn start(disk: &SimDisk, story: &mut Story<StreamsModel>) -> Result<Self> {
+        let base = Base::open(disk)?;
+        let store = &base.store;
+        let make = |spec: StreamSpec| match store.stream(&spec.name) {
+            Some(stream) => Ok(stream.id()),
+            None => store.create_stream(spec),
+        };
+        let [events, state] = specs();
+        let streams = [make(events)?, make(state)?];
+        story.made(disk.operations());
+        let appenders = [store.appender(streams[EVENTS])?, store.appender(streams[STATE])?];
+        Ok(Self { base, streams, appenders })
+    }
+
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
+    fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
+
+    fn write(&mut self, write: &Write, story: &mut Story<StreamsModel>) -> Result<()> {
+        match write {
+            Write::AppendRow { stream, row, durability } => {
+                let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
+                story.commit_begun(self.base.disk.operations(), &changes);
+                let mut cells = vec![Cell::Int(row.0), Cell::Text(&row.1)];
+                let columns = self.stream(*stream)?.schema().fields().len();
+                cells.resize(columns, Cell::Text(repeated(&row.1)));
+                let outcome = append(&mut self.appenders[*stream], &cells, *durability);
+                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
+            }
+            Write::Commit { changes, durability } => {
+                story.commit_begun(self.base.disk.operations(), changes);
+                let outcome = self.store().commit(self.changes(changes)?, *durability);
+                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
+            }
+            Write::Bulk { changes } => {
+                let mut bulk = self.store().bulk()?;
+                for change in changes {
+                    self.add(&mut bulk, change)?;
+                }
+                // Until now nothing may be found of it, whatever fails.
+                story.commit_begun(self.base.disk.operations(), changes);
+                let outcome = bulk.commit().map(|seq| seq.0);
+                self.base.committed(outcome, Durability::Synced, story)
+            }
+            Write::Alter => (0..STREAMS.len()).try_for_each(|stream| self.alter(stream)),
+        }
+    }
+
+    fn is_only_a_commit(write: &Write) -> bool {
+        matches!(write, Write::AppendRow { .. } | Write::Commit { .. })
+    }
+
+    fn after_recovery(seq: u64) -> Vec<Action<Write>> {
+        let commit = |key, durability| {
+            let row = (key, format!("after recovery to commit {seq}"));
+            let changes = vec![ModelChange::Insert(EVENTS, vec![row])];
+            Action::Write(Write::Commit { changes, durability })
+        };
+        vec![commit(1000, Durability::Written), commit(1001, Durability::Synced)]
+    }
+
+    fn after_failure() -> Write {
+        let rows = vec![(2000, "after the failure".to_owned())];
+        let changes = vec![ModelChange::Insert(EVENTS, rows)];
+        Write::Commit { changes, durability: Durability::Synced }
+    }
+
+    fn compare(
+        store: &Store,
+        snapshot: &Snapshot,
+        model: &StreamsModel,
+        is_made: bool,
+    ) -> Judgement<()> {
+        let at = model.seq();
+        for (index, name) in STREAMS.iter().enumerate() {
+            let expected = model.rows(index);
+            let Some(stream) = store.stream(name) else {
+                if expected.is_empty() && !is_made {
+                    continue;
+                }
+                return Err(Problem::Wrong(format!("at commit {at}: stream '{name}' is missing")));
+            };
+            let (forward, backward, count) = scan_stream(snapshot, stream.id())?;
+            if forward != expected {
+                return Err(Problem::Wrong(format!(
+                    "at commit {at}: stream '{name}' holds {}, expected {}",
+                    shown(&forward),
+                    shown(&expected)
+                )));
+            }
+            if backward != expected || count != expected.len() as u64 {
+                return Err(Problem::Wrong(format!(
+                    "at commit {at}: stream '{name}' read from the end holds {}, its count is \
+                     {count}, expected {}",
+                    shown(&backward),
+                    shown(&expected)
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Streams {
+    fn changes(&self, changes: &[ModelChange]) -> Result<Changes> {
+        changes.iter().try_fold(Changes::new(), |all, change| {
+            Ok(match change {
+                ModelChange::Insert(stream, rows) => {
+                    all.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
+                }
+                ModelChange::DeleteRange(stream, lo, hi) => {
+                    all.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
+                }
+                ModelChange::DeleteKeys(stream, deleted) => {
+                    all.delete_keys(self.streams[*stream], keys(deleted)?)
+                }
+            })
+        })
+    }
+
+    fn add(&self, bulk: &mut BulkCommit, change: &ModelChange) -> Result<()> {
+        match change {
+            ModelChange::Insert(stream, rows) => {
+                bulk.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
+            }
+            ModelChange::DeleteRange(stream, lo, hi) => {
+                bulk.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
+            }
+            ModelChange::DeleteKeys(stream, deleted) => {
+                bulk.delete_keys(self.streams[*stream], keys(deleted)?)
+            }
+        }
+    }
+
+    fn stream(&self, stream: usize) -> Result<Arc<Stream>> {
+        let missing = || Error::new(ErrorKind::NotFound, STREAMS[stream]);
+        self.store().stream(STREAMS[stream]).ok_or_else(missing)
+    }
+
+    /// Gives a stream a column more.
+    fn alter(&self, stream: usize) -> Result<()> {
+        let mut fields = self.stream(stream)?.schema().fields().to_vec();
+        let name = format!("again {}", fields.len());
+        fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+        self.store().alter_stream(self.streams[stream], Arc::new(Schema::new(fields))).map(|_| ())
+    }
+}
+
+/// Rows in key order; the same read from the end and put in order; their count.
+fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<Row>, u64)> {
+    let rows = |reverse: bool| -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for batch in snapshot.scan(stream, &ScanSpec { reverse, ..ScanSpec::default() })? {
+            let batch = batch?;
+            let times = batch.column(0).as_primitive::<Int64Type>();
+            let values = batch.column(1).as_string::<i32>();
+            check_repeats(&batch)?;
+            rows.extend(
+                times
+                    .values()
+                    .iter()
+                    .zip(values)
+                    .map(|(time, value)| (*time, value.unwrap_or("(null)").to_owned())),
+            );
+        }
+        Ok(rows)
+    };
+    let forward = rows(false)?;
+    let mut backward = rows(true)?;
+    backward.reverse();
+    Ok((forward, backward, snapshot.count(stream, &KeyRange::ALL)?))
+}
+
+/// Columns that have come later hold the value's beginning, or nothing in rows from before.
+fn check_repeats(batch: &RecordBatch) -> Result<()> {
+    let values = batch.column(1).as_string::<i32>();
+    for column in batch.columns().iter().skip(2) {
+        let again = column.as_string::<i32>();
+        let differs =
+            |row: &usize| again.is_valid(*row) && again.value(*row) != repeated(values.value(*row));
+        if let Some(row) = (0..batch.num_rows()).find(differs) {
+            let message = format!("{} beside {}", again.value(row), values.value(row));
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+    }
+    Ok(())
+}
+
+/// Rows for a message: long values cut.
+fn shown(rows: &[Row]) -> String {
+    let short: Vec<String> = rows
+        .iter()
+        .map(|(key, value)| format!("{key}: {}", value.chars().take(28).collect::<String>()))
+        .collect();
+    format!("[{}]", short.join(", "))
+}
+
+/// One row, every other turn on the way of those that can't wait.
+fn append(appender: &mut RowAppender, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
+    let is_hurried = matches!(cells, [Cell::Int(time), ..] if time / 10 % 2 != 0);
+    if is_hurried
+        && durability < Durability::Synced
+        && let Some(seq) = appender.try_append(cells)?
+    {
+        return Ok(seq);
+    }
+    appender.append(cells, durability)
+}

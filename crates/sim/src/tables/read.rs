@@ -1,0 +1,132 @@
+//! Tables held against their model: in every way of reading that there is, the same rows.
+
+use timestrata_engine::{Cell, KeyRange, Result, ScanSpec, Snapshot, Store, StreamId};
+use timestrata_models::table::{Table, TableView};
+
+use super::model::{Kind, TableModel, TableRow, TablesModel};
+use super::rows::{SYMBOLS, key, row_at, rows_of};
+use crate::subject::{Judgement, Model, Problem};
+
+/// Times of which the rows are counted.
+const COUNTED: (i64, i64) = (2, 4);
+
+/// Holds a snapshot against a model; an empty table may be missing if it isn't promised.
+pub(super) fn compare(
+    store: &Store,
+    snapshot: &Snapshot,
+    model: &TablesModel,
+    is_made: bool,
+) -> Judgement<()> {
+    // A pin sees rows of long ago, under the names of today.
+    let is_live = store.snapshot()?.seq() == snapshot.seq();
+    for table in &model.tables {
+        compare_table(store, snapshot, table, is_made, is_live).map_err(|problem| {
+            let at = format!("at commit {}: {:?}", model.seq(), table.kind);
+            match problem {
+                Problem::Wrong(message) => Problem::Wrong(format!("{at} {message}")),
+                failed => failed,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn compare_table(
+    store: &Store,
+    snapshot: &Snapshot,
+    model: &TableModel,
+    is_made: bool,
+    is_live: bool,
+) -> Judgement<()> {
+    let wrong = |message: String| Err(Problem::Wrong(message));
+    let mut names = model.kind.names().iter().copied();
+    let Some(name) = names.find(|name| store.stream(name).is_some()) else {
+        return match model.may_be_missing || (!is_made && model.allows(&[])) {
+            true => Ok(()),
+            false => wrong("is missing".to_owned()),
+        };
+    };
+    if let Some(other) = names.find(|name| store.stream(name).is_some()) {
+        return wrong(format!("has two names, '{name}' and '{other}'"));
+    }
+    if is_live && !model.names.contains(&name) {
+        return wrong(format!("is called '{name}', expected {:?}", model.names));
+    }
+    let table = Table::open(store, name)?;
+    let found = scan(snapshot, table.id(), false)?;
+    if !model.allows(&found) {
+        let expected: Vec<_> = model.contents.iter().map(|rows| shown(rows)).collect();
+        let what = if model.may_expire { "at most" } else { "expected" };
+        return wrong(format!("holds {}, {what} {}", shown(&found), expected.join(" or ")));
+    }
+    let mut backward = scan(snapshot, table.id(), true)?;
+    backward.reverse();
+    if backward != found {
+        return wrong(format!(
+            "read from the end holds {}, from the front {}",
+            shown(&backward),
+            shown(&found)
+        ));
+    }
+    for range in [KeyRange::ALL, KeyRange::times(COUNTED.0, COUNTED.1)] {
+        let count = snapshot.count(table.id(), &range)?;
+        let is_in =
+            |row: &&TableRow| range == KeyRange::ALL || (COUNTED.0..COUNTED.1).contains(&row.time);
+        if count != found.iter().filter(is_in).count() as u64 {
+            return wrong(format!("counts {count} rows in {range:?} and holds {}", shown(&found)));
+        }
+    }
+    if is_live && model.kind != Kind::Kept {
+        look_up(&table.view()?, model.kind, &found)?;
+    }
+    Ok(())
+}
+
+/// Every row is found by its key, and no other.
+fn look_up(view: &TableView, kind: Kind, rows: &[TableRow]) -> Judgement<()> {
+    let look = |key: &[Cell<'_>]| -> Result<Option<TableRow>> {
+        view.row(key)?.map(|row| row_at(&row.batch, row.index)).transpose()
+    };
+    for row in rows {
+        let found = look(&key(kind, row))?;
+        if found.as_ref() != Some(row) {
+            let found = shown(found.as_slice());
+            let row = shown(std::slice::from_ref(row));
+            return Err(Problem::Wrong(format!("holds {row} and by its key gives {found}")));
+        }
+    }
+    let greatest = rows.iter().map(|row| row.id).max().unwrap_or_default();
+    let others: Vec<[Cell<'_>; 1]> = match kind {
+        Kind::ById => (1..greatest + 3).map(|id| [Cell::UInt(id)]).collect(),
+        Kind::BySymbol => SYMBOLS.map(|symbol| [Cell::Text(symbol)]).to_vec(),
+        _ => Vec::new(),
+    };
+    for other in others {
+        if let Some(row) = look(&other)?
+            && !rows.contains(&row)
+        {
+            let row = shown(std::slice::from_ref(&row));
+            return Err(Problem::Wrong(format!("by the key {other:?} gives {row}, which is gone")));
+        }
+    }
+    Ok(())
+}
+
+fn scan(snapshot: &Snapshot, stream: StreamId, reverse: bool) -> Result<Vec<TableRow>> {
+    let mut rows = Vec::new();
+    for batch in snapshot.scan(stream, &ScanSpec { reverse, ..ScanSpec::default() })? {
+        rows.extend(rows_of(&batch?)?);
+    }
+    Ok(rows)
+}
+
+/// Rows for a message: long notes cut.
+fn shown(rows: &[TableRow]) -> String {
+    let short = |row: &TableRow| {
+        let note: String = row.note.chars().take(16).collect();
+        let extra = row.extra.map(|extra| format!(" extra {extra}")).unwrap_or_default();
+        let value = row.halves as f64 / 2.0;
+        format!("{}: id {} {} {value} '{note}'{extra}", row.time, row.id, row.symbol)
+    };
+    format!("[{}]", rows.iter().map(short).collect::<Vec<_>>().join(", "))
+}

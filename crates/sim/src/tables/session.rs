@@ -1,0 +1,285 @@
+//! A store of tables in use.
+
+use arrow_array::{BooleanArray, RecordBatch};
+use timestrata_engine::{
+    Durability, Error, ErrorKind, KeyRange, LeadKey, Result, Retention, RunFormat, Snapshot, Store,
+};
+use timestrata_models::table::{OnMismatch, Table, TableOptions, WriteOptions, is_hidden};
+
+use super::ingest::ingest_rows;
+use super::model::{Kind, TableChange, TableRow, TablesModel};
+use super::read;
+use super::rows::{batch, cells, changes_columns, rows_of};
+use super::step::{Write, row};
+use crate::disk::SimDisk;
+use crate::story::Story;
+use crate::subject::{Action, Base, Judgement, Session};
+
+/// How rows are written: wider columns are no error.
+pub(super) fn options(durability: Durability) -> WriteOptions {
+    WriteOptions { durability, on_mismatch: OnMismatch::Widen }
+}
+
+fn table_options(kind: Kind) -> TableOptions {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let default = TableOptions::default();
+    match kind {
+        Kind::Kept => default,
+        Kind::ByTime => {
+            TableOptions { key: names(&["symbol", "time"]), run_format: RunFormat::Hot, ..default }
+        }
+        Kind::ById => TableOptions { hand_out_ids: true, ..default },
+        Kind::BySymbol => TableOptions { key: names(&["symbol"]), ..default },
+    }
+}
+
+/// Opens a table by one of its names, or makes it.
+fn table_of(store: &Store, kind: Kind) -> Result<Table> {
+    let known = kind.names().iter().find(|name| store.stream(name).is_some());
+    let first = row(0, 0, 0, "a");
+    let columns = batch(kind, std::slice::from_ref(&first), true)?.schema();
+    Table::create(store, known.unwrap_or(&kind.names()[0]), &columns, &table_options(kind))
+}
+
+/// An open store with its tables.
+#[derive(Debug)]
+pub struct Tables {
+    pub(super) base: Base,
+    tables: Vec<Table>,
+    pub(super) ids: Ids,
+}
+
+/// What identities the table that hands them out will hand out.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    /// The greatest one since the store was opened.
+    handed_out: u64,
+}
+
+impl Ids {
+    /// Rows as they will be written: those without an identity have those that come next.
+    ///
+    /// # Errors
+    /// `InvalidData` if an identity comes that a row has.
+    pub(super) fn given(
+        &mut self,
+        store: &Store,
+        kind: Kind,
+        rows: &[TableRow],
+        story: &Story<TablesModel>,
+    ) -> Result<Vec<TableRow>> {
+        let mut rows = rows.to_vec();
+        if !are_handed_out(kind, &rows) {
+            return Ok(rows);
+        }
+        let hidden = store.streams().into_iter().filter(|stream| is_hidden(stream));
+        let index = hidden.into_iter().find(|stream| stream.name().ends_with(kind.names()[0]));
+        let index = index.ok_or_else(|| Error::new(ErrorKind::NotFound, "no index"))?;
+        let last = match store.snapshot()?.max_key(index.id(), &KeyRange::ALL)? {
+            Some(LeadKey::Offset(greatest)) => greatest.max(self.handed_out),
+            _ => self.handed_out,
+        };
+        if last < story.last().greatest_id(kind) {
+            let greatest = story.last().greatest_id(kind);
+            let message = format!("id {} is handed out; a row has id {greatest}", last + 1);
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        for (row, id) in rows.iter_mut().zip(last + 1..) {
+            row.id = id;
+        }
+        self.handed_out = last + rows.len() as u64;
+        Ok(rows)
+    }
+}
+
+/// Whether rows are to be given identities.
+pub(super) fn are_handed_out(kind: Kind, rows: &[TableRow]) -> bool {
+    kind == Kind::ById && rows.iter().any(|row| row.id == 0)
+}
+
+impl Session for Tables {
+    type Model = TablesModel;
+    type Write = Write;
+
+    fn empty_model() -> TablesModel {
+        TablesModel::new()
+    }
+
+    fn start(disk: &SimDisk, story: &mut Story<TablesModel>) -> Result<Self> {
+        let base = Base::open(disk)?;
+        let tables = Kind::ALL.into_iter().map(|kind| table_of(&base.store, kind));
+        let tables = tables.collect::<Result<_>>()?;
+        story.made(disk.operations());
+        Ok(Self { base, tables, ids: Ids::default() })
+    }
+
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
+    fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
+
+    fn write(&mut self, write: &Write, story: &mut Story<TablesModel>) -> Result<()> {
+        match write {
+            Write::Append { kind, rows, durability } => {
+                self.append(*kind, rows, *durability, &[], story)
+            }
+            Write::AppendCells { kind, row, durability } => {
+                let changes = [TableChange::Put(*kind, vec![row.clone()])];
+                let table = self.table(*kind);
+                let schema = table.schema()?;
+                story.commit_begun(self.base.disk.operations(), &changes);
+                let outcome = table.append_row(&cells(row, &schema), *durability);
+                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
+            }
+            Write::Ingest { kind, batches, commits } => {
+                ingest_rows(self, *kind, batches, *commits, story)
+            }
+            Write::Delete { kind, lo, hi, durability } => {
+                let changes = [TableChange::DeleteRange(*kind, *lo, *hi)];
+                story.commit_begun(self.base.disk.operations(), &changes);
+                let outcome = self.table(*kind).delete(*lo..*hi, *durability);
+                let seq = outcome.map(|seq| seq.map_or(0, |seq| seq.0));
+                self.base.committed(seq, *durability, story)
+            }
+            Write::DeleteRanges { kind, ranges } => {
+                let changes = ranges.map(|(lo, hi)| TableChange::DeleteRange(*kind, lo, hi));
+                let ranges = ranges.map(|(lo, hi)| KeyRange::times(lo, hi));
+                let delete = |table: &Table| table.delete_ranges(&ranges, Durability::Synced);
+                self.delete(*kind, &changes, delete, story)
+            }
+            Write::DeleteSymbol { kind, symbol } => {
+                let changes = [TableChange::DeleteSymbol(*kind, symbol)];
+                let has_it = |batch: &RecordBatch| {
+                    let rows = rows_of(batch)?;
+                    Ok(BooleanArray::from_iter(rows.iter().map(|row| Some(row.symbol == *symbol))))
+                };
+                let delete = |table: &Table| table.delete_where(&[KeyRange::ALL], has_it);
+                self.delete(*kind, &changes, delete, story)
+            }
+            Write::Retain { kind, row } => {
+                let rows = std::slice::from_ref(row);
+                let expiring = [TableChange::Expiring(*kind)];
+                self.append(*kind, rows, Durability::Synced, &expiring, story)?;
+                self.table(*kind).set_retention(Retention { age_ns: None, bytes: Some(1) })
+            }
+            Write::Rename { row } => self.rename(row, story),
+            Write::Remake { row } => self.remake(row, story),
+        }
+    }
+
+    fn is_only_a_commit(write: &Write) -> bool {
+        match write {
+            Write::Append { rows, .. } => !changes_columns(rows),
+            Write::AppendCells { .. } | Write::Delete { .. } | Write::DeleteRanges { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn after_recovery(_: u64) -> Vec<Action<Write>> {
+        let append =
+            |kind, rows, durability| Action::Write(Write::Append { kind, rows, durability });
+        let known = |n, time, id| TableRow { id, ..row(900, n, time, "c") };
+        vec![
+            append(Kind::Kept, vec![row(900, 0, 3, "c")], Durability::Written),
+            append(Kind::ById, vec![row(900, 1, 4, "c")], Durability::Written),
+            append(Kind::ById, vec![known(2, 1, 1), known(3, 6, 2)], Durability::Written),
+            append(Kind::BySymbol, vec![row(900, 4, 2, "b")], Durability::Synced),
+            Action::Flush,
+            Action::Compact,
+        ]
+    }
+
+    fn after_failure() -> Write {
+        let rows = vec![row(901, 0, 3, "d")];
+        Write::Append { kind: Kind::Kept, rows, durability: Durability::Synced }
+    }
+
+    fn compare(
+        store: &Store,
+        snapshot: &Snapshot,
+        model: &TablesModel,
+        is_made: bool,
+    ) -> Judgement<()> {
+        read::compare(store, snapshot, model, is_made)
+    }
+}
+
+impl Tables {
+    pub(super) fn table(&self, kind: Kind) -> &Table {
+        &self.tables[kind as usize]
+    }
+
+    /// One commit of rows; `changes` come true with it.
+    fn append(
+        &mut self,
+        kind: Kind,
+        rows: &[TableRow],
+        durability: Durability,
+        changes: &[TableChange],
+        story: &mut Story<TablesModel>,
+    ) -> Result<()> {
+        let batch = batch(kind, rows, !are_handed_out(kind, rows))?;
+        let rows = self.ids.given(&self.base.store, kind, rows, story)?;
+        let changes = [&[TableChange::Put(kind, rows)], changes].concat();
+        story.commit_begun(self.base.disk.operations(), &changes);
+        let outcome = self.table(kind).append(&batch, options(durability));
+        let seq = outcome.map(|seq| seq.map_or(0, |seq| seq.0));
+        self.base.committed(seq, durability, story)
+    }
+
+    /// A delete that says how many rows it found, and is no commit if there were none.
+    fn delete(
+        &self,
+        kind: Kind,
+        changes: &[TableChange],
+        delete: impl FnOnce(&Table) -> Result<u64>,
+        story: &mut Story<TablesModel>,
+    ) -> Result<()> {
+        let before = story.last().rows(kind);
+        story.commit_begun(self.base.disk.operations(), changes);
+        let deleted = before.zip(story.last().rows(kind)).map(|(before, after)| before - after);
+        let outcome = delete(self.table(kind));
+        if let (Ok(rows), Some(expected)) = (&outcome, deleted)
+            && *rows != expected as u64
+        {
+            let message = format!("{rows} rows were deleted, expected {expected}");
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        if matches!(outcome, Ok(0)) {
+            story.commit_refused();
+            return Ok(());
+        }
+        let seq = outcome.and_then(|_| Ok(self.base.store.snapshot()?.seq().0));
+        self.base.committed(seq, Durability::Synced, story)
+    }
+
+    /// Gives the table that keeps every row its other name. The commits before and after say
+    /// which names it may be found by.
+    fn rename(&mut self, row: &TableRow, story: &mut Story<TablesModel>) -> Result<()> {
+        let kind = Kind::Kept;
+        let old = self.table(kind).name()?;
+        let new = kind.names().iter().copied().find(|name| *name != old).unwrap_or_default();
+        let (rows, synced) = (std::slice::from_ref(row), Durability::Synced);
+        let both = [TableChange::Named(kind, kind.names().to_vec())];
+        self.append(Kind::ByTime, rows, synced, &both, story)?;
+        self.table(kind).rename(new)?;
+        let one = [TableChange::Named(kind, vec![new])];
+        self.append(kind, rows, synced, &one, story)
+    }
+
+    /// Drops the table with a symbol a row and makes it anew, unless a pin holds it.
+    fn remake(&mut self, row: &TableRow, story: &mut Story<TablesModel>) -> Result<()> {
+        if self.base.pinned {
+            return Ok(());
+        }
+        let kind = Kind::BySymbol;
+        let (rows, synced) = (std::slice::from_ref(row), Durability::Synced);
+        self.append(Kind::Kept, rows, synced, &[TableChange::Dropping(kind)], story)?;
+        Table::drop(&self.base.store, kind.names()[0])?;
+        self.tables[kind as usize] = table_of(&self.base.store, kind)?;
+        self.append(Kind::Kept, rows, synced, &[TableChange::Remade(kind)], story)
+    }
+}
