@@ -34,6 +34,7 @@ fn main() {
         let store = machine.open(Access::Write);
         let streams = Streams::create(&store);
         write_runs(&store, &streams);
+        write_altered(&store);
         write_log(&store, &streams);
         if is_killed {
             machine.tear(&store, &streams);
@@ -214,6 +215,44 @@ fn write_runs(store: &Store, streams: &Streams) {
     store.commit(all, WRITTEN).unwrap();
     append_event(store, streams.events, 150, "late", Some(0.5));
     store.flush().unwrap();
+}
+
+/// A stream that got another name, a wider type and a new column while it had rows of each kind:
+/// in a run of the old columns, in the log, in a run of a bulk commit.
+fn write_altered(store: &Store) {
+    let fields = |value: DataType| {
+        vec![Field::new("time", DataType::Int64, false), Field::new("value", value, true)]
+    };
+    let first = Arc::new(Schema::new(fields(DataType::Int64)));
+    let id = store.create_stream(StreamSpec::new("drafts", first)).unwrap();
+    let plain = |times: std::ops::Range<i64>| {
+        let values =
+            Int64Array::from_iter(times.clone().map(|time| (time % 3 != 0).then_some(time)));
+        let times = Int64Array::from_iter_values(times);
+        batch(vec![("time", Arc::new(times)), ("value", Arc::new(values))])
+    };
+    store.commit(Changes::new().insert(id, plain(0..10)), WRITTEN).unwrap();
+    store.flush().unwrap();
+    store.commit(Changes::new().insert(id, plain(10..20)), WRITTEN).unwrap();
+    let mut wider = fields(DataType::Float64);
+    wider.push(Field::new("note", DataType::Utf8, true));
+    store.alter_stream(id, Arc::new(Schema::new(wider))).unwrap();
+    store.rename_stream(id, "series").unwrap();
+    let noted = |times: std::ops::Range<i64>| {
+        let values = Float64Array::from_iter_values(times.clone().map(|time| time as f64 / 4.0));
+        let notes = StringArray::from_iter_values(times.clone().map(|time| format!("note {time}")));
+        let times = Int64Array::from_iter_values(times);
+        batch(vec![
+            ("time", Arc::new(times)),
+            ("value", Arc::new(values)),
+            ("note", Arc::new(notes)),
+        ])
+    };
+    let mut bulk = store.bulk().unwrap();
+    bulk.insert(id, noted(20..2_000)).unwrap();
+    bulk.insert(id, noted(2_000..3_000)).unwrap();
+    bulk.commit().unwrap();
+    store.commit(Changes::new().insert(id, noted(5..8)), WRITTEN).unwrap();
 }
 
 /// Commits of each kind that only the log holds, until the store is closed.

@@ -34,10 +34,10 @@
 #![forbid(unsafe_code)]
 
 pub use timestrata_engine::{
-    Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Durability, Error,
-    ErrorKind, FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind, Maintenance, Merge,
-    PinInfo, RecoveryReport, Result, Retention, Row, RowAppender, RunFormat, Scan, ScanSpec, SeqNo,
-    Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats,
-    check, duration_of_text, size_of_text,
+    Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, ColumnSize,
+    Durability, Error, ErrorKind, FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind,
+    Maintenance, Merge, PinInfo, RecoveryReport, Result, Retention, Row, RowAppender, RunFormat,
+    Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
+    StreamSpec, StreamStats, check, duration_of_text, size_of_text,
 };
 pub use timestrata_models::{table, timelog};

@@ -12,15 +12,17 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 use timestrata_format::RunId;
 
 use super::METADATA_KEY;
 use super::cache::BlockCache;
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::tail::Zone;
+use crate::scan::ColumnSize;
 use crate::{Error, LeadKey, Result};
 
 /// What the footer says.
@@ -201,11 +203,26 @@ impl ColdFile {
         Ok(RecordBatch::try_new(schema, whole.columns().to_vec())?)
     }
 
+    /// What each of the file's columns takes, nested ones with all of their parts.
+    pub(super) fn column_sizes(&self) -> Vec<ColumnSize> {
+        let schema = self.metadata.parquet_schema();
+        let mut sizes: Vec<ColumnSize> = Vec::new();
+        for group in self.metadata.metadata().row_groups() {
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                let root = schema.get_column_root_idx(leaf);
+                let Some(field) = self.schema.fields().get(root) else { continue };
+                let found = chunk_size(field.name(), chunk);
+                match sizes.iter_mut().find(|size| size.name == found.name) {
+                    Some(size) => size.add(found),
+                    None => sizes.push(found),
+                }
+            }
+        }
+        sizes
+    }
+
     /// The bytes of a column chunk. Parquet's own method panics on a negative place.
-    fn chunk_range(
-        &self,
-        chunk: &parquet::file::metadata::ColumnChunkMetaData,
-    ) -> Result<Range<u64>> {
+    fn chunk_range(&self, chunk: &ColumnChunkMetaData) -> Result<Range<u64>> {
         let first = match chunk.dictionary_page_offset() {
             Some(dictionary) => dictionary.min(chunk.data_page_offset()),
             None => chunk.data_page_offset(),
@@ -257,4 +274,34 @@ impl ColdFile {
             })
         })
     }
+}
+
+/// Bytes of a length before each text.
+const LENGTH_BYTES: i64 = 4;
+
+fn chunk_size(name: &str, chunk: &ColumnChunkMetaData) -> ColumnSize {
+    let values = chunk.num_values();
+    let width = |bytes: i64| values.saturating_mul(bytes);
+    let plain = match chunk.column_type() {
+        PhysicalType::BOOLEAN => values / 8,
+        PhysicalType::INT32 | PhysicalType::FLOAT => width(4),
+        PhysicalType::INT64 | PhysicalType::DOUBLE => width(8),
+        PhysicalType::INT96 => width(12),
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => width(chunk.column_descr().type_length().into()),
+        PhysicalType::BYTE_ARRAY => chunk
+            .unencoded_byte_array_data_bytes()
+            .unwrap_or_else(|| chunk.uncompressed_size())
+            .saturating_add(width(LENGTH_BYTES)),
+    };
+    // Counts that were made up by somebody may be negative.
+    let counted = |number: i64| u64::try_from(number).unwrap_or(0);
+    let mut size = ColumnSize { name: name.to_owned(), ..ColumnSize::default() };
+    size.add(ColumnSize {
+        name: String::new(),
+        values: counted(values),
+        stored_bytes: counted(chunk.compressed_size()),
+        plain_bytes: counted(plain),
+        encodings: chunk.encodings().map(|encoding| encoding.to_string()).collect(),
+    });
+    size
 }

@@ -20,7 +20,7 @@ use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
-use crate::scan::{Block, Source};
+use crate::scan::{Block, ColumnSize, Source};
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -283,6 +283,13 @@ impl Source for RunReader {
                 hot.rows(block, make).map(Cow::Borrowed)
             }
             _ => read().map(Cow::Owned),
+        }
+    }
+
+    fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
+        match &self.opened()?.content {
+            Content::Hot(_) => Ok(Vec::new()),
+            Content::Cold(cold) => Ok(cold.column_sizes()),
         }
     }
 

@@ -18,6 +18,7 @@ mod pair;
 mod plan;
 mod point;
 mod reverse;
+mod sizes;
 mod source;
 mod split;
 mod tail;
@@ -33,6 +34,7 @@ use timestrata_format::KeyRange;
 
 use crate::Result;
 pub(crate) use merge::merge_sources;
+pub use sizes::ColumnSize;
 pub(crate) use source::{Block, Source, StreamView};
 pub use split::Survey;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
+use super::ColumnSize;
 use crate::{Result, Stream};
 
 /// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
@@ -47,6 +48,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// Whether it is a run, and not a part of a memtable.
     fn is_run(&self) -> bool {
         false
+    }
+    /// What each column takes, where the source is a compacted file.
+    fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
+        Ok(Vec::new())
     }
     /// False only where no row has this leading key (Bloom filters, hash indexes).
     fn may_contain(&self, key: LeadKey) -> Result<bool> {

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
-use crate::{Cell, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey};
+use crate::{Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey};
 
 struct Inner {
     seq: SeqNo,
@@ -85,6 +85,11 @@ impl Snapshot {
     /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
     pub fn survey(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<Survey> {
         self.view(stream)?.survey(ranges)
+    }
+
+    /// What each column takes in compacted runs; of what is not compacted yet nothing is told.
+    pub fn column_sizes(&self, stream: StreamId) -> Result<Vec<ColumnSize>> {
+        self.view(stream)?.column_sizes()
     }
 
     /// `range` cut into at most `parts` pieces of about as many rows each, as zone maps tell:

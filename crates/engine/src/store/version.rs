@@ -202,6 +202,10 @@ impl Source for RunHandle {
         self.reader.read_rows(block, count)
     }
 
+    fn column_sizes(&self) -> Result<Vec<crate::ColumnSize>> {
+        self.reader.column_sizes()
+    }
+
     fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {
         self.reader.may_contain(key)
     }
