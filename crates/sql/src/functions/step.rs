@@ -100,13 +100,15 @@ impl Step {
         }
     }
 
-    /// The start of the bucket that `time` is in. `None` beyond what the column can hold.
-    pub(crate) fn floor(self, time: i64, origin: i64) -> Option<i64> {
+    /// The bucket that `time` is in: its start, and the start of the next, `None` where the column
+    /// can't hold it. `None` for a bucket that begins before all times.
+    pub(crate) fn bucket(self, time: i64, origin: i64) -> Option<(i64, Option<i64>)> {
         match self {
             Self::Width(width) => {
                 // The remainder is that of the difference, which may not fit.
                 let past = (time.rem_euclid(width) - origin.rem_euclid(width)).rem_euclid(width);
-                time.checked_sub(past)
+                let start = time.checked_sub(past)?;
+                Some((start, start.checked_add(width)))
             }
             Self::Months { months, day } => {
                 let first = month_of(origin.div_euclid(day));
@@ -114,7 +116,8 @@ impl Step {
                 let shifted = time.checked_sub(offset)?;
                 let month = month_of(shifted.div_euclid(day));
                 let bucket = first + (month - first).div_euclid(months) * months;
-                days_of_month(bucket).checked_mul(day)?.checked_add(offset)
+                let at = |month| days_of_month(month).checked_mul(day)?.checked_add(offset);
+                Some((at(bucket)?, at(bucket + months)))
             }
         }
     }
@@ -182,14 +185,28 @@ mod tests {
     }
 
     #[test]
+    fn buckets_of_months_end_where_the_next_begins() {
+        let step = Step::Months { months: 1, day: 1 };
+        // The 31st of January: buckets begin 30 days behind the first of a month.
+        let origin = days_of_month(2023 * 12) + 30;
+        for time in origin - 800..origin + 800 {
+            let (start, end) = step.bucket(time, origin).unwrap();
+            assert!(start <= time && time < end.unwrap());
+            assert_eq!(step.bucket(end.unwrap(), origin).unwrap().0, end.unwrap());
+        }
+    }
+
+    #[test]
     fn floors_before_1970_and_at_the_ends() {
         let hour = Step::Width(3_600);
-        assert_eq!(hour.floor(-1, 0), Some(-3_600));
-        assert_eq!(hour.floor(-3_600, 0), Some(-3_600));
-        assert_eq!(Step::Width(7).floor(i64::MIN, i64::MAX), None);
-        assert_eq!(Step::Width(1).floor(i64::MIN, i64::MAX), Some(i64::MIN));
+        assert_eq!(hour.bucket(-1, 0), Some((-3_600, Some(0))));
+        assert_eq!(hour.bucket(-3_600, 0), Some((-3_600, Some(0))));
+        assert_eq!(hour.bucket(i64::MAX, 0).map(|(_, end)| end), Some(None));
+        assert_eq!(Step::Width(7).bucket(i64::MIN, i64::MAX), None);
+        assert_eq!(Step::Width(1).bucket(i64::MIN, i64::MAX), Some((i64::MIN, Some(i64::MIN + 1))));
         let quarter = Step::Months { months: 3, day: 86_400 };
         let origin = quarter.origin(TimeUnit::Second);
-        assert_eq!(quarter.floor(-1, origin), Some(days_of_month(1969 * 12 + 9) * 86_400));
+        let last = (days_of_month(1969 * 12 + 9) * 86_400, Some(0));
+        assert_eq!(quarter.bucket(-1, origin), Some(last));
     }
 }

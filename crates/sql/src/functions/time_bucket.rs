@@ -168,10 +168,8 @@ impl ScalarUDFImpl for TimeBucket {
                 return None;
             }
             let start = instant(start)?;
-            if step.floor(start, origin) != Some(start) {
-                return None;
-            }
-            let end = step.next(start)?;
+            let (_, end) = step.bucket(start, origin).filter(|(first, _)| *first == start)?;
+            let end = end?;
             let (start, end) = (timestamp(start, &data_type)?, timestamp(end, &data_type)?);
             Some((time.clone(), Interval::try_new(start, end).ok()?))
         };
@@ -203,20 +201,32 @@ fn bucket_all<T: ArrowTimestampType>(
     origin: i64,
 ) -> Result<PrimitiveArray<T>> {
     let times = times.as_primitive::<T>();
-    let type_of = |array: PrimitiveArray<T>| array.with_data_type(times.data_type().clone());
-    if let Step::Width(width) = step {
-        // Every time has a bucket but the very first ones.
-        let shift = origin.rem_euclid(width);
-        let lowest = i64::MIN.saturating_add(width);
-        if times.values().iter().all(|time| *time >= lowest) {
-            let floor = |time: i64| {
-                let past = time.rem_euclid(width) - shift;
-                time - if past < 0 { past + width } else { past }
-            };
-            return Ok(type_of(times.unary(floor)));
+    let beyond = || refused(format!("a bucket of {NAME} begins before all times that there are"));
+    // Neighbours are mostly in one bucket: its first time and its last.
+    let mut known: Option<(i64, i64)> = None;
+    let mut floor = |time: i64| -> Result<i64> {
+        match known {
+            Some((first, last)) if first <= time && time <= last => Ok(first),
+            _ => {
+                let (start, end) = step.bucket(time, origin).ok_or_else(beyond)?;
+                known = Some((start, end.map_or(i64::MAX, |end| end - 1)));
+                Ok(start)
+            }
+        }
+    };
+    let mut buckets = Vec::with_capacity(times.len());
+    match times.nulls() {
+        None => {
+            for time in times.values() {
+                buckets.push(floor(*time)?);
+            }
+        }
+        Some(valid) => {
+            for (time, is_valid) in times.values().iter().zip(valid) {
+                buckets.push(if is_valid { floor(*time)? } else { 0 });
+            }
         }
     }
-    let beyond = || refused(format!("a bucket of {NAME} begins before all times that there are"));
-    let floor = |time| step.floor(time, origin).ok_or_else(beyond);
-    Ok(type_of(times.try_unary::<_, T, _>(floor)?))
+    let buckets = PrimitiveArray::<T>::new(buckets.into(), times.nulls().cloned());
+    Ok(buckets.with_data_type(times.data_type().clone()))
 }
