@@ -53,6 +53,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
             declared.add(node.target.id)
     only_types = {
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures",
+        "ColumnFigures",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes",
     }

@@ -1,6 +1,8 @@
 """Tables from Python: rows in from whatever holds rows, out to whatever takes them."""
 
 import datetime as dt
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,64 @@ def test_ids_are_handed_out(store: timestrata.Store) -> None:
     for bad in (0, -1):
         with pytest.raises(timestrata.InvalidDataError, match="row 0"):
             table.append({"id": bad, "time": "2024-01-01"})
+
+
+def test_ids_are_never_handed_out_twice(tmp_path: Path) -> None:
+    with timestrata.open(tmp_path / "s") as store:
+        table = store.table("t", ids=True)
+        assert table.append([{"time": "2024-01-01", "x": 1}, {"time": "2024-01-02", "x": 2}]) == 2
+        assert table.delete(where="x > 0") == 2
+    with timestrata.open(tmp_path / "s") as store:
+        table = store.table("t")
+        assert table.row(2) is None
+        table.append({"time": "2024-01-03", "x": 3})
+        assert [row["id"] for row in table.scan()] == [3]
+
+
+@pytest.mark.parametrize("batches", [3, 300])
+def test_a_stream_is_one_commit_however_long(store: timestrata.Store, batches: int) -> None:
+    pa = pytest.importorskip("pyarrow")
+    rows = 10_000
+    schema = pa.schema({"time": pa.timestamp("ms", tz="UTC"), "x": pa.int64()})
+
+    def stream(broken: bool) -> object:
+        def parts() -> Iterator[object]:
+            for part in range(batches):
+                times = pa.array(range(part * rows, (part + 1) * rows), schema.field("time").type)
+                yield pa.record_batch([times, pa.array(range(rows), pa.int64())], schema=schema)
+            if broken:
+                raise ValueError("the source is gone")
+
+        return pa.RecordBatchReader.from_batches(schema, parts())
+
+    table = store.table("t")
+    with pytest.raises(timestrata.InvalidDataError, match="the source is gone"):
+        table.append(stream(broken=True))
+    assert not table.exists and store.tables() == []
+    before = store.stats()["last_seq"]
+    assert table.append(stream(broken=False)) == len(table) == batches * rows
+    # One to make the table, one for the rows.
+    assert store.stats()["last_seq"] <= before + 2
+
+
+def test_info_tells_what_each_column_takes(store: timestrata.Store) -> None:
+    table = store.table("t", time="time", tags="room")
+    assert table.info() == {}
+    rows, chance = 5_000, random.Random(1)
+    table.append(
+        {
+            "time": [1_700_000_000 + at for at in range(rows)],
+            "room": ["kitchen", "hall"] * (rows // 2),
+            "celsius": [chance.randrange(40) / 2 for _ in range(rows)],
+        }
+    )
+    table.compact()
+    info = table.info()
+    assert list(info) == ["time", "room", "celsius"]
+    assert info["celsius"]["plain_bytes"] == rows * 8
+    assert all(column["ratio"] > 5 for column in info.values())
+    assert "RLE_DICTIONARY" in info["celsius"]["encodings"]
+    assert "DELTA_BINARY_PACKED" in info["time"]["encodings"]
 
 
 def test_what_does_not_fit_is_refused_whole_and_named(store: timestrata.Store) -> None:

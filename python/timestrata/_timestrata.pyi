@@ -77,6 +77,12 @@ class StreamFigures(TypedDict):
     tombstones: int
     compaction_debt_bytes: int
 
+class ColumnFigures(TypedDict):
+    bytes: int
+    plain_bytes: int
+    ratio: float
+    encodings: list[str]
+
 class StoreFigures(TypedDict):
     last_seq: int
     synced_seq: int
@@ -220,6 +226,7 @@ class Table:
         start: TableTime | None = None,
         end: TableTime | None = None,
     ) -> Rows: ...
+    def info(self) -> dict[str, ColumnFigures]: ...
     def count(self, start: TableTime | None = None, end: TableTime | None = None) -> int: ...
     def row(self, key: object) -> dict[str, Any] | None: ...
     def min_time(self) -> datetime | int | None: ...

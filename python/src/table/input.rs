@@ -86,13 +86,15 @@ pub(super) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
 }
 
 /// Whether a dict is one row: none of its values holds many.
-pub(super) fn is_single_row(columns: &Bound<'_, PyDict>) -> PyResult<bool> {
+fn is_single_row(columns: &Bound<'_, PyDict>) -> PyResult<bool> {
     let mut is_row = !columns.is_empty();
     for value in columns.values() {
         let is_scalar = value.is_none()
             || value.is_instance_of::<PyString>()
             || value.is_instance_of::<PyBytes>()
             || value.is_instance_of::<PyDict>()
+            || value.is_instance_of::<PyInt>()
+            || value.is_instance_of::<PyFloat>()
             || !(value.hasattr("__len__")? || value.hasattr("__arrow_c_array__")?);
         // An array without dimensions has a length only to say that it has none.
         is_row &= is_scalar;

@@ -155,6 +155,27 @@ impl Table {
         }))
     }
 
+    /// What each column takes in compacted runs: a dict of ``bytes`` (encoded and compressed),
+    /// ``plain_bytes``, ``ratio`` and ``encodings`` for each name. Empty before the first
+    /// compaction.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        if self.existing(py)?.is_none() {
+            return Ok(columns);
+        }
+        let view = self.view(py)?;
+        let sizes = detached(py, || view.column_sizes())?;
+        for size in sizes.into_iter().filter(|size| size.values > 0) {
+            let told = PyDict::new(py);
+            told.set_item("bytes", size.stored_bytes)?;
+            told.set_item("plain_bytes", size.plain_bytes)?;
+            told.set_item("ratio", size.ratio())?;
+            told.set_item("encodings", size.encodings)?;
+            columns.set_item(size.name, told)?;
+        }
+        Ok(columns)
+    }
+
     /// Count the rows from ``start`` to before ``end``, exactly.
     #[pyo3(signature = (start=None, end=None))]
     fn count(

@@ -2,17 +2,24 @@
 
 use std::sync::{Arc, PoisonError};
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_select::concat::concat_batches;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_engine::{Durability, Error, ErrorKind};
-use timestrata_models::table::{OnMismatch, Table as TableModel, WriteOptions};
+use timestrata_engine::{Durability, Error, ErrorKind, Result};
+use timestrata_models::table::{
+    Commits, IngestOptions, OnMismatch, Table as TableModel, WriteOptions, ingest,
+};
 
 use super::Table;
-use super::input::{Input, is_single_row, owned};
+use super::input::{Input, owned};
 use super::values::RowConverter;
+use crate::error::to_python;
 use crate::interrupt::detached;
+
+/// Rows of a stream that may wait in memory for its end.
+const WAITING_BYTES_MAX: usize = 8 << 20;
 
 pub(super) fn on_mismatch_of(word: &str) -> PyResult<OnMismatch> {
     match word {
@@ -44,7 +51,7 @@ impl Table {
             // A null where none may be: the long way says it in the table's words. So it does if
             // the columns have changed meanwhile.
             Err(error) if error.kind() == ErrorKind::InvalidData => Ok(false),
-            Err(error) => Err(crate::error::to_python(py, &error)),
+            Err(error) => Err(to_python(py, &error)),
         }
     }
 
@@ -53,7 +60,7 @@ impl Table {
         py: Python<'_>,
         model: &TableModel,
     ) -> PyResult<Option<Arc<RowConverter>>> {
-        let schema = model.schema().map_err(|error| crate::error::to_python(py, &error))?;
+        let schema = model.schema().map_err(|error| to_python(py, &error))?;
         let mut converter = self.converter.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = converter.as_ref().filter(|known| Arc::ptr_eq(known.schema(), &schema))
         {
@@ -61,6 +68,60 @@ impl Table {
         }
         *converter = RowConverter::new(py, &schema).map(Arc::new);
         Ok(converter.clone())
+    }
+
+    /// All rows of a stream as one commit. Few of them are one batch; the others go to run files
+    /// as they come.
+    fn append_stream(
+        &self,
+        py: Python<'_>,
+        reader: Box<dyn RecordBatchReader + Send>,
+        options: WriteOptions,
+    ) -> PyResult<usize> {
+        let mut interrupted = None;
+        let mut incoming = Incoming { reader, interrupted: &mut interrupted };
+        let (mut first, mut bytes) = (Vec::new(), 0);
+        let read = detached(py, || {
+            while bytes < WAITING_BYTES_MAX {
+                let Some(batch) = incoming.next() else { return Ok(true) };
+                let batch = batch?;
+                bytes += batch.get_array_memory_size();
+                first.push(batch);
+            }
+            Ok(false)
+        });
+        let done = match read {
+            Ok(true) => match first.as_slice() {
+                [] => Ok(0),
+                [only] => self.append_batch(py, only, options).map(|()| only.num_rows()),
+                [some, ..] => {
+                    let all = concat_batches(&some.schema(), &first)
+                        .map_err(|error| to_python(py, &failed(error)))?;
+                    self.append_batch(py, &all, options).map(|()| all.num_rows())
+                }
+            },
+            Ok(false) => {
+                let asked = IngestOptions {
+                    table: self.wanted_options().clone(),
+                    write: options,
+                    commits: Commits::One,
+                };
+                let store = self.handle.store()?;
+                let mut all = first.into_iter().map(Ok).chain(&mut incoming);
+                let done = detached(py, || ingest(store, self.table_name(), &mut all, &asked));
+                done.map(|done| {
+                    if let Some(table) = done.table {
+                        self.has_become(table);
+                    }
+                    usize::try_from(done.rows).unwrap_or(usize::MAX)
+                })
+            }
+            Err(error) => Err(error),
+        };
+        match interrupted {
+            Some(error) => Err(error),
+            None => done,
+        }
     }
 
     fn append_batch(
@@ -80,7 +141,7 @@ impl Table {
     /// Add rows. Gives how many there were.
     ///
     /// Columns are found by name; new ones are added to the table, null before. The rows of one
-    /// call are one atomic commit, except that a stream of Arrow batches is one commit a batch.
+    /// call are one atomic commit, however many they are.
     ///
     /// Parameters
     /// ----------
@@ -109,44 +170,39 @@ impl Table {
         on_mismatch: &str,
     ) -> PyResult<usize> {
         let durability = self.handle.durability(sync);
+        // Lists and arrays are no cells, so a dict of columns is refused by it.
         if let Ok(row) = rows.cast_exact::<PyDict>()
-            && is_single_row(row)?
             && self.append_dict(row, durability)?
         {
             return Ok(1);
         }
         let options = WriteOptions { durability, on_mismatch: on_mismatch_of(on_mismatch)? };
-        let mut reader = match Input::of(rows)? {
+        match Input::of(rows)? {
             Input::One(batch) => {
                 self.append_batch(py, &batch, options)?;
-                return Ok(batch.num_rows());
+                Ok(batch.num_rows())
             }
-            Input::Stream(reader) => reader,
-        };
-        let mut stored = 0;
-        loop {
-            let next = detached(py, || match reader.next() {
-                None => Ok(None),
-                Some(batch) => owned(&batch.map_err(failed)?).map(Some),
-            });
-            let step = next.and_then(|batch| match batch {
-                None => Ok(false),
-                Some(batch) => {
-                    self.append_batch(py, &batch, options)?;
-                    stored += batch.num_rows();
-                    py.check_signals().map(|()| true)
-                }
-            });
-            match step {
-                Ok(true) => {}
-                Ok(false) => return Ok(stored),
-                Err(error) => {
-                    let note = format!("append(): the first {stored} rows are stored");
-                    let _ = error.value(py).call_method1("add_note", (note,));
-                    return Err(error);
-                }
-            }
+            Input::Stream(reader) => self.append_stream(py, reader, options),
         }
+    }
+}
+
+/// Batches of a stream, in memory of their own; ends early at Ctrl-C.
+struct Incoming<'a> {
+    reader: Box<dyn RecordBatchReader + Send>,
+    interrupted: &'a mut Option<PyErr>,
+}
+
+impl Iterator for Incoming<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if let Err(error) = Python::attach(|py| py.check_signals()) {
+            *self.interrupted = Some(error);
+            return Some(Err(Error::new(ErrorKind::InvalidData, "append() was interrupted")));
+        }
+        let batch = self.reader.next()?;
+        Some(batch.map_err(failed).and_then(|batch| owned(&batch)))
     }
 }
 

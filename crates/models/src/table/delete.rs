@@ -2,6 +2,8 @@
 
 use std::ops::RangeBounds;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use timestrata_engine::{
@@ -11,6 +13,7 @@ use timestrata_engine::{
 
 use super::Table;
 use super::layout::Layout;
+use super::options::ID_COLUMN;
 use super::view::TableView;
 use super::write::unmade;
 use crate::range::delete_range;
@@ -57,8 +60,7 @@ impl Table {
     }
 
     /// Deletes the rows in `ranges` (disjoint and ascending) that a predicate picks, as one atomic
-    /// commit. Gives how many
-    /// there were. Writers of the table wait meanwhile.
+    /// commit. Gives how many there were. Writers of the table wait meanwhile.
     ///
     /// Where every row is kept, rows can only be hidden by their time; so those that stay between
     /// deleted ones are written anew, in the same order. The commit is `Synced`.
@@ -115,6 +117,7 @@ impl Table {
         bulk: &mut BulkCommit,
     ) -> Result<u64> {
         let (layout, mut rows) = (self.layout()?, 0);
+        let last = self.last_id(view, &layout)?;
         for_each_picked(view, range, predicate, |batch, deleted| {
             let gone = filter_record_batch(batch, deleted).map_err(unmade)?;
             if gone.num_rows() == 0 {
@@ -123,13 +126,23 @@ impl Table {
             rows += gone.num_rows() as u64;
             let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
             bulk.delete_keys(self.shared.id, keys)?;
-            match self.shared.index {
-                Some(index) => bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?),
-                None => Ok(()),
+            let Some(index) = self.shared.index else { return Ok(()) };
+            let gone = without_id(gone, last)?;
+            match gone.num_rows() {
+                0 => Ok(()),
+                _ => bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?),
             }
         })?;
         Ok(rows)
     }
+}
+
+/// Rows but for the one with this id.
+fn without_id(rows: RecordBatch, id: Option<u64>) -> Result<RecordBatch> {
+    let ids = rows.column_by_name(ID_COLUMN).and_then(|ids| ids.as_primitive_opt::<UInt64Type>());
+    let (Some(id), Some(ids)) = (id, ids) else { return Ok(rows) };
+    let others: BooleanArray = ids.values().iter().map(|other| Some(*other != id)).collect();
+    filter_record_batch(&rows, &others).map_err(unmade)
 }
 
 /// Gives each batch of a range with what the predicate picks of it.
@@ -204,6 +217,18 @@ fn inverted(picked: &BooleanArray) -> BooleanArray {
 }
 
 impl Table {
+    /// The greatest id of a table that hands them out. Its entry in the index outlives its row: by
+    /// it the table knows, also when it is opened again, which ids were given away.
+    fn last_id(&self, view: &TableView, layout: &Layout) -> Result<Option<u64>> {
+        let Some(index) = self.shared.index.filter(|_| layout.definition().hands_out_ids) else {
+            return Ok(None);
+        };
+        Ok(match view.snapshot().max_key(index, &KeyRange::ALL)? {
+            Some(LeadKey::Offset(id)) => Some(id),
+            _ => None,
+        })
+    }
+
     /// Keys of the index for rows of the table.
     fn index_keys(
         &self,

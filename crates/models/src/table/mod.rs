@@ -20,6 +20,7 @@ mod fit;
 mod handle;
 mod identity;
 mod ingest;
+mod latest;
 mod layout;
 mod options;
 mod replace;

@@ -1,20 +1,19 @@
 //! A table frozen at one commit: all that can be read from it.
 
-use std::collections::HashSet;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
-use arrow_row::{RowConverter, SortField};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use timestrata_engine::{
-    Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Row, Scan, ScanSpec, SeqNo, Snapshot,
-    Stream, StreamId,
+    Cell, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Result, Row, Scan, ScanSpec, SeqNo,
+    Snapshot, Stream, StreamId,
 };
 
 use super::identity;
+use super::latest::latest;
 use super::layout::Layout;
 use super::write::unmade;
 use crate::range::key_range;
@@ -91,6 +90,14 @@ impl TableView {
 
     fn id(&self) -> StreamId {
         self.layout.stream().id()
+    }
+
+    /// What each column takes in compacted runs.
+    ///
+    /// # Errors
+    /// Those of opening the runs' files.
+    pub fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
+        self.snapshot.column_sizes(self.id())
     }
 
     /// Index of a column.
@@ -194,32 +201,7 @@ impl TableView {
     /// `InvalidArgument` for a column that the table lacks or whose type can't be compared.
     pub fn latest(&self, by: &[String], range: &KeyRange) -> Result<RecordBatch> {
         let by = by.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
-        let sort_field =
-            |column: &usize| SortField::new(self.schema().field(*column).data_type().clone());
-        let converter = RowConverter::new(by.iter().map(sort_field).collect());
-        let converter = converter.map_err(|error| {
-            Error::new(ErrorKind::InvalidArgument, "columns that can't be compared")
-                .caused_by(error)
-        })?;
-        let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-        let mut found = Vec::new();
-        let spec = ScanSpec { range: *range, reverse: true, ..ScanSpec::default() };
-        for batch in self.snapshot.scan(self.id(), &spec)? {
-            let batch = batch?;
-            let columns: Vec<_> = by.iter().map(|column| batch.column(*column).clone()).collect();
-            let rows = converter.convert_columns(&columns).map_err(unmade)?;
-            let mut first: Vec<u32> = Vec::new();
-            for (index, row) in rows.iter().enumerate() {
-                if !seen.contains(row.as_ref()) {
-                    seen.insert(row.as_ref().into());
-                    first.push(index as u32);
-                }
-            }
-            if !first.is_empty() {
-                found.push(take_record_batch(&batch, &UInt32Array::from(first)).map_err(unmade)?);
-            }
-        }
-        concat_batches(self.schema(), &found).map_err(unmade)
+        latest(self, &by, range)
     }
 }
 

@@ -1,4 +1,4 @@
-"""The benchmark suite's report and its order book say what they promise."""
+"""The benchmarks' report, and the rows that they make, are what they promise."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from types import ModuleType
 
 import pytest
 
+import timestrata
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("bench.timelog.report")
+    return importlib.import_module("bench.common.report")
 
 
 def names(path: Path) -> list[tuple[str, str]]:
@@ -24,12 +26,13 @@ def names(path: Path) -> list[tuple[str, str]]:
 
 def test_a_report_keeps_what_other_suites_measured(report: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "latest.json"
-    report.merge_into(path, [report.told("a", "us", 1.0), report.told("b", "us", 1.0)], whole=True)
+    both = [report.told("a", "us", 1.0), report.told("b", "us", 1.0)]
+    report.merge_into(path, "timelog", both, whole=True)
     lines = json.loads(path.read_text())
     path.write_text(json.dumps([{**lines[0], "suite": "engine"}, *lines]))
-    report.merge_into(path, [report.told("b", "us", 2.0)], whole=False)
+    report.merge_into(path, "timelog", [report.told("b", "us", 2.0)], whole=False)
     assert names(path) == [("engine", "a"), ("timelog", "a"), ("timelog", "b")]
-    report.merge_into(path, [report.told("c", "us", 2.0)], whole=True)
+    report.merge_into(path, "timelog", [report.told("c", "us", 2.0)], whole=True)
     assert names(path) == [("engine", "a"), ("timelog", "c")]
 
 
@@ -52,3 +55,21 @@ def test_the_order_book_has_the_rows_that_its_seed_gives(
         assert abs(book.late_share() - late_share) < 0.01
         assert len(set(book.times)) < len(book)
         assert list(data.csv_rows(data.csv_text(book))) == list(book.pairs())
+
+
+def test_trades_are_those_of_their_seed_and_late_ones_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.syspath_prepend(str(ROOT))
+    data = importlib.import_module("bench.table.data")
+    rows = data.trades(3, 20_000)
+    assert rows.equals(data.trades(3, 20_000)) and not rows.equals(data.trades(4, 20_000))
+    late = data.late(rows)
+    assert not late.equals(rows) and late.sort_by("timestamp").equals(rows)
+    files = data.Files(tmp_path, tmp_path)
+    assert files.csv(10).read_text().splitlines()[0] == '"timestamp","symbol","price","volume"'
+    with timestrata.open(tmp_path / "s") as store:
+        table = store.table("t", time="timestamp")
+        table.ingest(files.csv(1_000))
+        assert table.scan().to_arrow()["volume"] == data.trades(0, 1_000)["volume"]
