@@ -82,7 +82,7 @@ pub(crate) fn of_rows(state: &AppState, form: Form, rows: Rows) -> Result<Respon
     let rows_max = state.config.rows_max;
     let body = match form {
         Form::Csv | Form::Arrow => stream::body(form, rows)?,
-        Form::Json => json(bounded(rows.batches, rows_max)?)?.into(),
+        Form::Json => json(bounded(rows.batches, rows_max)?)?,
         Form::Protobuf => protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into(),
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())

@@ -13,6 +13,7 @@ mod answer;
 mod auth;
 mod body;
 pub mod config;
+mod drain;
 mod error;
 mod metrics;
 mod routes;

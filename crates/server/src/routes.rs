@@ -14,7 +14,7 @@ use axum::routing::{delete, get, post};
 
 use crate::error::Failure;
 use crate::state::AppState;
-use crate::{auth, metrics, serve};
+use crate::{auth, drain, metrics, serve};
 
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
@@ -46,6 +46,7 @@ pub(crate) fn router(state: &AppState) -> Router {
         })
         .layer(from_fn(serve::survive))
         .layer(from_fn_with_state(state.clone(), serve::bounded))
+        .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(state.clone(), metrics::count))
         .with_state(state.clone())
 }

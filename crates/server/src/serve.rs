@@ -8,8 +8,9 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 use futures::FutureExt;
-use timestrata_engine::{Error, ErrorKind, Result, Store};
+use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -63,7 +64,8 @@ impl Server {
         let sql = Sql::open(&store, options)?;
         let requests = Arc::new(Semaphore::new(config.requests_max));
         let metrics = Metrics::new();
-        let shared = Shared { store, sql, config, tokens, metrics, requests };
+        let shared =
+            Shared { store, sql, config, tokens, metrics, requests, clock: Io::os().clock };
         Ok(Self { listener, state: AppState { shared: Arc::new(shared) } })
     }
 
@@ -90,7 +92,13 @@ impl Server {
             tracing::info!("stopping");
             let _ = told.send(true);
         };
-        let serving = axum::serve(self.listener, router(&state)).with_graceful_shutdown(stopping);
+        // An answer in pieces must not wait for the client to confirm the one before.
+        let listener = self.listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection that delays small packets");
+            }
+        });
+        let serving = axum::serve(listener, router(&state)).with_graceful_shutdown(stopping);
         let overdue = async move {
             let _ = hears.wait_for(|told| *told).await;
             tokio::time::sleep(grace).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use timestrata_engine::Store;
+use timestrata_engine::{Clock, Store};
 use timestrata_models::table::Table;
 use timestrata_sql::Sql;
 
@@ -24,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) tokens: Tokens,
     pub(crate) metrics: Metrics,
+    pub(crate) clock: Arc<dyn Clock>,
     /// One permit a request under way.
     pub(crate) requests: Arc<tokio::sync::Semaphore>,
 }

@@ -46,19 +46,19 @@ pub(super) fn body(form: Form, rows: Rows) -> Result<Body> {
 }
 
 enum Writer {
-    Csv(arrow_csv::Writer<Pipe>),
-    Arrow(StreamWriter<Pipe>),
+    Csv(Box<arrow_csv::Writer<Pipe>>),
+    Arrow(Box<StreamWriter<Pipe>>),
 }
 
 impl Writer {
     fn new(form: Form, pipe: Pipe, schema: &Schema) -> std::result::Result<Self, ArrowError> {
         if form == Form::Arrow {
-            return StreamWriter::try_new(pipe, schema).map(Self::Arrow);
+            return Ok(Self::Arrow(Box::new(StreamWriter::try_new(pipe, schema)?)));
         }
         let mut writer = arrow_csv::Writer::new(pipe);
         // The header line, also of no rows; and the error of a type that CSV can't express.
         writer.write(&RecordBatch::new_empty(schema.clone().into()))?;
-        Ok(Self::Csv(writer))
+        Ok(Self::Csv(Box::new(writer)))
     }
 
     fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
