@@ -34,6 +34,17 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Input> {
     unpack(name, bar.wrap_read(file))
 }
 
+/// The whole of a small file of text; `what` it is says an error.
+#[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|cause| {
+        Failure::failed(
+            format!("could not read {what}: {cause} [{}]", path.display()),
+            "check its name and its rights",
+        )
+    })
+}
+
 /// Bytes of the files together, if all are regular files: what the progress bar runs to.
 pub(crate) fn total_bytes(paths: &[impl AsRef<Path>]) -> Option<u64> {
     paths.iter().try_fold(0u64, |total, path| {

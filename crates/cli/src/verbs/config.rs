@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use timestrata_server::config::Layers;
 
 use crate::failure::{Failure, Result};
+use crate::input::read_text;
 
 /// What a server is told, apart from its directory.
 #[derive(Debug, Args)]
@@ -30,12 +31,7 @@ impl ConfigArguments {
     pub(super) fn layers(&self) -> Result<Layers> {
         let mut layers = Layers::default();
         if let Some(path) = &self.config {
-            let text = std::fs::read_to_string(path).map_err(|cause| {
-                Failure::failed(
-                    format!("could not read the configuration: {cause} [{}]", path.display()),
-                    "check its name and its rights",
-                )
-            })?;
+            let text = read_text(path, "the configuration")?;
             layers.file(&text, &path.display().to_string())?;
         }
         layers.environment(std::env::vars())?;

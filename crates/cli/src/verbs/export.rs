@@ -40,7 +40,11 @@ pub(crate) struct Arguments {
     columns: Option<Vec<String>>,
 }
 
-#[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a user's file, not a file of a store"
+)]
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     let mut rows = table_rows(

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use timestrata::timelog::Unit;
 use timestrata::{
-    Access, Error, ErrorKind, KeyRange, LeadKey, Snapshot, Store, Stream, StreamStats,
+    Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Snapshot, Store, Stream, StreamStats,
 };
 
 use super::{bytes_shown, counted, grouped, open};
@@ -24,7 +24,7 @@ Examples:
 pub(crate) struct Arguments {
     /// The store's directory.
     dir: PathBuf,
-    /// Only this stream; default all.
+    /// Only this stream, and what its columns take; default all.
     name: Option<String>,
     /// Print it as one JSON object.
     #[arg(long)]
@@ -39,6 +39,7 @@ struct StreamInfo {
     first: Option<String>,
     last: Option<String>,
     stats: StreamStats,
+    columns: Vec<ColumnSize>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -79,6 +80,7 @@ fn read(snapshot: &Snapshot, stream: &Stream, stats: StreamStats) -> Result<Stre
         first: snapshot.min_key(stream.id(), &KeyRange::ALL)?.map(shown),
         last: snapshot.max_key(stream.id(), &KeyRange::ALL)?.map(shown),
         stats,
+        columns: snapshot.column_sizes(stream.id())?,
     })
 }
 
@@ -119,7 +121,40 @@ fn write_text(store: &Store, infos: &[StreamInfo]) -> io::Result<()> {
         table.push(cells, &mut out)?;
     }
     table.finish(&mut out)?;
+    if let [info] = infos
+        && info.columns.iter().any(|column| column.values > 0)
+    {
+        writeln!(out)?;
+        write_columns(&info.columns, &mut out)?;
+    }
     Ok(())
+}
+
+/// Where the bytes of a stream's compacted runs are.
+fn write_columns(columns: &[ColumnSize], out: &mut impl Write) -> io::Result<()> {
+    let header = ["column", "compacted", "plain", "ratio", "encodings"];
+    let mut table = Table::new(header.into_iter());
+    for column in columns {
+        let cells = vec![
+            column.name.clone(),
+            bytes_shown(column.stored_bytes),
+            bytes_shown(column.plain_bytes),
+            format!("{:.1}", column.ratio()),
+            column.encodings.join(", "),
+        ];
+        table.push(cells, out)?;
+    }
+    table.finish(out)?;
+    Ok(())
+}
+
+fn column_as_json(column: &ColumnSize) -> Value {
+    json!({
+        "name": column.name,
+        "stored_bytes": column.stored_bytes,
+        "plain_bytes": column.plain_bytes,
+        "encodings": column.encodings,
+    })
 }
 
 fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
@@ -145,6 +180,7 @@ fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
                 "memtable_bytes": info.stats.memtable_bytes,
                 "tombstones": info.stats.tombstones,
                 "compaction_debt_bytes": info.stats.compaction_debt_bytes,
+                "columns": info.columns.iter().map(column_as_json).collect::<Vec<_>>(),
             })
         })
         .collect();

@@ -8,6 +8,7 @@ use timestrata_server::{Config, Server, init_logs};
 
 use super::config::ConfigArguments;
 use crate::failure::{Failure, Result};
+use crate::input::read_text;
 use crate::message::tell;
 
 /// Answer requests to a store over HTTP.
@@ -32,7 +33,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let config = arguments.config.layers()?.config()?;
     init_logs(&config);
-    let tokens = config.token_file.as_ref().map(read_tokens).transpose()?;
+    let tokens =
+        config.token_file.as_deref().map(|path| read_text(path, "the token file")).transpose()?;
     let settings = config.settings.clone();
     let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -56,13 +58,4 @@ async fn serve(store: Store, config: Config, tokens: Option<String>) -> timestra
         }
     };
     server.run(stop).await
-}
-
-fn read_tokens(path: &PathBuf) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|cause| {
-        Failure::failed(
-            format!("could not read the token file: {cause} [{}]", path.display()),
-            "check its name and its rights",
-        )
-    })
 }

@@ -1,12 +1,11 @@
 //! `timestrata sql`.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use timestrata::{Access, size_of_text};
+use timestrata::{Access, Io, size_of_text};
 use timestrata_sql::{Params, Sql, SqlOptions};
 
 use super::{counted, open};
@@ -78,6 +77,7 @@ fn answer(sql: &Sql, query: &str, format: Format) -> Result<u64> {
 
 /// Reads statements from a terminal, until there are no more.
 fn converse(sql: &Sql, format: Format) -> Result<()> {
+    let clock = Io::os().clock;
     let gone = |error: ReadlineError| Failure::plain(format!("could not read a line: {error}"));
     let mut editor = DefaultEditor::new().map_err(gone)?;
     let history = history_path();
@@ -97,10 +97,11 @@ fn converse(sql: &Sql, format: Format) -> Result<()> {
                     statement.push('\n');
                     if line.trim_end().ends_with(';') {
                         let _ = editor.add_history_entry(statement.trim());
-                        let begun = Instant::now();
+                        let begun_ns = clock.monotonic_ns();
                         let rows = answer(sql, statement.trim().trim_end_matches(';'), format);
                         if let Ok(rows) = &rows {
-                            let took = begun.elapsed().as_secs_f64() * 1e3;
+                            let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
+                            let took = took_ns as f64 / 1e6;
                             tell(format_args!("{} in {took:.1} ms", counted(*rows, "row")));
                         }
                         report(rows);
@@ -115,10 +116,16 @@ fn converse(sql: &Sql, format: Format) -> Result<()> {
         }
     }
     if let Some(history) = &history {
-        let _ = history.parent().map(std::fs::create_dir_all);
-        let _ = editor.save_history(history);
+        keep_history(&mut editor, history);
     }
     Ok(())
+}
+
+/// What was typed before is a comfort; that it can't be kept is no reason to fail.
+#[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
+fn keep_history(editor: &mut DefaultEditor, path: &Path) {
+    let _ = path.parent().map(std::fs::create_dir_all);
+    let _ = editor.save_history(path);
 }
 
 /// A mistake in one statement is no reason to leave.

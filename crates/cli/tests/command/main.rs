@@ -8,3 +8,5 @@ mod query;
 mod real_data;
 mod refusals;
 mod runner;
+mod serve;
+mod tables;

@@ -36,7 +36,7 @@ impl Runner {
         name.to_owned()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_timestrata"));
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         command

@@ -1,0 +1,99 @@
+//! A real server in a process of its own, killed and stopped.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use crate::runner::Runner;
+
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(runner: &Runner) -> Self {
+        let serve = ["serve", "store", "--listen", "127.0.0.1:0", "--set", "log.level=error"];
+        let mut command = runner.command(&serve);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{line}");
+        Self { child, url }
+    }
+
+    /// Whether the rows were acknowledged.
+    fn post(&self, body: &str) -> bool {
+        let request = ureq::post(format!("{}/tables/t/ingest", self.url));
+        request.header("content-type", "text/csv").send(body).is_ok()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const ROWS: u64 = 100;
+
+fn part(number: u64) -> String {
+    let rows = (0..ROWS).map(|row| format!("{},{number}\n", 1_700_000_000 + number * ROWS + row));
+    format!("timestamp,part\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9_under_load() {
+    let runner = Runner::new();
+    let mut server = Server::start(&runner);
+    let acknowledged: Vec<u64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let server = &server;
+                scope.spawn(move || {
+                    (0..10_000)
+                        .map(|turn| turn * 4 + client)
+                        .take_while(|number| server.post(&part(*number)))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let killed = std::process::Command::new("kill")
+            .args(["-9", &server.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(killed.success());
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    server.child.wait().unwrap();
+    assert!(acknowledged.len() > 8, "only {} bodies", acknowledged.len());
+    let query = "SELECT part, count(*) AS n FROM t GROUP BY part ORDER BY part";
+    let csv = runner.ok(&["sql", "store", query, "--format", "csv"]);
+    let found: Vec<u64> = csv
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let (part, rows) = line.split_once(',').unwrap();
+            assert_eq!(rows, ROWS.to_string(), "a body is there in part: {line}");
+            part.parse().unwrap()
+        })
+        .collect();
+    for number in acknowledged {
+        assert!(found.binary_search(&number).is_ok(), "body {number} is lost");
+    }
+    runner.ok(&["check", "store"]);
+}
+
+#[test]
+fn a_signal_stops_it_in_good_order() {
+    let runner = Runner::new();
+    let mut server = Server::start(&runner);
+    assert!(server.post(&part(0)));
+    let id = server.child.id().to_string();
+    assert!(std::process::Command::new("kill").arg(&id).status().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+    assert_eq!(runner.rows("store", "t"), ROWS);
+    runner.fails(&["serve", "store", "--listen", "nowhere"], 1, &["nowhere"]);
+}

@@ -1,0 +1,112 @@
+//! SQL, export, the configuration.
+
+use crate::runner::Runner;
+
+const TRADES: &str = "\
+time,symbol,price
+2024-05-01T10:00:00Z,A,1.5
+2024-05-01T10:00:02Z,B,2.5
+2024-05-01T10:00:01Z,A,3.5
+";
+
+fn trades() -> Runner {
+    let runner = Runner::new();
+    runner.file("trades.csv", TRADES);
+    runner.ok(&["ingest", "store", "trades", "trades.csv", "--as", "table", "--tag", "symbol"]);
+    runner
+}
+
+#[test]
+fn sql_asks_and_changes_only_if_it_may() {
+    let runner = trades();
+    let query = "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol ORDER BY symbol";
+    let csv = runner.ok(&["sql", "store", query, "--format", "csv"]);
+    assert_eq!(csv, "symbol,n\nA,2\nB,1\n");
+    let ran = runner.run_with_stdin(&["sql", "store", "-", "--format", "csv"], query.as_bytes());
+    assert_eq!((ran.code, ran.out), (0, csv));
+    let delete = "DELETE FROM trades WHERE price > 3";
+    runner.fails(&["sql", "store", delete], 1, &["error: "]);
+    runner.ok(&["sql", "store", delete, "--write"]);
+    assert_eq!(runner.rows("store", "trades"), 2);
+    runner.fails(&["sql", "store", "SELEC 1"], 1, &["SELEC"]);
+    runner.fails(&["sql", "store", "SELECT none FROM trades"], 1, &["none"]);
+    runner.fails(&["sql", "store", "SELECT 1", "--memory", "much"], 2, &["512MiB"]);
+}
+
+#[test]
+fn statements_are_read_until_they_end_with_a_semicolon() {
+    let runner = trades();
+    let typed = b"SELECT count(*)\nFROM trades;\nSELECT nonsense;\nSELECT 41 + 1 AS answer;\n\\q\n";
+    let ran = runner.run_with_stdin(&["sql", "store", "--format", "csv"], typed);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("\n3\n") && ran.out.contains("answer\n42\n"), "{ran:?}");
+    assert!(ran.err.contains("nonsense") && ran.err.contains("1 row in "), "{ran:?}");
+}
+
+#[test]
+fn what_is_exported_can_be_taken_in_again() {
+    let runner = trades();
+    let rows = runner.ok(&["query", "store", "trades", "--format", "csv"]);
+    for (format, name) in
+        [("csv", "t.csv"), ("json", "t.jsonl"), ("arrow", "t.arrow"), ("parquet", "t.parquet")]
+    {
+        runner.ok(&["export", "store", "trades", "--format", format, "--output", name]);
+        let other = format!("other-{format}");
+        runner.ok(&["ingest", "store", &other, name, "--as", "table"]);
+        assert_eq!(runner.ok(&["query", "store", &other, "--format", "csv"]), rows, "{format}");
+        let again = ["export", "store", "trades", "--format", format, "--output", name];
+        runner.fails(&again, 1, &[name, "hint:"]);
+    }
+    let part = ["--from", "2024-05-01T10:00:01Z", "--columns", "price"];
+    let csv = runner.ok(&[&["export", "store", "trades", "--format", "csv"], &part[..]].concat());
+    assert_eq!(csv, "price\n3.5\n2.5\n");
+    runner.fails(&["export", "store", "none", "--format", "csv"], 1, &["none"]);
+}
+
+#[test]
+fn info_of_one_table_tells_what_its_columns_take() {
+    let runner = trades();
+    assert!(!runner.ok(&["info", "store", "trades"]).contains("ratio"));
+    runner.ok(&["compact", "store"]);
+    let text = runner.ok(&["info", "store", "trades"]);
+    for word in ["ratio", "DELTA_BINARY_PACKED", "price", "symbol"] {
+        assert!(text.contains(word), "no {word} in {text}");
+    }
+    let json = runner.ok(&["info", "store", "trades", "--json"]);
+    let info: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(info["streams"][0]["columns"][2]["plain_bytes"], 24);
+}
+
+#[test]
+fn config_shows_each_value_with_its_origin_and_refuses_what_it_does_not_know() {
+    let runner = Runner::new();
+    runner.file("server.toml", "[limits]\nrows_max = 7\n");
+    let text = runner.ok(&[
+        "config",
+        "show",
+        "--config",
+        "server.toml",
+        "--listen",
+        "127.0.0.1:9999",
+        "--set",
+        "log.form=text",
+    ]);
+    for line in [
+        "listen = \"127.0.0.1:9999\" # ",
+        "rows_max = \"7\" # ",
+        "form = \"text\" # flag --set",
+        "level = \"info\" # default",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    assert!(text.contains("server.toml"), "{text}");
+    for (name, toml, words) in [
+        ("unknown.toml", "[limits]\nrows_mx = 7\n", ["rows_mx", "unknown.toml"]),
+        ("wrong.toml", "[limits]\nrows_max = \"many\"\n", ["rows_max", "many"]),
+        ("broken.toml", "[limits\n", ["broken.toml", "line 1"]),
+    ] {
+        runner.file(name, toml);
+        runner.fails(&["config", "show", "--config", name], 1, &words);
+    }
+    runner.fails(&["config", "show", "--config", "none.toml"], 1, &["none.toml", "hint:"]);
+}
