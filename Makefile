@@ -9,7 +9,7 @@ SHELL := /bin/bash
 SUITE ?= engine
 # Those whose benchmarks are in Rust, and all that there are.
 SUITES_RUST = engine
-SUITES = all $(SUITES_RUST) timelog
+SUITES = all $(SUITES_RUST) table timelog
 
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
@@ -21,7 +21,7 @@ help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also timelog, all"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also table, timelog, all"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
@@ -60,9 +60,15 @@ endif
 ifneq ($(filter engine all,$(SUITE)),)
 	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml
 endif
-ifneq ($(filter timelog all,$(SUITE)),)
+ifneq ($(filter table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+endif
+ifneq ($(filter timelog all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.timelog
+endif
+ifneq ($(filter table all,$(SUITE)),)
+	@$(IN_BENCH) cargo build --release -p timestrata-cli -p timestrata-bench
+	@$(IN_BENCH) python -m bench.table
 endif
 
 clean:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timelog import report
+from bench.common import report
 from bench.timelog.groups import GROUPS, Sources
 from bench.timelog.race import Bench
 from bench.timelog.sides import PEER_MODULE, side
@@ -61,7 +61,7 @@ def main() -> int:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     print(f"{ours.label} beside {peer.label}, {python}, {os.cpu_count()} processors")
     whole = run(bench, asked.only)
-    report.merge_into(asked.out, bench.measures, whole=whole)
+    report.merge_into(asked.out, "timelog", bench.measures, whole=whole)
     print(f"\n{len(bench.measures)} measures in {asked.out}")
     for failure in bench.failures:
         print(f"failed: {failure}", file=sys.stderr)

@@ -6,8 +6,8 @@ from typing import Any
 
 from bench.timelog.child import CLEAR, STATUS, play
 from bench.timelog.race import Bench
-from bench.timelog.report import Measure
-from bench.timelog.sample import median
+from bench.common.report import Measure
+from bench.common.sample import median
 
 ROWS, HOT_ROWS = 1_000_000, 6_000_000
 Figures = dict[bool, list[dict[str, Any]]]

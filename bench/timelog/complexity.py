@@ -8,7 +8,7 @@ from bench.timelog.data import Book
 from bench.timelog.ingestion import append_all
 from bench.timelog.queries import count
 from bench.timelog.race import Bench, Line, both, reads
-from bench.timelog.sample import median, quiet, timed
+from bench.common.sample import median, quiet, timed
 from bench.timelog.sides import Side
 
 SHARES = (0.001, 0.01, 0.05, 0.1)

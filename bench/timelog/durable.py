@@ -13,8 +13,8 @@ from bench.timelog.data import Book
 from bench.timelog.latency import empty_append, over_turns
 from bench.timelog.queries import drain
 from bench.timelog.race import Bench
-from bench.timelog.report import Measure, told
-from bench.timelog.sample import (
+from bench.common.report import Measure, told
+from bench.common.sample import (
     latencies_of_pair,
     latencies_of_two,
     median,

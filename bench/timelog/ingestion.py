@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from bench.timelog.data import SEED, Book, csv_rows, csv_text
 from bench.timelog.race import BATCH_ROWS, Bench, Line, load, writes
-from bench.timelog.sample import median, quiet, timed
+from bench.common.sample import median, quiet, timed
 from bench.timelog.sides import Log, Side
 
 WriteCase: TypeAlias = tuple[Line, Callable[[Side], Log], Callable[[Log], Any]]

@@ -14,8 +14,8 @@ from bench.timelog.data import Book
 from bench.timelog.ingestion import BACKGROUND
 from bench.timelog.queries import picks
 from bench.timelog.race import Bench, both
-from bench.timelog.report import told
-from bench.timelog.sample import (
+from bench.common.report import told
+from bench.common.sample import (
     latencies_of_one,
     latencies_of_pair,
     latencies_of_two,

@@ -9,7 +9,7 @@ from bench.timelog.deletion import delete_often, delete_tenth, in_pieces, with_r
 from bench.timelog.ingestion import batches, opened
 from bench.timelog.queries import drain, picks, windows
 from bench.timelog.race import Bench, Line, Logs, both, reads, writes
-from bench.timelog.sample import timed
+from bench.common.sample import timed
 from bench.timelog.sides import Log, Side, settle
 from bench.timelog.spans import in_batches, total
 

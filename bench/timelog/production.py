@@ -10,7 +10,7 @@ from bench.timelog.deletion import tenth
 from bench.timelog.ingestion import append_all, opened
 from bench.timelog.queries import count
 from bench.timelog.race import Bench, Line, Logs, load, loaded, reads, writes
-from bench.timelog.sample import median, quiet, timed
+from bench.common.sample import median, quiet, timed
 from bench.timelog.sides import Log, settle
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.timelog.data import Book
-from bench.timelog.report import Measure, line
-from bench.timelog.sample import median, quiet, repeats_for, seconds_of, timed
+from bench.common.report import Measure, line
+from bench.common.sample import median, quiet, repeats_for, seconds_of, timed
 from bench.timelog.sides import Log, Side, settle
 
 SCALE = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}

@@ -1,6 +1,7 @@
 //! `timestrata-bench [SUITE]`: runs a suite of benchmarks and writes its report.
 
 mod engine;
+mod http;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -71,6 +72,12 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let outcome = match arguments.next_if(|first| first == engine::child::FLAG) {
         Some(_) => engine::child::play(arguments.collect()).map(|()| true),
+        None if arguments.peek().is_some_and(|first| first == http::LOAD) => {
+            http::load(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true)
+        }
+        None if arguments.peek().is_some_and(|first| first == http::CONSTANT) => {
+            http::constant(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true)
+        }
         None => Request::read(arguments, &SUITES, USAGE).and_then(run),
     };
     match outcome {

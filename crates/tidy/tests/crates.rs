@@ -23,8 +23,9 @@ const MAY_USE: [(&str, &[&str]); 14] = [
 /// What may be used only by some crates.
 const RESERVED: [(&str, &[&str]); 5] = [
     ("datafusion", &["crates/sql"]),
-    ("tokio", &["crates/sql", "crates/server", "crates/cli", "python"]),
-    ("axum", &["crates/server"]),
+    ("tokio", &["crates/sql", "crates/server", "crates/cli", "crates/bench", "python"]),
+    // Benchmarks need a server that does nothing to hold the real one against.
+    ("axum", &["crates/server", "crates/bench"]),
     ("pyo3", &["python"]),
     ("clap", &["crates/cli", "crates/bench"]),
 ];

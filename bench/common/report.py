@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-SUITE = "timelog"
-
 # Times and sizes; of everything else, more is better.
-LOWER_IS_BETTER = frozenset({"ns", "us", "ms", "s", "B/row", "x"})
+LOWER_IS_BETTER = frozenset({"ns", "us", "ms", "s", "B/row", "MB", "min", "x"})
 
 
 def short(value: float) -> float:
@@ -49,8 +47,8 @@ class Measure:
             return "told"
         return "reached" if self.ratio >= self.aim else "SHORT"
 
-    def as_json(self) -> dict[str, Any]:
-        form = {"suite": SUITE, **asdict(self), "ratio": self.ratio}
+    def as_json(self, suite: str) -> dict[str, Any]:
+        form = {"suite": suite, **asdict(self), "ratio": self.ratio}
         for key in ("value", "against_value"):
             form[key] = short(form[key])
         order = ("suite", "name", "unit", "value", "against", "against_value", "ratio", "aim")
@@ -87,19 +85,19 @@ def line(measure: Measure) -> str:
     )
 
 
-def merge_into(path: Path, new: Iterable[Measure], *, whole: bool) -> None:
-    """Puts new lines into a report file, among those of other suites.
+def merge_into(path: Path, suite: str, new: Iterable[Measure], *, whole: bool) -> None:
+    """Puts new lines of a suite into a report file, among those of others.
 
     After a whole run, lines of this suite that it did not give are of the past; after a part
     of one they stay.
     """
-    lines = [measure.as_json() for measure in new]
+    lines = [measure.as_json(suite) for measure in new]
     if not all(math.isfinite(form[key]) for form in lines for key in ("value", "against_value")):
         raise ValueError("a figure is no number")
     names = {form["name"] for form in lines}
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     kept = [
-        form for form in old if form["suite"] != SUITE or not (whole or form["name"] in names)
+        form for form in old if form["suite"] != suite or not (whole or form["name"] in names)
     ]
     merged = sorted(kept + lines, key=lambda form: str(form["suite"]))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,73 @@
+"""`python -m bench.table [OPTIONS]`: runs the suite and writes its report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.common import report
+from bench.table import growth, loading, reading, serving
+from bench.table.data import Files
+from bench.table.race import Bench
+
+ROOT = Path(__file__).resolve().parents[2]
+# Beside the repository, where it is checked out for development.
+SHARED = ROOT.parent / "shared" / "data"
+GROUPS: dict[str, Callable[[Bench], None]] = {
+    "files": loading.files,
+    "arrow": loading.arrow,
+    "single": loading.single,
+    "size": loading.size,
+    "memory": loading.memory,
+    "reads": reading.all_reads,
+    "late": loading.late,
+    "http bodies": serving.bodies,
+    "http queries": serving.queries,
+    "growth": growth.growth,
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.table", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
+    parser.add_argument("--only", default="", help="only groups whose name holds this")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the real rows")
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
+    parser.add_argument("--dir", type=Path, default=target / "bench-table", help="for stores")
+    built = target / "release"
+    parser.add_argument("--command", type=Path, default=built / "timestrata")
+    parser.add_argument("--bench-command", type=Path, default=built / "timestrata-bench")
+    out = ROOT / "bench" / "results" / "latest.json"
+    parser.add_argument("--out", type=Path, default=out, help="the report")
+    return parser.parse_args()
+
+
+def main() -> int:
+    asked = arguments()
+    files = Files(asked.dir / "files", asked.shared)
+    bench = Bench(files, asked.dir, asked.command, asked.bench_command, asked.quick)
+    print(report.heading(), flush=True)
+    wanted = {name: group for name, group in GROUPS.items() if asked.only in name}
+    for name, group in wanted.items():
+        print(f"\n== {name}", flush=True)
+        start = time.monotonic()
+        try:
+            group(bench)
+        except Exception as error:
+            bench.fail(name, error)
+        print(f"({name}: {time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
+    whole = len(wanted) == len(GROUPS) and not bench.failures
+    report.merge_into(asked.out, "table", bench.measures, whole=whole)
+    print(f"\n{len(bench.measures)} measures in {asked.out}")
+    for failure in bench.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""The rows that all sides get: made from a fixed seed, or real ones."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+CHUNK_ROWS = 1_000_000
+SYMBOLS = 50
+START_MS, STEP_MS = 1_704_067_200_000, 10
+LATE_SHARE, LATE_ROWS_MAX = 0.2, 10_000
+SCHEMA = pa.schema(
+    {
+        "timestamp": pa.timestamp("ms", tz="UTC"),
+        "symbol": pa.string(),
+        "price": pa.float64(),
+        "volume": pa.int64(),
+    }
+)
+QUOTES_EVERY = 10
+
+
+def trades(chunk: int, rows: int) -> pa.Table:
+    """Rows of one chunk, at most `CHUNK_ROWS`: a trade each 10 ms, prices that walk in cents."""
+    rng = np.random.default_rng([7, chunk])
+    times = START_MS + (np.arange(rows, dtype=np.int64) + chunk * CHUNK_ROWS) * STEP_MS
+    symbols = rng.integers(0, SYMBOLS, rows).astype(np.int32)
+    walk = np.abs(np.cumsum(rng.integers(-3, 4, rows)) % 800 - 400)
+    names = pa.array([f"SYM{number:03}" for number in range(SYMBOLS)])
+    columns = [
+        pa.array(times, SCHEMA.field("timestamp").type),
+        pa.DictionaryArray.from_arrays(pa.array(symbols), names).cast(pa.string()),
+        pa.array((10_000 + 100 * symbols + walk) / 100),
+        pa.array(rng.integers(1, 50, rows) * 100, pa.int64()),
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def late(table: pa.Table) -> pa.Table:
+    """The same rows, a fifth of them up to 10,000 places later than their times say."""
+    rng = np.random.default_rng(11)
+    places = np.arange(table.num_rows, dtype=np.int64)
+    chosen = rng.random(table.num_rows) < LATE_SHARE
+    places[chosen] += rng.integers(1, LATE_ROWS_MAX, int(chosen.sum()))
+    return table.take(pa.array(np.argsort(places, kind="stable")))
+
+
+def chunks(rows: int) -> Iterator[pa.Table]:
+    """All rows, in chunks."""
+    for chunk in range(0, -(-rows // CHUNK_ROWS)):
+        yield trades(chunk, min(CHUNK_ROWS, rows - chunk * CHUNK_ROWS))
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """Times as people write them, so that all who read them have to read the same."""
+    times = pc.strftime(table["timestamp"], format="%Y-%m-%d %H:%M:%S")
+    return table.set_column(0, "timestamp", times)
+
+
+def write_csv(path: Path, tables: Iterator[pa.Table]) -> Path:
+    options = pa.csv.WriteOptions(quoting_style="none")
+    with path.open("wb") as file:
+        writer = None
+        for table in tables:
+            text = as_text(table)
+            writer = writer or pa.csv.CSVWriter(file, text.schema, write_options=options)
+            writer.write_table(text)
+        if writer:
+            writer.close()
+    return path
+
+
+class Files:
+    """Files of rows in a folder, each made when it is first asked for."""
+
+    def __init__(self, folder: Path, shared: Path) -> None:
+        self.folder, self.shared = folder, shared
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def csv(self, rows: int) -> Path:
+        path = self.folder / f"trades-{rows}.csv"
+        return path if path.exists() else write_csv(path, chunks(rows))
+
+    def late_csv(self, rows: int) -> Path:
+        path = self.folder / f"trades-late-{rows}.csv"
+        return path if path.exists() else write_csv(path, map(late, chunks(rows)))
+
+    def parquet(self, rows: int) -> Path:
+        """As the size is held against: each column encoded in the way that suits it."""
+        path = self.folder / f"trades-{rows}.parquet"
+        if not path.exists():
+            table = pa.concat_tables(chunks(rows))
+            delta = "DELTA_BINARY_PACKED"
+            pq.write_table(
+                table,
+                path,
+                compression="zstd",
+                compression_level=3,
+                use_dictionary=["symbol", "price"],
+                column_encoding={"timestamp": delta, "volume": delta},
+            )
+        return path
+
+    def quotes(self, rows: int) -> Path:
+        """For the as-of join: a tenth as many rows, between the trades."""
+        path = self.folder / f"quotes-{rows}.parquet"
+        if not path.exists():
+            table = pa.concat_tables(chunks(rows)).take(pa.array(np.arange(3, rows, QUOTES_EVERY)))
+            early = pc.subtract(table["timestamp"], pa.scalar(5, pa.duration("ms")))
+            columns = {"timestamp": early, "symbol": table["symbol"], "bid": table["price"]}
+            pq.write_table(pa.table(columns), path, compression="zstd")
+        return path
+
+    def flights(self) -> Path:
+        """A real file: 336,776 departures with 19 columns."""
+        path = self.folder / "flights.csv"
+        if not path.exists():
+            archive = self.shared / "flights" / "flights.csv.zip"
+            with zipfile.ZipFile(archive) as packed:
+                path.write_bytes(packed.read(packed.namelist()[0]))
+        return path
+
+    def cpu(self) -> Path:
+        """TSBS's cpu rows: ten integers of each host every ten seconds."""
+        path = self.folder / "cpu.csv"
+        if not path.exists():
+            source = self.shared / "line_protocol" / "cpu-only_40hosts_12h_10s.ilp.gz"
+            with gzip.open(source, "rt", encoding="utf-8") as lines, path.open("w") as out:
+                _write_cpu(lines, out)
+        return path
+
+
+def _write_cpu(lines: io.TextIOBase, out: io.TextIOBase) -> None:
+    for number, line in enumerate(lines):
+        tags, fields, time = line.split()
+        named = [pair.split("=") for pair in f"{tags.partition(',')[2]},{fields}".split(",")]
+        if number == 0:
+            out.write(",".join(["timestamp", *(name for name, _ in named)]) + "\n")
+        out.write(",".join([time, *(value.rstrip("i") for _, value in named)]) + "\n")

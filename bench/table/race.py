@@ -1,0 +1,154 @@
+"""Lets all sides do the same, in turns, and compares what they give and what it took.
+
+Each turn begins with another side. An answer that differs is an error and no figure.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.common.report import Measure, line, told
+from bench.common.sample import median, percentile, quiet, timed
+from bench.table.data import Files
+
+OURS = "timestrata"
+Work = Callable[[], Any]
+
+
+class DiffersError(Exception):
+    """Two sides gave different answers."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two answers are equal; sums of floats may round differently."""
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+@dataclass
+class Bench:
+    """A run: what all groups share, and what came out so far."""
+
+    files: Files
+    dir: Path
+    command: Path
+    bench_command: Path
+    quick: bool
+    measures: list[Measure] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def many(self, full: int) -> int:
+        """How many of something: `full`, or few of them in a quick run."""
+        return max(full // 50, min(full, 2_000)) if self.quick else full
+
+    def report(self, measure: Measure) -> None:
+        if any(measure.name == other.name for other in self.measures):
+            raise ValueError(f"there are two measures {measure.name}")
+        print(line(measure), flush=True)
+        self.measures.append(measure)
+
+    def told(self, name: str, unit: str, value: float, note: str = "") -> None:
+        self.report(told(name, unit, value, note))
+
+    def fail(self, what: str, error: BaseException) -> None:
+        text = f"{what}: {type(error).__name__}: {error}"
+        self.failures.append(text)
+        print(f"FAILED {text}", file=sys.stderr, flush=True)
+
+
+def agree(answers: Mapping[str, Any]) -> None:
+    for side, answer in answers.items():
+        if not same(answers[OURS], answer):
+            shown = f"{answers[OURS]!r:.200}, {side} {answer!r:.200}"
+            raise DiffersError(f"{OURS} {shown}")
+
+
+def turns(sides: list[str], rounds: int) -> list[list[str]]:
+    """Who goes when: each turn begins with another side."""
+    return [sides[turn % len(sides) :] + sides[: turn % len(sides)] for turn in range(rounds)]
+
+
+def race(
+    bench: Bench,
+    name: str,
+    amount: int,
+    works: Mapping[str, Work],
+    aims: Mapping[str, float],
+    *,
+    rounds: int = 5,
+    answer: Callable[[Any], Any] = lambda given: given,
+    note: str = "",
+) -> None:
+    """Times what each side does with `amount` rows; one line for each of the others."""
+    try:
+        taken: dict[str, list[float]] = {side: [] for side in works}
+        for order in turns(list(works), 2 if bench.quick else rounds):
+            answers = {}
+            for side in order:
+                with quiet():
+                    seconds, given = timed(works[side])
+                taken[side].append(seconds)
+                answers[side] = answer(given)
+                del given
+            agree({side: answers[side] for side in works})
+        how = f"{note + '; ' if note else ''}median of {len(taken[OURS])}"
+        rates = {side: amount / median(seconds) for side, seconds in taken.items()}
+        for side in works:
+            if side == OURS:
+                continue
+            spread = ", ".join(
+                f"{key} {min(taken[key]) * 1e3:.3g} to {max(taken[key]) * 1e3:.3g} ms"
+                for key in (OURS, side)
+            )
+            aim = aims.get(side)
+            text = f"{how}; {spread}"
+            bench.report(
+                Measure(f"{name} [{side}]", "rows/s", rates[OURS], side, rates[side], aim, text)
+            )
+    except Exception as error:
+        bench.fail(name, error)
+
+
+def latencies(
+    bench: Bench,
+    name: str,
+    works: Mapping[str, Callable[[int], Any]],
+    aims: Mapping[str, float],
+    samples: int,
+    floor: Callable[[int], Any] | None = None,
+) -> None:
+    """p50 and p99 of single calls, which get a number from 0; each call on all sides in turn."""
+    try:
+        if floor is not None:
+            works = {**works, "floor": floor}
+        taken: dict[str, list[float]] = {side: [] for side in works}
+        sides = list(works)
+        with quiet():
+            for sample in range(-3, samples):
+                at = max(sample, 0)
+                answers = {}
+                for side in turns(sides, at % len(sides) + 1)[-1]:
+                    seconds, given = timed(works[side], at)
+                    if sample >= 0:
+                        taken[side].append(seconds)
+                    if side != "floor":
+                        answers[side] = given.num_rows
+                agree(answers)
+        for side in works:
+            if side == OURS:
+                continue
+            for share, word in ((0.5, "p50"), (0.99, "p99")):
+                ours, other = (percentile(taken[key], share) * 1e6 for key in (OURS, side))
+                title, aim = f"{name}, {word} [{side}]", aims.get(side)
+                text = f"{samples} samples"
+                bench.report(Measure(title, "us", ours, side, other, aim, text))
+    except Exception as error:
+        bench.fail(name, error)

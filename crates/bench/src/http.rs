@@ -1,0 +1,101 @@
+//! The two ends of benchmarks over HTTP: a client that asks as fast as answers come, and a server
+//! that has its answer at hand.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use timestrata_bench::Result;
+use timestrata_bench::sample::Watch;
+
+/// `http-load HOST:PORT PATH CONNECTIONS SECONDS`: prints requests a second and latencies.
+pub(crate) const LOAD: &str = "http-load";
+/// `http-constant FILE`: serves the file's bytes at `/`, from memory.
+pub(crate) const CONSTANT: &str = "http-constant";
+
+/// Asks the same again and again, over some connections at once, each with a thread of its own.
+pub(crate) fn load(arguments: &[String]) -> Result<()> {
+    let [address, path, connections, seconds] = arguments else {
+        return Err("http-load HOST:PORT PATH CONNECTIONS SECONDS".into());
+    };
+    let (connections, seconds): (usize, u64) = (connections.parse()?, seconds.parse()?);
+    let watch = Watch::new();
+    let end_ns = watch.now_ns() + seconds * 1_000_000_000;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let taken: Result<Vec<Vec<u64>>> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..connections)
+            .map(|_| scope.spawn(|| client(address, &request, &watch, end_ns)))
+            .collect();
+        clients.into_iter().map(|client| client.join().map_err(|_| "a client died")?).collect()
+    });
+    let mut taken = taken?.concat();
+    taken.sort_unstable();
+    let at = |share: f64| {
+        let place = share * taken.len().saturating_sub(1) as f64;
+        taken.get(place.round() as usize).map_or(0.0, |ns| *ns as f64 / 1e3)
+    };
+    println!(
+        "{{\"per_second\": {}, \"p50_us\": {}, \"p99_us\": {}}}",
+        taken.len() as f64 / seconds as f64,
+        at(0.5),
+        at(0.99)
+    );
+    Ok(())
+}
+
+/// Nanoseconds of each request over one connection.
+fn client(address: &str, request: &str, watch: &Watch, end_ns: u64) -> Result<Vec<u64>> {
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_nodelay(true)?;
+    let mut answers = BufReader::new(socket.try_clone()?);
+    let (mut taken, mut body, mut line) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        let begun_ns = watch.now_ns();
+        if begun_ns >= end_ns {
+            return Ok(taken);
+        }
+        socket.write_all(request.as_bytes())?;
+        let mut length = None;
+        loop {
+            line.clear();
+            if answers.read_line(&mut line)? == 0 {
+                return Err("the server hung up".into());
+            }
+            let lower = line.trim_end().to_ascii_lowercase();
+            if let Some(status) = lower.strip_prefix("http/1.1 ")
+                && !status.starts_with("200")
+            {
+                return Err(format!("the server answered {status}").into());
+            }
+            if let Some(bytes) = lower.strip_prefix("content-length:") {
+                length = Some(bytes.trim().parse::<usize>()?);
+            }
+            if lower.is_empty() {
+                break;
+            }
+        }
+        body.resize(length.ok_or("an answer without a length")?, 0);
+        answers.read_exact(&mut body)?;
+        taken.push(watch.now_ns() - begun_ns);
+    }
+}
+
+/// Serves the bytes of a file in the runtime that the real server has, until it is killed.
+#[expect(clippy::disallowed_methods, reason = "a benchmark's file, not a file of a store")]
+pub(crate) fn constant(arguments: &[String]) -> Result<()> {
+    let [path] = arguments else { return Err("http-constant FILE".into()) };
+    let body = Bytes::from(std::fs::read(path)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let kind = [(header::CONTENT_TYPE, "application/json")];
+        let answer = move || std::future::ready((kind, body.clone()));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        eprintln!("listening on http://{}", listener.local_addr()?);
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap_or(()));
+        Ok(axum::serve(listener, Router::new().route("/", get(answer))).await?)
+    })
+}
