@@ -21,10 +21,10 @@ Verify = Callable[[bool, str], None]
 
 # Mean delay of departures a day, and how much it rained in the hour of departure.
 BY_DAY = """
-    SELECT time_bucket(interval '1 day', time_hour) AS day,
+    SELECT time_bucket(interval '1 day', time_hour) AS date,
            avg(dep_delay) AS delay, avg(precip) AS rain, count(*) AS departures
     FROM asof_join(flights_table, weather, 'time_hour', by => 'origin', tolerance => '3 hours')
-    GROUP BY day ORDER BY day
+    GROUP BY date ORDER BY date
 """
 
 
@@ -129,8 +129,8 @@ def draw(days: list[dict[str, Any]], path: Path, tell: Tell) -> None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="13">'
         f'<rect width="{width}" height="{height}" fill="white"/>'
-        f'<text x="{margin}" y="24">Departures from New York, {days[0]["day"]:%Y-%m-%d} to '
-        f'{days[-1]["day"]:%Y-%m-%d}: mean delay (red), rain in the hour (blue)</text>'
+        f'<text x="{margin}" y="24">Departures from New York, {days[0]["date"]:%Y-%m-%d} to '
+        f'{days[-1]["date"]:%Y-%m-%d}: mean delay (red), rain in the hour (blue)</text>'
         f'{line("rain", "#3b7dd8")}{line("delay", "#c0392b")}</svg>\n'
     )
     tell("plot", f"{path}: mean delay and rain by day")
