@@ -37,6 +37,8 @@ impl Drop for Server {
 }
 
 const ROWS: u64 = 100;
+/// Bodies that are acknowledged before the server is killed.
+const UNDER_LOAD: usize = 40;
 
 fn part(number: u64) -> String {
     let rows = (0..ROWS).map(|row| format!("{},{number}\n", 1_700_000_000 + number * ROWS + row));
@@ -47,19 +49,21 @@ fn part(number: u64) -> String {
 fn what_was_acknowledged_survives_kill_9_under_load() {
     let runner = Runner::new();
     let mut server = Server::start(&runner);
+    let (told, hears) = std::sync::mpsc::channel();
     let acknowledged: Vec<u64> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..4)
             .map(|client| {
-                let server = &server;
+                let (server, told) = (&server, told.clone());
                 scope.spawn(move || {
                     (0..10_000)
                         .map(|turn| turn * 4 + client)
                         .take_while(|number| server.post(&part(*number)))
+                        .inspect(|number| told.send(*number).unwrap_or(()))
                         .collect::<Vec<_>>()
                 })
             })
             .collect();
-        std::thread::sleep(std::time::Duration::from_millis(700));
+        assert_eq!(hears.iter().take(UNDER_LOAD).count(), UNDER_LOAD);
         let killed = std::process::Command::new("kill")
             .args(["-9", &server.child.id().to_string()])
             .status()
@@ -68,7 +72,7 @@ fn what_was_acknowledged_survives_kill_9_under_load() {
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
     });
     server.child.wait().unwrap();
-    assert!(acknowledged.len() > 8, "only {} bodies", acknowledged.len());
+    assert!(acknowledged.len() >= UNDER_LOAD);
     let query = "SELECT part, count(*) AS n FROM t GROUP BY part ORDER BY part";
     let csv = runner.ok(&["sql", "store", query, "--format", "csv"]);
     let found: Vec<u64> = csv
