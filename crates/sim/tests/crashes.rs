@@ -3,24 +3,14 @@
 //!
 //! `cargo run -p timestrata-sim -- --workload LETTERS --seed SEED` runs one of them again.
 
-use std::io::Write;
+mod support;
 
-use timestrata_sim::{Effort, StreamWorkload, run};
+use support::expect_promises_kept;
+use timestrata_sim::{Effort, StreamWorkload};
 
 const SEED: u64 = 20_240_117;
 /// A store with runs in both streams, a tombstone, late rows and rows in memory.
 const GROWN: &str = "agfldoft";
-
-/// Runs, prints what was tried, and fails with the violations.
-fn expect_promises_kept(what: &str, workloads: &[StreamWorkload], effort: &Effort) {
-    let report = run(workloads, effort);
-    // Not by println: the harness would keep it to itself where all is well.
-    let _ = writeln!(std::io::stderr(), "{what}: {report}");
-    assert!(report.violations.is_empty(), "{what}: {report}");
-    // A run that tries nothing finds nothing.
-    assert_eq!(report.workloads, workloads.len() as u64);
-    assert!(report.crash_points > report.workloads && report.states_opened > report.workloads);
-}
 
 #[test]
 fn workloads_of_one_step_keep_every_promise() {

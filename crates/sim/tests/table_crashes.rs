@@ -4,9 +4,10 @@
 //!
 //! `cargo run -p timestrata-sim -- --of tables --workload LETTERS --seed SEED` runs one again.
 
-use std::io::Write;
+mod support;
 
-use timestrata_sim::{Effort, TableWorkload, run};
+use support::expect_promises_kept;
+use timestrata_sim::{Effort, TableWorkload};
 
 const SEED: u64 = 20_260_307;
 
@@ -19,16 +20,6 @@ fn sampled() -> Effort {
         faults_one_in: 96,
         ..Effort::sampled(SEED)
     }
-}
-
-/// Runs, prints what was tried, and fails with the violations.
-fn expect_promises_kept(what: &str, workloads: &[TableWorkload], effort: &Effort) {
-    let report = run(workloads, effort);
-    // Not by println: the harness would keep it to itself where all is well.
-    let _ = writeln!(std::io::stderr(), "{what}: {report}");
-    assert!(report.violations.is_empty(), "{what}: {report}");
-    assert_eq!(report.workloads, workloads.len() as u64);
-    assert!(report.crash_points > report.workloads && report.states_opened > report.workloads);
 }
 
 #[test]

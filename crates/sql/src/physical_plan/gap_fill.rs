@@ -25,7 +25,7 @@ use futures::StreamExt;
 use futures::stream::try_unfold;
 
 use self::rows::Filling;
-use super::latest_on::{keys_of, order_by, recompute};
+use super::latest_on::{keys_of, names_of, order_by, recompute};
 use crate::error::refused;
 use crate::functions::Step;
 
@@ -107,15 +107,9 @@ impl GapFillExec {
 impl DisplayAs for GapFillExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schema = self.schema();
-        let name = |column: usize| schema.field(column).name().as_str();
-        let by: Vec<&str> = self.spec.by.iter().map(|column| name(*column)).collect();
+        let (time, by) = (names_of(&schema, &[self.spec.time]), names_of(&schema, &self.spec.by));
         let fill = self.spec.fill;
-        write!(
-            f,
-            "GapFillExec: time={}, by=[{}], fill={fill:?}",
-            name(self.spec.time),
-            by.join(", ")
-        )
+        write!(f, "GapFillExec: time={time}, by=[{by}], fill={fill:?}")
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -30,7 +31,7 @@ const KEY_OVERHEAD_BYTES: usize = 32;
 
 /// The order of one column, nulls behind everything.
 pub(super) fn order_by(
-    schema: &datafusion::arrow::datatypes::Schema,
+    schema: &Schema,
     columns: &[usize],
     descending: bool,
 ) -> Option<LexOrdering> {
@@ -42,10 +43,7 @@ pub(super) fn order_by(
 }
 
 /// A converter of some columns to keys that can be compared as bytes.
-pub(super) fn keys_of(
-    schema: &datafusion::arrow::datatypes::Schema,
-    columns: &[usize],
-) -> Result<RowConverter> {
+pub(super) fn keys_of(schema: &Schema, columns: &[usize]) -> Result<RowConverter> {
     let types = columns.iter().map(|column| schema.field(*column).data_type().clone());
     Ok(RowConverter::new(types.map(SortField::new).collect())?)
 }
@@ -69,9 +67,12 @@ impl LatestOnExec {
 impl DisplayAs for LatestOnExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schema = self.schema();
-        let name = |column: usize| schema.field(column).name().as_str();
-        let by: Vec<&str> = self.by.iter().map(|column| name(*column)).collect();
-        write!(f, "LatestOnExec: time={}, by=[{}]", name(self.time), by.join(", "))
+        write!(
+            f,
+            "LatestOnExec: time={}, by=[{}]",
+            names_of(&schema, &[self.time]),
+            names_of(&schema, &self.by)
+        )
     }
 }
 
@@ -140,6 +141,13 @@ impl ExecutionPlan for LatestOnExec {
         let rows = input.map(move |batch| seen.first_of(&batch?));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
+}
+
+/// Names of columns, as plans show them.
+pub(super) fn names_of(schema: &Schema, columns: &[usize]) -> String {
+    let names: Vec<_> =
+        columns.iter().map(|column| schema.field(*column).name().as_str()).collect();
+    names.join(", ")
 }
 
 /// Properties of children may be others: ours are worked out anew.

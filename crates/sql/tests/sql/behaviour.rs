@@ -1,13 +1,10 @@
 //! Snapshots, memory, cancelling, parameters, errors.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{self, answer, ask, create, insert, lines, rows, sql};
 use futures::StreamExt;
-use support::{answer, ask, create, insert, lines, rows, sql};
 use timestrata_engine::{ErrorKind, Merge, RunFormat, Store, Stream};
 use timestrata_sql::{
     AsofOptions, Fill, GapFillOptions, Input, Params, ScalarValue, Shown, Sql, SqlModel,

@@ -1,11 +1,8 @@
 //! Whatever is asked of the time, the scan gives the rows that a filter over all rows would:
 //! with late rows, replaced rows, deletes, hot and cold runs, and several partitions.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::{self, ask, create, insert, pairs, pairs_of, rows, settings, sql};
 use proptest::prelude::*;
-use support::{ask, create, insert, pairs, pairs_of, rows, settings, sql};
 use timestrata_engine::{
     Changes, Durability, KeyRange, Merge, RunFormat, Settings, Store, StreamId,
 };

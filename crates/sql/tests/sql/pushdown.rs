@@ -1,11 +1,8 @@
 //! What a query doesn't need is not read, from hot runs and from cold ones: told by EXPLAIN.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
 
 use std::path::Path;
 
-use support::{answer, create, insert, pairs, plan, rows, sql};
+use crate::support::{self, answer, create, insert, pairs, plan, rows, sql};
 use timestrata_engine::{Access, Io, Merge, RunFormat, Settings, Store};
 
 const ROWS: i64 = 400_000;

@@ -1,10 +1,8 @@
 //! The scripts in `tests/slt`: what statements answer, word for word.
 //!
 //! `SLT_WRITE=1` writes the answers into the scripts instead of comparing them.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
 use std::path::PathBuf;
 
 use datafusion::arrow::array::{Array, RecordBatch};

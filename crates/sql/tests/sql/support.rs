@@ -1,6 +1,4 @@
 //! What the tests share: stores with a few streams, somebody who writes, answers as text.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use std::path::Path;
 use std::sync::Arc;

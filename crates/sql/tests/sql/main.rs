@@ -1,0 +1,8 @@
+//! SQL over stores with all that streams can be; one program, so that DataFusion is linked once.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod behaviour;
+mod filters;
+mod pushdown;
+mod scripts;
+mod support;
