@@ -38,7 +38,7 @@ pub use check::{CheckReport, Finding, check};
 pub use error::{Error, ErrorKind, Result};
 pub use memtable::RowBatch;
 pub use recovery::RecoveryReport;
-pub use scan::{ColumnSize, Row, Scan, ScanSpec, Survey};
+pub use scan::{ColumnSize, Row, Scan, ScanSpec, Survey, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
 pub use store::{Access, BulkCommit, PinInfo, RowAppender, Store, StoreStats, StreamStats};

@@ -284,6 +284,13 @@ impl Stream {
         &self.key_columns
     }
 
+    /// Whether scans with [`text_views`](crate::ScanSpec::text_views) give this column as views.
+    pub fn has_text_views(&self, column: usize) -> bool {
+        !self.key_columns.contains(&column)
+            && (self.schema().fields().get(column))
+                .is_some_and(|field| field.data_type() == &DataType::Utf8)
+    }
+
     /// An error if a key can't be one of this stream's.
     pub(crate) fn check_key(&self, key: LeadKey) -> Result<()> {
         let fits = matches!(

@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timestrata_engine::{Error, ErrorKind};
+use timestrata_models::table::times_as_text;
 
 use crate::error::{Failure, Result};
 use crate::state::AppState;
@@ -82,7 +83,7 @@ pub(crate) fn of_rows(state: &AppState, form: Form, rows: Rows) -> Result<Respon
     let rows_max = state.config.rows_max;
     let body = match form {
         Form::Csv | Form::Arrow => stream::body(form, rows)?,
-        Form::Json => json(bounded(rows.batches, rows_max)?)?,
+        Form::Json => json(&bounded(rows.batches, rows_max)?)?,
         Form::Protobuf => protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into(),
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
@@ -108,13 +109,14 @@ fn bounded(
     Ok(all)
 }
 
-fn json(batches: Vec<RecordBatch>) -> Result<Body> {
+fn json(batches: &[RecordBatch]) -> Result<Body> {
     let mut body = br#"{"success":true,"data":"#.to_vec();
     let begin = body.len();
     let mut writer =
         WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut body);
-    let batches: Vec<&RecordBatch> = batches.iter().collect();
-    writer.write_batches(&batches).and_then(|()| writer.finish()).map_err(unwritten)?;
+    let mut batches = batches.iter().map(times_as_text);
+    let written = batches.try_for_each(|batch| writer.write(&batch));
+    written.and_then(|()| writer.finish()).map_err(unwritten)?;
     drop(writer);
     if body.len() == begin {
         body.extend_from_slice(b"[]");

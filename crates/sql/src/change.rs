@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch, UInt64Array};
-use datafusion::arrow::compute::prep_null_mask_filter;
+use datafusion::arrow::array::{
+    Array, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array,
+};
+use datafusion::arrow::compute::{cast, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Constraint, DFSchema, ToDFSchema};
 use datafusion::execution::SessionState;
@@ -24,7 +27,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
-use crate::schema::SqlTable;
+use crate::schema::{SqlTable, plain_schema};
 use crate::table::{Narrowed, narrow_table};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 use crate::{QueryResult, Sql};
@@ -171,7 +174,7 @@ async fn create_table(
             )),
         };
     }
-    let schema: SchemaRef = Arc::clone(create.input.schema().inner());
+    let schema = plain_schema(create.input.schema().as_arrow());
     let mut key = Vec::new();
     for constraint in create.constraints.iter() {
         match constraint {
@@ -271,8 +274,10 @@ fn prepare(
         state.execution_props(),
         &PhysicalPlanningContext::default(),
     )?;
+    let shown = Arc::clone(&table.schema);
     let matches = move |batch: &RecordBatch| -> Result<BooleanArray> {
-        let value = condition.evaluate(batch).map_err(from_datafusion)?;
+        let batch = as_shown(batch, &shown).map_err(|error| from_datafusion(error.into()))?;
+        let value = condition.evaluate(&batch).map_err(from_datafusion)?;
         let array = value.into_array(batch.num_rows()).map_err(from_datafusion)?;
         let mask = array.as_boolean();
         Ok(match mask.null_count() {
@@ -282,6 +287,18 @@ fn prepare(
     };
     let ranges = ranges.as_slice().to_vec();
     Ok(Predicate { ranges, is_exact, matches: Arc::new(matches) })
+}
+
+/// A batch of stored columns, with text as conditions work with it.
+fn as_shown(
+    batch: &RecordBatch,
+    shown: &SchemaRef,
+) -> std::result::Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().zip(shown.fields());
+    let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+    RecordBatch::try_new_with_options(Arc::clone(shown), columns, &options)
 }
 
 /// The same expression over columns without the table's name.

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
 
 use crate::error::invalid;
@@ -18,6 +18,7 @@ const TABLE_INDEX: &str = "table-index";
 pub struct SqlTable {
     pub(crate) name: String,
     pub(crate) stream: Arc<Stream>,
+    /// The columns shown, text as it is worked with.
     pub(crate) schema: SchemaRef,
     /// For each column shown, the stream's.
     pub(crate) columns: Vec<usize>,
@@ -26,11 +27,12 @@ pub struct SqlTable {
 impl SqlTable {
     /// All columns of a stream, under its own name.
     pub fn whole(stream: &Arc<Stream>) -> Self {
+        let columns: Vec<usize> = (0..stream.schema().fields().len()).collect();
         Self {
             name: stream.name().to_owned(),
             stream: Arc::clone(stream),
-            schema: Arc::clone(stream.schema()),
-            columns: (0..stream.schema().fields().len()).collect(),
+            schema: viewed(stream, stream.schema(), &columns),
+            columns,
         }
     }
 
@@ -52,13 +54,41 @@ impl SqlTable {
                 stored.get(*column).is_some_and(|known| known.data_type() == field.data_type())
             });
         match fits {
-            true => Ok(Self { name, stream: Arc::clone(stream), schema, columns }),
+            true => {
+                let schema = viewed(stream, &schema, &columns);
+                Ok(Self { name, stream: Arc::clone(stream), schema, columns })
+            }
             false => Err(invalid(format!(
                 "table '{name}' shows columns that stream '{}' doesn't have",
                 stream.name()
             ))),
         }
     }
+}
+
+/// The fields of some columns of a stream, as a scan with views of text gives them.
+fn viewed(stream: &Stream, schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
+    let fields = schema.fields().iter().zip(columns);
+    let fields: Vec<FieldRef> = fields
+        .map(|(field, column)| match stream.has_text_views(*column) {
+            true => Arc::new(Field::clone(field).with_data_type(DataType::Utf8View)),
+            false => Arc::clone(field),
+        })
+        .collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// A field as it is stored and handed out, and not as it is worked with.
+pub(crate) fn plain_field(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Utf8View => Arc::new(Field::clone(field).with_data_type(DataType::Utf8)),
+        _ => Arc::clone(field),
+    }
+}
+
+/// As [`plain_field`], for all fields.
+pub(crate) fn plain_schema(schema: &Schema) -> SchemaRef {
+    Arc::new(Schema::new(schema.fields().iter().map(plain_field).collect::<Vec<_>>()))
 }
 
 /// What a model says of a stream.

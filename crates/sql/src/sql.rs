@@ -10,6 +10,9 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, cast};
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
@@ -23,7 +26,7 @@ use crate::error::from_datafusion;
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::options::SqlOptions;
 use crate::params::Params;
-use crate::schema::{SqlModel, SqlTable};
+use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
 use crate::tables::TableWriter;
 use crate::writer::{Predicate, SqlWriter};
@@ -163,6 +166,11 @@ impl Sql {
         match plan {
             LogicalPlan::Dml(dml) => change::change(self, &state, &catalog, dml).await,
             LogicalPlan::Ddl(ddl) => change::define(self, &state, &catalog, ddl).await,
+            LogicalPlan::DescribeTable(mut described) => {
+                described.schema = plain_schema(&described.schema);
+                let plan = LogicalPlan::DescribeTable(described);
+                self.run(&state, &plan).await.map_err(from_datafusion)
+            }
             LogicalPlan::Statement(_) | LogicalPlan::Copy(_) => Err(change::unsupported()),
             plan => self.run(&state, &plan).await.map_err(from_datafusion),
         }
@@ -310,7 +318,7 @@ impl Sql {
         state: &SessionState,
         plan: &LogicalPlan,
     ) -> DfResult<QueryResult> {
-        let plan: Arc<dyn ExecutionPlan> = state.create_physical_plan(plan).await?;
+        let plan = with_plain_text(state.create_physical_plan(plan).await?)?;
         let stream = execute_stream(plan, Arc::clone(&self.shared.task))?;
         Ok(QueryResult { schema: stream.schema(), stream })
     }
@@ -366,6 +374,22 @@ fn plan(
         true => Ok(plan),
         false => plan.with_param_values(params.into_values()),
     }
+}
+
+/// The same rows, with text as it is stored: views are for what happens in between.
+fn with_plain_text(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> {
+    let schema = plan.schema();
+    if plain_schema(&schema).fields() == schema.fields() {
+        return Ok(plan);
+    }
+    let columns = schema.fields().iter().enumerate().map(|(index, field)| {
+        let column = Arc::new(Column::new(field.name(), index));
+        let data_type = plain_field(field).data_type().clone();
+        (cast(column, &schema, data_type), field.name().clone())
+    });
+    let columns = columns.map(|(column, name)| Ok((column?, name)));
+    let columns: Vec<(Arc<dyn PhysicalExpr>, String)> = columns.collect::<DfResult<_>>()?;
+    Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
 }
 
 /// Record batches as they are made. The errors are those of the scan (`Corruption`, `Io`), of

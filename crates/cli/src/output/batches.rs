@@ -18,6 +18,7 @@ use parquet::file::properties::WriterProperties;
 use super::Format;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use timestrata::table::times_as_text;
 
 /// Rows that a table for people has at most.
 const TABLE_ROWS_MAX: usize = 10_000;
@@ -66,12 +67,12 @@ pub(crate) fn write(
             let mut writer = CsvWriter::new(&mut out);
             // The header, also where there are no rows.
             writer.write(&RecordBatch::new_empty(SchemaRef::clone(schema))).map_err(failed)?;
-            each(batches, |batch| writer.write(batch).map_err(failed))?
+            each(batches, |batch| writer.write(&times_as_text(batch)).map_err(failed))?
         }
         FileFormat::Json => {
             let mut writer =
                 WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut out);
-            let rows = each(batches, |batch| writer.write(batch).map_err(failed))?;
+            let rows = each(batches, |batch| writer.write(&times_as_text(batch)).map_err(failed))?;
             writer.finish().map_err(failed)?;
             rows
         }

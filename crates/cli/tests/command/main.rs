@@ -8,5 +8,6 @@ mod query;
 mod real_data;
 mod refusals;
 mod runner;
+mod seen;
 mod serve;
 mod tables;

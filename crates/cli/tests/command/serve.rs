@@ -5,13 +5,13 @@ use std::process::{Child, Stdio};
 
 use crate::runner::Runner;
 
-struct Server {
-    child: Child,
-    url: String,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) url: String,
 }
 
 impl Server {
-    fn start(runner: &Runner) -> Self {
+    pub(crate) fn start(runner: &Runner) -> Self {
         let serve = ["serve", "store", "--listen", "127.0.0.1:0", "--set", "log.level=error"];
         let mut command = runner.command(&serve);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -23,7 +23,7 @@ impl Server {
     }
 
     /// Whether the rows were acknowledged.
-    fn post(&self, body: &str) -> bool {
+    pub(crate) fn post(&self, body: &str) -> bool {
         let request = ureq::post(format!("{}/tables/t/ingest", self.url));
         request.header("content-type", "text/csv").send(body).is_ok()
     }
@@ -36,11 +36,11 @@ impl Drop for Server {
     }
 }
 
-const ROWS: u64 = 100;
+pub(crate) const ROWS: u64 = 100;
 /// Bodies that are acknowledged before the server is killed.
 const UNDER_LOAD: usize = 40;
 
-fn part(number: u64) -> String {
+pub(crate) fn part(number: u64) -> String {
     let rows = (0..ROWS).map(|row| format!("{},{number}\n", 1_700_000_000 + number * ROWS + row));
     format!("timestamp,part\n{}", rows.collect::<String>())
 }

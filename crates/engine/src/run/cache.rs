@@ -15,6 +15,16 @@ struct Place {
     run: RunId,
     block: u32,
     column: u32,
+    form: Form,
+}
+
+/// What a column is decoded to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// The file's own type.
+    Stored,
+    /// Views of its text.
+    Views,
 }
 
 #[derive(Debug, Clone)]
@@ -61,19 +71,32 @@ impl BlockCache {
         self.columns.retain(|place, _| place.run != run);
     }
 
-    pub(super) fn get(&self, run: RunId, block: usize, column: usize) -> Option<ArrayRef> {
-        self.columns.get(&place(run, block, column)?)
+    pub(super) fn get(
+        &self,
+        run: RunId,
+        block: usize,
+        column: usize,
+        form: Form,
+    ) -> Option<ArrayRef> {
+        self.columns.get(&place(run, block, column, form)?)
     }
 
-    pub(super) fn insert(&self, run: RunId, block: usize, column: usize, array: ArrayRef) {
-        if let Some(place) = place(run, block, column) {
+    pub(super) fn insert(
+        &self,
+        run: RunId,
+        block: usize,
+        column: usize,
+        form: Form,
+        array: ArrayRef,
+    ) {
+        if let Some(place) = place(run, block, column, form) {
             self.columns.insert(place, array);
         }
     }
 }
 
-fn place(run: RunId, block: usize, column: usize) -> Option<Place> {
-    Some(Place { run, block: block.try_into().ok()?, column: column.try_into().ok()? })
+fn place(run: RunId, block: usize, column: usize, form: Form) -> Option<Place> {
+    Some(Place { run, block: block.try_into().ok()?, column: column.try_into().ok()?, form })
 }
 
 #[cfg(test)]
@@ -89,7 +112,7 @@ mod tests {
         let cache = BlockCache::new(1 << 20);
         for block in 0..1000 {
             let column = Arc::new(Int64Array::from(vec![block as i64; 1024]));
-            cache.insert(RunId(1), block, 0, column);
+            cache.insert(RunId(1), block, 0, Form::Stored, column);
             assert!(cache.bytes() <= 1 << 20);
         }
         assert!(cache.bytes() > 1 << 19);
@@ -100,7 +123,7 @@ mod tests {
     #[test]
     fn a_cache_of_no_bytes_keeps_nothing() {
         let cache = BlockCache::new(0);
-        cache.insert(RunId(1), 0, 0, Arc::new(Int64Array::from(vec![1])));
-        assert!(cache.get(RunId(1), 0, 0).is_none());
+        cache.insert(RunId(1), 0, 0, Form::Stored, Arc::new(Int64Array::from(vec![1])));
+        assert!(cache.get(RunId(1), 0, 0, Form::Stored).is_none());
     }
 }

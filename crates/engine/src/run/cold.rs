@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -19,11 +19,12 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 use timestrata_format::RunId;
 
 use super::METADATA_KEY;
-use super::cache::BlockCache;
+use super::cache::{BlockCache, Form};
 use super::checked::{CheckedFile, byte_range, guarded};
+use super::dictionary;
 use super::tail::Zone;
-use crate::scan::ColumnSize;
-use crate::{Error, LeadKey, Result};
+use crate::scan::{ColumnSize, Values, views};
+use crate::{Error, LeadKey, Result, Stream};
 
 /// What the footer says.
 #[derive(Debug)]
@@ -41,6 +42,10 @@ pub(super) struct ColdFile {
     cache: Arc<BlockCache>,
     schema: SchemaRef,
     metadata: ArrowReaderMetadata,
+    /// For each column whether it is read as views where views are wanted.
+    has_views: Vec<bool>,
+    /// The same file with these columns as views; made when somebody wants them.
+    viewed: OnceLock<(SchemaRef, ArrowReaderMetadata)>,
     /// The leading key's leaf among Parquet's columns.
     lead_leaf: Option<usize>,
     /// Bloom filters of the leading key, as row groups were asked for.
@@ -86,7 +91,7 @@ impl ColdFile {
         run: RunId,
         cache: Arc<BlockCache>,
         schema: SchemaRef,
-        lead_column: usize,
+        stream: &Stream,
         footer: ColdFooter,
         zones: &[Zone],
     ) -> Result<Self> {
@@ -99,24 +104,43 @@ impl ColdFile {
         }
         let parquet_schema = metadata.parquet_schema();
         let lead_leaf = (0..parquet_schema.num_columns())
-            .find(|leaf| parquet_schema.get_column_root_idx(*leaf) == lead_column);
+            .find(|leaf| parquet_schema.get_column_root_idx(*leaf) == stream.lead_column());
+        let columns = 0..schema.fields().len();
+        let has_views = columns.map(|column| stream.has_text_views(column)).collect();
         let filters = std::iter::repeat_with(OnceLock::new).take(groups.len()).collect();
-        Ok(Self { file, run, cache, schema, metadata, lead_leaf, filters })
+        Ok(Self {
+            file,
+            run,
+            cache,
+            schema,
+            metadata,
+            has_views,
+            viewed: OnceLock::new(),
+            lead_leaf,
+            filters,
+        })
     }
 
     pub(super) fn file(&self) -> &CheckedFile {
         &self.file
     }
 
-    /// Columns of one block, from the cache where it has them.
+    /// Columns of one block, from the cache where it has them; text as views if so wished.
     pub(super) fn read(
         &self,
         block: usize,
         zone: &Zone,
         columns: &[usize],
+        text_views: bool,
     ) -> Result<Vec<ArrayRef>> {
-        let mut found: Vec<Option<ArrayRef>> =
-            columns.iter().map(|column| self.cache.get(self.run, block, *column)).collect();
+        let form = |column: usize| match self.has_views.get(column) {
+            Some(true) if text_views => Form::Views,
+            _ => Form::Stored,
+        };
+        let mut found: Vec<Option<ArrayRef>> = columns
+            .iter()
+            .map(|column| self.cache.get(self.run, block, *column, form(*column)))
+            .collect();
         let mut missing: Vec<usize> = columns
             .iter()
             .zip(&found)
@@ -125,9 +149,9 @@ impl ColdFile {
         if !missing.is_empty() {
             missing.sort_unstable();
             missing.dedup();
-            let decoded = self.decode(block, zone, &missing)?;
+            let decoded = self.decode(block, zone, &missing, text_views)?;
             for (column, array) in missing.iter().zip(decoded.columns()) {
-                self.cache.insert(self.run, block, *column, array.clone());
+                self.cache.insert(self.run, block, *column, form(*column), array.clone());
             }
             for (column, slot) in columns.iter().zip(&mut found) {
                 if let Ok(place) = missing.binary_search(column) {
@@ -141,13 +165,37 @@ impl ColdFile {
             .ok_or_else(|| self.file.bad(0, format!("block {block} of a run lacks a column")))
     }
 
+    /// The file with its text as views.
+    fn viewed(&self) -> Result<&(SchemaRef, ArrowReaderMetadata)> {
+        if let Some(viewed) = self.viewed.get() {
+            return Ok(viewed);
+        }
+        let fields = self.schema.fields().iter().zip(&self.has_views);
+        let fields: Vec<_> = fields
+            .map(|(field, has_views)| match has_views {
+                true => views::viewed_field(field),
+                false => Arc::clone(field),
+            })
+            .collect();
+        let schema = Arc::new(Schema::new(fields));
+        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&schema));
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
+            .map_err(|error| self.file.bad(0, error.to_string()).caused_by(error))?;
+        Ok(self.viewed.get_or_init(|| (schema, metadata)))
+    }
+
     /// Decodes columns of one block, in ascending order and without a look at the cache.
     pub(super) fn decode(
         &self,
         block: usize,
         zone: &Zone,
         columns: &[usize],
+        text_views: bool,
     ) -> Result<RecordBatch> {
+        let (given, metadata) = match text_views {
+            true => self.viewed().map(|(schema, metadata)| (schema, metadata))?,
+            false => (&self.schema, &self.metadata),
+        };
         let group = (self.metadata.metadata().row_groups().get(block))
             .ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.parquet_schema();
@@ -166,7 +214,7 @@ impl ColdFile {
         guarded(self.file.path(), || {
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
                 self.file.bytes().clone(),
-                self.metadata.clone(),
+                metadata.clone(),
             )
             .with_row_groups(vec![block])
             .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
@@ -177,30 +225,9 @@ impl ColdFile {
             for part in reader {
                 parts.push(part.map_err(|error| bad(error.into()))?);
             }
-            self.join(parts, zone, columns).map_err(bad)
+            join(parts, zone, &given.project(columns).map_err(|error| bad(error.into()))?)
+                .map_err(bad)
         })
-    }
-
-    /// One batch of the parts, which must have all rows and the stream's types.
-    fn join(
-        &self,
-        mut parts: Vec<RecordBatch>,
-        zone: &Zone,
-        columns: &[usize],
-    ) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
-        let schema = Arc::new(self.schema.project(columns)?);
-        let whole = match parts.len() {
-            1 => parts.pop().ok_or("no rows")?,
-            _ => {
-                let found = parts.first().ok_or("no rows")?.schema();
-                concat_batches(&found, &parts)?
-            }
-        };
-        if whole.num_rows() != zone.rows as usize {
-            return Err(format!("{} rows, expected {}", whole.num_rows(), zone.rows).into());
-        }
-        // Compares types, and refuses nulls in columns that have none.
-        Ok(RecordBatch::try_new(schema, whole.columns().to_vec())?)
     }
 
     /// What each of the file's columns takes, nested ones with all of their parts.
@@ -219,6 +246,38 @@ impl ColdFile {
             }
         }
         sizes
+    }
+
+    /// The values that a column has in a block, where its dictionary tells all of them.
+    pub(super) fn values(
+        &self,
+        block: usize,
+        zone: &Zone,
+        column: usize,
+    ) -> Result<Option<Values>> {
+        let schema = self.metadata.parquet_schema();
+        let group = self.metadata.metadata().row_groups().get(block);
+        let leaf =
+            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == column);
+        let (Some(group), Some(leaf), Some(field)) =
+            (group, leaf, self.schema.fields().get(column))
+        else {
+            return Ok(None);
+        };
+        let Some(chunk) = group.columns().get(leaf) else { return Ok(None) };
+        if !dictionary::tells_all(chunk, field.data_type()) {
+            return Ok(None);
+        }
+        let range = self.chunk_range(chunk)?;
+        self.file.verify(range.clone())?;
+        guarded(self.file.path(), || {
+            dictionary::read(self.file.bytes(), chunk, zone.rows as usize).map(Some).map_err(
+                |error| {
+                    let message = format!("the values of a column can't be read: {error}");
+                    self.file.bad(range.start, message).caused_by(error)
+                },
+            )
+        })
     }
 
     /// The bytes of a column chunk. Parquet's own method panics on a negative place.
@@ -274,6 +333,26 @@ impl ColdFile {
             })
         })
     }
+}
+
+/// One batch of the parts, which must have all rows and the types expected.
+fn join(
+    mut parts: Vec<RecordBatch>,
+    zone: &Zone,
+    schema: &Schema,
+) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
+    let whole = match parts.len() {
+        1 => parts.pop().ok_or("no rows")?,
+        _ => {
+            let found = parts.first().ok_or("no rows")?.schema();
+            concat_batches(&found, &parts)?
+        }
+    };
+    if whole.num_rows() != zone.rows as usize {
+        return Err(format!("{} rows, expected {}", whole.num_rows(), zone.rows).into());
+    }
+    // Compares types, and refuses nulls in columns that have none.
+    Ok(RecordBatch::try_new(Arc::new(schema.clone()), whole.columns().to_vec())?)
 }
 
 /// Bytes of a length before each text.

@@ -12,6 +12,7 @@ mod base64;
 mod cache;
 mod checked;
 mod cold;
+mod dictionary;
 mod encoder;
 mod encodings;
 pub(crate) mod evolve;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use parking_lot::Mutex;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
 use timestrata_io::{Io, OpenMode};
@@ -20,7 +20,7 @@ use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
-use crate::scan::{Block, ColumnSize, Source};
+use crate::scan::{Block, ColumnSize, Source, Values, views};
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -64,10 +64,16 @@ impl Content {
         }
     }
 
-    fn read(&self, block: usize, zone: &Zone, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    fn read(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+        text_views: bool,
+    ) -> Result<Vec<ArrayRef>> {
         match self {
             Self::Hot(hot) => hot.read(block, zone, columns),
-            Self::Cold(cold) => cold.read(block, zone, columns),
+            Self::Cold(cold) => cold.read(block, zone, columns, text_views),
         }
     }
 
@@ -80,7 +86,7 @@ impl Content {
     ) -> Result<RecordBatch> {
         match self {
             Self::Hot(hot) => hot.decode(block, zone, columns),
-            Self::Cold(cold) => cold.decode(block, zone, columns),
+            Self::Cold(cold) => cold.decode(block, zone, columns, false),
         }
     }
 }
@@ -176,7 +182,7 @@ impl RunReader {
                     self.meta.id,
                     Arc::clone(&self.cache),
                     schema.clone(),
-                    self.stream.lead_column(),
+                    &self.stream,
                     footer,
                     &tail.zones,
                 )?;
@@ -192,6 +198,46 @@ impl RunReader {
             })
             .collect();
         Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones, blocks })
+    }
+
+    /// Decodes columns of a block; as views those that `views` says, which are all of those that
+    /// the stream has views of, or none.
+    fn read_as(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
+        let opened = self.opened()?;
+        let schema = self.stream.stored_schema();
+        let unknown = columns.iter().find(|column| **column >= schema.fields().len());
+        let (Some(zone), None) = (opened.zones.get(block), unknown) else {
+            let message = format!("a run has no block {block} with columns {columns:?}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
+        };
+        let mut arrays = match &opened.evolution {
+            None => opened.content.read(block, zone, columns, !views.is_empty())?,
+            Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
+                opened.content.read(block, zone, columns, false)
+            })?,
+        };
+        let mut fields = Vec::with_capacity(columns.len());
+        for (index, (column, array)) in columns.iter().zip(&mut arrays).enumerate() {
+            if *column == self.stream.lead_column() {
+                self.check_ends(opened, zone, array)?;
+            }
+            let field = &schema.fields()[*column];
+            fields.push(match views.get(index) {
+                Some(true) => {
+                    *array = views::of_column(array);
+                    views::viewed_field(field)
+                }
+                _ => Arc::clone(field),
+            });
+        }
+        let all = views.is_empty() && columns.iter().copied().eq(0..schema.fields().len());
+        let projected = if all { Arc::clone(schema) } else { Arc::new(Schema::new(fields)) };
+        let options =
+            arrow_array::RecordBatchOptions::new().with_row_count(Some(zone.rows as usize));
+        RecordBatch::try_new_with_options(projected, arrays, &options).map_err(|error| {
+            let message = format!("block {block} of a run does not fit its stream: {error}");
+            opened.content.file().bad(0, message).caused_by(error)
+        })
     }
 
     /// The leading keys must be what the zone map says, else a scan that trusted the zone
@@ -239,35 +285,11 @@ impl Source for RunReader {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
-        let opened = self.opened()?;
-        let schema = self.stream.stored_schema();
-        let unknown = columns.iter().find(|column| **column >= schema.fields().len());
-        let (Some(zone), None) = (opened.zones.get(block), unknown) else {
-            let message = format!("a run has no block {block} with columns {columns:?}");
-            return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
-        };
-        let arrays = match &opened.evolution {
-            None => opened.content.read(block, zone, columns)?,
-            Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
-                opened.content.read(block, zone, columns)
-            })?,
-        };
-        for (column, array) in columns.iter().zip(&arrays) {
-            if *column == self.stream.lead_column() {
-                self.check_ends(opened, zone, array)?;
-            }
-        }
-        let all = columns.iter().copied().eq(0..schema.fields().len());
-        let projected =
-            if all { Ok(schema.clone()) } else { schema.project(columns).map(Arc::new) };
-        let options =
-            arrow_array::RecordBatchOptions::new().with_row_count(Some(zone.rows as usize));
-        projected
-            .and_then(|schema| RecordBatch::try_new_with_options(schema, arrays, &options))
-            .map_err(|error| {
-                let message = format!("block {block} of a run does not fit its stream: {error}");
-                opened.content.file().bad(0, message).caused_by(error)
-            })
+        self.read_as(block, columns, &[])
+    }
+
+    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
+        self.read_as(block, columns, views)
     }
 
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
@@ -283,6 +305,14 @@ impl Source for RunReader {
                 hot.rows(block, make).map(Cow::Borrowed)
             }
             _ => read().map(Cow::Owned),
+        }
+    }
+
+    fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
+        let opened = self.opened()?;
+        match (&opened.content, &opened.evolution, opened.zones.get(block)) {
+            (Content::Cold(cold), None, Some(zone)) => cold.values(block, zone, column),
+            _ => Ok(None),
         }
     }
 

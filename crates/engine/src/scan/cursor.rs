@@ -27,8 +27,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     pub(super) fn read(plan: &Plan, source: &dyn Source, block: usize) -> Result<Self> {
-        let batch = source.read(block, &plan.read)?;
-        plan.check(&batch)?;
+        let batch = plan.read_block(source, block)?;
         let markers = plan.markers(&batch);
         Ok(Self { block, batch, markers })
     }

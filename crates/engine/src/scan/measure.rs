@@ -43,7 +43,7 @@ impl StreamView {
     }
 
     fn count_together(&self, seen: Vec<Seen>) -> Result<u64> {
-        let plan = Plan::new(&self.stream, Some(&[]), meeting(&seen))?;
+        let plan = Plan::of_columns(&self.stream, Some(&[]), meeting(&seen))?;
         let cursors = seen.into_iter().map(|(source, visible)| Cursor::new(source, visible, None));
         merge(Arc::new(plan), cursors.collect(), Purpose::Count)?.count()
     }
@@ -88,7 +88,7 @@ impl StreamView {
     }
 
     fn lead_plan(&self, meeting: Meeting) -> Result<Arc<Plan>> {
-        Ok(Arc::new(Plan::new(&self.stream, Some(&[self.stream.lead_column()]), meeting)?))
+        Ok(Arc::new(Plan::of_columns(&self.stream, Some(&[self.stream.lead_column()]), meeting)?))
     }
 }
 

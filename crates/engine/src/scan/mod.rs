@@ -8,6 +8,7 @@
 //! without those that a later range delete hides; of a `Latest` stream the newest row a key,
 //! unless that is a delete marker.
 
+mod ahead;
 mod copy;
 mod cursor;
 mod gather;
@@ -26,7 +27,9 @@ mod tail;
 mod tests;
 mod ties;
 mod tombstone;
+mod values;
 mod view;
+pub(crate) mod views;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -37,6 +40,7 @@ pub(crate) use merge::merge_sources;
 pub use sizes::ColumnSize;
 pub(crate) use source::{Block, Source, StreamView};
 pub use split::Survey;
+pub use values::Values;
 
 /// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,6 +53,11 @@ pub struct ScanSpec {
     pub limit: Option<usize>,
     /// Greatest key first; rows with equal keys come in the reverse of commit order.
     pub reverse: bool,
+    /// `Utf8` columns come as `Utf8View`, but for those of the key: text that repeats is decoded
+    /// and compared in a fraction of the time.
+    pub text_views: bool,
+    /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
+    pub threads: usize,
 }
 
 /// Record batches in key order; rows with equal keys in commit order. After an error comes

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 
+use super::{ScanSpec, Source, views};
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// Columns to read and columns to give.
@@ -18,6 +19,8 @@ pub(super) struct Plan {
     output: Vec<usize>,
     /// The columns given.
     pub(super) schema: SchemaRef,
+    /// Which of `read` are read as views of their text; empty: none.
+    views: Vec<bool>,
     /// Position in `read` of the leading key.
     pub(super) lead: usize,
     /// Positions in `read` of the other key columns; empty where they need not be compared.
@@ -36,11 +39,17 @@ pub(super) struct Meeting {
 }
 
 impl Plan {
-    /// A plan that gives the `columns` of the schema (all where `None`).
+    /// A plan that gives the columns that `spec` names (all where it names none).
     ///
     /// # Errors
     /// `InvalidArgument` for a column that isn't there.
-    pub(super) fn new(
+    pub(super) fn new(stream: &Arc<Stream>, spec: &ScanSpec, meeting: Meeting) -> Result<Self> {
+        let plan = Self::of_columns(stream, spec.columns.as_deref(), meeting)?;
+        Ok(if spec.text_views { plan.with_views() } else { plan })
+    }
+
+    /// A plan that gives the `columns` of the schema (all where `None`).
+    pub(super) fn of_columns(
         stream: &Arc<Stream>,
         columns: Option<&[usize]>,
         meeting: Meeting,
@@ -87,7 +96,33 @@ impl Plan {
         };
         let deleted = (stream.is_latest() && meeting.drop_markers)
             .then(|| position_of(stream.schema().fields().len()));
-        Self { stream: Arc::clone(stream), read, output, schema, lead, rest, deleted }
+        let views = Vec::new();
+        Self { stream: Arc::clone(stream), read, output, schema, views, lead, rest, deleted }
+    }
+
+    /// The same plan, with views of text.
+    fn with_views(mut self) -> Self {
+        self.views = self.read.iter().map(|column| self.stream.has_text_views(*column)).collect();
+        let given = self.schema.fields().iter().zip(&self.output);
+        let fields: Vec<_> = given
+            .map(|(field, position)| match self.views.get(*position) {
+                Some(true) => views::viewed_field(field),
+                _ => Arc::clone(field),
+            })
+            .collect();
+        let metadata = self.schema.metadata().clone();
+        self.schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+        self
+    }
+
+    /// Reads a block of a source.
+    pub(super) fn read_block(&self, source: &dyn Source, block: usize) -> Result<RecordBatch> {
+        let batch = match self.views.contains(&true) {
+            true => source.read_views(block, &self.read, &self.views)?,
+            false => source.read(block, &self.read)?,
+        };
+        self.check(&batch)?;
+        Ok(batch)
     }
 
     /// The columns given, of a batch as read.
@@ -116,7 +151,7 @@ impl Plan {
     }
 
     /// Checks that a block is what was asked for, so that nothing behind this can panic.
-    pub(super) fn check(&self, batch: &RecordBatch) -> Result<()> {
+    fn check(&self, batch: &RecordBatch) -> Result<()> {
         if batch.num_columns() != self.read.len() {
             let message = format!(
                 "a block of stream '{}' was read with {} columns, expected {}",
@@ -127,15 +162,19 @@ impl Plan {
             return Err(Error::new(ErrorKind::Corruption, message));
         }
         let fields = self.stream.stored_schema().fields();
-        for (column, array) in self.read.iter().zip(batch.columns()) {
+        for (position, (column, array)) in self.read.iter().zip(batch.columns()).enumerate() {
             let field = &fields[*column];
-            if array.data_type() != field.data_type() {
+            let expected = match self.views.get(position) {
+                Some(true) => &DataType::Utf8View,
+                _ => field.data_type(),
+            };
+            if array.data_type() != expected {
                 let message = format!(
                     "a block of stream '{}' has type {} in column '{}', expected {}",
                     self.stream.name(),
                     array.data_type(),
                     field.name(),
-                    field.data_type()
+                    expected
                 );
                 return Err(Error::new(ErrorKind::Corruption, message));
             }

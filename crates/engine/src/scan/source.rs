@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
-use super::ColumnSize;
+use super::{ColumnSize, Values, views};
 use crate::{Result, Stream};
 
 /// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
@@ -40,6 +40,11 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn blocks(&self) -> Result<&[Block]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
+    /// As [`Source::read`], with views of the text in those columns that `views` says: one entry
+    /// a column asked for.
+    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
+        views::of_batch(&self.read(block, columns)?, views)
+    }
     /// Decodes the first `count` columns of a block, which a point read takes all of: the
     /// columns of the stream's schema. Sources that hold blocks decoded lend what they hold.
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
@@ -48,6 +53,11 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// Whether it is a run, and not a part of a memtable.
     fn is_run(&self) -> bool {
         false
+    }
+    /// The values that a column has in a block, or more than these; `None` where that is not known
+    /// without decoding rows.
+    fn values(&self, _block: usize, _column: usize) -> Result<Option<Values>> {
+        Ok(None)
     }
     /// What each column takes, where the source is a compacted file.
     fn column_sizes(&self) -> Result<Vec<ColumnSize>> {

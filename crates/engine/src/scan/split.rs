@@ -10,6 +10,11 @@ use crate::Result;
 /// Zones into which one that is larger than a part is taken apart, a part.
 const PIECES_A_PART: u64 = 4;
 
+/// Rows of a piece, where blocks end there.
+const PIECE_ROWS: u64 = if cfg!(test) { 8 } else { 128 << 10 };
+/// Blocks that are read ahead have at least so many rows on average.
+const BLOCK_ROWS_MIN: u64 = if cfg!(test) { 1 } else { 8 << 10 };
+
 /// What a scan of some ranges will meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Survey {
@@ -69,6 +74,60 @@ impl StreamView {
         let rows: u64 = ends.iter().map(|(_, rows)| rows).sum();
         Ok(cut(range, &ends, (rows / parts as u64).max(1), parts))
     }
+
+    /// `range` cut into pieces of a few blocks each, where blocks end: disjoint, ascending,
+    /// together all of it. One piece where there is little to read.
+    pub(crate) fn pieces(&self, range: &KeyRange) -> Result<Vec<KeyRange>> {
+        Ok(pieces_of(range, self.zones(range)?))
+    }
+
+    /// As [`StreamView::pieces`], for threads that read and hold whole pieces.
+    pub(super) fn pieces_to_hold(&self, range: &KeyRange) -> Result<Vec<KeyRange>> {
+        let zones = self.zones(range)?;
+        let rows: u64 = zones.iter().map(|zone| zone.rows as u64).sum();
+        // Blocks of few rows have wide ones: they take memory, and little decoding.
+        match rows / (zones.len() as u64).max(1) < BLOCK_ROWS_MIN {
+            true => Ok(vec![*range]),
+            false => Ok(pieces_of(range, zones)),
+        }
+    }
+
+    /// The blocks that a reading of `range` meets; none where there are few rows anyway.
+    fn zones(&self, range: &KeyRange) -> Result<Vec<Block>> {
+        let seen = self.seen(range)?;
+        let mut zones = Vec::new();
+        if seen.iter().map(|(source, _)| source.rows()).sum::<u64>() < 2 * PIECE_ROWS {
+            return Ok(zones);
+        }
+        for (source, visible) in &seen {
+            let blocks = source.blocks()?;
+            for part in visible {
+                let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
+                let met = blocks.iter().skip(first);
+                zones.extend(met.take_while(|b| part.overlaps(b.key_min, b.key_max)).copied());
+            }
+        }
+        Ok(zones)
+    }
+}
+
+/// `range` cut where these blocks, which it meets, end.
+fn pieces_of(range: &KeyRange, mut zones: Vec<Block>) -> Vec<KeyRange> {
+    zones.sort_unstable_by_key(|zone| (zone.key_min, zone.key_max));
+    let mut ends = Vec::new();
+    let (mut rows, mut end) = (0, None);
+    for zone in &zones {
+        // Best where no block lies across; but not for ever.
+        let is_clean = end.is_some_and(|end| end < zone.key_min);
+        let rows_min = if is_clean { PIECE_ROWS } else { 4 * PIECE_ROWS };
+        if let Some(end) = end.filter(|end| rows >= rows_min && range.contains(*end)) {
+            ends.push((end, rows));
+            rows = 0;
+        }
+        rows += zone.rows as u64;
+        end = end.max(Some(zone.key_max));
+    }
+    cut(range, &ends, 1, ends.len() + 1)
 }
 
 /// Rows of the blocks of a source that `ranges` meet.

@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use timestrata_format::{KeyRange, LeadKey, Tombstone};
 
+use super::ahead::Ahead;
 use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{Meeting, Plan};
@@ -24,11 +25,16 @@ impl StreamView {
     /// stream's. The batches may be the errors of the sources.
     pub(crate) fn scan(self: &Arc<Self>, spec: &ScanSpec) -> Result<Scan> {
         let seen = self.seen(&spec.range)?;
-        let plan = Arc::new(Plan::new(&self.stream, spec.columns.as_deref(), meeting(&seen))?);
+        let plan = Arc::new(Plan::new(&self.stream, spec, meeting(&seen))?);
         let schema = Arc::clone(&plan.schema);
-        let batches: Box<dyn Batches> = match spec.reverse {
-            true => Box::new(Reverse::new(plan, seen)),
-            false => forward(plan, seen, Purpose::Batches)?,
+        let ahead = match spec.limit {
+            None if spec.threads > 1 => Ahead::start(self, spec)?,
+            _ => None,
+        };
+        let batches: Box<dyn Batches> = match ahead {
+            Some(ahead) => Box::new(ahead),
+            None if spec.reverse => Box::new(Reverse::new(plan, seen)),
+            None => forward(plan, seen, Purpose::Batches)?,
         };
         Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX) })
     }
@@ -61,7 +67,7 @@ impl StreamView {
     }
 
     fn end(self: &Arc<Self>, range: &KeyRange, reverse: bool) -> Result<Option<Row>> {
-        let spec = ScanSpec { range: *range, limit: Some(1), reverse, columns: None };
+        let spec = ScanSpec { range: *range, limit: Some(1), reverse, ..ScanSpec::default() };
         let batch = self.scan(&spec)?.next().transpose()?;
         Ok(batch.map(|batch| Row { batch, index: 0 }))
     }

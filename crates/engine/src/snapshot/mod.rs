@@ -7,7 +7,9 @@ use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
-use crate::{Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey};
+use crate::{
+    Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey, Values,
+};
 
 struct Inner {
     seq: SeqNo,
@@ -96,6 +98,23 @@ impl Snapshot {
     /// disjoint, ascending, together all of `range`. For readers that share the work.
     pub fn split(&self, stream: StreamId, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         self.view(stream)?.split(range, parts)
+    }
+
+    /// `range` cut into pieces of a few blocks each, where blocks end if that is possible:
+    /// disjoint, ascending, together all of `range`. For readers that take one after the other.
+    pub fn pieces(&self, stream: StreamId, range: &KeyRange) -> Result<Vec<KeyRange>> {
+        self.view(stream)?.pieces(range)
+    }
+
+    /// The values that a column has in `range`, maybe with others, where dictionaries tell them
+    /// without a row being read; else `None`.
+    pub fn values(
+        &self,
+        stream: StreamId,
+        range: &KeyRange,
+        column: usize,
+    ) -> Result<Option<Values>> {
+        self.view(stream)?.values(range, column)
     }
 
     /// First row in `range`; among rows with equal keys, the one committed first.

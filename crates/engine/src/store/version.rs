@@ -194,6 +194,19 @@ impl Source for RunHandle {
         self.reader.read(block, columns)
     }
 
+    fn read_views(
+        &self,
+        block: usize,
+        columns: &[usize],
+        views: &[bool],
+    ) -> Result<arrow_array::RecordBatch> {
+        self.reader.read_views(block, columns, views)
+    }
+
+    fn values(&self, block: usize, column: usize) -> Result<Option<crate::Values>> {
+        self.reader.values(block, column)
+    }
+
     fn read_rows(
         &self,
         block: usize,

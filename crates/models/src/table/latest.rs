@@ -2,7 +2,8 @@
 //!
 //! Rows are looked at from the newest to the oldest, and the first of each combination of values is
 //! it. Who they are is told by time and these columns alone, by several threads where there are many
-//! rows; the rest of the few rows that were found is read behind that.
+//! rows; what has no series that wasn't seen yet, as dictionaries of compacted blocks tell, is not
+//! read at all. The rest of the few rows that were found is read behind that.
 
 use std::panic::resume_unwind;
 use std::thread::ScopedJoinHandle;
@@ -82,10 +83,10 @@ struct Found {
     key: Box<[u8]>,
 }
 
-/// Places of the rows whose keys were not seen before.
-fn unseen(keys: &Keys, rows: usize, seen: &mut Seen) -> Vec<u32> {
+/// Places of the rows, taken in this order, whose keys were not seen before.
+fn unseen(keys: &Keys, rows: impl Iterator<Item = usize>, seen: &mut Seen) -> Vec<u32> {
     let mut places = Vec::new();
-    for row in 0..rows {
+    for row in rows {
         let key = keys.get(row);
         if !seen.contains(key) {
             seen.insert(key.into());
@@ -150,24 +151,57 @@ fn few_of(
 ) -> Result<Option<Vec<Found>>> {
     let lead = view.stream().lead_column();
     let columns: Vec<_> = std::iter::once(lead).chain(by.iter().copied()).collect();
-    let spec =
-        ScanSpec { range: *range, reverse: true, columns: Some(columns), ..ScanSpec::default() };
+    let (snapshot, id) = (view.snapshot(), view.stream().id());
     let (mut seen, mut all) = (Seen::new(), Vec::new());
-    for batch in view.snapshot().scan(view.stream().id(), &spec)? {
-        let batch = batch?;
-        let [times, by @ ..] = batch.columns() else { continue };
-        let keys = maker.keys(by)?;
-        for place in unseen(&keys, batch.num_rows(), &mut seen) {
-            let Some(Cell::Int(time)) = Cell::of(times, place as usize) else {
-                return Err(Error::new(ErrorKind::InvalidData, "a row without a time"));
-            };
-            all.push(Found { time, key: keys.get(place as usize).into() });
+    for piece in snapshot.pieces(id, range)?.into_iter().rev() {
+        if has_only_seen(view, by, maker, &piece, &seen)? {
+            continue;
+        }
+        let spec = ScanSpec { range: piece, columns: Some(columns.clone()), ..ScanSpec::default() };
+        let batches = snapshot.scan(id, &spec)?.collect::<Result<Vec<_>>>()?;
+        for batch in batches.iter().rev() {
+            let [times, by @ ..] = batch.columns() else { continue };
+            let keys = maker.keys(by)?;
+            for place in unseen(&keys, (0..batch.num_rows()).rev(), &mut seen) {
+                let Some(Cell::Int(time)) = Cell::of(times, place as usize) else {
+                    return Err(Error::new(ErrorKind::InvalidData, "a row without a time"));
+                };
+                all.push(Found { time, key: keys.get(place as usize).into() });
+            }
         }
         if all.len() > SERIES_FEW {
             return Ok(None);
         }
     }
     Ok(Some(all))
+}
+
+/// Whether it is known, without reading rows, that all series in `range` were seen before.
+fn has_only_seen(
+    view: &TableView,
+    by: &[usize],
+    maker: &Maker,
+    range: &KeyRange,
+    seen: &Seen,
+) -> Result<bool> {
+    let [by] = by else { return Ok(false) };
+    if seen.is_empty() {
+        return Ok(false);
+    }
+    let Some(values) = view.snapshot().values(view.stream().id(), range, *by)? else {
+        return Ok(false);
+    };
+    if values.may_be_null && !seen.contains(NULL) {
+        return Ok(false);
+    }
+    for column in values.columns {
+        let rows = column.len();
+        let keys = maker.keys(&[column])?;
+        if !(0..rows).all(|row| seen.contains(keys.get(row))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The rows that were found, in their order.
@@ -202,7 +236,7 @@ fn whole(view: &TableView, by: &[usize], maker: &Maker, range: &KeyRange) -> Res
     for batch in view.snapshot().scan(view.stream().id(), &spec)? {
         let batch = batch?;
         let keys = maker.keys(&columns_of(&batch, by))?;
-        let places = unseen(&keys, batch.num_rows(), &mut seen);
+        let places = unseen(&keys, 0..batch.num_rows(), &mut seen);
         if !places.is_empty() {
             found.push(take_record_batch(&batch, &UInt32Array::from(places)).map_err(unmade)?);
         }

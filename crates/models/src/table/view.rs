@@ -129,8 +129,14 @@ impl TableView {
             None => None,
             Some(names) => Some(names.iter().map(|name| self.column(name)).collect::<Result<_>>()?),
         };
-        let spec =
-            ScanSpec { range: scan.range, columns, limit: scan.limit, reverse: scan.reverse };
+        let spec = ScanSpec {
+            range: scan.range,
+            columns,
+            limit: scan.limit,
+            reverse: scan.reverse,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            ..ScanSpec::default()
+        };
         self.snapshot.scan(self.id(), &spec)
     }
 

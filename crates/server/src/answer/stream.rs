@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use axum::body::{Body, Bytes};
+use timestrata_models::table::times_as_text;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_util::bytes::BytesMut;
 
@@ -63,7 +64,7 @@ impl Writer {
 
     fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
         match self {
-            Self::Csv(writer) => writer.write(batch),
+            Self::Csv(writer) => writer.write(&times_as_text(batch)),
             Self::Arrow(writer) => writer.write(batch),
         }
     }

@@ -52,6 +52,7 @@ fn exact(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             Arc::new(BooleanArray::new(exact_bits(column.values()), exact_nulls(column.nulls())))
         }
         DataType::Utf8 => Arc::new(exact_bytes::<Utf8Type>(column)?),
+        DataType::Utf8View => Arc::new(column.as_string_view().gc()),
         DataType::LargeUtf8 => Arc::new(exact_bytes::<LargeUtf8Type>(column)?),
         DataType::Binary => Arc::new(exact_bytes::<BinaryType>(column)?),
         DataType::LargeBinary => Arc::new(exact_bytes::<LargeBinaryType>(column)?),

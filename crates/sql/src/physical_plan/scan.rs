@@ -288,6 +288,7 @@ impl StreamScan {
         ScanSpec {
             columns: Some(self.columns.clone()),
             reverse: self.reverse,
+            text_views: true,
             ..ScanSpec::default()
         }
     }

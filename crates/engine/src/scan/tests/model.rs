@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use arrow_select::concat::concat_batches;
 use proptest::prelude::*;
 use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
@@ -225,6 +228,29 @@ fn check_scan(world: &World, spec: &ScanSpec) {
     assert_eq!(rows, expected.len());
 }
 
+/// Views show the same text, in every other column the same values.
+fn check_views(world: &World, spec: &ScanSpec) {
+    let plain = world.view.scan(spec).unwrap();
+    let schema = plain.schema();
+    let plain: Vec<RecordBatch> = plain.collect::<Result<_>>().unwrap();
+    let viewed = world.view.scan(&ScanSpec { text_views: true, ..spec.clone() }).unwrap();
+    let columns = spec.columns.clone().unwrap_or_else(|| (0..4).collect());
+    for (field, column) in viewed.schema().fields().iter().zip(columns) {
+        let is_view = field.data_type() == &DataType::Utf8View;
+        assert_eq!(is_view, world.stream.has_text_views(column));
+    }
+    let again = viewed.map(|batch| {
+        let batch = batch.unwrap();
+        let columns = batch.columns().iter().zip(schema.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(schema.clone(), columns.collect(), &options).unwrap()
+    });
+    let again: Vec<RecordBatch> = again.collect();
+    let whole = |batches: &[RecordBatch]| concat_batches(&schema, batches).unwrap();
+    assert_eq!(whole(&again), whole(&plain));
+}
+
 fn check_world(mut world: World, readings: usize) {
     for _ in 0..readings {
         let columns = match world.dice.below(4) {
@@ -237,8 +263,11 @@ fn check_world(mut world: World, readings: usize) {
             (world.dice.below(2) == 0).then(|| world.dice.below(world.shape.rows_max * 2) as usize);
         let range = if world.dice.below(4) == 0 { KeyRange::ALL } else { world.range() };
         for reverse in [false, true] {
-            let spec = ScanSpec { range, columns: columns.clone(), limit, reverse };
+            let threads = world.dice.below(4) as usize;
+            let columns = columns.clone();
+            let spec = ScanSpec { range, columns, limit, reverse, threads, ..ScanSpec::default() };
             check_scan(&world, &spec);
+            check_views(&world, &spec);
         }
         check_measures(&world, range);
         check_get(&mut world);

@@ -78,6 +78,8 @@ impl SegmentCursor {
                 }
                 HeaderError::Damaged(error) => Error::decode(&self.path, 0, error),
             })?;
+        // The header's checksum vouches for the length: what stands behind it is not the log's.
+        self.len = self.len.min(header.segment_bytes);
         let expected = SegmentHeader {
             format_version: header.format_version,
             store_id,

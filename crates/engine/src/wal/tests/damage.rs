@@ -47,6 +47,21 @@ fn a_last_record_torn_at_any_byte_is_cut_and_reported() {
 }
 
 #[test]
+fn bytes_behind_a_segments_end_are_not_read() {
+    let io = io();
+    let wal = create(&io, 8192, fresh(FIRST));
+    append(&wal, 1, 100);
+    let mut file = file_bytes(&io, &segment(1));
+    file.extend(b"stray");
+    let io = disk_of(&[(segment(1), file.clone())]);
+    assert_eq!(seqs(&recover(&io).0), [1]);
+    file.truncate(8191);
+    let io = disk_of(&[(segment(1), file)]);
+    let error = WalReader::open(&io, &dir(), STORE, ReadMode::Recovery, FIRST, None).unwrap_err();
+    assert!(error.to_string().contains("with 8191 bytes"), "{error}");
+}
+
+#[test]
 fn any_flipped_byte_gives_a_prefix_with_all_that_was_synced_or_corruption() {
     let io = io();
     let wal = create(&io, 4096, fresh(FIRST));

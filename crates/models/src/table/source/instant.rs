@@ -149,6 +149,22 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
+/// Year, month and day of a number of days from 1970-01-01.
+pub(in crate::table) fn date_of(days: i64) -> (i64, i64, i64) {
+    // Years from March on, as above.
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..10 => (year, month + 3),
+        _ => (year + 1, month - 9),
+    };
+    (era * 400 + year, month, day)
+}
+
 /// Seconds since midnight UTC, and nanoseconds.
 fn time_of_day(text: &[u8]) -> Option<(i64, u32)> {
     let [h0, h1, b':', m0, m1, rest @ ..] = text else { return None };

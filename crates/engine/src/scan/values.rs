@@ -1,0 +1,39 @@
+//! Which values a column has in a range, where that is known without reading rows.
+
+use arrow_array::ArrayRef;
+use timestrata_format::KeyRange;
+
+use super::StreamView;
+use crate::Result;
+
+/// The values that a column has in some rows: each of them at least once, maybe others too.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    /// The values, in no order, of the column's type; none of them is null.
+    pub columns: Vec<ArrayRef>,
+    /// Whether a row may have none.
+    pub may_be_null: bool,
+}
+
+impl StreamView {
+    /// The values that a column has in `range`, from the dictionaries of compacted blocks; `None`
+    /// where some block has none.
+    pub(crate) fn values(&self, range: &KeyRange, column: usize) -> Result<Option<Values>> {
+        let mut all = Values::default();
+        for (source, visible) in self.seen(range)? {
+            let blocks = source.blocks()?;
+            for part in visible {
+                let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
+                for (index, block) in blocks.iter().enumerate().skip(first) {
+                    if !part.overlaps(block.key_min, block.key_max) {
+                        break;
+                    }
+                    let Some(values) = source.values(index, column)? else { return Ok(None) };
+                    all.columns.extend(values.columns);
+                    all.may_be_null |= values.may_be_null;
+                }
+            }
+        }
+        Ok(Some(all))
+    }
+}
