@@ -1,17 +1,15 @@
 //! Rows as bodies: the form that a client accepts, whole or as a stream.
 
+mod json;
 mod protobuf;
 mod stream;
 
 use arrow_array::RecordBatch;
-use arrow_json::WriterBuilder;
-use arrow_json::writer::JsonArray;
 use arrow_schema::{ArrowError, SchemaRef};
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timestrata_engine::{Error, ErrorKind};
-use timestrata_models::table::times_as_text;
 
 use crate::error::{Failure, Result};
 use crate::state::AppState;
@@ -83,7 +81,7 @@ pub(crate) fn of_rows(state: &AppState, form: Form, rows: Rows) -> Result<Respon
     let rows_max = state.config.rows_max;
     let body = match form {
         Form::Csv | Form::Arrow => stream::body(form, rows)?,
-        Form::Json => json(&bounded(rows.batches, rows_max)?)?,
+        Form::Json => json_body(&bounded(rows.batches, rows_max)?)?,
         Form::Protobuf => protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into(),
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
@@ -109,18 +107,9 @@ fn bounded(
     Ok(all)
 }
 
-fn json(batches: &[RecordBatch]) -> Result<Body> {
+fn json_body(batches: &[RecordBatch]) -> Result<Body> {
     let mut body = br#"{"success":true,"data":"#.to_vec();
-    let begin = body.len();
-    let mut writer =
-        WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut body);
-    let mut batches = batches.iter().map(times_as_text);
-    let written = batches.try_for_each(|batch| writer.write(&batch));
-    written.and_then(|()| writer.finish()).map_err(unwritten)?;
-    drop(writer);
-    if body.len() == begin {
-        body.extend_from_slice(b"[]");
-    }
+    json::write(batches, &mut body).map_err(unwritten)?;
     body.extend_from_slice(br#","error":null}"#);
     Ok(body.into())
 }
@@ -128,10 +117,7 @@ fn json(batches: &[RecordBatch]) -> Result<Body> {
 /// One row as a JSON value.
 pub(crate) fn json_row(row: &RecordBatch) -> Result<serde_json::Value> {
     let mut text = Vec::new();
-    let mut writer =
-        WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut text);
-    writer.write_batches(&[row]).and_then(|()| writer.finish()).map_err(unwritten)?;
-    drop(writer);
+    json::write(std::slice::from_ref(row), &mut text).map_err(unwritten)?;
     let rows: Vec<serde_json::Value> = serde_json::from_slice(&text)
         .map_err(|error| Failure::bad_request(format!("the row has no JSON form: {error}")))?;
     Ok(rows.into_iter().next().unwrap_or(serde_json::Value::Null))

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -34,6 +34,13 @@ pub(super) struct ColdFooter {
     metadata: ArrowReaderMetadata,
 }
 
+/// Types that a file's columns are decoded to.
+#[derive(Debug)]
+struct Reading {
+    schema: SchemaRef,
+    metadata: ArrowReaderMetadata,
+}
+
 /// A cold run, open.
 #[derive(Debug)]
 pub(super) struct ColdFile {
@@ -41,11 +48,13 @@ pub(super) struct ColdFile {
     run: RunId,
     cache: Arc<BlockCache>,
     schema: SchemaRef,
-    metadata: ArrowReaderMetadata,
+    /// The file's own types; the others are made when somebody wants them.
+    stored: Reading,
     /// For each column whether it is read as views where views are wanted.
     has_views: Vec<bool>,
-    /// The same file with these columns as views; made when somebody wants them.
-    viewed: OnceLock<(SchemaRef, ArrowReaderMetadata)>,
+    viewed: OnceLock<Reading>,
+    /// All text by its dictionaries.
+    by_dictionary: OnceLock<Reading>,
     /// The leading key's leaf among Parquet's columns.
     lead_leaf: Option<usize>,
     /// Bloom filters of the leading key, as row groups were asked for.
@@ -112,10 +121,11 @@ impl ColdFile {
             file,
             run,
             cache,
+            stored: Reading { schema: Arc::clone(&schema), metadata },
             schema,
-            metadata,
             has_views,
             viewed: OnceLock::new(),
+            by_dictionary: OnceLock::new(),
             lead_leaf,
             filters,
         })
@@ -133,9 +143,9 @@ impl ColdFile {
         columns: &[usize],
         text_views: bool,
     ) -> Result<Vec<ArrayRef>> {
-        let form = |column: usize| match self.has_views.get(column) {
-            Some(true) if text_views => Form::Views,
-            _ => Form::Stored,
+        let form = |column: usize| match text_views && self.is_viewed(column) {
+            true => Form::Views,
+            false => Form::Stored,
         };
         let mut found: Vec<Option<ArrayRef>> = columns
             .iter()
@@ -165,23 +175,54 @@ impl ColdFile {
             .ok_or_else(|| self.file.bad(0, format!("block {block} of a run lacks a column")))
     }
 
-    /// The file with its text as views.
-    fn viewed(&self) -> Result<&(SchemaRef, ArrowReaderMetadata)> {
-        if let Some(viewed) = self.viewed.get() {
-            return Ok(viewed);
+    fn is_viewed(&self, column: usize) -> bool {
+        self.has_views.get(column).copied().unwrap_or(false)
+    }
+
+    /// How columns of a block are best read: text that is stored by dictionaries alone by these.
+    fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&Reading> {
+        let groups = self.stored.metadata.metadata().row_groups();
+        let group = groups.get(block).ok_or_else(|| self.file.no_block(block))?;
+        let schema = self.stored.metadata.parquet_schema();
+        let mut texts = group.columns().iter().enumerate().filter_map(|(leaf, chunk)| {
+            let column = schema.get_column_root_idx(leaf);
+            let field = self.schema.fields().get(column).filter(|_| columns.contains(&column))?;
+            (field.data_type() == &DataType::Utf8).then_some((chunk, field.data_type()))
+        });
+        let mut has_text = false;
+        let is_told = texts.all(|(chunk, data_type)| {
+            has_text = true;
+            dictionary::tells_all(chunk, data_type)
+        });
+        match has_text {
+            true if is_told => {
+                self.read_as(&self.by_dictionary, |_, field| dictionary::field(field))
+            }
+            true if text_views => self.read_as(&self.viewed, |column, field| {
+                self.is_viewed(column).then(|| views::viewed_field(field))
+            }),
+            _ => Ok(&self.stored),
         }
-        let fields = self.schema.fields().iter().zip(&self.has_views);
-        let fields: Vec<_> = fields
-            .map(|(field, has_views)| match has_views {
-                true => views::viewed_field(field),
-                false => Arc::clone(field),
-            })
-            .collect();
-        let schema = Arc::new(Schema::new(fields));
+    }
+
+    /// The file with other types for some fields.
+    fn read_as<'a>(
+        &self,
+        slot: &'a OnceLock<Reading>,
+        other: impl Fn(usize, &FieldRef) -> Option<FieldRef>,
+    ) -> Result<&'a Reading> {
+        if let Some(reading) = slot.get() {
+            return Ok(reading);
+        }
+        let fields = self.schema.fields().iter().enumerate();
+        let fields =
+            fields.map(|(column, field)| other(column, field).unwrap_or_else(|| Arc::clone(field)));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let options = ArrowReaderOptions::new().with_schema(Arc::clone(&schema));
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
+        let metadata = Arc::clone(self.stored.metadata.metadata());
+        let metadata = ArrowReaderMetadata::try_new(metadata, options)
             .map_err(|error| self.file.bad(0, error.to_string()).caused_by(error))?;
-        Ok(self.viewed.get_or_init(|| (schema, metadata)))
+        Ok(slot.get_or_init(|| Reading { schema, metadata }))
     }
 
     /// Decodes columns of one block, in ascending order and without a look at the cache.
@@ -192,13 +233,10 @@ impl ColdFile {
         columns: &[usize],
         text_views: bool,
     ) -> Result<RecordBatch> {
-        let (given, metadata) = match text_views {
-            true => self.viewed().map(|(schema, metadata)| (schema, metadata))?,
-            false => (&self.schema, &self.metadata),
-        };
-        let group = (self.metadata.metadata().row_groups().get(block))
+        let reading = self.reading(block, columns, text_views)?;
+        let group = (self.stored.metadata.metadata().row_groups().get(block))
             .ok_or_else(|| self.file.no_block(block))?;
-        let schema = self.metadata.parquet_schema();
+        let schema = self.stored.metadata.parquet_schema();
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if columns.contains(&schema.get_column_root_idx(leaf)) {
@@ -214,7 +252,7 @@ impl ColdFile {
         guarded(self.file.path(), || {
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
                 self.file.bytes().clone(),
-                metadata.clone(),
+                reading.metadata.clone(),
             )
             .with_row_groups(vec![block])
             .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
@@ -225,16 +263,20 @@ impl ColdFile {
             for part in reader {
                 parts.push(part.map_err(|error| bad(error.into()))?);
             }
-            join(parts, zone, &given.project(columns).map_err(|error| bad(error.into()))?)
-                .map_err(bad)
+            let schema = reading.schema.project(columns).map_err(|error| bad(error.into()))?;
+            let is_viewed = |index: usize| {
+                text_views && columns.get(index).is_some_and(|column| self.is_viewed(*column))
+            };
+            let joined = join(parts, zone, schema);
+            joined.and_then(|batch| without_keys(batch, is_viewed)).map_err(bad)
         })
     }
 
     /// What each of the file's columns takes, nested ones with all of their parts.
     pub(super) fn column_sizes(&self) -> Vec<ColumnSize> {
-        let schema = self.metadata.parquet_schema();
+        let schema = self.stored.metadata.parquet_schema();
         let mut sizes: Vec<ColumnSize> = Vec::new();
-        for group in self.metadata.metadata().row_groups() {
+        for group in self.stored.metadata.metadata().row_groups() {
             for (leaf, chunk) in group.columns().iter().enumerate() {
                 let root = schema.get_column_root_idx(leaf);
                 let Some(field) = self.schema.fields().get(root) else { continue };
@@ -255,8 +297,8 @@ impl ColdFile {
         zone: &Zone,
         column: usize,
     ) -> Result<Option<Values>> {
-        let schema = self.metadata.parquet_schema();
-        let group = self.metadata.metadata().row_groups().get(block);
+        let schema = self.stored.metadata.parquet_schema();
+        let group = self.stored.metadata.metadata().row_groups().get(block);
         let leaf =
             (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == column);
         let (Some(group), Some(leaf), Some(field)) =
@@ -313,7 +355,7 @@ impl ColdFile {
     }
 
     fn read_filter(&self, block: usize, leaf: usize) -> Result<Option<Sbbf>> {
-        let group = self.metadata.metadata().row_groups().get(block);
+        let group = self.stored.metadata.metadata().row_groups().get(block);
         let Some(chunk) = group.and_then(|group| group.columns().get(leaf)) else {
             return Ok(None);
         };
@@ -339,7 +381,7 @@ impl ColdFile {
 fn join(
     mut parts: Vec<RecordBatch>,
     zone: &Zone,
-    schema: &Schema,
+    schema: Schema,
 ) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
     let whole = match parts.len() {
         1 => parts.pop().ok_or("no rows")?,
@@ -352,7 +394,28 @@ fn join(
         return Err(format!("{} rows, expected {}", whole.num_rows(), zone.rows).into());
     }
     // Compares types, and refuses nulls in columns that have none.
-    Ok(RecordBatch::try_new(Arc::new(schema.clone()), whole.columns().to_vec())?)
+    Ok(RecordBatch::try_new(Arc::new(schema), whole.columns().to_vec())?)
+}
+
+/// The same rows, with text in place of keys of dictionaries: views of it in columns that
+/// `is_viewed`. Streams have no columns of dictionaries, so what is one was read as one.
+fn without_keys(
+    batch: RecordBatch,
+    is_viewed: impl Fn(usize) -> bool,
+) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
+    let (schema, mut columns, rows) = batch.into_parts();
+    let mut fields = schema.fields().to_vec();
+    for (index, (field, column)) in fields.iter_mut().zip(&mut columns).enumerate() {
+        if matches!(field.data_type(), DataType::Dictionary(_, _)) {
+            *column = match is_viewed(index) {
+                true => dictionary::viewed(column)?,
+                false => dictionary::expanded(column)?,
+            };
+            *field = Arc::new(Field::clone(field).with_data_type(column.data_type().clone()));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
 }
 
 /// Bytes of a length before each text.

@@ -1,10 +1,14 @@
-//! The dictionary of one column of one row group: all values that its rows have, read without
-//! decoding a row.
+//! Text that is stored by a dictionary: all values of one column of one row group without decoding a
+//! row, and the rows themselves.
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray};
-use arrow_schema::DataType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef};
+use arrow_select::take::take;
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
@@ -14,6 +18,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::scan::Values;
 
+/// Texts up to this length are copied as if all had it: one store, and no call.
+const SHORT_BYTES: usize = 16;
 /// Bytes of a length before each text.
 const LENGTH_BYTES: usize = 4;
 
@@ -61,9 +67,103 @@ fn plain_texts(mut bytes: &[u8], count: usize) -> Option<Vec<&str>> {
     Some(texts)
 }
 
+/// A field of text, as keys of a dictionary.
+pub(super) fn field(field: &FieldRef) -> Option<FieldRef> {
+    let keys = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    (field.data_type() == &DataType::Utf8)
+        .then(|| Arc::new(Field::clone(field).with_data_type(keys())) as FieldRef)
+}
+
+/// Views of the texts that keys stand for. Where all are short the views hold them, and nothing else
+/// is kept.
+///
+/// # Errors
+/// For a column that is no dictionary of text.
+pub(super) fn viewed(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    let wrong = || ParquetError::General("a dictionary column has no texts".to_owned());
+    let column = column.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
+    let texts = column.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+    Ok(take(&StringViewArray::from(texts).gc(), column.keys(), None)?)
+}
+
+/// The texts that keys stand for; the same as a cast, several times as fast.
+///
+/// # Errors
+/// For keys without a value, and for more bytes than 32-bit offsets reach.
+pub(super) fn expanded(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    let wrong = |what: &str| ParquetError::General(format!("a dictionary column {what}"));
+    let column = column.as_dictionary_opt::<Int32Type>();
+    let column = column.ok_or_else(|| wrong("has other keys than of 32 bits"))?;
+    let texts = column.values().as_string_opt::<i32>().ok_or_else(|| wrong("has no texts"))?;
+    let (keys, nulls) = (column.keys(), column.nulls().filter(|nulls| nulls.null_count() > 0));
+    let offsets = texts.value_offsets();
+    let starts: Vec<(usize, usize)> =
+        offsets.windows(2).map(|ends| (ends[0] as usize, (ends[1] - ends[0]) as usize)).collect();
+    let all = texts.values().as_slice();
+    let is_short = starts.iter().all(|(_, length)| *length <= SHORT_BYTES);
+    let padded: Vec<[u8; SHORT_BYTES]> = match is_short {
+        true => texts.iter().map(|text| padded(text.unwrap_or_default())).collect(),
+        false => Vec::new(),
+    };
+    let mut bytes: Vec<u8> = Vec::with_capacity(keys.len() * SHORT_BYTES / 2);
+    let mut ends: Vec<i32> = Vec::with_capacity(keys.len() + 1);
+    ends.push(0);
+    for (row, key) in keys.values().iter().enumerate() {
+        if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+            let key = usize::try_from(*key).unwrap_or(usize::MAX);
+            let (start, length) = *starts.get(key).ok_or_else(|| wrong("has keys of no value"))?;
+            match padded.get(key) {
+                Some(padded) => {
+                    let end = bytes.len() + length;
+                    bytes.extend_from_slice(padded);
+                    bytes.truncate(end);
+                }
+                None => bytes.extend_from_slice(all.get(start..start + length).unwrap_or_default()),
+            }
+        }
+        ends.push(i32::try_from(bytes.len()).map_err(|_| wrong("has too much text"))?);
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+    let texts = StringArray::try_new(offsets, bytes.into(), nulls.cloned())?;
+    Ok(Arc::new(texts))
+}
+
+fn padded(text: &str) -> [u8; SHORT_BYTES] {
+    let mut padded = [0; SHORT_BYTES];
+    padded.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
+    padded
+}
+
 #[cfg(test)]
 mod tests {
+    use arrow_array::{DictionaryArray, Int32Array};
+    use arrow_cast::cast;
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn expanded_texts_are_what_a_cast_makes(
+            texts in prop::collection::vec("[a-z\u{e4}]{0,9}|[a-z\u{e4}]{10,20}", 1..9),
+            is_short in any::<bool>(),
+            keys in prop::collection::vec(prop::option::of(0..9_usize), 0..50),
+        ) {
+            let short = |text: &String| text.chars().take(if is_short { 8 } else { 99 }).collect();
+            let texts: Vec<String> = texts.iter().map(short).collect();
+            let keys = keys.iter().map(|key| key.map(|key| (key % texts.len()) as i32));
+            let texts_kept = texts.clone();
+            let texts = Arc::new(StringArray::from(texts.clone()));
+            let column = DictionaryArray::try_new(Int32Array::from_iter(keys), texts).unwrap();
+            let column: ArrayRef = Arc::new(column);
+            let expected = cast(&column, &DataType::Utf8).unwrap();
+            prop_assert_eq!(&expanded(&column).unwrap(), &expected);
+            let views = viewed(&column).unwrap();
+            prop_assert_eq!(&cast(&views, &DataType::Utf8).unwrap(), &expected);
+            let has_long = texts_kept.iter().any(|text| text.len() > 12);
+            prop_assert!(has_long || views.as_string_view().data_buffers().is_empty());
+        }
+    }
 
     #[test]
     fn texts_that_end_early_or_are_no_text_are_refused() {

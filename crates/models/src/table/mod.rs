@@ -35,7 +35,7 @@ pub use fit::OnMismatch;
 pub use handle::Table;
 pub use ingest::{Commits, IngestOptions, Ingested, ingest};
 pub use options::{ID_COLUMN, TableOptions, is_hidden, is_table};
-pub use text::times_as_text;
+pub use text::{TimeTexts, times_as_text};
 pub use time::{array as time_array, parse as parse_time, text as time_text};
 pub use view::{TableScan, TableView};
 pub use write::WriteOptions;

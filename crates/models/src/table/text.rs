@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 
@@ -37,60 +37,78 @@ pub fn times_as_text(batch: &RecordBatch) -> RecordBatch {
 
 /// A column of times as text, unless it is none or has to be left to others.
 fn text_of(column: &ArrayRef) -> Option<ArrayRef> {
-    let DataType::Timestamp(unit, zone) = column.data_type() else { return None };
-    if zone.as_ref().is_some_and(|zone| !matches!(zone.as_ref(), "UTC" | "+00:00")) {
-        return None;
-    }
-    let a_second: i64 = match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    };
-    let numbers = cast(column, &DataType::Int64).ok()?;
-    let numbers = numbers.as_primitive_opt::<Int64Type>()?;
-    let mut texts = StringBuilder::with_capacity(numbers.len(), numbers.len() * TEXT_BYTES);
-    let mut writer = Writer { day: None, text: [0; TEXT_BYTES], has_zone: zone.is_some() };
-    for number in numbers {
-        match number {
-            None => texts.append_null(),
-            Some(number) => {
-                let fraction = number.rem_euclid(a_second) * (1_000_000_000 / a_second);
-                texts.append_value(writer.write(number.div_euclid(a_second), fraction)?);
-            }
+    let mut times = TimeTexts::of(column.as_ref())?;
+    let mut texts = StringBuilder::with_capacity(column.len(), column.len() * TEXT_BYTES);
+    for row in 0..column.len() {
+        match column.is_null(row) {
+            true => texts.append_null(),
+            false => texts.append_value(times.text(row)),
         }
     }
     Some(Arc::new(texts.finish()))
 }
 
-/// Writes one time after the other. Those that follow each other are mostly of one day.
-struct Writer {
+/// The times of a column, one after the other as RFC 3339. Those that follow each other are mostly
+/// of one day, whose date is written once.
+#[derive(Debug)]
+pub struct TimeTexts {
+    times: Int64Array,
+    a_second: i64,
+    has_zone: bool,
     day: Option<i64>,
     text: [u8; TEXT_BYTES],
-    has_zone: bool,
 }
 
-impl Writer {
-    /// `YYYY-MM-DDTHH:MM:SS`, then no digits or three, six or nine, as many as are needed.
-    fn write(&mut self, seconds: i64, nanoseconds: i64) -> Option<&str> {
+impl TimeTexts {
+    /// `None` where the column has no times, or some that are left to others: in zones other than
+    /// UTC, or of years that take more than four digits.
+    pub fn of(column: &dyn Array) -> Option<Self> {
+        let DataType::Timestamp(unit, zone) = column.data_type() else { return None };
+        if zone.as_ref().is_some_and(|zone| !matches!(zone.as_ref(), "UTC" | "+00:00")) {
+            return None;
+        }
+        let a_second: i64 = match unit {
+            TimeUnit::Second => 1,
+            TimeUnit::Millisecond => 1_000,
+            TimeUnit::Microsecond => 1_000_000,
+            TimeUnit::Nanosecond => 1_000_000_000,
+        };
+        let times = cast(column, &DataType::Int64).ok()?;
+        let times = times.as_primitive_opt::<Int64Type>()?.clone();
+        let is_written =
+            |time: i64| DAYS.contains(&time.div_euclid(a_second).div_euclid(SECONDS_PER_DAY));
+        let ends = [times.iter().flatten().min(), times.iter().flatten().max()];
+        if !ends.into_iter().flatten().all(is_written) {
+            return None;
+        }
+        let has_zone = zone.is_some();
+        Some(Self {
+            times,
+            a_second,
+            has_zone,
+            day: None,
+            text: *b"0000-00-00T00:00:00.000000000Z",
+        })
+    }
+
+    /// The time of a row, which must not be null: `YYYY-MM-DDTHH:MM:SS`, then no digits or three,
+    /// six or nine, as many as are needed, and `Z` if the column has a zone.
+    pub fn text(&mut self, row: usize) -> &str {
+        let time = self.times.values().get(row).copied().unwrap_or(0);
+        let seconds = time.div_euclid(self.a_second);
+        let nanoseconds = time.rem_euclid(self.a_second) * (1_000_000_000 / self.a_second);
         let (day, of_day) =
             (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
         if self.day != Some(day) {
-            if !DAYS.contains(&day) {
-                return None;
-            }
             let (year, month, day_of_month) = date_of(day);
-            digits(self.text.get_mut(..4)?, year);
-            digits(self.text.get_mut(5..7)?, month);
-            digits(self.text.get_mut(8..10)?, day_of_month);
-            for (place, sign) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')] {
-                *self.text.get_mut(place)? = sign;
-            }
+            digits(&mut self.text[..4], year);
+            digits(&mut self.text[5..7], month);
+            digits(&mut self.text[8..10], day_of_month);
             self.day = Some(day);
         }
-        digits(self.text.get_mut(11..13)?, of_day / 3600);
-        digits(self.text.get_mut(14..16)?, of_day / 60 % 60);
-        digits(self.text.get_mut(17..19)?, of_day % 60);
+        digits(&mut self.text[11..13], of_day / 3600);
+        digits(&mut self.text[14..16], of_day / 60 % 60);
+        digits(&mut self.text[17..19], of_day % 60);
         let (count, fraction) = match nanoseconds {
             0 => (0, 0),
             _ if nanoseconds % 1_000_000 == 0 => (3, nanoseconds / 1_000_000),
@@ -99,15 +117,15 @@ impl Writer {
         };
         let mut end = 19;
         if count > 0 {
-            *self.text.get_mut(end)? = b'.';
-            digits(self.text.get_mut(end + 1..end + 1 + count)?, fraction);
+            self.text[end] = b'.';
+            digits(&mut self.text[end + 1..end + 1 + count], fraction);
             end += 1 + count;
         }
         if self.has_zone {
-            *self.text.get_mut(end)? = b'Z';
+            self.text[end] = b'Z';
             end += 1;
         }
-        std::str::from_utf8(self.text.get(..end)?).ok()
+        std::str::from_utf8(&self.text[..end]).unwrap_or_default()
     }
 }
 
