@@ -6,6 +6,7 @@
 //! [`Store`](timestrata_engine::Store).
 #![forbid(unsafe_code)]
 
+mod processors;
 mod range;
 pub mod table;
 pub mod timelog;

@@ -19,6 +19,7 @@ use timestrata_engine::{Cell, Error, ErrorKind, KeyRange, LeadKey, Result, ScanS
 
 use super::view::TableView;
 use super::write::unmade;
+use crate::processors::processors;
 
 /// With more series than this it costs less to read whole rows at once.
 const SERIES_FEW: usize = 4096;
@@ -115,7 +116,7 @@ fn few(
 ) -> Result<Option<Vec<Found>>> {
     let (snapshot, id) = (view.snapshot(), view.stream().id());
     let rows = snapshot.survey(id, &[*range])?.rows_max;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors();
     let parts = usize::try_from(rows / ROWS_A_THREAD).unwrap_or(threads).clamp(1, threads);
     let ranges = match parts {
         1 => vec![*range],

@@ -16,6 +16,7 @@ use super::identity;
 use super::latest::latest;
 use super::layout::Layout;
 use super::write::unmade;
+use crate::processors::processors;
 use crate::range::key_range;
 
 /// What to read of a table.
@@ -134,7 +135,7 @@ impl TableView {
             columns,
             limit: scan.limit,
             reverse: scan.reverse,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: processors(),
             ..ScanSpec::default()
         };
         self.snapshot.scan(self.id(), &spec)

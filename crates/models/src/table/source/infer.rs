@@ -58,6 +58,16 @@ impl Seen {
         };
     }
 
+    /// Adds a value of a column of times for the unit that numbers would have; the type is not told.
+    pub(super) fn add_number(&mut self, text: &[u8]) {
+        let is_of_number =
+            |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+        if text.iter().all(is_of_number) {
+            let class = self.number_or_time(text);
+            self.classes |= class;
+        }
+    }
+
     /// Adds a value that is text whatever it looks like, but for a time.
     pub(super) fn add_text(&mut self, text: &[u8]) {
         self.classes |= time_class(text).unwrap_or(TEXT);

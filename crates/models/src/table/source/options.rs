@@ -1,11 +1,12 @@
 //! What a caller may say about an input: its form, its packing, what to expect and to refuse.
 
-use std::num::NonZero;
 use std::path::Path;
 use std::str::FromStr;
 
 use arrow_schema::{SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind};
+
+use crate::processors::processors;
 
 /// Workers that pay: beyond these, cutting the input into pieces is what takes the time.
 const THREADS_MAX: usize = 8;
@@ -180,7 +181,6 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self {
             format: None,
             compression: None,
@@ -192,7 +192,7 @@ impl Default for ReadOptions {
             null_text: None,
             schema: None,
             batch_rows: 65_536,
-            threads: processors.min(THREADS_MAX),
+            threads: processors().min(THREADS_MAX),
             on_error: OnError::Fail,
             sample_rows: 20_000,
             sample_bytes: 4 << 20,

@@ -32,8 +32,6 @@ pub(super) struct Cutter {
     carry: Vec<u8>,
     line: u64,
     row_bytes_max: usize,
-    /// A piece that was looked at and given back.
-    returned: Option<Piece>,
 }
 
 impl Cutter {
@@ -43,13 +41,15 @@ impl Cutter {
         boundary: Box<dyn Boundary>,
         row_bytes_max: usize,
     ) -> Self {
-        let (carry, returned) = (Vec::new(), None);
-        Self { name: name.to_owned(), reader, boundary, carry, line: 1, row_bytes_max, returned }
+        let carry = Vec::new();
+        Self { name: name.to_owned(), reader, boundary, carry, line: 1, row_bytes_max }
     }
 
-    /// Gives a piece back: it is the next again.
-    pub(super) fn give_back(&mut self, piece: Piece) {
-        self.returned = Some(piece);
+    /// Gives the last piece back: its rows are the next again.
+    pub(super) fn give_back(&mut self, mut piece: Piece) {
+        piece.bytes.append(&mut self.carry);
+        self.carry = piece.bytes;
+        self.line = piece.line;
     }
 
     /// The next piece, of about `bytes`; `None` at the end of the input.
@@ -57,9 +57,6 @@ impl Cutter {
     /// # Errors
     /// `InvalidData` for a row without end, and for packed data that can't be unpacked.
     pub(super) fn next(&mut self, bytes: usize) -> Result<Option<Piece>> {
-        if let Some(piece) = self.returned.take() {
-            return Ok(Some(piece));
-        }
         let mut piece = std::mem::take(&mut self.carry);
         let mut target = bytes.max(1);
         loop {
@@ -71,9 +68,9 @@ impl Cutter {
             if read < missing {
                 break;
             }
-            if let Some(end) = self.boundary.last_end(&piece) {
-                self.carry = piece.get(end..).unwrap_or_default().to_vec();
-                piece.truncate(end);
+            let within = piece.get(..target).unwrap_or(&piece);
+            if let Some(end) = self.boundary.last_end(within) {
+                self.carry = piece.split_off(end);
                 break;
             }
             if piece.len() > self.row_bytes_max {

@@ -13,6 +13,9 @@ use super::Batches;
 use super::pieces::{Cutter, PIECE_BYTES, Piece};
 use super::report::{BadRow, ReadReport};
 
+/// Bytes of the first piece; each is twice the one before, up to those of all others. So a short
+/// input is shared among workers too.
+const FIRST_PIECE_BYTES: usize = 128 << 10;
 /// Pieces that are cut ahead, a worker.
 const AHEAD: usize = 2;
 
@@ -39,6 +42,8 @@ pub(super) struct Pieces {
     cutter: Cutter,
     parser: Arc<dyn ParsePiece>,
     jobs: Option<std::sync::mpsc::Sender<Job>>,
+    /// Bytes of the next piece.
+    piece_bytes: usize,
     in_flight: VecDeque<Receiver<Result<Parsed>>>,
     in_flight_max: usize,
     ready: VecDeque<RecordBatch>,
@@ -54,6 +59,7 @@ impl Pieces {
             cutter,
             parser,
             jobs,
+            piece_bytes: FIRST_PIECE_BYTES,
             in_flight: VecDeque::new(),
             in_flight_max: threads.saturating_mul(AHEAD),
             ready: VecDeque::new(),
@@ -71,8 +77,9 @@ impl Pieces {
             };
         };
         while !self.is_at_end && self.in_flight.len() < self.in_flight_max {
-            match self.cutter.next(PIECE_BYTES) {
+            match self.cutter.next(self.piece_bytes) {
                 Ok(Some(piece)) => {
+                    self.piece_bytes = (self.piece_bytes * 2).min(PIECE_BYTES);
                     let (answer, receiver) = sync_channel(1);
                     // Workers end only when this sender does; were they gone, waiting says so.
                     let _ = jobs.send(Job { piece, answer });

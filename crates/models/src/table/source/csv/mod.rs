@@ -21,6 +21,8 @@ use super::workers::{ParsePiece, Parsed, Pieces};
 use super::{Rows, names};
 
 const QUOTE: u8 = b'"';
+/// Rows that tell the unit of numbers in a column that is known to hold times.
+const UNIT_SAMPLE_ROWS: usize = 1_000;
 
 /// Opens CSV: reads a sample, and settles dialect, names and types by it.
 pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
@@ -36,7 +38,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let names = take_names(&name, &mut piece, dialect, options)?;
     names::check(&name, names.iter().map(String::as_str))?;
     let nulls = NullText::new(options.null_text.as_deref());
-    let found = infer(&piece, dialect, names, &nulls, options);
+    let found = infer(&piece, dialect, names, options);
     cutter.give_back(piece);
     let layout = Layout::new(&name, found, options)?;
     let rows = CsvRows {
@@ -102,35 +104,59 @@ fn unnamed(at: usize) -> String {
     format!("column_{}", at + 1)
 }
 
-/// What the rows of the sample hold.
-fn infer(
-    piece: &Piece,
-    dialect: Dialect,
-    names: Vec<String>,
-    nulls: &NullText,
-    options: &ReadOptions,
-) -> Vec<Found> {
-    let mut bytes = piece.bytes.clone();
+/// What the rows of the sample hold, in columns of which that isn't known.
+fn infer(piece: &Piece, dialect: Dialect, names: Vec<String>, options: &ReadOptions) -> Vec<Found> {
+    let nulls = NullText::new(options.null_text.as_deref());
+    let wants: Vec<Want> = names.iter().map(|name| Want::of(name, options)).collect();
+    let sample_rows = match wants.iter().max() {
+        Some(Want::Type) => options.sample_rows,
+        Some(Want::Unit) => options.sample_rows.min(UNIT_SAMPLE_ROWS),
+        Some(Want::Nothing) | None => 0,
+    };
+    let mut bytes = if sample_rows > 0 { piece.bytes.clone() } else { Vec::new() };
     let mut tokens = Tokens::new(&mut bytes, piece.line, dialect);
     let mut found: Vec<(String, Seen)> =
         names.into_iter().map(|name| (name, Seen::default())).collect();
     let mut fields = Vec::new();
     let mut rows = 0;
-    while rows < options.sample_rows {
+    while rows < sample_rows {
         fields.clear();
         let Some((_, row)) = tokens.row(&mut fields) else { break };
         if row.is_err() || fields.len() != found.len() {
             continue;
         }
         rows += 1;
-        for (field, (_, seen)) in fields.iter().zip(&mut found) {
+        for ((field, (_, seen)), want) in fields.iter().zip(&mut found).zip(&wants) {
             let cell = cell(*field, tokens.bytes());
-            if let Some(text) = nulls.typed(cell) {
-                seen.add(text);
+            match nulls.typed(cell) {
+                Some(text) if *want == Want::Type => seen.add(text),
+                Some(text) if *want == Want::Unit => seen.add_number(text),
+                _ => {}
             }
         }
     }
     found.into_iter().map(|(name, seen)| Found::of_text(name, seen)).collect()
+}
+
+/// What the sample has to tell of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Want {
+    /// Its type is known.
+    Nothing,
+    /// It is known to hold times: the unit, should they be numbers.
+    Unit,
+    Type,
+}
+
+impl Want {
+    fn of(name: &str, options: &ReadOptions) -> Self {
+        let expected = options.schema.as_ref();
+        match expected.and_then(|schema| schema.field_with_name(name).ok()) {
+            None => Self::Type,
+            Some(field) if field.data_type().is_temporal() => Self::Unit,
+            Some(_) => Self::Nothing,
+        }
+    }
 }
 
 fn cell(field: Field, bytes: &[u8]) -> Cell<'_> {
