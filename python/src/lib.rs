@@ -23,10 +23,6 @@ mod timelog;
 mod timestamp;
 mod typed;
 
-/// Columns are large and live shortly: it keeps their pages for the next ones.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The native part of timestrata. Import from `timestrata` instead.
 #[pymodule]
 fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -114,6 +115,20 @@ def test_a_finer_datetime_keeps_its_nanoseconds(store: Store) -> None:
     log = store.timelog("ns", unit="ns")
     log.append(Fine(1970, 1, 1, 0, 0, 0, 123456, tzinfo=UTC), "x")
     assert list(log) == [(123_456_789, "x")]
+
+
+def test_zone_objects_of_utc_and_others_may_take_turns(log: Timelog) -> None:
+    zones = [UTC, ZoneInfo("UTC"), ZoneInfo("Europe/Berlin"), ZoneInfo.no_cache("UTC"), None]
+    expected = []
+    for turn in range(20):
+        when = datetime(2024, 7, 1, 12, turn, 0, 1000 * turn, tzinfo=zones[turn % 5])
+        if when.tzinfo is None:
+            with pytest.raises(TypeError, match="no time zone"):
+                log.append(when, turn)
+            continue
+        log.append(when, turn)
+        expected.append((when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+    assert [time for time, _ in log] == sorted(expected)
 
 
 def test_numpy_times_are_taken_as_utc() -> None:

@@ -20,10 +20,6 @@ use verbs::{backup, check, compact, completions, delete, export, info, ingest, q
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
 
-/// Columns are large and live shortly: it keeps their pages for the next ones.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
 

@@ -13,13 +13,22 @@ use super::order;
 
 /// Runs below this part of a full run are worth joining.
 const SMALL_PART: u64 = 8;
+/// Hot runs of so many full runs change their format together: they become small, and would have to
+/// be joined, and so written once more, if each were done alone.
+const HOT_RUNS_AT_ONCE: u64 = 8;
 /// A run has settled when so many times the runs that may overlap are newer.
 const SETTLED_FACTOR: usize = 2;
 
 pub(super) fn choose(scene: &Scene<'_>) -> Option<Plan> {
     let chains = lone_chains(scene);
-    let joined = chains.iter().filter_map(|chain| small_neighbours(scene, chain));
-    let chosen = joined.max_by_key(Vec::len).or_else(|| settled_hot(scene, &chains))?;
+    let joined =
+        || chains.iter().filter_map(|chain| small_neighbours(scene, chain)).max_by_key(Vec::len);
+    let settled = || settled_hot(scene, &chains);
+    let chosen = match scene.force {
+        // Else each run that has become small would be joined with all that were before it.
+        true => settled().or_else(joined),
+        false => joined().or_else(settled),
+    }?;
     Some(scene.rewrite(&chosen, 1, Cuts::by_size(scene.run_bytes_max)))
 }
 
@@ -78,8 +87,8 @@ fn small_neighbours(scene: &Scene<'_>, chain: &[usize]) -> Option<Vec<usize>> {
     best.map(<[usize]>::to_vec)
 }
 
-/// Hot runs of a cold stream that are old enough to stay as they are: neighbours up to a
-/// full run, or one that lies under others.
+/// Hot runs of a cold stream that are old enough to stay as they are: neighbours up to some
+/// full runs, or one that lies under others.
 fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
     if scene.format == RunFormat::Hot {
         return None;
@@ -98,7 +107,8 @@ fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
         let mut chosen = vec![first];
         for index in rest.take_while(is_settled) {
             chosen.push(index);
-            let is_full = order::bytes_of(scene.runs, &chosen) > scene.run_bytes_max;
+            let bytes_max = scene.run_bytes_max.saturating_mul(HOT_RUNS_AT_ONCE);
+            let is_full = order::bytes_of(scene.runs, &chosen) > bytes_max;
             if is_full || !scene.is_close(first, index) {
                 chosen.pop();
                 break;

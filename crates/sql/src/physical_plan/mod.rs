@@ -8,6 +8,7 @@ mod opaque;
 mod pieces;
 mod reverse;
 mod scan;
+mod unordered;
 
 pub(crate) use self::asof_join::{AsofJoinExec, AsofJoinOn};
 pub use self::gap_fill::Fill;
@@ -17,3 +18,4 @@ pub(crate) use self::measure::MeasureScans;
 pub(crate) use self::opaque::HideRoundingCasts;
 pub(crate) use self::reverse::ReadBackwards;
 pub(crate) use self::scan::StreamScan;
+pub(crate) use self::unordered::ForgetOrder;

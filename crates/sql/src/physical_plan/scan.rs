@@ -99,6 +99,17 @@ impl StreamScan {
         Self { is_measured: true, statistics: Arc::default(), ..self.clone() }
     }
 
+    /// The same rows, said to be in no order.
+    pub(super) fn unordered(&self) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(self.schema()),
+            self.properties.output_partitioning().clone(),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self { properties: Arc::new(properties), ..self.clone() }
+    }
+
     /// The same rows, the greatest key first.
     pub(super) fn reversed(&self) -> Self {
         let mut scan = self.clone();

@@ -9,7 +9,7 @@ const ROWS: i64 = 400_000;
 
 /// At least four runs, one after the other, 400,000 rows in all, a second apart.
 fn several_runs(format: RunFormat) -> Store {
-    let settings = Settings { run_bytes_max: 1 << 20, ..support::settings() };
+    let settings = Settings { run_bytes_max: 256 << 10, ..support::settings() };
     let store =
         Store::open_with(Io::memory(), Path::new("store"), Access::Write, settings).unwrap();
     let stream = create(&store, "t", Merge::Keep, format);
@@ -42,6 +42,21 @@ fn runs_that_a_range_does_not_touch_are_skipped() {
         let found = answer(&sql, &format!("SELECT count(n), min(n), max(n) FROM t WHERE {LATE}"));
         assert_eq!(found, ["3600 241200 244799"], "{format:?}");
     }
+}
+
+#[test]
+fn partitions_are_aggregated_side_by_side_unless_a_limit_may_end_the_reading() {
+    let sql = sql(&several_runs(RunFormat::Cold));
+    let bucket = "SELECT time_bucket('1 hour', time) AS hour, count(*) AS n FROM t GROUP BY 1";
+    let text = plan(&sql, bucket);
+    assert!(text.contains("partitions=2"), "{text}");
+    assert!(!text.contains("ordering_mode") && !text.contains("preserve_order"), "{text}");
+    let text = plan(&sql, &format!("{bucket} ORDER BY 1 LIMIT 3"));
+    assert!(text.contains("ordering_mode=Sorted"), "{text}");
+    let text = plan(&sql, "SELECT n % 7, last_value(n ORDER BY time) FROM t GROUP BY 1");
+    assert!(!text.contains("SortExec"), "{text}");
+    let sums = format!("SELECT count(*), sum(n), min(n), max(n) FROM ({bucket})");
+    assert_eq!(answer(&sql, &sums), ["112 400000 400 3600"]);
 }
 
 #[test]
