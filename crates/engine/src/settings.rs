@@ -51,7 +51,7 @@ pub struct Settings {
     /// A commit of `Written` or `Buffered` durability is on disk after this at the latest.
     /// Default 1 s. Without threads ([`Maintenance::Manual`]) nobody syncs by the clock.
     pub sync_interval: Duration,
-    /// Rows a record batch of a run holds at most. Default 65,536.
+    /// Rows a record batch of a run holds at most. Default 32,768.
     pub run_batch_rows: usize,
     /// A compacted run is cut when it reaches this. Default 256 MiB.
     pub run_bytes_max: u64,
@@ -76,7 +76,7 @@ impl Default for Settings {
             wal_segment_bytes: 16 * MIB,
             wal_bytes_max: 1024 * MIB,
             sync_interval: Duration::from_secs(1),
-            run_batch_rows: 65_536,
+            run_batch_rows: 32_768,
             run_bytes_max: 256 * MIB,
             cache_bytes_max: 128 * MIB,
             level0_runs_max: 4,

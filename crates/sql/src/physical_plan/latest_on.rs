@@ -1,15 +1,15 @@
 //! The newest row of each key: the input comes newest first, and the first row of a key is given.
 //!
 //! What it remembers are the keys that it has seen, so it needs memory for those only, gives its
-//! first rows at once, and stops where a limit is met.
+//! first rows at once, and stops where a limit is met. Directly above a scan it asks, before a piece
+//! of the stream is read, whether the piece may have a key that it hasn't seen.
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::compute::filter_record_batch;
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
+use datafusion::arrow::compute::{SortOptions, cast, filter_record_batch};
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -18,13 +18,19 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_expr_common::sort_expr::OrderingRequirements;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
 };
 use futures::StreamExt;
 use hashbrown::HashSet;
+use parking_lot::Mutex;
+use timestrata_engine::Values;
+
+use super::StreamScan;
 
 /// Memory of one key besides its bytes.
 const KEY_OVERHEAD_BYTES: usize = 32;
@@ -130,16 +136,34 @@ impl ExecutionPlan for LatestOnExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let schema = self.schema();
-        let mut seen = Seen {
+        let seen = Arc::new(Mutex::new(Seen {
             converter: keys_of(&schema, &self.by)?,
             by: self.by.clone(),
             keys: HashSet::new(),
             bytes: 0,
             memory: MemoryConsumer::new("LatestOn").register(context.memory_pool()),
+        }));
+        let input = match (scan_of(&self.input), self.by.as_slice()) {
+            (Some(scan), [by]) if schema.field(*by).data_type() == &DataType::Utf8View => {
+                let seen = Arc::clone(&seen);
+                scan.pieces_wanted(*by, &context, move |values| seen.lock().lacks(values))?
+            }
+            _ => self.input.execute(partition, context)?,
         };
-        let input = self.input.execute(partition, context)?;
-        let rows = input.map(move |batch| seen.first_of(&batch?));
+        let rows = input.map(move |batch| seen.lock().first_of(&batch?));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+/// The scan in reverse whose rows, and all of them, are what a plan gives.
+fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&StreamScan> {
+    if let Some(scan) = plan.downcast_ref::<StreamScan>() {
+        return scan.is_whole_and_reverse().then_some(scan);
+    }
+    let hands_on = plan.is::<CooperativeExec>() || plan.is::<SortPreservingMergeExec>();
+    match plan.children().as_slice() {
+        [child] if hands_on && plan.fetch().is_none() => scan_of(child),
+        _ => None,
     }
 }
 
@@ -166,6 +190,22 @@ struct Seen {
 }
 
 impl Seen {
+    /// Whether some of these values of the one column were not seen yet.
+    fn lacks(&self, values: &Values) -> Result<bool> {
+        if self.keys.is_empty() {
+            return Ok(true);
+        }
+        let null = values.may_be_null.then(|| new_null_array(&DataType::Utf8View, 1));
+        for column in values.columns.iter().chain(&null) {
+            let column = cast(column, &DataType::Utf8View)?;
+            let rows = self.converter.convert_columns(&[column])?;
+            if rows.iter().any(|row| !self.keys.contains(row.as_ref())) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The rows with keys that weren't there before.
     fn first_of(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let columns: Vec<ArrayRef> =

@@ -25,7 +25,7 @@ use datafusion::physical_plan::{
     SortOrderPushdownResult,
 };
 use futures::Stream;
-use timestrata_engine::{KeyRange, Scan, ScanSpec, Snapshot, Survey};
+use timestrata_engine::{KeyRange, Scan, ScanSpec, Snapshot, Survey, Values};
 
 use super::measure;
 use super::pieces::piece;
@@ -230,18 +230,7 @@ impl ExecutionPlan for StreamScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
-        Ok(Box::pin(Rows {
-            schema: self.schema(),
-            snapshot: self.snapshot.clone(),
-            scan: self.clone_spec(),
-            stream: self.table.stream.id(),
-            ranges: ranges.into_iter(),
-            rows_left: self.limit.unwrap_or(usize::MAX),
-            batch_rows: context.session_config().batch_size().max(1),
-            current: None,
-            batch: None,
-            metrics: BaselineMetrics::new(&self.metrics, partition),
-        }))
+        Ok(Box::pin(self.rows(ranges, partition, &context)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -295,6 +284,52 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
+    fn rows(&self, ranges: Vec<KeyRange>, partition: usize, context: &TaskContext) -> Rows {
+        Rows {
+            schema: self.schema(),
+            snapshot: self.snapshot.clone(),
+            scan: self.clone_spec(),
+            stream: self.table.stream.id(),
+            ranges: ranges.into_iter(),
+            wants: None,
+            rows_left: self.limit.unwrap_or(usize::MAX),
+            batch_rows: context.session_config().batch_size().max(1),
+            current: None,
+            batch: None,
+            metrics: BaselineMetrics::new(&self.metrics, partition),
+        }
+    }
+
+    /// All rows of a scan in reverse, of all partitions, piece by piece: those of a piece are read
+    /// if `wants` says so of the values that the column at `shown` has in it.
+    pub(super) fn pieces_wanted(
+        &self,
+        shown: usize,
+        context: &TaskContext,
+        wants: impl Fn(&Values) -> Result<bool> + Send + 'static,
+    ) -> Result<SendableRecordBatchStream> {
+        let (snapshot, stream) = (self.snapshot.clone(), self.table.stream.id());
+        let mut pieces = Vec::new();
+        for range in self.ranges.as_slice() {
+            pieces.extend(snapshot.pieces(stream, range).map_err(carried)?);
+        }
+        pieces.reverse();
+        let column = self.columns.get(shown).copied().unwrap_or(usize::MAX);
+        let mut rows = self.rows(pieces, 0, context);
+        rows.wants = Some(Box::new(move |piece| {
+            match snapshot.values(stream, piece, column).map_err(carried)? {
+                Some(values) => wants(&values),
+                None => Ok(true),
+            }
+        }));
+        Ok(Box::pin(rows))
+    }
+
+    /// Whether rows come in the reverse of key order, and all of them.
+    pub(super) fn is_whole_and_reverse(&self) -> bool {
+        self.reverse && self.limit.is_none()
+    }
+
     fn clone_spec(&self) -> ScanSpec {
         ScanSpec {
             columns: Some(self.columns.clone()),
@@ -305,6 +340,8 @@ impl StreamScan {
     }
 }
 
+type Wants = dyn Fn(&KeyRange) -> Result<bool> + Send;
+
 /// The rows of one partition: one range after the other, in pieces of a batch.
 struct Rows {
     schema: SchemaRef,
@@ -312,6 +349,8 @@ struct Rows {
     scan: ScanSpec,
     stream: timestrata_engine::StreamId,
     ranges: std::vec::IntoIter<KeyRange>,
+    /// Whether a range has to be read.
+    wants: Option<Box<Wants>>,
     rows_left: usize,
     batch_rows: usize,
     current: Option<Scan>,
@@ -338,6 +377,11 @@ impl Rows {
                 continue;
             }
             let Some(range) = self.ranges.next() else { break };
+            if let Some(wants) = &self.wants
+                && !wants(&range)?
+            {
+                continue;
+            }
             let limit = (self.rows_left < usize::MAX).then_some(self.rows_left);
             let spec = ScanSpec { range, limit, ..self.scan.clone() };
             self.current = Some(self.snapshot.scan(self.stream, &spec).map_err(carried)?);

@@ -1,6 +1,9 @@
 //! What a query doesn't need is not read, from hot runs and from cold ones: told by EXPLAIN.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{RecordBatch, StringArray};
 
 use crate::support::{self, answer, create, insert, pairs, plan, rows, sql};
 use timestrata_engine::{Access, Io, Merge, RunFormat, Settings, Store};
@@ -57,6 +60,29 @@ fn partitions_are_aggregated_side_by_side_unless_a_limit_may_end_the_reading() {
     assert!(!text.contains("SortExec"), "{text}");
     let sums = format!("SELECT count(*), sum(n), min(n), max(n) FROM ({bucket})");
     assert_eq!(answer(&sql, &sums), ["112 400000 400 3600"]);
+}
+
+#[test]
+fn the_newest_row_of_each_series_is_found_whatever_is_left_unread() {
+    for format in [RunFormat::Hot, RunFormat::Cold] {
+        let store = several_runs(format);
+        let stream = store.stream("t").unwrap().id();
+        // A series that only one of the oldest rows has.
+        let mut columns = rows(&[7], 5).columns().to_vec();
+        columns[1] = Arc::new(StringArray::from(vec!["rare"]));
+        insert(&store, stream, RecordBatch::try_new(support::schema(), columns).unwrap());
+        let sql = sql(&store);
+        for range in ["", " WHERE time < '1970-01-03T20:00:00Z'"] {
+            let relation = format!("(SELECT time, series, n FROM t{range})");
+            let newest = format!("SELECT series, n FROM latest_on({relation}, time, series)");
+            let grouped = format!("SELECT series, max(n) FROM t{range} GROUP BY series");
+            let found = answer(&sql, &format!("{newest} ORDER BY series"));
+            assert_eq!(found, answer(&sql, &format!("{grouped} ORDER BY series")), "{format:?}");
+            assert!(found.iter().any(|row| row == "rare 5"), "{found:?}");
+        }
+        let newest = answer(&sql, "SELECT n FROM latest_on(t, time, series) LIMIT 1");
+        assert_eq!(newest, ["399999"], "{format:?}");
+    }
 }
 
 #[test]
