@@ -46,7 +46,8 @@ def test_a_compacted_table_is_a_fraction_of_its_csv(tmp_path: Path) -> None:
 
 def test_memory_of_an_ingest_does_not_grow_with_its_rows(tmp_path: Path) -> None:
     peaks = []
-    for rows in (1_000_000, 4_000_000):
+    # Fewer rows do not fill what waits between reading and writing.
+    for rows in (2_000_000, 5_000_000):
         csv = tmp_path / f"{rows}.csv"
         write_trades(csv, rows)
         command = [sys.executable, "-c", LOAD, str(tmp_path / f"{rows}.store"), str(csv)]
@@ -55,5 +56,5 @@ def test_memory_of_an_ingest_does_not_grow_with_its_rows(tmp_path: Path) -> None
         assert stored == rows
         peaks.append(peak_kib)
     # Three million rows more are 90 MiB of CSV, and as much in memory, if they are held.
-    assert peaks[1] < peaks[0] + 48 * 1024, f"{peaks} KiB"
+    assert peaks[1] < peaks[0] + 40 * 1024, f"{peaks} KiB"
     assert peaks[1] < 300 * 1024, f"{peaks} KiB"
