@@ -292,3 +292,39 @@ fn schema_of_a_batch_is_found_by_name() {
     let _ = found.column(0).as_primitive::<TimestampMillisecondType>();
     let _: Option<&Int64Array> = found.column(1).as_primitive_opt::<Int64Type>();
 }
+
+#[test]
+fn a_large_scan_that_reads_ahead_gives_the_same_rows_and_may_be_given_up() {
+    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+    let store = Store::memory(settings).unwrap();
+    let options = TableOptions::default();
+    let part = |part: i64| {
+        let times = part * 100_000..(part + 1) * 100_000;
+        let row = |time: i64| Reading {
+            time: time / 3,
+            id: time.unsigned_abs(),
+            symbol: format!("s{}", time % 11),
+            value: time as f64,
+        };
+        batch(&times.map(row).collect::<Vec<_>>())
+    };
+    let table = Table::create(&store, "t", &part(0).schema(), &options).unwrap();
+    // Each part overlaps the ones beside it, and the last comes late.
+    for number in [1, 2, 3, 4, 0] {
+        table.append(&part(number), WriteOptions::default()).unwrap();
+        store.flush().unwrap();
+    }
+    let view = table.view().unwrap();
+    let read = |scan: &TableScan| -> Vec<Reading> {
+        view.scan(scan).unwrap().flat_map(|batch| rows_of(&batch.unwrap())).collect()
+    };
+    for reverse in [false, true] {
+        let plain = TableScan { reverse, ..TableScan::default() };
+        let ahead = TableScan { ahead: true, ..plain.clone() };
+        let expected = read(&plain);
+        assert_eq!(expected.len(), 500_000);
+        assert!(read(&ahead) == expected, "other rows, or in another order");
+        let mut given_up = view.scan(&ahead).unwrap();
+        assert!(given_up.next().unwrap().unwrap().num_rows() > 0);
+    }
+}

@@ -47,7 +47,8 @@ impl Table {
     fn rows_of(view: TableView, scan: TableScan) -> PyResult<Rows> {
         let schema = Python::attach(|py| {
             // Wrong columns are told at once.
-            detached(py, || view.scan(&scan)).map(|scan| scan.schema())
+            let glance = TableScan { ahead: false, ..scan.clone() };
+            detached(py, || view.scan(&glance)).map(|scan| scan.schema())
         })?;
         Ok(Rows::new(schema, move || Ok(Box::new(view.scan(&scan)?) as Batches)))
     }
@@ -109,7 +110,7 @@ impl Table {
             return Err(refused(ErrorKind::InvalidArgument, "this build has no SQL"));
         }
         let _ = params;
-        Self::rows_of(view, TableScan { range, columns, limit, reverse })
+        Self::rows_of(view, TableScan { range, columns, limit, reverse, ahead: true })
     }
 
     /// The first ``n`` rows.

@@ -69,7 +69,7 @@ fn table_rows(
 ) -> Result<Scan> {
     let view = Table::open(store, name)?.view()?;
     let range = table_range(&view, times)?;
-    Ok(view.scan(&TableScan { range, columns, ..TableScan::default() })?)
+    Ok(view.scan(&TableScan { range, columns, ahead: true, ..TableScan::default() })?)
 }
 
 /// The half-open range of `--from` and `--to`, in the unit of a table's time.

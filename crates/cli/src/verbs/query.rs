@@ -83,6 +83,7 @@ fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
         columns: arguments.columns.clone(),
         limit: arguments.limit,
         reverse: arguments.reverse,
+        ahead: true,
     };
     let mut rows = view.scan(&scan)?;
     let schema = rows.schema();

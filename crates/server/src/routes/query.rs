@@ -106,8 +106,8 @@ pub(super) async fn query(
     blocking(move || {
         let view = state.table(&name)?.view()?;
         let limit = limit.map(|limit| limit.saturating_add(asked.offset));
-        let scan =
-            TableScan { range: asked.range(&view)?, columns: asked.columns(), limit, reverse };
+        let (range, columns) = (asked.range(&view)?, asked.columns());
+        let scan = TableScan { range, columns, limit, reverse, ..TableScan::default() };
         let scan = view.scan(&scan)?;
         let schema = scan.schema();
         let rows = Rows { schema, batches: Box::new(behind(scan, asked.offset)) };
