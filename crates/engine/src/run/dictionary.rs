@@ -96,13 +96,10 @@ pub(super) fn expanded(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
     let column = column.ok_or_else(|| wrong("has other keys than of 32 bits"))?;
     let texts = column.values().as_string_opt::<i32>().ok_or_else(|| wrong("has no texts"))?;
     let (keys, nulls) = (column.keys(), column.nulls().filter(|nulls| nulls.null_count() > 0));
-    let offsets = texts.value_offsets();
-    let starts: Vec<(usize, usize)> =
-        offsets.windows(2).map(|ends| (ends[0] as usize, (ends[1] - ends[0]) as usize)).collect();
-    let all = texts.values().as_slice();
-    let is_short = starts.iter().all(|(_, length)| *length <= SHORT_BYTES);
+    let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
+    let is_short = texts.iter().all(|text| text.len() <= SHORT_BYTES);
     let padded: Vec<[u8; SHORT_BYTES]> = match is_short {
-        true => texts.iter().map(|text| padded(text.unwrap_or_default())).collect(),
+        true => texts.iter().map(|text| padded(text)).collect(),
         false => Vec::new(),
     };
     let mut bytes: Vec<u8> = Vec::with_capacity(keys.len() * SHORT_BYTES / 2);
@@ -111,14 +108,14 @@ pub(super) fn expanded(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
     for (row, key) in keys.values().iter().enumerate() {
         if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
             let key = usize::try_from(*key).unwrap_or(usize::MAX);
-            let (start, length) = *starts.get(key).ok_or_else(|| wrong("has keys of no value"))?;
+            let text = texts.get(key).ok_or_else(|| wrong("has keys of no value"))?;
             match padded.get(key) {
                 Some(padded) => {
-                    let end = bytes.len() + length;
+                    let end = bytes.len() + text.len();
                     bytes.extend_from_slice(padded);
                     bytes.truncate(end);
                 }
-                None => bytes.extend_from_slice(all.get(start..start + length).unwrap_or_default()),
+                None => bytes.extend_from_slice(text.as_bytes()),
             }
         }
         ends.push(i32::try_from(bytes.len()).map_err(|_| wrong("has too much text"))?);
@@ -135,43 +132,4 @@ fn padded(text: &str) -> [u8; SHORT_BYTES] {
 }
 
 #[cfg(test)]
-mod tests {
-    use arrow_array::{DictionaryArray, Int32Array};
-    use arrow_cast::cast;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn expanded_texts_are_what_a_cast_makes(
-            texts in prop::collection::vec("[a-z\u{e4}]{0,9}|[a-z\u{e4}]{10,20}", 1..9),
-            is_short in any::<bool>(),
-            keys in prop::collection::vec(prop::option::of(0..9_usize), 0..50),
-        ) {
-            let short = |text: &String| text.chars().take(if is_short { 8 } else { 99 }).collect();
-            let texts: Vec<String> = texts.iter().map(short).collect();
-            let keys = keys.iter().map(|key| key.map(|key| (key % texts.len()) as i32));
-            let texts_kept = texts.clone();
-            let texts = Arc::new(StringArray::from(texts.clone()));
-            let column = DictionaryArray::try_new(Int32Array::from_iter(keys), texts).unwrap();
-            let column: ArrayRef = Arc::new(column);
-            let expected = cast(&column, &DataType::Utf8).unwrap();
-            prop_assert_eq!(&expanded(&column).unwrap(), &expected);
-            let views = viewed(&column).unwrap();
-            prop_assert_eq!(&cast(&views, &DataType::Utf8).unwrap(), &expected);
-            let has_long = texts_kept.iter().any(|text| text.len() > 12);
-            prop_assert!(has_long || views.as_string_view().data_buffers().is_empty());
-        }
-    }
-
-    #[test]
-    fn texts_that_end_early_or_are_no_text_are_refused() {
-        let bytes = b"\x02\0\0\0ab\x00\0\0\0\x01\0\0\0c";
-        assert_eq!(plain_texts(bytes, 3), Some(vec!["ab", "", "c"]));
-        assert_eq!(plain_texts(bytes, 4), None);
-        assert_eq!(plain_texts(&bytes[..bytes.len() - 1], 3), None);
-        assert_eq!(plain_texts(b"\x01\0\0\0\xff", 1), None);
-        assert_eq!(plain_texts(b"\xff\xff\xff\xff", usize::MAX), None);
-    }
-}
+mod tests;

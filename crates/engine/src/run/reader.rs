@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
 use timestrata_io::{Io, OpenMode};
@@ -210,28 +210,26 @@ impl RunReader {
             let message = format!("a run has no block {block} with columns {columns:?}");
             return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
         };
-        let mut arrays = match &opened.evolution {
+        let arrays = match &opened.evolution {
             None => opened.content.read(block, zone, columns, !views.is_empty())?,
             Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
                 opened.content.read(block, zone, columns, false)
             })?,
         };
-        let mut fields = Vec::with_capacity(columns.len());
-        for (index, (column, array)) in columns.iter().zip(&mut arrays).enumerate() {
+        for (column, array) in columns.iter().zip(&arrays) {
             if *column == self.stream.lead_column() {
                 self.check_ends(opened, zone, array)?;
             }
-            let field = &schema.fields()[*column];
-            fields.push(match views.get(index) {
-                Some(true) => {
-                    *array = views::of_column(array);
-                    views::viewed_field(field)
-                }
-                _ => Arc::clone(field),
-            });
         }
-        let all = views.is_empty() && columns.iter().copied().eq(0..schema.fields().len());
-        let projected = if all { Arc::clone(schema) } else { Arc::new(Schema::new(fields)) };
+        let all = columns.iter().copied().eq(0..schema.fields().len());
+        let projected =
+            if all { Ok(Arc::clone(schema)) } else { schema.project(columns).map(Arc::new) };
+        let projected =
+            projected.map_err(|error| opened.content.file().bad(0, error.to_string()))?;
+        let (projected, arrays) = match views.is_empty() {
+            true => (projected, arrays),
+            false => views::viewed(projected.fields(), &arrays, views),
+        };
         let options =
             arrow_array::RecordBatchOptions::new().with_row_count(Some(zone.rows as usize));
         RecordBatch::try_new_with_options(projected, arrays, &options).map_err(|error| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::plan::unfit;
 use crate::Result;
@@ -16,8 +16,24 @@ pub(crate) fn viewed_field(field: &FieldRef) -> FieldRef {
     Arc::new(viewed)
 }
 
+/// Fields and columns with views of the text in those columns that `views` says: one entry a column,
+/// which may have views already.
+pub(crate) fn viewed(
+    fields: &[FieldRef],
+    columns: &[ArrayRef],
+    views: &[bool],
+) -> (SchemaRef, Vec<ArrayRef>) {
+    let each = fields.iter().zip(columns).zip(views.iter().copied());
+    let each = each.map(|((field, column), is_viewed)| match is_viewed {
+        true => (viewed_field(field), of_column(column)),
+        false => (Arc::clone(field), Arc::clone(column)),
+    });
+    let (fields, columns): (Vec<_>, Vec<_>) = each.unzip();
+    (Arc::new(Schema::new(fields)), columns)
+}
+
 /// The same text, as views of its bytes, which stay where they are.
-pub(crate) fn of_column(column: &ArrayRef) -> ArrayRef {
+fn of_column(column: &ArrayRef) -> ArrayRef {
     match column.as_string_opt::<i32>() {
         Some(text) => Arc::new(StringViewArray::from(text)),
         None => Arc::clone(column),
@@ -26,23 +42,7 @@ pub(crate) fn of_column(column: &ArrayRef) -> ArrayRef {
 
 /// A batch with views of the text in some columns: one entry of `views` a column.
 pub(super) fn of_batch(batch: &RecordBatch, views: &[bool]) -> Result<RecordBatch> {
-    let found = batch.schema();
-    let viewed = |column: usize| views.get(column).copied().unwrap_or(false);
-    let fields = found.fields().iter().enumerate();
-    let fields: Vec<FieldRef> = fields
-        .map(|(column, field)| match viewed(column) {
-            true => viewed_field(field),
-            false => Arc::clone(field),
-        })
-        .collect();
-    let columns = batch.columns().iter().enumerate();
-    let columns = columns
-        .map(|(column, array)| match viewed(column) {
-            true => of_column(array),
-            false => Arc::clone(array),
-        })
-        .collect();
+    let (schema, columns) = viewed(batch.schema_ref().fields(), batch.columns(), views);
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
-        .map_err(|error| unfit(&error))
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| unfit(&error))
 }

@@ -1,0 +1,48 @@
+//! Rows as JSON, held against arrow-json's own.
+
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, TimestampMillisecondArray};
+use arrow_json::WriterBuilder;
+use arrow_json::writer::JsonArray;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn theirs(batch: &RecordBatch) -> Value {
+    let mut text = Vec::new();
+    let mut writer =
+        WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut text);
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    serde_json::from_slice(&text).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn rows_are_what_arrow_json_makes_of_them(
+        rows in prop::collection::vec((
+            prop::option::of(".*"),
+            prop::option::of(any::<f64>()),
+            prop::option::of(-1_000_000_000_000_i64..10_000_000_000_000),
+            prop::option::of(any::<i64>()),
+            prop::option::of(any::<bool>()),
+        ), 1..20),
+    ) {
+        let times = rows.iter().map(|row| row.2).collect::<TimestampMillisecondArray>();
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("text \"quoted\"", Arc::new(rows.iter().map(|row| row.0.clone()).collect::<StringArray>())),
+            ("float", Arc::new(rows.iter().map(|row| row.1).collect::<Float64Array>())),
+            ("time", Arc::new(times.clone())),
+            ("zoned", Arc::new(times.with_timezone("UTC"))),
+            ("number", Arc::new(rows.iter().map(|row| row.3).collect::<Int64Array>())),
+            ("truth", Arc::new(rows.iter().map(|row| row.4).collect::<BooleanArray>())),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, column)| (name, column, true))).unwrap();
+        let mut text = Vec::new();
+        write(&[batch.slice(0, 0), batch.clone()], &mut text).unwrap();
+        let found: Value = serde_json::from_slice(&text).unwrap();
+        prop_assert_eq!(found, theirs(&batch));
+    }
+}
