@@ -22,7 +22,9 @@ use datafusion::prelude::SessionConfig;
 use crate::catalog::{CATALOG, SCHEMA};
 use crate::functions;
 use crate::options::SqlOptions;
-use crate::physical_plan::{ForgetOrder, HideRoundingCasts, MeasureScans, ReadBackwards};
+use crate::physical_plan::{
+    CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, ReadBackwards,
+};
 
 /// Consumers of memory that an error about it names.
 const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -60,11 +62,12 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, and ours: before anything else, and before limits are pushed down.
+/// DataFusion's rules, and ours: before anything else, before limits are pushed down, and last.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
+    rules.push(Arc::new(CompareNumbers));
     rules.insert(0, Arc::new(ForgetOrder));
     rules.insert(0, Arc::new(MeasureScans));
     rules.insert(0, Arc::new(HideRoundingCasts));

@@ -1,6 +1,7 @@
 //! Physical operators: the scan of a stream, and those of the table functions.
 
 mod asof_join;
+mod compare;
 mod gap_fill;
 mod latest_on;
 mod measure;
@@ -11,6 +12,7 @@ mod scan;
 mod unordered;
 
 pub(crate) use self::asof_join::{AsofJoinExec, AsofJoinOn};
+pub(crate) use self::compare::CompareNumbers;
 pub use self::gap_fill::Fill;
 pub(crate) use self::gap_fill::{GapFillExec, GapFillSpec};
 pub(crate) use self::latest_on::LatestOnExec;
