@@ -18,14 +18,15 @@ use datafusion::arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int32Type, Int64Type, Schema, UInt32Type, UInt64Type,
 };
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
+
+use super::conditions;
 
 /// A rule of the optimizer, to come last: what it puts into filters is only evaluated.
 #[derive(Debug)]
@@ -37,18 +38,10 @@ impl PhysicalOptimizerRule for CompareNumbers {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(filter) = plan.downcast_ref::<FilterExec>() else {
-                return Ok(Transformed::no(plan));
-            };
+        conditions::replaced(plan, false, |filter| {
             let predicate = Arc::clone(filter.predicate()).transform_up(compared)?;
-            if !predicate.transformed {
-                return Ok(Transformed::no(plan));
-            }
-            let filter = FilterExecBuilder::from(filter).with_predicate(predicate.data).build()?;
-            Ok(Transformed::yes(Arc::new(filter)))
+            Ok(predicate.transformed.then_some(predicate.data))
         })
-        .data()
     }
 
     fn name(&self) -> &str {
@@ -60,19 +53,15 @@ impl PhysicalOptimizerRule for CompareNumbers {
     }
 }
 
-/// The comparison in its faster form, if it has one.
+/// The comparison in its faster form, if it has one. Equality has none: from it DataFusion concludes that
+/// a column has one value, and what is above may count on that.
 fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
     let parts = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
         let column = binary.left().downcast_ref::<Column>()?.index();
         let number = Number::of(binary.right().downcast_ref::<Literal>()?.value())?;
         let is_known = matches!(
             binary.op(),
-            Operator::Lt
-                | Operator::LtEq
-                | Operator::Gt
-                | Operator::GtEq
-                | Operator::Eq
-                | Operator::NotEq
+            Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq | Operator::NotEq
         );
         is_known.then_some((column, *binary.op(), number))
     });
@@ -135,7 +124,6 @@ where
         Operator::LtEq => bits(values, |value| value <= number),
         Operator::Gt => bits(values, |value| value > number),
         Operator::GtEq => bits(values, |value| value >= number),
-        Operator::Eq => bits(values, |value| value == number),
         Operator::NotEq => bits(values, |value| value != number),
         _ => None,
     }?;

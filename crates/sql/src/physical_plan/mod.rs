@@ -2,6 +2,7 @@
 
 mod asof_join;
 mod compare;
+mod conditions;
 mod gap_fill;
 mod latest_on;
 mod measure;

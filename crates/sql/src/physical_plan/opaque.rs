@@ -12,13 +12,13 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::CastExpr;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::FilterExec;
+
+use super::conditions;
 
 /// A rule of the optimizer, to come before all that asks for the order of rows.
 #[derive(Debug)]
@@ -30,26 +30,18 @@ impl PhysicalOptimizerRule for HideRoundingCasts {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(filter) = plan.downcast_ref::<FilterExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            if filter.projection().is_some() || filter.fetch().is_some() {
-                return Ok(Transformed::no(plan));
-            }
+        conditions::replaced(plan, true, |filter| {
             let schema = filter.input().schema();
             let parts = split_conjunction(filter.predicate());
             if !parts.iter().any(|part| rounds(part, &schema)) {
-                return Ok(Transformed::no(plan));
+                return Ok(None);
             }
             let hidden = parts.into_iter().map(|part| match rounds(part, &schema) {
                 true => Arc::new(Opaque(Arc::clone(part))) as Arc<dyn PhysicalExpr>,
                 false => Arc::clone(part),
             });
-            let filter = FilterExec::try_new(conjunction(hidden), Arc::clone(filter.input()))?;
-            Ok(Transformed::yes(Arc::new(filter)))
+            Ok(Some(conjunction(hidden)))
         })
-        .data()
     }
 
     fn name(&self) -> &str {
