@@ -276,3 +276,18 @@ fn days_in_a_zone_are_sorted_all_the_same() {
     let query = "SELECT n FROM t WHERE time::date = '1970-01-02' ORDER BY time DESC LIMIT 2";
     assert_eq!(answer(&sql, query), ["46", "45"]);
 }
+
+/// What is concluded of a condition (here: `n` has one value, so rows in order of time are in order of
+/// both) may be counted on above, whatever form the condition gets later.
+#[test]
+fn conditions_with_one_value_keep_rows_and_groups_in_order() {
+    let sql = sql(&filled(5_000));
+    for condition in ["n = 4321", "n >= 4321 AND n <= 4321", "n > 4320 AND n < 4322"] {
+        let from = format!("FROM t WHERE {condition}");
+        assert_eq!(answer(&sql, &format!("SELECT n {from} ORDER BY n, time")), ["4321"]);
+        let groups = format!("SELECT n, count(*) {from} GROUP BY n, time ORDER BY n, time");
+        assert_eq!(answer(&sql, &groups), ["4321 1"], "{condition}");
+    }
+    let many = "SELECT n FROM t WHERE n >= 10 AND n < 13 ORDER BY n DESC";
+    assert_eq!(answer(&sql, many), ["12", "11", "10"]);
+}
