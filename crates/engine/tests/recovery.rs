@@ -140,6 +140,25 @@ fn a_reader_follows_the_writer_through_flush_compaction_and_segments() {
 }
 
 #[test]
+fn a_reader_follows_a_store_whose_writer_was_closed_and_comes_again() {
+    let (machine, store, stream) = with_events();
+    append(&store, stream, &[pair(1, "a")]);
+    store.close().unwrap();
+    let reader = machine.try_open(Access::Read, tiny()).unwrap();
+    for _ in 0..2 {
+        reader.refresh().unwrap();
+        assert_eq!(read(&reader, "events"), vec![pair(1, "a")]);
+    }
+    let store = machine.open(tiny());
+    append(&store, stream, &[pair(2, "b")]);
+    reader.refresh().unwrap();
+    assert_eq!(read(&reader, "events"), vec![pair(1, "a"), pair(2, "b")]);
+    store.close().unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(read(&reader, "events"), vec![pair(1, "a"), pair(2, "b")]);
+}
+
+#[test]
 fn an_idle_stream_does_not_pin_old_wal() {
     let machine = Machine::new();
     let settings = tiny();

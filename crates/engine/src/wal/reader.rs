@@ -137,7 +137,8 @@ impl WalReader {
         reader.list()?;
         match reader.segments.first().copied() {
             Some(first) => reader.cursor = Some(reader.open_segment(first)?),
-            None if from.is_some() => return Err(reader.moved_on(reader.floor)),
+            // Nothing of a segment had been read that isn't there yet: its writer was closed.
+            None if reader.offset > START_OFFSET => return Err(reader.moved_on(reader.floor)),
             None => reader.finished = true,
         }
         Ok(reader)
