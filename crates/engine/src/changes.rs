@@ -39,6 +39,13 @@ impl Changes {
         Self::default()
     }
 
+    /// Adds all of somebody else's changes, behind these.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.list.extend(others.list);
+        self
+    }
+
     /// Adds rows. The batch has all columns of the stream's schema, in its order and types;
     /// rows may be in any order.
     #[must_use]

@@ -21,6 +21,10 @@ pub enum ErrorKind {
     TooLarge,
     /// No such store, stream or pin. Create it, or check the name.
     NotFound,
+    /// An offset that is not there: not yet, or not any more. Ask for the offsets there are.
+    OutOfRange,
+    /// What the call counted on has changed meanwhile. Look again, and repeat it if it still holds.
+    Conflict,
     /// The name is taken, with another definition. Choose another, or drop it first.
     AlreadyExists,
     /// The directory holds something, but not a store. Choose another directory.
@@ -55,6 +59,8 @@ impl ErrorKind {
             Self::InvalidData => "mend the data; nothing of this commit was written",
             Self::TooLarge => "split it, or raise the limit",
             Self::NotFound => "create it first, or check the name",
+            Self::OutOfRange => "ask for the offsets that there are",
+            Self::Conflict => "look again, and repeat the call if it still holds",
             Self::AlreadyExists => "choose another name, or drop the existing one first",
             Self::NotAStore => "choose an empty directory or an existing store",
             Self::UnsupportedVersion => "upgrade timestrata to open this store",

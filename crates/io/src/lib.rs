@@ -33,6 +33,16 @@ pub enum OpenMode {
     /// The file must not exist; reads and writes. The new directory entry is
     /// durable only after [`Disk::sync_dir`].
     CreateNew,
+    /// As [`OpenMode::CreateNew`], for what nobody but its owner may read.
+    CreatePrivate,
+}
+
+impl OpenMode {
+    /// Whether the file must not exist.
+    #[must_use]
+    pub fn creates(self) -> bool {
+        matches!(self, Self::CreateNew | Self::CreatePrivate)
+    }
 }
 
 /// One entry of [`Disk::list`].

@@ -33,7 +33,7 @@ impl MemoryDisk {
 impl Disk for MemoryDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
-        let node = if mode == OpenMode::CreateNew {
+        let node = if mode.creates() {
             let mut tree = self.tree.write();
             tree.check_new(&path)?;
             let node = Arc::new(Node::default());

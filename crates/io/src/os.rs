@@ -28,6 +28,10 @@ use crate::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
 
+/// The owner reads and writes.
+#[cfg(unix)]
+const PRIVATE_MODE: u32 = 0o600;
+
 impl OsDisk {
     /// The operating system's file system.
     pub fn new() -> Self {
@@ -38,11 +42,13 @@ impl OsDisk {
 impl Disk for OsDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let writable = mode != OpenMode::Read;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(writable)
-            .create_new(mode == OpenMode::CreateNew)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(writable).create_new(mode.creates());
+        #[cfg(unix)]
+        if mode == OpenMode::CreatePrivate {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODE);
+        }
+        let file = options.open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::new(

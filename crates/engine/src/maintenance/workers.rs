@@ -79,12 +79,21 @@ impl Workers {
             let name = role.name;
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(engine));
             let body = move || run(&shared, &engine, &role);
-            let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
-            threads.push(thread.map_err(|error| {
-                Error::new(ErrorKind::Io, format!("could not start the thread '{name}': {error}"))
-                    .caused_by(error)
-            })?);
+            threads.push(spawn(name, body)?);
         }
+        Ok(())
+    }
+
+    /// Starts a thread of somebody's who is above the engine. `work` says whether there is more to do.
+    pub(crate) fn repeat(
+        &self,
+        name: &str,
+        interval: Duration,
+        work: impl Fn() -> bool + Send + 'static,
+    ) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let body = move || while shared.wait_out(interval) && work() {};
+        self.threads.lock().push(spawn(name, body)?);
         Ok(())
     }
 
@@ -117,6 +126,13 @@ impl Workers {
             }
         }
     }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|error| {
+        Error::new(ErrorKind::Io, format!("could not start the thread '{name}': {error}"))
+            .caused_by(error)
+    })
 }
 
 fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {

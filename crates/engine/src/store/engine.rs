@@ -4,6 +4,8 @@
 //! below `core`. I/O is done under `manifest`, never under `core`, but for the WAL's memory
 //! copy and the last step of a commit that goes straight to a run.
 
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,6 +63,8 @@ pub(crate) struct Engine {
     pub(crate) room: Condvar,
     pub(crate) workers: Workers,
     pub(super) bulks: OpenBulks,
+    /// What models keep, by its type: see [`crate::Store::model_state`].
+    pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
     /// Released when the store is closed, or dropped.
     pub(crate) writer_lock: Mutex<Option<Box<dyn LockGuard>>>,

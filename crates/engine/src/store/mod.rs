@@ -14,8 +14,10 @@ mod stats;
 mod streams;
 mod version;
 
+use std::any::{Any, TypeId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use parking_lot::RwLock;
@@ -34,8 +36,8 @@ pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
 pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use crate::{
-    BackupReport, Changes, CheckReport, Durability, RecoveryReport, Result, Settings, Snapshot,
-    Stream, StreamSpec,
+    BackupReport, Changes, CheckReport, Durability, Maintenance, RecoveryReport, Result, Settings,
+    Snapshot, Stream, StreamSpec,
 };
 
 /// Directory of run files, in the store's.
@@ -236,9 +238,50 @@ impl Store {
         Ok(Arc::clone(&core.streams[slot].model_lock))
     }
 
+    /// What a model on top keeps in memory for this open store: one of each type, made when first
+    /// asked for, the same for all clones, gone when the store is closed. It must be such that a crash
+    /// loses nothing, and may not hold the store itself.
+    pub fn model_state<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut states = self.engine().model_states.lock();
+        let state =
+            Arc::clone(states.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default()));
+        drop(states);
+        // Under its own type, so this never fails.
+        state.downcast().unwrap_or_default()
+    }
+
+    /// Has `work` done every so often by a thread of the store's own, until it is closed: for models
+    /// that have something to do in the background. A failure is told by the next call that meets the
+    /// same trouble. Does nothing in a store that is read only, or whose maintenance is by hand.
+    ///
+    /// # Errors
+    /// `Io` if there can be no more threads.
+    pub fn every(
+        &self,
+        name: &str,
+        interval: Duration,
+        work: impl Fn(&Self) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let engine = self.engine();
+        if self.is_read_only() || engine.settings.maintenance == Maintenance::Manual {
+            return Ok(());
+        }
+        let handle = Arc::downgrade(&self.handle);
+        engine.workers.repeat(name, interval, move || {
+            let Some(handle) = handle.upgrade() else { return false };
+            let _ = work(&Self { handle });
+            true
+        })
+    }
+
     /// The wall clock that the store goes by, in nanoseconds since the epoch.
     pub fn wall_ns(&self) -> i64 {
         self.engine().io.clock.wall_ns()
+    }
+
+    /// A clock that only goes forward, in nanoseconds since some moment.
+    pub fn monotonic_ns(&self) -> u64 {
+        self.engine().io.clock.monotonic_ns()
     }
 
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.
@@ -336,6 +379,13 @@ impl Store {
         self.engine().check_writable()?;
         let last_seq = self.engine().core.lock().last_seq;
         self.engine().sync_through(last_seq)
+    }
+
+    /// Makes this commit and all before it survive a power cut; whoever asks meanwhile shares the
+    /// sync. Gives the last commit that does.
+    pub fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
+        self.engine().check_writable()?;
+        self.engine().sync_through(seq)
     }
 
     /// Writes all memtables to runs.

@@ -305,6 +305,7 @@ impl Opening {
             room: Condvar::new(),
             workers: Workers::default(),
             bulks: OpenBulks::default(),
+            model_states: Mutex::default(),
             counters: Counters::default(),
             writer_lock: Mutex::new(parts.writer_lock),
         }

@@ -19,7 +19,7 @@ impl From<OpenMode> for Access {
     fn from(mode: OpenMode) -> Self {
         match mode {
             OpenMode::Read => Self::Read,
-            OpenMode::ReadWrite | OpenMode::CreateNew => Self::Write,
+            OpenMode::ReadWrite | OpenMode::CreateNew | OpenMode::CreatePrivate => Self::Write,
         }
     }
 }
