@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 7] =
     ["target", "__pycache__", "results", "venv", "node_modules", "corpus", "artifacts"];
 /// Endings of files that are read as text.
-const TEXT: [&str; 9] = ["rs", "py", "pyi", "md", "toml", "sh", "yml", "yaml", "txt"];
+const TEXT: [&str; 10] = ["rs", "py", "pyi", "go", "md", "toml", "sh", "yml", "yaml", "txt"];
 /// Names of files that are text without an ending.
 const TEXT_NAMES: [&str; 5] = ["Makefile", "run", "setup", "with-environment", ".gitignore"];
 

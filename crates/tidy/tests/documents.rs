@@ -36,9 +36,14 @@ fn links_between_documents_lead_somewhere() {
 }
 
 #[test]
-fn every_promise_of_durability_names_a_test_that_exists() {
-    let document = text("docs/durability.md");
-    let section = document.split("\n## Promises\n").nth(1).expect("a section of promises");
+fn every_promise_names_a_test_that_exists() {
+    for document in ["docs/durability.md", "docs/topics.md"] {
+        expect_promises_with_tests(&text(document));
+    }
+}
+
+fn expect_promises_with_tests(document: &str) {
+    let section = document.split("\n## Promises\n").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
     let all = texts();
     let mut found = Vec::new();

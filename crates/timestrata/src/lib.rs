@@ -5,7 +5,8 @@
 //!
 //! - [`table`]: typed rows by time, from CSV, JSON, Arrow and Parquet, with upsert keys;
 //! - [`timelog`]: values (bytes, or objects as CBOR) by timestamp, with slices, late data and
-//!   range deletes.
+//!   range deletes;
+//! - [`topic`]: an event log with consumer groups, whose records can be proved to others.
 //!
 //! What a commit survives is its [`Durability`]; what an error asks you to do is its
 //! [`ErrorKind`].
@@ -40,4 +41,5 @@ pub use timestrata_engine::{
     Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
     StreamSpec, StreamStats, check, duration_of_text, size_of_text,
 };
-pub use timestrata_models::{table, timelog};
+pub use timestrata_merkle as merkle;
+pub use timestrata_models::{table, timelog, topic};
