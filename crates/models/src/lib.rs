@@ -10,3 +10,4 @@ mod processors;
 mod range;
 pub mod table;
 pub mod timelog;
+pub mod topic;

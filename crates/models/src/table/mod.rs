@@ -27,6 +27,7 @@ mod replace;
 pub mod source;
 mod text;
 mod time;
+mod together;
 mod view;
 mod write;
 
@@ -37,5 +38,6 @@ pub use ingest::{Commits, IngestOptions, Ingested, ingest};
 pub use options::{ID_COLUMN, TableOptions, is_hidden, is_table};
 pub use text::{TimeTexts, times_as_text};
 pub use time::{array as time_array, parse as parse_time, text as time_text};
+pub use together::append_together;
 pub use view::{TableScan, TableView};
 pub use write::WriteOptions;

@@ -35,6 +35,23 @@ impl Table {
         self.append_numbered(rows, options, 0)
     }
 
+    /// As [`append`](Self::append), by somebody else's commit: `commit` gets the changes that the rows
+    /// are, and commits them with its own.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append), and those of `commit`.
+    pub fn append_by(
+        &self,
+        rows: &RecordBatch,
+        on_mismatch: OnMismatch,
+        commit: &mut dyn FnMut(Changes) -> Result<()>,
+    ) -> Result<()> {
+        if rows.num_rows() == 0 {
+            return commit(Changes::new());
+        }
+        self.append_through(rows, on_mismatch, 0, commit)
+    }
+
     /// As [`append`](Self::append), of rows of which the first has this number in messages.
     pub(super) fn append_numbered(
         &self,
@@ -45,41 +62,54 @@ impl Table {
         if rows.num_rows() == 0 {
             return Ok(None);
         }
+        let commit = &mut |changes| self.shared.store.commit(changes, options.durability);
+        self.append_through(rows, options.on_mismatch, first_row, commit).map(Some)
+    }
+
+    /// Rows as changes, in the hands of whoever commits them.
+    fn append_through<T>(
+        &self,
+        rows: &RecordBatch,
+        on_mismatch: OnMismatch,
+        first_row: u64,
+        commit: &mut dyn FnMut(Changes) -> Result<T>,
+    ) -> Result<T> {
         loop {
             let done = match self.shared.index {
                 None => {
                     let _shared = self.shared.lock.read();
-                    self.append_as_it_is(rows, options, first_row)?
+                    self.append_as_it_is(rows, on_mismatch, first_row, commit)?
                 }
                 Some(_) => {
                     // Who replaces rows reads before it writes.
                     let mut reserved = self.shared.lock.write();
                     let layout = self.layout()?;
                     let (rows, _) = self.with_ids(&layout, rows, &mut reserved)?;
-                    self.append_as_it_is(&rows, options, first_row)?
+                    self.append_as_it_is(&rows, on_mismatch, first_row, commit)?
                 }
             };
-            if let Some(seq) = done {
-                return Ok(Some(seq));
+            if let Some(done) = done {
+                return Ok(done);
             }
-            self.evolve(rows, options.on_mismatch)?;
+            self.evolve(rows, on_mismatch)?;
         }
     }
 
     /// `None`, and nothing was written, if the table needs other columns first.
-    fn append_as_it_is(
+    fn append_as_it_is<T>(
         &self,
         rows: &RecordBatch,
-        options: WriteOptions,
+        on_mismatch: OnMismatch,
         first_row: u64,
-    ) -> Result<Option<SeqNo>> {
+        commit: &mut dyn FnMut(Changes) -> Result<T>,
+    ) -> Result<Option<T>> {
         let layout = self.layout()?;
-        if evolved(&layout, rows, options.on_mismatch)?.is_some() {
+        if evolved(&layout, rows, on_mismatch)?.is_some() {
             return Ok(None);
         }
-        let rows = fit(&layout, rows, options.on_mismatch, first_row)?;
+        let rows = fit(&layout, rows, on_mismatch, first_row)?;
         let changes = self.insertion(&layout, rows, first_row)?;
-        self.shared.store.commit(changes, options.durability).map(Some)
+        commit(changes).map(Some)
     }
 
     /// Gives the table the columns that some rows need, once it is sure that they fit then.

@@ -1,0 +1,133 @@
+//! Whether a partition is what it says: its records against the hashes of the day they were appended,
+//! those against each other, and all against the last checkpoint.
+//!
+//! Checksums of files tell what a disk has damaged. This tells what somebody has changed who made the
+//! checksums fit.
+
+use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_merkle::{Checkpoint, Edge, Hash, Note, Place, TileKind};
+
+use super::Topic;
+use super::record::Records;
+use super::retain::records;
+use super::tiles::WIDTH;
+use super::tree::PartitionTree;
+
+/// What an audit went through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Audited {
+    /// Records that are kept, each held against its hash.
+    pub records: u64,
+    /// Records that ever were: leaves of the tree.
+    pub size: u64,
+    /// The root of the tree, made anew from its leaves.
+    pub root: Hash,
+}
+
+impl Topic {
+    /// Reads all of a partition, makes its tree anew from the stored leaves, and holds each record, each
+    /// stored tile and the last checkpoint against it. Writing goes on meanwhile.
+    ///
+    /// # Errors
+    /// `Corruption` that says which record, tile or checkpoint is another than it was.
+    pub fn audit(&self, partition: u32) -> Result<Audited> {
+        let part = self.partition(partition)?;
+        let tree = PartitionTree::copy(&part, &self.store)?;
+        let snapshot = self.store.snapshot_of(part.records)?;
+        let altered = |what: String| {
+            let place = format!("topic '{}' partition {partition}", self.name());
+            Error::new(ErrorKind::Corruption, format!("{place}: {what}"))
+        };
+        let (kept, size) = (self.offsets(partition)?.start, tree.size());
+        let mut leaves = Leaves { tree: &tree, tile: None };
+        let mut counted = 0;
+        let mut entry = Vec::new();
+        for batch in records(&snapshot, part.records, kept..size)? {
+            for (offset, record) in Records::of(&batch?)?.iter() {
+                let time = record.timestamp_ns.unwrap_or_default();
+                part.entry(offset, time, &record, &mut entry)?;
+                if Hash::of_leaf(&entry) != leaves.at(offset)? {
+                    return Err(altered(format!("the record at offset {offset} was altered")));
+                }
+                counted += 1;
+            }
+        }
+        let root = rebuilt(&tree).map_err(|wrong| match wrong {
+            Wrong::Tile(level, index) => {
+                altered(format!("its stored tile {level}/{index} was altered"))
+            }
+            Wrong::Error(error) => error,
+        })?;
+        if root != tree.root(size)? {
+            return Err(altered("its tree doesn't have the root that its leaves make".to_owned()));
+        }
+        if let Some(note) = self.last_checkpoint(partition)? {
+            let checkpoint = Note::parse(&note).and_then(|note| note.text().parse::<Checkpoint>());
+            let checkpoint =
+                checkpoint.map_err(|error| altered(format!("its last checkpoint: {error}")))?;
+            // One that was signed meanwhile is of more records than were looked at.
+            if checkpoint.size <= size && tree.root(checkpoint.size)? != checkpoint.root {
+                let at = checkpoint.size;
+                return Err(altered(format!(
+                    "its last checkpoint, of {at} records, has another root"
+                )));
+            }
+        }
+        Ok(Audited { records: counted, size, root })
+    }
+}
+
+/// Why there is no root.
+enum Wrong {
+    /// The stored tile of this level and index has other hashes than its leaves make.
+    Tile(u8, u64),
+    Error(Error),
+}
+
+/// The root of a tree made from its leaves alone; each tile above them that gets full is held against
+/// the one that is stored.
+fn rebuilt(tree: &PartitionTree<'_>) -> std::result::Result<Hash, Wrong> {
+    let mut made = Edge::default();
+    let mut wrong = None;
+    let mut leaves = Leaves { tree, tile: None };
+    for offset in 0..tree.size() {
+        made.append(leaves.at(offset).map_err(Wrong::Error)?, |tile, subtree| {
+            let TileKind::Hashes(level @ 1..) = tile.kind else { return };
+            let stored = tree.tile(level, tile.index);
+            if stored.is_ok_and(|stored| stored != subtree.hashes()) {
+                wrong.get_or_insert((level, tile.index));
+            }
+        });
+    }
+    match wrong {
+        Some((level, index)) => Err(Wrong::Tile(level, index)),
+        None => Ok(made.root()),
+    }
+}
+
+/// The leaves of a tree, one after the other.
+struct Leaves<'a, 'b> {
+    tree: &'a PartitionTree<'b>,
+    /// The tile that was read last.
+    tile: Option<(u64, Vec<Hash>)>,
+}
+
+impl Leaves<'_, '_> {
+    fn at(&mut self, offset: u64) -> Result<Hash> {
+        let index = offset / WIDTH;
+        if self.tile.as_ref().is_none_or(|(at, _)| *at != index) {
+            let full = self.tree.size() / WIDTH;
+            let hashes = match index < full {
+                true => self.tree.tile(0, index)?,
+                false => (full * WIDTH..self.tree.size())
+                    .map(|index| self.tree.hash_at(Place { level: 0, index }))
+                    .collect::<Result<_>>()?,
+            };
+            self.tile = Some((index, hashes));
+        }
+        let inside = usize::try_from(offset % WIDTH).unwrap_or(usize::MAX);
+        let found = self.tile.as_ref().and_then(|(_, hashes)| hashes.get(inside));
+        let missing = || Error::new(ErrorKind::Corruption, format!("there is no leaf {offset}"));
+        found.copied().ok_or_else(missing)
+    }
+}

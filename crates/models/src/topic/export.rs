@@ -1,0 +1,113 @@
+//! A partition as the files of C2SP's `tlog-tiles`, for clients and auditors that nobody here wrote.
+
+use std::path::Path;
+
+use timestrata_engine::{Error, ErrorKind, Io, Result, Snapshot};
+use timestrata_merkle::{Checkpoint, Note, Place, TILE_HEIGHT, Tile, TileKind, tiles_of};
+
+use super::partition::Partition;
+use super::record::Records;
+use super::retain::records;
+use super::tree::PartitionTree;
+use super::{Topic, files};
+
+/// What was written of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExportedTiles {
+    /// Records of the tree.
+    pub size: u64,
+    /// Files of hashes and of entries that are there now.
+    pub tiles: u64,
+    /// Files of entries that can't be made, as not all of their records are kept.
+    pub gone: u64,
+}
+
+impl Topic {
+    /// Writes what a partition was at its last checkpoint into a folder: `checkpoint`, `tile/L/N` and
+    /// `tile/entries/N`. Full tiles that are there already are left as they are, so that the same
+    /// folder can be brought up to date; the checkpoint comes last.
+    ///
+    /// # Errors
+    /// `OutOfRange` without a checkpoint; what reading and writing may fail with.
+    pub fn export_tiles(&self, io: &Io, partition: u32, out: &Path) -> Result<ExportedTiles> {
+        let part = self.partition(partition)?;
+        let note = self.last_checkpoint(partition)?.ok_or_else(|| {
+            let (name, what) = (self.name(), "has no checkpoint yet: sign one");
+            Error::new(
+                ErrorKind::OutOfRange,
+                format!("topic '{name}' partition {partition} {what}"),
+            )
+        })?;
+        let checkpoint: Checkpoint =
+            Note::parse(&note).and_then(|note| note.text().parse()).map_err(|error| {
+                let what = format!("topic '{}': its stored checkpoint is damaged", self.name());
+                Error::new(ErrorKind::Corruption, what).caused_by(error)
+            })?;
+        let tree = PartitionTree::copy(&part, &self.store)?;
+        let snapshot = self.store.snapshot_of(part.records)?;
+        let mut done = ExportedTiles { size: checkpoint.size, ..ExportedTiles::default() };
+        for tile in tiles_of(checkpoint.size) {
+            let path = out.join(tile.to_string());
+            if tile.is_full() && io.disk.exists(&path).unwrap_or(false) {
+                done.tiles += 1;
+                continue;
+            }
+            let bytes = match tile.kind {
+                TileKind::Hashes(level) => Some(hashes(&tree, level, &tile)?),
+                TileKind::Entries => entries(&part, &snapshot, &tile)?,
+            };
+            match bytes {
+                Some(bytes) => {
+                    write(io, &path, &bytes)?;
+                    done.tiles += 1;
+                }
+                None => done.gone += 1,
+            }
+        }
+        files::create_folder(&*io.disk, out)?;
+        files::replace(&*io.disk, &out.join("checkpoint"), &note)?;
+        Ok(done)
+    }
+}
+
+fn write(io: &Io, path: &Path, bytes: &[u8]) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        files::create_folder(&*io.disk, folder)?;
+    }
+    files::place(&*io.disk, path, bytes)
+}
+
+fn hashes(tree: &PartitionTree<'_>, level: u8, tile: &Tile) -> Result<Vec<u8>> {
+    if tile.is_full() {
+        return Ok(tree.tile(level, tile.index)?.iter().flat_map(|hash| hash.0).collect());
+    }
+    let first = tile.index.saturating_mul(super::tiles::WIDTH);
+    let mut bytes = Vec::new();
+    for index in (first..).take(tile.width) {
+        let place = Place { level: level * TILE_HEIGHT, index };
+        bytes.extend(tree.hash_at(place)?.0);
+    }
+    Ok(bytes)
+}
+
+/// Entries with their lengths before them; `None` if not all are kept.
+fn entries(partition: &Partition, snapshot: &Snapshot, tile: &Tile) -> Result<Option<Vec<u8>>> {
+    let (mut bytes, mut entry, mut next) = (Vec::new(), Vec::new(), tile.leaves().start);
+    for batch in records(snapshot, partition.records, tile.leaves())? {
+        for (offset, record) in Records::of(&batch?)?.iter() {
+            if offset != next {
+                return Ok(None);
+            }
+            let time = record.timestamp_ns.unwrap_or_default();
+            partition.entry(offset, time, &record, &mut entry)?;
+            // An envelope is far below what 16 bits count: its longest part is a topic's name.
+            let length = u16::try_from(entry.len()).map_err(|_| {
+                Error::new(ErrorKind::InvalidData, format!("the entry {offset} is too long"))
+            })?;
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(&entry);
+            next += 1;
+        }
+    }
+    Ok((next == tile.leaves().end).then_some(bytes))
+}

@@ -1,0 +1,130 @@
+//! What all topics of an open store share in memory: the topics in use, the groups, and who waits.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, Store, StreamId};
+
+use super::group::{Groups, TopicPartition};
+use super::handle::{Shared, Topic};
+use super::state::{self, Kind, StateRow};
+
+/// One for each open store.
+#[derive(Debug, Default)]
+pub(super) struct Hub {
+    pub(super) topics: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    /// Held while a topic is made or removed, which are several steps.
+    pub(super) changing: Mutex<()>,
+    pub(super) groups: Groups,
+    /// Held while offsets are committed, which looks at those that are there first.
+    committing: Mutex<()>,
+    members: AtomicU64,
+    /// Whether topics are looked at from time to time.
+    pub(super) is_retaining: AtomicBool,
+    /// How often something was appended, or changed hands, and who waits for that.
+    appends: Mutex<u64>,
+    appended: Condvar,
+}
+
+impl Hub {
+    /// A member's name that no other has.
+    pub(super) fn new_member(&self) -> String {
+        format!("member-{}", self.members.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// How often something was appended.
+    pub(super) fn appends(&self) -> u64 {
+        *self.appends.lock()
+    }
+
+    /// Wakes who waits.
+    pub(super) fn announce(&self) {
+        *self.appends.lock() += 1;
+        self.appended.notify_all();
+    }
+
+    /// Waits until something was appended since `seen`, `most` at most.
+    pub(super) fn wait(&self, seen: u64, most: Duration) {
+        let mut appends = self.appends.lock();
+        if *appends == seen {
+            self.appended.wait_for(&mut appends, most);
+        }
+    }
+
+    /// Commits offsets of a group, each the one that comes next, in one commit with other changes.
+    /// `member`: who, if it is a member; else somebody who reads partitions of its own choice.
+    ///
+    /// # Errors
+    /// `Conflict` if a partition is not the member's, or an offset would go back.
+    pub(super) fn commit_offsets(
+        &self,
+        store: &Store,
+        group: &str,
+        member: Option<&str>,
+        offsets: &BTreeMap<TopicPartition, u64>,
+        others: Changes,
+    ) -> Result<()> {
+        let _committing = self.committing.lock();
+        let mut changes = others;
+        for (place, offset) in offsets {
+            let topic = Topic::open(store, &place.topic)?;
+            let generation = match member {
+                Some(member) => self.groups.check_owner(group, member, place)?,
+                None => 0,
+            };
+            let committed = topic.committed(group, place.partition)?;
+            if let Some(committed) = committed.filter(|committed| committed > offset) {
+                let what = format!(
+                    "group '{group}' has committed offset {committed} of topic '{}' partition {}; \
+                     {offset} would go back, which only a reset does",
+                    place.topic, place.partition
+                );
+                return Err(Error::new(ErrorKind::Conflict, what));
+            }
+            changes = changes
+                .insert(topic.shared.id, group_row(store, group, place, *offset, generation)?);
+        }
+        if !changes.is_empty() {
+            store.commit(changes, Durability::Synced)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a group's offset where the caller says, back too.
+    pub(super) fn reset_offset(
+        &self,
+        store: &Store,
+        group: &str,
+        place: &TopicPartition,
+        offset: u64,
+    ) -> Result<()> {
+        let _committing = self.committing.lock();
+        let topic = Topic::open(store, &place.topic)?;
+        topic.partition(place.partition)?;
+        let row = group_row(store, group, place, offset, 0)?;
+        store.commit(Changes::new().insert(topic.shared.id, row), Durability::Synced)?;
+        Ok(())
+    }
+}
+
+fn group_row(
+    store: &Store,
+    group: &str,
+    place: &TopicPartition,
+    offset: u64,
+    generation: u64,
+) -> Result<arrow_array::RecordBatch> {
+    let row = StateRow {
+        kind: Kind::Group,
+        name: group.to_owned(),
+        partition: place.partition,
+        offset,
+        number: generation,
+        timestamp_ns: store.wall_ns(),
+        bytes: None,
+    };
+    state::to_batch(&[row])
+}

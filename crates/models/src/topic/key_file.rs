@@ -1,0 +1,85 @@
+//! Keys that sign checkpoints, each in a file outside of the store.
+//!
+//! Beside a key is what it signed last of each log. A store that was put back to an older copy has
+//! forgotten its own last checkpoint: then this one says so.
+
+use std::path::{Path, PathBuf};
+
+use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
+use timestrata_merkle::{KeyName, Signer};
+
+use super::{Topic, files};
+
+/// A private key in a file.
+#[derive(Debug)]
+pub struct KeyFile {
+    io: Io,
+    path: PathBuf,
+    signer: Signer,
+}
+
+impl KeyFile {
+    /// Makes a new key of this name in a file that isn't there yet, and that nobody else may read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that a key can't have, `AlreadyExists` for a file that is there.
+    pub fn generate(io: &Io, path: &Path, name: &str) -> Result<Self> {
+        let name = KeyName::new(name).map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
+        })?;
+        let mut seed = [0; 32];
+        io.rng.fill(&mut seed);
+        let signer = Signer::from_seed(name, seed);
+        let text = format!("{}\n", signer.secret_text());
+        files::create(&*io.disk, path, OpenMode::CreatePrivate, text.as_bytes())?;
+        Ok(Self { io: io.clone(), path: path.to_owned(), signer })
+    }
+
+    /// The key in a file, as [`KeyFile::generate`] or Go's `note` wrote it.
+    ///
+    /// # Errors
+    /// `NotFound`, and `InvalidArgument` for a file without a private key.
+    pub fn open(io: &Io, path: &Path) -> Result<Self> {
+        let bytes = files::read(&*io.disk, path)?.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("there is no key in {}", path.display()))
+        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let signer = text.trim().parse().map_err(|error: timestrata_merkle::TextError| {
+            let what = format!("{}: {error}", path.display());
+            Error::new(ErrorKind::InvalidArgument, what).caused_by(error)
+        })?;
+        Ok(Self { io: io.clone(), path: path.to_owned(), signer })
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn signer(&self) -> &Signer {
+        &self.signer
+    }
+
+    /// Where the last checkpoint of a partition is kept: topics' names are names of files.
+    fn checkpoint_path(&self, topic: &str, partition: u32) -> PathBuf {
+        let mut folder = self.path.as_os_str().to_owned();
+        folder.push(".checkpoints");
+        PathBuf::from(folder).join(topic).join(partition.to_string())
+    }
+}
+
+impl Topic {
+    /// As [`Topic::checkpoint`], by a key in a file, which knows what it signed last and remembers this.
+    ///
+    /// # Errors
+    /// As [`Topic::checkpoint`].
+    pub fn checkpoint_by(&self, partition: u32, key: &KeyFile) -> Result<String> {
+        self.partition(partition)?;
+        let path = key.checkpoint_path(self.name(), partition);
+        let disk = &*key.io.disk;
+        let known = files::read(disk, &path)?;
+        let note = self.checkpoint(partition, &key.signer, known.as_deref())?;
+        if let Some(folder) = path.parent() {
+            files::create_folder(disk, folder)?;
+        }
+        files::replace(disk, &path, note.as_bytes())?;
+        Ok(note)
+    }
+}

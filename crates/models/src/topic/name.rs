@@ -1,0 +1,29 @@
+//! Names of topics: Kafka's rules, so that a name can be a file's or a URL's part anywhere.
+
+use timestrata_engine::{Error, ErrorKind, Result};
+
+/// Longest name.
+pub const NAME_BYTES_MAX: usize = 249;
+/// How much of a wrong name an error repeats.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// An error for a name that a topic can't have.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(super) fn check(what: &str, name: &str) -> Result<()> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let fits = (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain);
+    if fits && name != "." && name != ".." && !name.starts_with("__") {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(SHOWN_CHARS_MAX).collect();
+    Err(Error::new(
+        ErrorKind::InvalidArgument,
+        format!(
+            "{what} {shown:?} ({} bytes): must be 1 to {NAME_BYTES_MAX} of A-Z a-z 0-9 . _ -, not \
+             '.' or '..', and not begin with two underscores",
+            name.len()
+        ),
+    ))
+}

@@ -1,0 +1,189 @@
+//! What a topic is to be, and how that is kept in the properties of its stream.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use timestrata_engine::{Error, ErrorKind, Result, Stream};
+
+const MODEL_PROPERTY: &str = "model";
+const MODEL: &str = "topic";
+const PART_MODEL: &str = "topic-part";
+const CREATED_PROPERTY: &str = "created_ns";
+const PARTITIONS_PROPERTY: &str = "partitions";
+const RECORD_BYTES_PROPERTY: &str = "record_bytes_max";
+const STAMP_PROPERTY: &str = "timestamp";
+const AGE_PROPERTY: &str = "retention_ns";
+const BYTES_PROPERTY: &str = "retention_bytes";
+const RECORDS_PROPERTY: &str = "retention_records";
+const COMPACT_PROPERTY: &str = "compact";
+
+/// Most partitions of a topic.
+pub const PARTITIONS_MAX: u32 = 4_096;
+/// Largest record where nothing else is said: key, value and headers together.
+const RECORD_BYTES_DEFAULT: u64 = 1 << 20;
+/// Larger records than this no topic can have: a batch of them must fit 32-bit offsets.
+pub const RECORD_BYTES_MAX: u64 = 512 << 20;
+
+/// Whose time a record has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stamp {
+    /// The producer's, and the store's clock where it says none.
+    #[default]
+    Producer,
+    /// The store's clock when it was appended, whatever the producer says.
+    Store,
+}
+
+impl Stamp {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Producer => "producer",
+            Self::Store => "store",
+        }
+    }
+}
+
+/// What may be thrown away of each partition. The default: nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TopicRetention {
+    /// Records older than this, in nanoseconds, by their timestamps and by the clock.
+    pub age_ns: Option<u64>,
+    /// The oldest records, while keys, values and headers together have more bytes.
+    pub bytes: Option<u64>,
+    /// The oldest records, while there are more.
+    pub records: Option<u64>,
+    /// Of records with the same key, all but the last.
+    pub compact: bool,
+}
+
+/// What a new topic is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TopicOptions {
+    /// How many partitions, 1 to [`PARTITIONS_MAX`].
+    pub partitions: u32,
+    /// Most bytes that key, value and headers of a record may have together.
+    pub record_bytes_max: u64,
+    /// Whose time records have.
+    pub stamp: Stamp,
+    /// What may be thrown away.
+    pub retention: TopicRetention,
+}
+
+impl Default for TopicOptions {
+    fn default() -> Self {
+        Self {
+            partitions: 1,
+            record_bytes_max: RECORD_BYTES_DEFAULT,
+            stamp: Stamp::default(),
+            retention: TopicRetention::default(),
+        }
+    }
+}
+
+fn property(name: &str, value: impl Display) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// The value of a property.
+fn find<'a>(stream: &'a Stream, name: &str) -> Option<&'a str> {
+    let mut properties = stream.spec().properties.iter();
+    properties.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+}
+
+/// A property that is a number.
+fn number<T: FromStr>(stream: &Stream, name: &str) -> Result<Option<T>> {
+    let Some(text) = find(stream, name) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| {
+        let message = format!("topic '{}': property '{name}' is {text:?}", stream.name());
+        Error::new(ErrorKind::InvalidArgument, message)
+    })
+}
+
+/// How many partitions the topic has whose own stream this is; `None` for another kind of stream.
+#[must_use]
+pub fn topic_of_stream(stream: &Stream) -> Option<u32> {
+    TopicOptions::of(stream).ok().map(|options| options.partitions)
+}
+
+/// Whether a stream is a topic's own, which has its name.
+pub(super) fn is_topic(stream: &Stream) -> bool {
+    find(stream, MODEL_PROPERTY) == Some(MODEL)
+}
+
+/// Whether a stream is one below a topic's own.
+pub(super) fn is_part(stream: &Stream) -> bool {
+    find(stream, MODEL_PROPERTY) == Some(PART_MODEL)
+}
+
+/// Words of the streams below a topic's own.
+pub(super) fn part_properties() -> Vec<(String, String)> {
+    vec![property(MODEL_PROPERTY, PART_MODEL)]
+}
+
+/// Wall clock when a topic was made.
+pub(super) fn created_ns(stream: &Stream) -> Option<i64> {
+    find(stream, CREATED_PROPERTY)?.parse().ok()
+}
+
+impl TopicOptions {
+    /// # Errors
+    /// `InvalidArgument` for numbers that make no sense.
+    pub(super) fn check(&self, topic: &str) -> Result<()> {
+        let wrong = |what: String| {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("topic '{topic}': {what}")))
+        };
+        if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
+            return wrong(format!("{} partitions; 1 to {PARTITIONS_MAX} can be", self.partitions));
+        }
+        if !(1..=RECORD_BYTES_MAX).contains(&self.record_bytes_max) {
+            return wrong(format!(
+                "records of at most {} bytes; 1 to {RECORD_BYTES_MAX} can be",
+                self.record_bytes_max
+            ));
+        }
+        Ok(())
+    }
+
+    /// The properties of a topic's own stream.
+    pub(super) fn properties(&self, created_ns: i64) -> Vec<(String, String)> {
+        let TopicRetention { age_ns, bytes, records, compact } = self.retention;
+        let mut properties = vec![
+            property(MODEL_PROPERTY, MODEL),
+            property(CREATED_PROPERTY, created_ns),
+            property(PARTITIONS_PROPERTY, self.partitions),
+            property(RECORD_BYTES_PROPERTY, self.record_bytes_max),
+            property(STAMP_PROPERTY, self.stamp.name()),
+            property(COMPACT_PROPERTY, compact),
+        ];
+        let limits = [(AGE_PROPERTY, age_ns), (BYTES_PROPERTY, bytes), (RECORDS_PROPERTY, records)];
+        properties
+            .extend(limits.iter().filter_map(|(name, limit)| Some(property(name, (*limit)?))));
+        properties
+    }
+
+    /// What a topic was made as, with what has been changed since.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the stream is no topic.
+    pub(super) fn of(stream: &Stream) -> Result<Self> {
+        if !is_topic(stream) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("'{}' is not a topic", stream.name()),
+            ));
+        }
+        let is_store = find(stream, STAMP_PROPERTY) == Some(Stamp::Store.name());
+        Ok(Self {
+            partitions: number(stream, PARTITIONS_PROPERTY)?.unwrap_or(1),
+            record_bytes_max: number(stream, RECORD_BYTES_PROPERTY)?
+                .unwrap_or(RECORD_BYTES_DEFAULT),
+            stamp: if is_store { Stamp::Store } else { Stamp::Producer },
+            retention: TopicRetention {
+                age_ns: number(stream, AGE_PROPERTY)?,
+                bytes: number(stream, BYTES_PROPERTY)?,
+                records: number(stream, RECORDS_PROPERTY)?,
+                compact: find(stream, COMPACT_PROPERTY) == Some("true"),
+            },
+        })
+    }
+}

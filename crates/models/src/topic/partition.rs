@@ -1,0 +1,305 @@
+//! One partition: its streams, and what appending and proving need of it in memory.
+//!
+//! The edge of its hash tree is derived: it is made from what is stored when the partition is first
+//! used, at most 255 records and 255 roots a level, however long the partition is. It changes only
+//! with a commit; when one fails it is forgotten, and made again.
+
+use std::collections::HashMap;
+
+use arrow_schema::SchemaRef;
+use parking_lot::{Mutex, MutexGuard};
+use timestrata_engine::{
+    Changes, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo, Snapshot, Store,
+    StreamId,
+};
+use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
+
+use super::envelope::{RecordPlace, write_envelope};
+use super::record::{self, Record, Records, record_schema};
+use super::sender::Sender;
+use super::state::{self, Kind};
+use super::tiles::{NewTiles, Span, StoredTile, WIDTH};
+
+/// Idempotent producers whose last sequence is kept in memory; others' are read when they send.
+const SENDERS_MAX: usize = 1_024;
+
+/// A partition of a topic.
+#[derive(Debug)]
+pub(super) struct Partition {
+    pub(super) topic: String,
+    pub(super) number: u32,
+    /// The topic's own stream.
+    pub(super) state: StreamId,
+    pub(super) records: StreamId,
+    pub(super) tiles: StreamId,
+    pub(super) schema: SchemaRef,
+    live: Mutex<Option<Live>>,
+}
+
+/// What of a partition is in memory.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) edge: Edge,
+    /// What the records of each level's partial tile span.
+    spans: Vec<Span>,
+    /// The first offset that is kept.
+    pub(super) floor: u64,
+    envelope: Vec<u8>,
+    /// Idempotent producers that sent lately.
+    senders: HashMap<String, Sender>,
+    /// The commit that it is of, where another process makes them.
+    followed: Option<SeqNo>,
+}
+
+impl Partition {
+    pub(super) fn new(
+        topic: &str,
+        number: u32,
+        state: StreamId,
+        records: StreamId,
+        tiles: StreamId,
+    ) -> Self {
+        let (schema, live) = (record_schema(), Mutex::new(None));
+        Self { topic: topic.to_owned(), number, state, records, tiles, schema, live }
+    }
+
+    /// The partition, for one caller at a time.
+    pub(super) fn lock<'a>(&'a self, store: &Store) -> Result<LivePartition<'a>> {
+        let mut live = self.live.lock();
+        // What is in memory goes with the commits of this process; another's come by a refresh.
+        let followed = match store.is_read_only() {
+            true => Some(store.snapshot_of(self.records)?.seq()),
+            false => None,
+        };
+        if live.as_ref().is_none_or(|live| live.followed != followed) {
+            *live = Some(Live { followed, ..self.restore(&store.snapshot()?)? });
+        }
+        Ok(LivePartition { partition: self, live })
+    }
+
+    /// The bytes that are hashed for a record.
+    pub(super) fn entry(
+        &self,
+        offset: u64,
+        timestamp_ns: i64,
+        record: &Record<'_>,
+        entry: &mut Vec<u8>,
+    ) -> Result<()> {
+        entry.clear();
+        let topic = self.topic.as_str();
+        let place = RecordPlace { topic, partition: self.number, offset, timestamp_ns };
+        write_envelope(&place, record, entry)
+    }
+
+    /// Reads what is stored of the partition's end.
+    fn restore(&self, snapshot: &Snapshot) -> Result<Live> {
+        let full = StoredTile::leaves_of_all(snapshot, self.tiles)?;
+        let mut live = Live {
+            edge: Edge::default(),
+            spans: Vec::new(),
+            floor: 0,
+            envelope: Vec::new(),
+            senders: HashMap::new(),
+            followed: None,
+        };
+        let floor = state::find(snapshot, self.state, Kind::Floor, "", self.number)?;
+        // Hashes of records that are gone, and that no full tile has.
+        let mut gone = Vec::new();
+        if let Some(floor) = floor {
+            live.floor = floor.offset;
+            gone = Hash::all_of(&floor.bytes.unwrap_or_default())
+                .map_err(|error| self.damaged("its floor", &error))?;
+            gone.truncate(usize::try_from(floor.offset.saturating_sub(full)).unwrap_or(0));
+        }
+        let mut tiles = vec![Vec::new()];
+        live.spans.push(Span::NONE);
+        let mut left = full >> TILE_HEIGHT;
+        let mut level = 0_u8;
+        while left > 0 {
+            let width = left % WIDTH;
+            let (mut roots, mut span) = (Vec::new(), Span::NONE);
+            for index in left - width..left {
+                let tile = StoredTile::find(snapshot, self.tiles, level, index)?;
+                let tile = tile.ok_or_else(|| self.lacks(level, index))?;
+                roots.push(tile.root()?);
+                span = span.with(tile.span()?);
+            }
+            tiles.push(roots);
+            live.spans.push(span);
+            left >>= TILE_HEIGHT;
+            level += 1;
+        }
+        live.edge = Edge::restore(full, tiles)
+            .ok_or_else(|| self.damaged("its tiles", &"they don't fit together"))?;
+        for hash in gone {
+            live.edge.append(hash, |_, _| {});
+        }
+        self.restore_records(snapshot, &mut live)?;
+        Ok(live)
+    }
+
+    /// Hashes the records behind the last full tile.
+    fn restore_records(&self, snapshot: &Snapshot, live: &mut Live) -> Result<()> {
+        let first = live.edge.size();
+        let range = KeyRange { lo: Some(LeadKey::Offset(first)), hi: None };
+        let spec = ScanSpec { range, ..ScanSpec::default() };
+        for batch in snapshot.scan(self.records, &spec)? {
+            for (offset, record) in Records::of(&batch?)?.iter() {
+                if offset != live.edge.size() {
+                    let found = format!("offset {offset} where {} was due", live.edge.size());
+                    return Err(self.damaged("its end", &found));
+                }
+                let time = record.timestamp_ns.unwrap_or(0);
+                self.entry(offset, time, &record, &mut live.envelope)?;
+                let span = Span::of(&record, time);
+                if let Some(first) = live.spans.first_mut() {
+                    *first = first.with(span);
+                }
+                live.edge.append(Hash::of_leaf(&live.envelope), |_, _| {});
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn lacks(&self, level: u8, index: u64) -> Error {
+        self.damaged("its tiles", &format!("there is no tile {level}/{index}"))
+    }
+
+    fn damaged(&self, what: &str, why: &dyn std::fmt::Display) -> Error {
+        Error::new(
+            ErrorKind::Corruption,
+            format!("topic '{}' partition {}: {what}: {why}", self.topic, self.number),
+        )
+    }
+}
+
+/// A partition that nobody else appends to meanwhile.
+pub(super) struct LivePartition<'a> {
+    partition: &'a Partition,
+    live: MutexGuard<'a, Option<Live>>,
+}
+
+impl LivePartition<'_> {
+    /// The offset that comes next, and how many leaves the tree has.
+    pub(super) fn end(&self) -> u64 {
+        self.live.as_ref().map_or(0, |live| live.edge.size())
+    }
+
+    /// How many of them are in full tiles.
+    pub(super) fn full(&self) -> u64 {
+        self.end() - self.end() % WIDTH
+    }
+
+    /// The first offset that is kept.
+    pub(super) fn floor(&self) -> u64 {
+        self.live.as_ref().map_or(0, |live| live.floor)
+    }
+
+    /// The right edge of its tree.
+    pub(super) fn edge(&self) -> Edge {
+        self.live.as_ref().map_or_else(Edge::default, |live| live.edge.clone())
+    }
+
+    /// The leaves below `floor` that no full tile has.
+    pub(super) fn partial_below(&self, floor: u64) -> Vec<Hash> {
+        let hashes = self.live.as_ref().map_or(&[][..], |live| live.edge.tile(0));
+        let count = usize::try_from(floor.saturating_sub(self.full())).unwrap_or(usize::MAX);
+        hashes.get(..count.min(hashes.len())).unwrap_or_default().to_vec()
+    }
+
+    /// The first offset that is kept is this from now on.
+    pub(super) fn set_floor(&mut self, floor: u64) {
+        if let Some(live) = self.live.as_mut() {
+            live.floor = floor;
+        }
+    }
+
+    /// A node of the tree that no full tile has yet.
+    pub(super) fn node(&self, place: Place) -> Option<Hash> {
+        self.live.as_ref()?.edge.node(place)
+    }
+
+    /// Adds to `changes` what appending these records, with these times, is. Whoever can't commit that
+    /// must [`forget`](Self::forget).
+    pub(super) fn stage(
+        &mut self,
+        records: &[&Record<'_>],
+        times: Vec<i64>,
+        now_ns: i64,
+        changes: Changes,
+    ) -> Result<Changes> {
+        let partition = self.partition;
+        let Some(live) = self.live.as_mut() else {
+            return Err(Error::new(ErrorKind::Closed, "the partition has to be opened again"));
+        };
+        let first = live.edge.size();
+        let mut tiles = NewTiles::default();
+        for ((offset, record), time) in (first..).zip(records).zip(&times) {
+            partition.entry(offset, *time, record, &mut live.envelope)?;
+            let leaf = Hash::of_leaf(&live.envelope);
+            let span = Span::of(record, *time);
+            live.append(leaf, span, &mut tiles);
+        }
+        let batch = record::to_batch(&partition.schema, first, times, records)?;
+        let changes = changes.insert(partition.records, batch);
+        Ok(match tiles.is_empty() {
+            true => changes,
+            false => changes.insert(partition.tiles, tiles.into_batch(now_ns)?),
+        })
+    }
+
+    /// Gives up what is in memory, which is ahead of what is stored.
+    pub(super) fn forget(&mut self) {
+        *self.live = None;
+    }
+
+    /// What an idempotent producer sent last.
+    pub(super) fn sender(&mut self, store: &Store, id: &str) -> Result<Sender> {
+        let partition = self.partition;
+        let Some(live) = self.live.as_mut() else { return Ok(Sender::default()) };
+        if let Some(sender) = live.senders.get(id) {
+            return Ok(sender.clone());
+        }
+        let snapshot = store.snapshot_of(partition.state)?;
+        let row = state::find(&snapshot, partition.state, Kind::Producer, id, partition.number)?;
+        row.map_or_else(|| Ok(Sender::default()), |row| Sender::of(&row))
+    }
+
+    /// Remembers what an idempotent producer sent last.
+    pub(super) fn set_sender(&mut self, id: &str, sender: Sender) {
+        let Some(live) = self.live.as_mut() else { return };
+        if live.senders.len() >= SENDERS_MAX {
+            live.senders.clear();
+        }
+        live.senders.insert(id.to_owned(), sender);
+    }
+}
+
+impl Live {
+    /// Adds a leaf, and to `tiles` what it fills.
+    fn append(&mut self, leaf: Hash, span: Span, tiles: &mut NewTiles) {
+        let Self { edge, spans, .. } = self;
+        let mut carried = span;
+        add(spans, 0, carried);
+        edge.append(leaf, |tile: Tile, subtree| {
+            let TileKind::Hashes(level) = tile.kind else { return };
+            let level = usize::from(level);
+            carried = spans.get(level).copied().unwrap_or(carried);
+            tiles.push(tile, subtree, carried);
+            if let Some(span) = spans.get_mut(level) {
+                *span = Span::NONE;
+            }
+            add(spans, level + 1, carried);
+        });
+    }
+}
+
+/// Adds to what the partial tile of a level spans.
+fn add(spans: &mut Vec<Span>, level: usize, span: Span) {
+    if spans.len() <= level {
+        spans.resize(level + 1, Span::NONE);
+    }
+    if let Some(of_level) = spans.get_mut(level) {
+        *of_level = of_level.with(span);
+    }
+}

@@ -1,0 +1,168 @@
+//! Reading a topic by offset.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampNanosecondType;
+use timestrata_engine::{
+    Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Scan, ScanSpec, Snapshot, StreamId,
+};
+use timestrata_merkle::Hash;
+
+use super::Topic;
+use super::partition::Partition;
+use super::record::{Records, column};
+use super::retain::range;
+use super::tree::PartitionTree;
+
+/// The records of a partition at one moment.
+#[derive(Debug, Clone)]
+pub struct TopicView {
+    snapshot: Snapshot,
+    records: StreamId,
+}
+
+impl TopicView {
+    /// Records in order of their offsets; see [`Topic::scan`].
+    ///
+    /// # Errors
+    /// As [`Topic::scan`].
+    pub fn scan(&self, offsets: Range<u64>, limit: Option<usize>) -> Result<Scan> {
+        let spec = ScanSpec { range: range(offsets), limit, ..ScanSpec::default() };
+        self.snapshot.scan(self.records, &spec)
+    }
+}
+
+impl Topic {
+    /// The offsets of a partition: from the first that is kept up to the one that comes next.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such partition; what reading may fail with.
+    pub fn offsets(&self, partition: u32) -> Result<Range<u64>> {
+        let partition = self.partition(partition)?;
+        let live = partition.lock(&self.store)?;
+        Ok(live.floor()..live.end())
+    }
+
+    /// Records of a partition in order of their offsets, as Arrow batches with the columns of
+    /// [`record_schema`](super::record_schema). Offsets that are not there are passed over.
+    ///
+    /// # Errors
+    /// As [`Topic::offsets`]; the batches themselves may be `Corruption` or `Io`.
+    pub fn scan(&self, partition: u32, offsets: Range<u64>, limit: Option<usize>) -> Result<Scan> {
+        self.view(partition)?.scan(offsets, limit)
+    }
+
+    /// The records that a partition has now, whatever comes later.
+    ///
+    /// # Errors
+    /// As [`Topic::offsets`].
+    pub fn view(&self, partition: u32) -> Result<TopicView> {
+        let records = self.partition(partition)?.records;
+        Ok(TopicView { snapshot: self.store.snapshot_of(records)?, records })
+    }
+
+    /// One record, as a batch of one row; `None` if there is none at this offset (any more).
+    ///
+    /// # Errors
+    /// As [`Topic::scan`].
+    pub fn get(&self, partition: u32, offset: u64) -> Result<Option<Records>> {
+        let partition = self.partition(partition)?;
+        let row = self.row(&partition, offset)?;
+        row.map(|row| Records::of(&row)).transpose()
+    }
+
+    fn row(&self, partition: &Partition, offset: u64) -> Result<Option<RecordBatch>> {
+        let snapshot = self.store.snapshot_of(partition.records)?;
+        let row = snapshot.get(partition.records, &[Cell::UInt(offset)])?;
+        Ok(row.map(|row| row.batch.slice(row.index, 1)))
+    }
+
+    /// The offset behind the records from `offset` on that can't be read: where the next block of them
+    /// begins.
+    pub(super) fn readable_from(&self, partition: u32, offset: u64) -> Result<u64> {
+        let part = self.partition(partition)?;
+        let snapshot = self.store.snapshot_of(part.records)?;
+        let range = KeyRange { lo: Some(LeadKey::Offset(offset)), hi: None };
+        let pieces = snapshot.pieces(part.records, &range)?;
+        for piece in pieces {
+            let spec = ScanSpec { range: piece, ..ScanSpec::default() };
+            let is_readable = snapshot.scan(part.records, &spec)?.all(|batch| batch.is_ok());
+            if let (true, Some(LeadKey::Offset(first))) = (is_readable, piece.lo) {
+                return Ok(first.max(offset));
+            }
+        }
+        Ok(self.offsets(partition)?.end)
+    }
+
+    /// The error for records that can't be read, with their offsets.
+    pub(super) fn unreadable(&self, partition: u32, offset: u64, error: Error) -> Error {
+        let name = self.name();
+        let behind = self.readable_from(partition, offset);
+        let to = behind.map_or("the next ones".to_owned(), |behind| behind.to_string());
+        Error::new(
+            error.kind(),
+            format!("topic '{name}' partition {partition}: records from offset {offset} to before {to}: {error}"),
+        )
+        .caused_by(error)
+    }
+
+    /// A record's time.
+    pub(super) fn record_time(&self, partition: &Partition, offset: u64) -> Result<Option<i64>> {
+        let row = self.row(partition, offset)?;
+        let time = row.and_then(|row| {
+            let times = row.columns().get(column::TIMESTAMP)?;
+            times.as_primitive_opt::<TimestampNanosecondType>()?.values().first().copied()
+        });
+        Ok(time)
+    }
+
+    /// The bytes that a record is hashed as, which are the entry of its partition's tree.
+    ///
+    /// # Errors
+    /// `OutOfRange` if there is no record at this offset (any more).
+    pub fn entry(&self, partition: u32, offset: u64) -> Result<Vec<u8>> {
+        let part = self.partition(partition)?;
+        let missing = || {
+            let what =
+                format!("topic '{}' partition {partition} has no record {offset}", self.name());
+            Error::new(ErrorKind::OutOfRange, what)
+        };
+        let records = self.get(partition, offset)?.ok_or_else(missing)?;
+        let (offset, record) = records.get(0).ok_or_else(missing)?;
+        let mut entry = Vec::new();
+        part.entry(offset, record.timestamp_ns.unwrap_or_default(), &record, &mut entry)?;
+        Ok(entry)
+    }
+
+    /// Size and root of a partition's tree, when it had `size` records; `None`: now.
+    ///
+    /// # Errors
+    /// `OutOfRange` for more records than there are.
+    pub fn root(&self, partition: u32, size: Option<u64>) -> Result<(u64, Hash)> {
+        let partition = self.partition(partition)?;
+        let tree = PartitionTree::lock(&partition, &self.store)?;
+        let size = size.unwrap_or_else(|| tree.size());
+        Ok((size, tree.root(size)?))
+    }
+
+    /// The proof that a record is in the tree that its partition had at `size` records.
+    ///
+    /// # Errors
+    /// `OutOfRange` for more records than there are, `InvalidArgument` for a record behind `size`.
+    pub fn inclusion_proof(&self, partition: u32, offset: u64, size: u64) -> Result<Vec<Hash>> {
+        let partition = self.partition(partition)?;
+        PartitionTree::lock(&partition, &self.store)?.inclusion_proof(offset, size)
+    }
+
+    /// The proof that a partition's tree of `old` records is the beginning of that of `new`.
+    ///
+    /// # Errors
+    /// `OutOfRange` for more records than there are, `InvalidArgument` if `old` is 0 or larger
+    /// than `new`.
+    pub fn consistency_proof(&self, partition: u32, old: u64, new: u64) -> Result<Vec<Hash>> {
+        let partition = self.partition(partition)?;
+        PartitionTree::lock(&partition, &self.store)?.consistency_proof(old, new)
+    }
+}

@@ -1,0 +1,320 @@
+//! Throwing away: the oldest records by age, bytes and number, and of each key all but the last.
+//!
+//! Records go, their hashes stay: every proof that could be made can still be made. What is gone of a
+//! tile that is not full yet leaves its hashes in the partition's floor.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use arrow_array::BooleanArray;
+use arrow_select::filter::filter_record_batch;
+use timestrata_engine::{
+    Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, Snapshot, Store,
+    StreamId,
+};
+
+use super::Topic;
+use super::hub::Hub;
+use super::last_of_key::{Keys, last_of_each_key};
+use super::options::TopicRetention;
+use super::partition::Partition;
+use super::record::{Record, Records};
+use super::state::{self, Kind, StateRow};
+use super::tiles;
+
+/// A key whose record is gone stays told as gone for this long: consumers that are behind learn of it.
+const TOMBSTONE_NS: i64 = 24 * 3_600 * 1_000_000_000;
+/// How often all topics are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// What was thrown away of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Thrown {
+    /// Records from the beginning of partitions, and offsets among them whose records were gone.
+    pub expired: u64,
+    /// Records that later ones of the same key stand for.
+    pub superseded: u64,
+}
+
+/// When records that later ones stand for are worth the rewriting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compacting {
+    /// Whenever there may be any.
+    Now,
+    /// Once there are as many new records as old ones that are kept: each record is rewritten a
+    /// number of times then that grows with the logarithm of their number.
+    WhenWorthIt,
+}
+
+/// Looks at all topics of a store from time to time, if it does such things by itself.
+pub(super) fn begin(store: &Store, hub: &Hub) -> Result<()> {
+    if hub.is_retaining.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        return Ok(());
+    }
+    store.every("timestrata-topics", LOOK_INTERVAL, |store| {
+        for name in Topic::names(store) {
+            let topic = Topic::open(store, &name)?;
+            topic.retain_as(Compacting::WhenWorthIt)?;
+        }
+        Ok(())
+    })
+}
+
+impl Topic {
+    /// Throws away what the topic's retention says, now. An open store does it by itself twice a
+    /// minute; disk space is free once it has compacted the partition.
+    ///
+    /// # Errors
+    /// What reading and committing may fail with.
+    pub fn retain(&self) -> Result<Thrown> {
+        self.retain_as(Compacting::Now)
+    }
+
+    fn retain_as(&self, compacting: Compacting) -> Result<Thrown> {
+        let _retaining = self.shared.retaining.lock();
+        let retention = self.options().retention;
+        let mut thrown = Thrown::default();
+        if retention == TopicRetention::default() {
+            return Ok(thrown);
+        }
+        for number in 0..self.partitions() {
+            let partition = self.partition(number)?;
+            thrown.expired += self.expire(&partition, &retention)?;
+            if retention.compact {
+                thrown.superseded += self.supersede(&partition, compacting)?;
+            }
+        }
+        Ok(thrown)
+    }
+
+    /// Moves a partition's floor up to where its retention says.
+    fn expire(&self, partition: &Partition, retention: &TopicRetention) -> Result<u64> {
+        let kept = {
+            let live = partition.lock(&self.store)?;
+            live.floor()..live.end()
+        };
+        let old = Kept { partition, snapshot: self.store.snapshot()?, offsets: kept.clone() };
+        let mut floor = kept.start;
+        if let Some(records) = retention.records {
+            floor = floor.max(old.floor_by(&Measure::Records, records)?);
+        }
+        if let Some(bytes) = retention.bytes {
+            floor = floor.max(old.floor_by(&Measure::Bytes, bytes)?);
+        }
+        if let Some(age) = retention.age_ns {
+            let age = i64::try_from(age).unwrap_or(i64::MAX);
+            floor = floor.max(old.floor_by_age(self.store.wall_ns().saturating_sub(age))?);
+        }
+        if floor == kept.start {
+            return Ok(0);
+        }
+        let mut live = partition.lock(&self.store)?;
+        let hashes = live.partial_below(floor).iter().flat_map(|hash| hash.0).collect();
+        let row = self.mark(Kind::Floor, partition, floor, Some(hashes))?;
+        let gone = KeyRange { lo: None, hi: Some(LeadKey::Offset(floor)) };
+        let changes = Changes::new().delete_range(partition.records, gone);
+        self.store.commit(changes.insert(partition.state, row), Durability::Written)?;
+        live.set_floor(floor);
+        Ok(floor - kept.start)
+    }
+
+    /// A row of the topic's state that says up to which offset something is done.
+    fn mark(
+        &self,
+        kind: Kind,
+        partition: &Partition,
+        offset: u64,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<arrow_array::RecordBatch> {
+        state::to_batch(&[StateRow {
+            kind,
+            name: String::new(),
+            partition: partition.number,
+            offset,
+            number: 0,
+            timestamp_ns: self.store.wall_ns(),
+            bytes,
+        }])
+    }
+
+    /// Removes records of full tiles that later ones of the same key stand for.
+    fn supersede(&self, partition: &Partition, compacting: Compacting) -> Result<u64> {
+        let (floor, full) = {
+            let live = partition.lock(&self.store)?;
+            (live.floor(), live.full())
+        };
+        let snapshot = self.store.snapshot()?;
+        let done = compacted_to(&snapshot, partition)?.max(floor);
+        let kept = snapshot.count(partition.records, &range(floor..done))?;
+        if full <= done || (compacting == Compacting::WhenWorthIt && full - done < kept) {
+            return Ok(0);
+        }
+        let Keys { last, end } = last_of_each_key(&snapshot, partition.records, done..full)?;
+        let cutoff = self.store.wall_ns().saturating_sub(TOMBSTONE_NS);
+        let stays = |offset: u64, record: &Record<'_>| {
+            let Some(key) = record.key else { return true };
+            let is_told = record.value.is_none() && record.timestamp_ns.unwrap_or(0) < cutoff;
+            !is_told && last.of(key).is_none_or(|last| last <= offset)
+        };
+        let all = range(floor..end);
+        let mut gone = 0;
+        let mut bulk = self.store.bulk()?;
+        bulk.delete_range(partition.records, all)?;
+        for batch in records(&snapshot, partition.records, floor..end)? {
+            let batch = batch?;
+            let mask: BooleanArray = Records::of(&batch)?
+                .iter()
+                .map(|(offset, record)| Some(stays(offset, &record)))
+                .collect();
+            gone += mask.false_count() as u64;
+            let rows = filter_record_batch(&batch, &mask).map_err(|error| {
+                Error::new(ErrorKind::InvalidData, "records can't be picked").caused_by(error)
+            })?;
+            bulk.insert(partition.records, rows)?;
+        }
+        let mark = self.mark(Kind::Compacted, partition, end, None)?;
+        if gone == 0 {
+            drop(bulk);
+            let changes = Changes::new().insert(partition.state, mark);
+            self.store.commit(changes, Durability::Written)?;
+            return Ok(0);
+        }
+        bulk.insert(partition.state, mark)?;
+        bulk.commit()?;
+        Ok(gone)
+    }
+}
+
+/// Up to where records that later ones stand for are gone.
+fn compacted_to(snapshot: &Snapshot, partition: &Partition) -> Result<u64> {
+    let row = state::find(snapshot, partition.state, Kind::Compacted, "", partition.number)?;
+    Ok(row.map_or(0, |row| row.offset))
+}
+
+pub(super) fn range(offsets: Range<u64>) -> KeyRange {
+    KeyRange { lo: Some(LeadKey::Offset(offsets.start)), hi: Some(LeadKey::Offset(offsets.end)) }
+}
+
+pub(super) fn records(
+    snapshot: &Snapshot,
+    stream: StreamId,
+    offsets: Range<u64>,
+) -> Result<timestrata_engine::Scan> {
+    snapshot.scan(stream, &ScanSpec { range: range(offsets), ..ScanSpec::default() })
+}
+
+/// What is limited.
+enum Measure {
+    Records,
+    Bytes,
+}
+
+impl Measure {
+    fn of(&self, record: &Record<'_>) -> u64 {
+        match self {
+            Self::Records => 1,
+            Self::Bytes => record.bytes(),
+        }
+    }
+}
+
+/// The records of a partition that are kept.
+struct Kept<'a> {
+    partition: &'a Partition,
+    snapshot: Snapshot,
+    offsets: Range<u64>,
+}
+
+impl Kept<'_> {
+    /// The first offset from which on the records measure no more than that.
+    fn floor_by(&self, measure: &Measure, most: u64) -> Result<u64> {
+        let mut total = 0_u64;
+        for stretch in self.stretches(measure)? {
+            total = total.saturating_add(stretch?.1);
+        }
+        let mut surplus = total.saturating_sub(most);
+        if surplus == 0 {
+            return Ok(self.offsets.start);
+        }
+        let mut stretches = self.stretches(measure)?;
+        let floor = loop {
+            let Some(stretch) = stretches.next() else { return Ok(self.offsets.end) };
+            let (first, measured) = stretch?;
+            if surplus == 0 || surplus < measured {
+                break first;
+            }
+            surplus -= measured;
+        };
+        self.floor_within(floor, |record| {
+            let goes = surplus > 0;
+            surplus = surplus.saturating_sub(measure.of(record));
+            goes
+        })
+    }
+
+    /// The first offset of a record that is not older than that.
+    fn floor_by_age(&self, cutoff_ns: i64) -> Result<u64> {
+        let mut floor = self.offsets.start;
+        for tile in tiles::spans(&self.snapshot, self.partition.tiles, self.offsets.clone())? {
+            let tile = tile?;
+            if tile.youngest_ns() >= cutoff_ns {
+                break;
+            }
+            floor = floor.max(tile.end());
+        }
+        self.floor_within(floor, |record| record.timestamp_ns.unwrap_or(i64::MAX) < cutoff_ns)
+    }
+
+    /// The first offset from `floor` on of a record that doesn't go.
+    fn floor_within(&self, floor: u64, mut goes: impl FnMut(&Record<'_>) -> bool) -> Result<u64> {
+        let mut floor = floor;
+        for batch in records(&self.snapshot, self.partition.records, floor..self.offsets.end)? {
+            for (offset, record) in Records::of(&batch?)?.iter() {
+                if !goes(&record) {
+                    return Ok(offset);
+                }
+                floor = offset + 1;
+            }
+        }
+        Ok(floor)
+    }
+
+    /// Neighbouring records, each with its first offset and what it measures, in order: tile by tile
+    /// where tiles tell, record by record where some of a tile's are gone, or it isn't full yet.
+    fn stretches(&self, measure: &Measure) -> Result<impl Iterator<Item = Result<(u64, u64)>>> {
+        let Range { start, end } = self.offsets;
+        let width = tiles::WIDTH;
+        let full = end - end % width;
+        let compacted = compacted_to(&self.snapshot, self.partition)?;
+        let told = start.max(compacted).next_multiple_of(width).min(full).max(start);
+        let behind = full.max(told);
+        let tiles = tiles::spans(&self.snapshot, self.partition.tiles, told..behind)?;
+        let tiles = tiles.map(move |tile| {
+            let tile = tile?;
+            Ok(match measure {
+                Measure::Records => (tile.first, width),
+                Measure::Bytes => (tile.first, tile.span.bytes),
+            })
+        });
+        Ok(self
+            .singly(start..told, measure)?
+            .chain(tiles)
+            .chain(self.singly(behind..end, measure)?))
+    }
+
+    fn singly(
+        &self,
+        offsets: Range<u64>,
+        measure: &Measure,
+    ) -> Result<impl Iterator<Item = Result<(u64, u64)>>> {
+        let measured = |batch: Result<_>| -> Result<Vec<(u64, u64)>> {
+            let records = Records::of(&batch?)?;
+            Ok(records.iter().map(|(offset, record)| (offset, measure.of(&record))).collect())
+        };
+        let batches = records(&self.snapshot, self.partition.records, offsets)?;
+        Ok(batches.flat_map(move |batch| match measured(batch) {
+            Ok(each) => each.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }))
+    }
+}

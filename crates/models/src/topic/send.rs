@@ -1,0 +1,258 @@
+//! Sending: records get their partition, offset and time, and are committed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result};
+
+use super::hub::Hub;
+use super::options::Stamp;
+use super::partition::Partition;
+use super::record::Record;
+use super::{Topic, state};
+
+/// Where a record is now, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its partition.
+    pub partition: u32,
+    /// Its place in the partition.
+    pub offset: u64,
+    /// Its time, nanoseconds since the epoch.
+    pub timestamp_ns: i64,
+}
+
+/// How to send.
+#[derive(Debug, Clone, Copy)]
+pub struct SendOptions<'a> {
+    /// The partition for all; `None`: the one that each names, or that of its key.
+    pub partition: Option<u32>,
+    /// What the records survive once they are acknowledged.
+    pub durability: Durability,
+    /// The offset that the first must get, or nothing is sent. All records must be for one partition.
+    pub expected_offset: Option<u64>,
+    /// Who sends, and the first record's sequence among those of this producer in the partition,
+    /// from 0; `None`: the one that comes next. What is repeated is answered with the first receipt.
+    /// All records must be for one partition.
+    pub sequence: Option<(&'a str, Option<u64>)>,
+}
+
+impl Default for SendOptions<'_> {
+    fn default() -> Self {
+        Self {
+            partition: None,
+            durability: Durability::Synced,
+            expected_offset: None,
+            sequence: None,
+        }
+    }
+}
+
+/// Records for one partition, with their places in what was given.
+type Group<'a, 'r> = Vec<(usize, &'a Record<'r>)>;
+
+impl Topic {
+    /// Appends one record; see [`Topic::send_batch`].
+    ///
+    /// # Errors
+    /// As [`Topic::send_batch`].
+    pub fn send(&self, record: &Record<'_>, options: &SendOptions<'_>) -> Result<Receipt> {
+        let mut receipts = self.send_batch(std::slice::from_ref(record), options)?;
+        receipts.pop().ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "no record"))
+    }
+
+    /// Appends records, all of them or none, in one commit, whatever partitions they go to. Once they
+    /// are acknowledged they survive what [`SendOptions::durability`] says. Gives the receipts in
+    /// the order of the records.
+    ///
+    /// # Errors
+    /// `TooLarge` for a record over the topic's limit, `InvalidArgument` for a partition that the
+    /// topic doesn't have, `Conflict` where the expected offset is not the next one or a producer's
+    /// sequence has a gap; and what a commit may fail with.
+    pub fn send_batch(
+        &self,
+        records: &[Record<'_>],
+        options: &SendOptions<'_>,
+    ) -> Result<Vec<Receipt>> {
+        self.send_batch_with(records, options, Changes::new())
+    }
+
+    /// As [`Topic::send_batch`], in one commit with other changes of the store.
+    ///
+    /// # Errors
+    /// As [`Topic::send_batch`]; none of the changes are made then.
+    pub fn send_batch_with(
+        &self,
+        records: &[Record<'_>],
+        options: &SendOptions<'_>,
+        others: Changes,
+    ) -> Result<Vec<Receipt>> {
+        self.check_sizes(records)?;
+        let groups = self.grouped(records, options)?;
+        if groups.len() > 1 && (options.expected_offset.is_some() || options.sequence.is_some()) {
+            let what = "an expected offset and a sequence are of one partition; the records are for \
+                        several: name the partition, or send them one by one";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let mut receipts = Vec::new();
+        let durability = options.durability.min(Durability::Written);
+        let seq = {
+            // In the order of their numbers, as everybody locks them.
+            let mut lives = Vec::with_capacity(groups.len());
+            for (partition, _) in groups.values() {
+                lives.push(partition.lock(&self.store)?);
+            }
+            let mut staged = others;
+            let mut result = Ok(None);
+            for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
+                let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
+                match self.stage(partition, live, &list, options, staged) {
+                    Ok(Staged::New { changes, first, times }) => {
+                        staged = changes;
+                        let placed = group.iter().zip(first..).zip(times);
+                        receipts.extend(placed.map(|(((place, _), offset), timestamp_ns)| {
+                            (*place, Receipt { partition: partition.number, offset, timestamp_ns })
+                        }));
+                    }
+                    Ok(Staged::Repeated(earlier)) => return Ok(earlier),
+                    Err(error) => {
+                        result = Err(error);
+                        staged = Changes::new();
+                        break;
+                    }
+                }
+            }
+            if result.is_ok() {
+                result = self.store.commit(staged, durability).map(Some);
+            }
+            if result.is_err() {
+                lives.iter_mut().for_each(|live| live.forget());
+            }
+            result?
+        };
+        if let (Durability::Synced, Some(seq)) = (options.durability, seq) {
+            self.store.sync_through(seq)?;
+        }
+        self.store.model_state::<Hub>().announce();
+        receipts.sort_unstable_by_key(|(place, _)| *place);
+        Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
+    }
+
+    fn check_sizes(&self, records: &[Record<'_>]) -> Result<()> {
+        let most = self.options().record_bytes_max;
+        let Some((place, record)) =
+            records.iter().enumerate().find(|(_, record)| record.bytes() > most)
+        else {
+            return Ok(());
+        };
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "topic '{}': record {place} has {} bytes, {most} is most",
+                self.name(),
+                record.bytes()
+            ),
+        ))
+    }
+
+    /// The records by partition.
+    fn grouped<'a, 'r>(
+        &self,
+        records: &'a [Record<'r>],
+        options: &SendOptions<'_>,
+    ) -> Result<BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>> {
+        let mut groups: BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)> = BTreeMap::new();
+        for (place, record) in records.iter().enumerate() {
+            let named = options.partition.or(record.partition);
+            let number = named.unwrap_or_else(|| self.partition_for(record));
+            let group = match groups.entry(number) {
+                std::collections::btree_map::Entry::Occupied(group) => group.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert((self.partition(number)?, Vec::new()))
+                }
+            };
+            group.1.push((place, record));
+        }
+        let takes_turns = |record: &Record<'_>| record.key.is_none() && record.partition.is_none();
+        if options.partition.is_none() && records.iter().any(takes_turns) {
+            self.turn();
+        }
+        Ok(groups)
+    }
+
+    /// Adds one partition's records to the changes.
+    fn stage(
+        &self,
+        partition: &Partition,
+        live: &mut super::partition::LivePartition<'_>,
+        records: &[&Record<'_>],
+        options: &SendOptions<'_>,
+        changes: Changes,
+    ) -> Result<Staged> {
+        let (first, count) = (live.end(), records.len() as u64);
+        let now = self.store.wall_ns();
+        let mut changes = changes;
+        if let Some((producer, sequence)) = options.sequence {
+            let sender = live.sender(&self.store, producer)?;
+            let sequence = sequence.unwrap_or(sender.next());
+            if let Some(offset) = sender.earlier(producer, sequence, count)? {
+                return self.receipts_again(partition, offset, records).map(Staged::Repeated);
+            }
+            let sender = sender.sent(count, first);
+            let row = sender.row(producer, partition.number, now);
+            changes = changes.insert(partition.state, state::to_batch(&[row])?);
+            live.set_sender(producer, sender);
+        }
+        if let Some(expected) = options.expected_offset.filter(|expected| *expected != first) {
+            let what = format!(
+                "topic '{}' partition {}: offset {first} is next, {expected} was expected",
+                self.name(),
+                partition.number
+            );
+            return Err(Error::new(ErrorKind::Conflict, what));
+        }
+        let stamp = self.options().stamp;
+        let time = |record: &&Record<'_>| match stamp {
+            Stamp::Producer => record.timestamp_ns.unwrap_or(now),
+            Stamp::Store => now,
+        };
+        let times: Vec<i64> = records.iter().map(time).collect();
+        let changes = live.stage(records, times.clone(), now, changes)?;
+        Ok(Staged::New { changes, first, times })
+    }
+
+    /// The sequence that comes next for a producer in a partition.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such partition; what reading may fail with.
+    pub fn next_sequence(&self, partition: u32, producer: &str) -> Result<u64> {
+        let partition = self.partition(partition)?;
+        let mut live = partition.lock(&self.store)?;
+        Ok(live.sender(&self.store, producer)?.next())
+    }
+
+    /// The receipts of records that were sent before.
+    fn receipts_again(
+        &self,
+        partition: &Partition,
+        first: u64,
+        records: &[&Record<'_>],
+    ) -> Result<Vec<Receipt>> {
+        let mut receipts = Vec::with_capacity(records.len());
+        for (offset, record) in (first..).zip(records) {
+            // Gone by retention: its time is what the producer says again.
+            let stored = self.record_time(partition, offset)?;
+            let timestamp_ns = stored.or(record.timestamp_ns).unwrap_or_default();
+            receipts.push(Receipt { partition: partition.number, offset, timestamp_ns });
+        }
+        Ok(receipts)
+    }
+}
+
+/// What became of one partition's records.
+enum Staged {
+    /// They are among the changes.
+    New { changes: Changes, first: u64, times: Vec<i64> },
+    /// They had been sent before.
+    Repeated(Vec<Receipt>),
+}

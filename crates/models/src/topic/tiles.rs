@@ -1,0 +1,307 @@
+//! The stream of a partition's hash tiles: one row a full tile, committed with the record that fills
+//! it.
+//!
+//! A row's key is where its tile ends, so rows are only ever added behind the last. With the tile's
+//! 256 hashes it keeps the sixteen nodes four levels above them (a proof hashes 22 nodes of a tile
+//! then, and not 247) and its root, and what time and bytes its records span.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, RecordBatch, UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use timestrata_engine::{
+    BLOCK_ROWS_PROPERTY, Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Row, ScanSpec,
+    Snapshot, StreamId, StreamSpec,
+};
+use timestrata_merkle::{Hash, Place, Subtree, TILE_HEIGHT, TILE_WIDTH, Tile, TileKind};
+
+use super::options;
+use super::record::Record;
+
+/// Records of a full tile.
+pub(super) const WIDTH: u64 = TILE_WIDTH as u64;
+
+/// A key is the leaf behind a tile, and the tile's level in these bits.
+const LEVEL_BITS: u32 = 3;
+/// Level within a tile of the nodes that are stored with its hashes.
+const MIDDLE_LEVEL: u8 = TILE_HEIGHT / 2;
+/// How many those are.
+const MIDDLE_NODES: usize = TILE_WIDTH >> MIDDLE_LEVEL;
+/// Rows of a block: what is read and verified for the first proof in it.
+const BLOCK_ROWS: usize = 16;
+
+mod column {
+    pub(super) const PLACE: usize = 0;
+    pub(super) const HASHES: usize = 1;
+    pub(super) const ROOT: usize = 2;
+    pub(super) const TIME_MIN: usize = 3;
+    pub(super) const TIME_MAX: usize = 4;
+    pub(super) const BYTES: usize = 5;
+    pub(super) const APPENDED: usize = 6;
+}
+
+/// What the records of a tile span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    /// Least and greatest time, nanoseconds since the epoch.
+    pub(super) time_min: i64,
+    pub(super) time_max: i64,
+    /// Bytes of keys, values and headers.
+    pub(super) bytes: u64,
+}
+
+/// A full tile's records: the first offset, what they span, and the store's clock when the last came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spanned {
+    pub(super) first: u64,
+    pub(super) span: Span,
+    pub(super) appended_ns: i64,
+}
+
+impl Spanned {
+    /// Behind the last of its records.
+    pub(super) fn end(&self) -> u64 {
+        self.first.saturating_add(WIDTH)
+    }
+
+    /// The youngest of its records by their times, of which none counts that was to come yet when it
+    /// was appended: else one wrong clock would keep everything for ever.
+    pub(super) fn youngest_ns(&self) -> i64 {
+        self.span.time_max.min(self.appended_ns)
+    }
+}
+
+impl Span {
+    /// Of no record.
+    pub(super) const NONE: Self = Self { time_min: i64::MAX, time_max: i64::MIN, bytes: 0 };
+
+    pub(super) fn of(record: &Record<'_>, time: i64) -> Self {
+        Self { time_min: time, time_max: time, bytes: record.bytes() }
+    }
+
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            time_min: self.time_min.min(other.time_min),
+            time_max: self.time_max.max(other.time_max),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+fn schema() -> SchemaRef {
+    let root_bytes = i32::try_from(Hash::BYTES).unwrap_or(i32::MAX);
+    Arc::new(Schema::new(vec![
+        Field::new("place", DataType::UInt64, false),
+        Field::new("hashes", DataType::Binary, false),
+        Field::new("root", DataType::FixedSizeBinary(root_bytes), false),
+        Field::new("time_min", DataType::Int64, false),
+        Field::new("time_max", DataType::Int64, false),
+        Field::new("bytes", DataType::UInt64, false),
+        Field::new("appended", DataType::Int64, false),
+    ]))
+}
+
+/// The stream of a partition's tiles.
+pub(super) fn spec(name: String) -> StreamSpec {
+    let mut properties = options::part_properties();
+    properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
+    StreamSpec { properties, ..StreamSpec::new(name, schema()) }
+}
+
+/// The key of a full tile, by its level and index.
+fn key_of(level: u8, index: u64) -> Option<u64> {
+    let leaves = (u32::from(level) + 1) * u32::from(TILE_HEIGHT);
+    let end = index.checked_add(1)?.checked_mul(1_u64.checked_shl(leaves)?)?;
+    end.checked_mul(1 << LEVEL_BITS)?.checked_add(level.into())
+}
+
+/// Rows of tiles that records have filled, not committed yet.
+#[derive(Debug, Default)]
+pub(super) struct NewTiles {
+    places: Vec<u64>,
+    hashes: Vec<Vec<u8>>,
+    roots: Vec<[u8; Hash::BYTES]>,
+    spans: Vec<Span>,
+}
+
+impl NewTiles {
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Adds a full tile.
+    pub(super) fn push(&mut self, tile: Tile, subtree: &Subtree, span: Span) {
+        let TileKind::Hashes(level) = tile.kind else { return };
+        let root = subtree.node(TILE_HEIGHT, 0);
+        let (Some(place), Some(root)) = (key_of(level, tile.index), root) else { return };
+        let nodes = subtree.hashes().iter().chain(subtree.at_level(MIDDLE_LEVEL));
+        self.places.push(place);
+        self.hashes.push(nodes.flat_map(|hash| hash.0).collect());
+        self.roots.push(root.0);
+        self.spans.push(span);
+    }
+
+    /// The rows, appended at this time.
+    pub(super) fn into_batch(self, now_ns: i64) -> Result<RecordBatch> {
+        let unmade = |error| {
+            Error::new(ErrorKind::InvalidData, "the tiles make no columns").caused_by(error)
+        };
+        let roots = FixedSizeBinaryArray::try_from_iter(self.roots.into_iter()).map_err(unmade)?;
+        let times = |of: fn(&Span) -> i64| Int64Array::from_iter_values(self.spans.iter().map(of));
+        let tiles = self.places.len();
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from(self.places)),
+            Arc::new(BinaryArray::from_iter_values(self.hashes)),
+            Arc::new(roots),
+            Arc::new(times(|span| span.time_min)),
+            Arc::new(times(|span| span.time_max)),
+            Arc::new(UInt64Array::from_iter_values(self.spans.iter().map(|span| span.bytes))),
+            Arc::new(Int64Array::from_iter_values(std::iter::repeat_n(now_ns, tiles))),
+        ];
+        RecordBatch::try_new(schema(), columns).map_err(unmade)
+    }
+}
+
+/// A full tile as it is stored.
+#[derive(Debug, Clone)]
+pub(super) struct StoredTile {
+    row: Row,
+}
+
+impl StoredTile {
+    /// The full tile of this level and index, if it is there.
+    pub(super) fn find(
+        snapshot: &Snapshot,
+        tiles: StreamId,
+        level: u8,
+        index: u64,
+    ) -> Result<Option<Self>> {
+        let Some(key) = key_of(level, index) else { return Ok(None) };
+        Ok(snapshot.get(tiles, &[Cell::UInt(key)])?.map(|row| Self { row }))
+    }
+
+    /// How many leaves all full tiles together have.
+    pub(super) fn leaves_of_all(snapshot: &Snapshot, tiles: StreamId) -> Result<u64> {
+        let last = snapshot.max_key(tiles, &KeyRange::ALL)?;
+        Ok(match last {
+            Some(LeadKey::Offset(place)) => place >> LEVEL_BITS,
+            _ => 0,
+        })
+    }
+
+    /// The root of the tile.
+    pub(super) fn root(&self) -> Result<Hash> {
+        let roots = self.column(column::ROOT).and_then(|roots| roots.as_fixed_size_binary_opt());
+        let root = roots.and_then(|roots| roots.value(self.row.index).try_into().ok());
+        root.map(Hash).ok_or_else(|| self.bad())
+    }
+
+    /// What its records span.
+    pub(super) fn span(&self) -> Result<Span> {
+        let time = |index| {
+            let times = self.column(index)?.as_primitive_opt::<Int64Type>()?;
+            Some(times.value(self.row.index))
+        };
+        let bytes = self.column(column::BYTES).and_then(|b| b.as_primitive_opt::<UInt64Type>());
+        match (time(column::TIME_MIN), time(column::TIME_MAX), bytes) {
+            (Some(time_min), Some(time_max), Some(bytes)) => {
+                Ok(Span { time_min, time_max, bytes: bytes.value(self.row.index) })
+            }
+            _ => Err(self.bad()),
+        }
+    }
+
+    /// The tile's hashes.
+    pub(super) fn hashes(&self) -> Result<Vec<Hash>> {
+        let bytes = self.bytes()?.get(..TILE_WIDTH * Hash::BYTES).ok_or_else(|| self.bad())?;
+        Hash::all_of(bytes).map_err(|_| self.bad())
+    }
+
+    /// A complete node in the tile, by its level there and its index at that level.
+    pub(super) fn node(&self, level: u8, index: usize) -> Result<Hash> {
+        let (from, below) = match level.checked_sub(MIDDLE_LEVEL) {
+            Some(below) => (TILE_WIDTH, below),
+            None => (0, level),
+        };
+        let count = 1 << below;
+        let first = (from + index * count) * Hash::BYTES;
+        let bytes = self.bytes()?.get(first..first + count * Hash::BYTES);
+        let hashes = bytes.and_then(|bytes| Hash::all_of(bytes).ok()).ok_or_else(|| self.bad())?;
+        let mut subtree = Subtree::default();
+        subtree.extend(hashes);
+        subtree.node(below, 0).ok_or_else(|| self.bad())
+    }
+
+    fn column(&self, index: usize) -> Option<&ArrayRef> {
+        self.row.batch.columns().get(index)
+    }
+
+    /// The tile's hashes and the nodes above them.
+    fn bytes(&self) -> Result<&[u8]> {
+        let hashes = self.column(column::HASHES).and_then(|hashes| hashes.as_binary_opt::<i32>());
+        let bytes = hashes.map(|hashes| hashes.value(self.row.index));
+        let whole = bytes.filter(|bytes| bytes.len() == (TILE_WIDTH + MIDDLE_NODES) * Hash::BYTES);
+        whole.ok_or_else(|| self.bad())
+    }
+
+    fn bad(&self) -> Error {
+        let places = self.column(column::PLACE).and_then(|p| p.as_primitive_opt::<UInt64Type>());
+        let place = places.map_or(0, |places| places.value(self.row.index));
+        let what = format!("the stored hash tile {place} has other columns or fewer hashes");
+        Error::new(ErrorKind::Corruption, what)
+    }
+}
+
+/// What the full tiles that have any of these offsets span, in order.
+pub(super) fn spans(
+    snapshot: &Snapshot,
+    tiles: StreamId,
+    offsets: Range<u64>,
+) -> Result<impl Iterator<Item = Result<Spanned>> + use<>> {
+    let first_end = (offsets.start / WIDTH + 1).saturating_mul(WIDTH);
+    let last_end = offsets.end.max(first_end - 1);
+    let key = |end: u64| LeadKey::Offset(end.saturating_mul(1 << LEVEL_BITS));
+    let range = KeyRange { lo: Some(key(first_end)), hi: Some(key(last_end.saturating_add(1))) };
+    let columns =
+        [column::PLACE, column::TIME_MIN, column::TIME_MAX, column::BYTES, column::APPENDED];
+    let spec = ScanSpec { range, columns: Some(columns.to_vec()), ..ScanSpec::default() };
+    let rows = snapshot.scan(tiles, &spec)?.flat_map(|batch| match batch {
+        Ok(batch) => spanned(&batch).unwrap_or_else(|| {
+            let what = "a partition's tiles have other columns";
+            vec![Err(Error::new(ErrorKind::Corruption, what))]
+        }),
+        Err(error) => vec![Err(error)],
+    });
+    Ok(rows)
+}
+
+/// The rows of full tiles of leaves; `None` for other columns.
+fn spanned(batch: &RecordBatch) -> Option<Vec<Result<Spanned>>> {
+    let number = |index: usize| batch.columns().get(index)?.as_primitive_opt::<UInt64Type>();
+    let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
+    let (places, bytes) = (number(0)?.values(), number(3)?.values());
+    let (mins, maxs, appended) = (time(1)?.values(), time(2)?.values(), time(4)?.values());
+    let rows = places.iter().zip(mins).zip(maxs).zip(bytes).zip(appended);
+    let rows = rows.filter_map(|((((place, time_min), time_max), bytes), appended_ns)| {
+        let is_of_leaves = place % (1 << LEVEL_BITS) == 0;
+        let first = (place >> LEVEL_BITS).checked_sub(WIDTH)?;
+        let span = Span { time_min: *time_min, time_max: *time_max, bytes: *bytes };
+        is_of_leaves.then_some(Ok(Spanned { first, span, appended_ns: *appended_ns }))
+    });
+    Some(rows.collect())
+}
+
+/// Where a complete subtree's hash is stored: level and index of the tile, and its own in there.
+pub(super) fn tile_around(place: Place) -> (u8, u64, u8, usize) {
+    let (tile, inside, index) = Tile::around(place);
+    let level = match tile.kind {
+        TileKind::Hashes(level) => level,
+        TileKind::Entries => 0,
+    };
+    (level, tile.index, inside, index)
+}

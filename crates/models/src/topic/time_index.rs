@@ -1,0 +1,101 @@
+//! Offsets by time: what the tiles say of their records' times is an index that is kept anyway.
+
+use std::ops::Range;
+
+use timestrata_engine::{Result, Snapshot, StreamId};
+use timestrata_merkle::TILE_HEIGHT;
+
+use super::Topic;
+use super::partition::Partition;
+use super::record::Records;
+use super::retain::records;
+use super::tiles::{StoredTile, WIDTH};
+
+/// Levels of tiles that there can be: 64 bits of offsets, eight a level.
+const LEVELS: u8 = (u64::BITS as u8) / TILE_HEIGHT;
+
+impl Topic {
+    /// The offset of the first record that is kept whose time is this or later; `None` if there is
+    /// none. Reads as many tiles as grow with the logarithm of the records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such partition; what reading may fail with.
+    pub fn offset_at_time(&self, partition: u32, time_ns: i64) -> Result<Option<u64>> {
+        let partition = self.partition(partition)?;
+        let (kept, full) = {
+            let live = partition.lock(&self.store)?;
+            (live.floor()..live.end(), live.full())
+        };
+        let snapshot = self.store.snapshot()?;
+        let mut tile = kept.start / WIDTH;
+        while let Some(found) = first_tile(&snapshot, partition.tiles, tile..full / WIDTH, time_ns)?
+        {
+            let within = (found * WIDTH).max(kept.start)..(found + 1) * WIDTH;
+            if let Some(offset) = first_record(&snapshot, &partition, within, time_ns)? {
+                return Ok(Some(offset));
+            }
+            tile = found + 1;
+        }
+        first_record(&snapshot, &partition, full.max(kept.start)..kept.end, time_ns)
+    }
+}
+
+/// The first of these tiles that has, or had, a record of this time or later.
+fn first_tile(
+    snapshot: &Snapshot,
+    stream: StreamId,
+    tiles: Range<u64>,
+    time_ns: i64,
+) -> Result<Option<u64>> {
+    let mut tile = tiles.start;
+    while tile < tiles.end {
+        // The largest one that begins here and is full, then what is in it.
+        let mut level = largest_at(tile, tiles.end);
+        loop {
+            let span = StoredTile::find(snapshot, stream, level, tile >> shift_of(level))?
+                .map(|found| found.span())
+                .transpose()?;
+            if span.is_some_and(|span| span.time_max < time_ns) {
+                tile += 1 << shift_of(level);
+                break;
+            }
+            if level == 0 {
+                return Ok(Some(tile));
+            }
+            level -= 1;
+        }
+    }
+    Ok(None)
+}
+
+fn shift_of(level: u8) -> u32 {
+    u32::from(level) * u32::from(TILE_HEIGHT)
+}
+
+/// The highest level of a full tile whose first tile of leaves is this one.
+fn largest_at(tile: u64, end: u64) -> u8 {
+    let is_full = |level: &u8| {
+        let tiles = 1_u64 << shift_of(*level);
+        tile.is_multiple_of(tiles) && tile.checked_add(tiles).is_some_and(|behind| behind <= end)
+    };
+    (1..LEVELS).take_while(is_full).last().unwrap_or(0)
+}
+
+/// The first record among these offsets of this time or later.
+fn first_record(
+    snapshot: &Snapshot,
+    partition: &Partition,
+    offsets: Range<u64>,
+    time_ns: i64,
+) -> Result<Option<u64>> {
+    for batch in records(snapshot, partition.records, offsets)? {
+        let found = Records::of(&batch?)?
+            .iter()
+            .find(|(_, record)| record.timestamp_ns.is_some_and(|time| time >= time_ns))
+            .map(|(offset, _)| offset);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
