@@ -23,7 +23,7 @@ use timestrata_engine::{Error, ErrorKind, Snapshot};
 
 use crate::error::{carried, refused};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
-use crate::table::StreamTable;
+use crate::table::{StreamTable, TopicTable};
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
@@ -88,6 +88,9 @@ impl Catalog {
     /// A table as DataFusion reads it.
     pub(crate) fn provider(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
         let table = self.table(name)?;
+        if let Some(topic) = TopicTable::of(&table.stream, &self.snapshot) {
+            return Some(Arc::new(topic));
+        }
         Some(Arc::new(StreamTable::new(Arc::new(table), self.snapshot.clone())))
     }
 

@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
+use timestrata_models::topic::record_schema;
 
 use crate::error::invalid;
+use crate::table::topic_schema;
 
 /// Property of a stream that names its model.
 const MODEL_PROPERTY: &str = "model";
 /// Model of the streams that only serve a table: not shown.
 const TABLE_INDEX: &str = "table-index";
+const TOPIC: &str = "topic";
+const TOPIC_PART: &str = "topic-part";
 
 /// A stream as SQL shows it.
 #[derive(Debug, Clone)]
@@ -33,6 +37,16 @@ impl SqlTable {
             stream: Arc::clone(stream),
             schema: viewed(stream, stream.schema(), &columns),
             columns,
+        }
+    }
+
+    /// A topic, by its own stream: what it shows are the records of others.
+    fn of_topic(stream: &Arc<Stream>) -> Self {
+        Self {
+            name: stream.name().to_owned(),
+            stream: Arc::clone(stream),
+            schema: topic_schema(&record_schema()),
+            columns: Vec::new(),
         }
     }
 
@@ -118,7 +132,9 @@ impl SqlModel for PlainStreams {
         let properties = &stream.spec().properties;
         let model = properties.iter().find(|(key, _)| key == MODEL_PROPERTY);
         match model.map(|(_, model)| model.as_str()) {
-            Some(TABLE_INDEX) => Shown::Hidden,
+            Some(TABLE_INDEX | TOPIC_PART) => Shown::Hidden,
+            // Its own stream says which columns the table of all its partitions has.
+            Some(TOPIC) => Shown::Table(SqlTable::of_topic(stream)),
             _ => Shown::Table(SqlTable::whole(stream)),
         }
     }

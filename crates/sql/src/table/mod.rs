@@ -3,6 +3,7 @@
 mod filter;
 mod literal;
 mod ranges;
+mod united;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use timestrata_engine::Snapshot;
 
 pub(crate) use self::filter::{Lead, Narrowed, narrow_all};
 pub(crate) use self::ranges::Ranges;
+pub(crate) use self::united::{TopicTable, topic_schema};
 use crate::physical_plan::StreamScan;
 use crate::schema::SqlTable;
 
@@ -78,13 +80,16 @@ impl TableProvider for StreamTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let lead = lead_of(&self.table);
-        let judge =
-            |filter: &&Expr| match lead.as_ref().and_then(|lead| filter::narrow(lead, filter)) {
-                Some(narrowed) if narrowed.is_exact => TableProviderFilterPushDown::Exact,
-                Some(narrowed) if !narrowed.ranges.is_all() => TableProviderFilterPushDown::Inexact,
-                _ => TableProviderFilterPushDown::Unsupported,
-            };
-        Ok(filters.iter().map(judge).collect())
+        Ok(judge_filters(lead_of(&self.table).as_ref(), filters))
     }
+}
+
+/// What of some filters becomes ranges of the leading key.
+fn judge_filters(lead: Option<&Lead>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
+    let judge = |filter: &&Expr| match lead.and_then(|lead| filter::narrow(lead, filter)) {
+        Some(narrowed) if narrowed.is_exact => TableProviderFilterPushDown::Exact,
+        Some(narrowed) if !narrowed.ranges.is_all() => TableProviderFilterPushDown::Inexact,
+        _ => TableProviderFilterPushDown::Unsupported,
+    };
+    filters.iter().map(judge).collect()
 }

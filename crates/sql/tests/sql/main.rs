@@ -6,3 +6,4 @@ mod filters;
 mod pushdown;
 mod scripts;
 mod support;
+mod topics;
