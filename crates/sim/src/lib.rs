@@ -1,5 +1,5 @@
 //! The simulator: a disk that crashes where it is told to, reference models of a store of
-//! streams and of one of tables, and a runner that compares the two after every crash.
+//! streams, of one of tables and of one of topics, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
@@ -10,6 +10,7 @@ mod story;
 mod streams;
 mod subject;
 mod tables;
+mod topics;
 mod workload;
 
 pub use disk::{
@@ -21,6 +22,7 @@ pub use streams::StreamStep;
 pub use subject::Step;
 pub use tables::TableStep;
 pub use timestrata_engine::planted::Plant;
+pub use topics::TopicStep;
 pub use workload::Workload;
 
 use std::sync::Arc;
@@ -31,6 +33,8 @@ use timestrata_io::{Io, ManualClock, SeededRng};
 pub type StreamWorkload = Workload<StreamStep>;
 /// Workloads over tables.
 pub type TableWorkload = Workload<TableStep>;
+/// Workloads over topics.
+pub type TopicWorkload = Workload<TopicStep>;
 
 /// The clock of the simulator: it stands still until a test moves it.
 pub type SimClock = ManualClock;

@@ -93,7 +93,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::subject::Step;
-    use crate::{StreamStep, StreamWorkload, TableStep, Workload};
+    use crate::{StreamStep, StreamWorkload, TableStep, TopicStep, Workload};
 
     fn check_letters<S: Step>() {
         let letters: String = S::ALPHABET.iter().map(|(letter, _)| *letter).collect();
@@ -109,6 +109,7 @@ mod tests {
     fn letters_name_a_workload() {
         check_letters::<StreamStep>();
         check_letters::<TableStep>();
+        check_letters::<TopicStep>();
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
         let mut world = self.world.lock();
-        let id = if mode == OpenMode::CreateNew {
+        let id = if mode.creates() {
             world.state.names.check_new(&path)?;
             world.begin(OperationKind::Create, &path)?;
             world.create(&path)

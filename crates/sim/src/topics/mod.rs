@@ -1,0 +1,10 @@
+//! Topics: records, trees, groups, producers and checkpoints, and a stream beside them that changes in
+//! the same commits.
+
+mod model;
+mod read;
+mod session;
+mod step;
+
+pub(crate) use session::Topics;
+pub use step::TopicStep;

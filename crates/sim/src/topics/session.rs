@@ -1,0 +1,281 @@
+//! A store of topics in use.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use timestrata_engine::{
+    Changes, Durability, Error, ErrorKind, Result, Snapshot, Store, StreamId, StreamSpec,
+};
+use timestrata_merkle::{KeyName, Signer};
+use timestrata_models::topic::{
+    Consumer, ConsumerOptions, Record, SendOptions, Topic, TopicOptions, TopicPartition,
+    TopicRetention,
+};
+
+use super::model::{Part, TopicChange, TopicRecord, TopicsModel};
+use super::read;
+use super::step::{Write, record};
+use crate::disk::SimDisk;
+use crate::story::Story;
+use crate::subject::{Action, Base, Judgement, Session};
+
+/// The group that consumes.
+pub(super) const GROUP: &str = "readers";
+/// The producer that repeats itself.
+pub(super) const PRODUCER: &str = "loader";
+/// The stream beside.
+pub(super) const BESIDE: &str = "ledger";
+/// Records of a full tile.
+const TILE: u64 = 256;
+
+/// An open store with its topics.
+#[derive(Debug)]
+pub struct Topics {
+    base: Base,
+    log: Topic,
+    pair: Topic,
+    beside: StreamId,
+    signer: Signer,
+}
+
+fn topic_of(store: &Store, part: Part, partitions: u32) -> Result<Topic> {
+    let (name, _) = part.place();
+    match store.stream(name) {
+        Some(_) => Topic::open(store, name),
+        None => Topic::create(store, name, &TopicOptions { partitions, ..Default::default() }),
+    }
+}
+
+fn beside_schema() -> Arc<Schema> {
+    Arc::new(Schema::new(vec![Field::new("row", DataType::Int64, false)]))
+}
+
+impl Session for Topics {
+    type Model = TopicsModel;
+    type Write = Write;
+
+    fn empty_model() -> TopicsModel {
+        TopicsModel::default()
+    }
+
+    fn start(disk: &SimDisk, story: &mut Story<TopicsModel>) -> Result<Self> {
+        let base = Base::open(disk)?;
+        let (log, pair) =
+            (topic_of(&base.store, Part::Log, 1)?, topic_of(&base.store, Part::Left, 2)?);
+        let beside = match base.store.stream(BESIDE) {
+            Some(stream) => stream.id(),
+            None => base.store.create_stream(StreamSpec::new(BESIDE, beside_schema()))?,
+        };
+        let name = KeyName::new("sim").map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
+        })?;
+        story.made(disk.operations());
+        Ok(Self { base, log, pair, beside, signer: Signer::from_seed(name, [7; 32]) })
+    }
+
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
+    fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
+
+    fn write(&mut self, write: &Write, story: &mut Story<TopicsModel>) -> Result<()> {
+        match write {
+            Write::Send { records, durability } => self.send(records, *durability, story),
+            Write::Repeat { records } => self.repeat(records, story),
+            Write::Checkpoint { part } => {
+                let (topic, partition) = (self.topic(*part), part.place().1);
+                let sign = || topic.checkpoint(partition, &self.signer, None).map(|_| ());
+                self.one_commit(&[TopicChange::Checkpoint(*part)], Durability::Synced, sign, story)
+            }
+            Write::Consume { part, row } => self.consume(*part, *row, story),
+            Write::Retain { records } => self.retain(*records, story),
+            Write::Supersede => {
+                let end = story.last().part(Part::Log).end();
+                let changes = [TopicChange::Superseded(Part::Log, end - end % TILE)];
+                let compact = TopicRetention { compact: true, ..TopicRetention::default() };
+                self.retain_as(compact, &changes, story)
+            }
+        }
+    }
+
+    fn is_only_a_commit(write: &Write) -> bool {
+        matches!(write, Write::Send { .. } | Write::Consume { .. } | Write::Checkpoint { .. })
+    }
+
+    fn after_recovery(_: u64) -> Vec<Action<Write>> {
+        let send = |turn, durability| {
+            Action::Write(Write::Send {
+                records: vec![
+                    (Part::Log, record(turn, 0)),
+                    (Part::Right, record(turn, 1)),
+                    (Part::Log, record(turn, 2)),
+                ],
+                durability,
+            })
+        };
+        vec![
+            send(900, Durability::Written),
+            Action::Write(Write::Checkpoint { part: Part::Log }),
+            Action::Write(Write::Repeat { records: vec![record(901, 0)] }),
+            send(902, Durability::Synced),
+            Action::Write(Write::Consume { part: Part::Log, row: 900 }),
+            Action::Flush,
+            Action::Compact,
+        ]
+    }
+
+    fn after_failure() -> Write {
+        let records = vec![(Part::Log, record(903, 0))];
+        Write::Send { records, durability: Durability::Synced }
+    }
+
+    fn compare(
+        store: &Store,
+        snapshot: &Snapshot,
+        model: &TopicsModel,
+        is_made: bool,
+    ) -> Judgement<()> {
+        read::compare(store, snapshot, model, is_made)
+    }
+}
+
+impl Topics {
+    fn topic(&self, part: Part) -> &Topic {
+        match part {
+            Part::Log => &self.log,
+            Part::Left | Part::Right => &self.pair,
+        }
+    }
+
+    /// What is one commit, or none if nothing was to do.
+    fn one_commit(
+        &self,
+        changes: &[TopicChange],
+        durability: Durability,
+        work: impl FnOnce() -> Result<()>,
+        story: &mut Story<TopicsModel>,
+    ) -> Result<()> {
+        let before = self.base.store.snapshot()?.seq();
+        story.commit_begun(self.base.disk.operations(), changes);
+        let outcome = work();
+        if outcome.is_ok() && self.base.store.snapshot()?.seq() == before {
+            story.commit_refused();
+            return Ok(());
+        }
+        let seq = outcome.and_then(|()| Ok(self.base.store.snapshot()?.seq().0));
+        self.base.committed(seq, durability, story)
+    }
+
+    /// Records of one topic in one commit, each for the partition that it names.
+    fn send(
+        &self,
+        records: &[(Part, TopicRecord)],
+        durability: Durability,
+        story: &mut Story<TopicsModel>,
+    ) -> Result<()> {
+        let of = |part: Part| {
+            let records = records.iter().filter(move |(of, _)| *of == part);
+            records.map(|(_, record)| record.clone()).collect::<Vec<_>>()
+        };
+        for topic in [&[Part::Log][..], &[Part::Left, Part::Right]] {
+            let parts = topic.iter().map(|part| (*part, of(*part)));
+            let parts: Vec<_> = parts.filter(|(_, records)| !records.is_empty()).collect();
+            let Some((first, _)) = parts.first() else { continue };
+            let changes = parts.iter().map(|(part, all)| TopicChange::Sent(*part, all.clone()));
+            let changes: Vec<_> = changes.collect();
+            let sent: Vec<Record<'_>> = parts
+                .iter()
+                .flat_map(|(part, all)| {
+                    let partition = Some(part.place().1);
+                    all.iter().map(move |record| Record { partition, ..record.record() })
+                })
+                .collect();
+            let topic = self.topic(*first);
+            let options = SendOptions { durability, ..SendOptions::default() };
+            let send = || topic.send_batch(&sent, &options).map(|_| ());
+            self.one_commit(&changes, durability, send, story)?;
+        }
+        Ok(())
+    }
+
+    /// Sends as the idempotent producer, and again: the second time nothing may happen.
+    fn repeat(&self, records: &[TopicRecord], story: &mut Story<TopicsModel>) -> Result<()> {
+        let sequence = self.log.next_sequence(0, PRODUCER)?;
+        if sequence != story.last().sequence {
+            let expected = story.last().sequence;
+            let message =
+                format!("sequence {sequence} is next for a producer, expected {expected}");
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        let sent: Vec<_> = records.iter().map(TopicRecord::record).collect();
+        let sequence = Some((PRODUCER, Some(sequence)));
+        let options = SendOptions { sequence, ..SendOptions::default() };
+        let changes = [
+            TopicChange::Sent(Part::Log, records.to_vec()),
+            TopicChange::Sequence(records.len() as u64),
+        ];
+        let mut first = Vec::new();
+        let send = || {
+            first = self.log.send_batch(&sent, &options)?;
+            Ok(())
+        };
+        self.one_commit(&changes, Durability::Synced, send, story)?;
+        let before = self.base.store.snapshot()?.seq();
+        let again = self.log.send_batch(&sent, &options)?;
+        match again == first && self.base.store.snapshot()?.seq() == before {
+            true => Ok(()),
+            false => {
+                Err(Error::new(ErrorKind::InvalidData, "what was sent again was stored again"))
+            }
+        }
+    }
+
+    fn consume(&self, part: Part, row: i64, story: &mut Story<TopicsModel>) -> Result<()> {
+        let (topic, partition) = part.place();
+        let end = story.last().part(part).end();
+        let group = Some(GROUP.to_owned());
+        let options = ConsumerOptions { group, ..ConsumerOptions::default() };
+        let mut consumer = Consumer::new(&self.base.store, options)?;
+        let place = TopicPartition { topic: topic.to_owned(), partition };
+        let rows =
+            RecordBatch::try_new(beside_schema(), vec![Arc::new(Int64Array::from(vec![row]))]);
+        let rows = rows.map_err(|error| {
+            Error::new(ErrorKind::InvalidData, "a row makes no batch").caused_by(error)
+        })?;
+        let changes = [TopicChange::Group(part, end), TopicChange::Beside(row)];
+        let commit = || {
+            let others = Changes::new().insert(self.beside, rows);
+            consumer.commit_offsets(&BTreeMap::from([(place, end)]), others)
+        };
+        self.one_commit(&changes, Durability::Synced, commit, story)
+    }
+
+    fn retain(&self, records: u64, story: &mut Story<TopicsModel>) -> Result<()> {
+        let log = story.last().part(Part::Log);
+        let kept: Vec<u64> = log.records.keys().rev().take(records as usize).copied().collect();
+        // Fewer than that: nothing goes.
+        let floor = match kept.len() as u64 == records {
+            true => kept.last().copied().unwrap_or(log.floor),
+            false => log.floor,
+        };
+        let keep = TopicRetention { records: Some(records), ..TopicRetention::default() };
+        self.retain_as(keep, &[TopicChange::Floor(Part::Log, floor)], story)
+    }
+
+    fn retain_as(
+        &self,
+        retention: TopicRetention,
+        changes: &[TopicChange],
+        story: &mut Story<TopicsModel>,
+    ) -> Result<()> {
+        self.log.set_retention(retention)?;
+        let retain = || self.log.retain().map(|_| ());
+        self.one_commit(changes, Durability::Written, retain, story)?;
+        self.log.set_retention(TopicRetention::default())
+    }
+}

@@ -1,0 +1,52 @@
+//! Topics keep every promise after a crash at every operation, and after every fault: offsets are
+//! dense, a batch is there whole or not at all, nothing that was signed is ever ahead of what is there
+//! or taken back, and what a producer repeats is stored once.
+//!
+//! `cargo run -p timestrata-sim -- --of topics --workload LETTERS --seed SEED` runs one again.
+
+mod support;
+
+use support::expect_promises_kept;
+use timestrata_sim::{Effort, TopicWorkload};
+
+const SEED: u64 = 20_261_122;
+
+/// A small part: what comes after recovery has many operations to crash at.
+fn sampled() -> Effort {
+    Effort {
+        states_one_in: 8,
+        continued_one_in: 12,
+        crashed_again_one_in: 48,
+        faults_one_in: 96,
+        ..Effort::sampled(SEED)
+    }
+}
+
+#[test]
+fn topics_of_one_step_keep_every_promise() {
+    let effort = Effort {
+        mixtures: 6,
+        states_one_in: 1,
+        continued_one_in: 6,
+        faults_one_in: 8,
+        ..sampled()
+    };
+    expect_promises_kept("up to one step", &TopicWorkload::short(1), &effort);
+}
+
+#[test]
+fn topics_of_two_steps_keep_every_promise() {
+    let effort = Effort { faults_one_in: 48, ..sampled() };
+    expect_promises_kept("two steps", &TopicWorkload::all("", 2), &effort);
+}
+
+#[test]
+fn chosen_workloads_of_topics_keep_every_promise() {
+    let effort = Effort { states_one_in: 5, faults_one_in: 48, ..sampled() };
+    expect_promises_kept("chosen", &TopicWorkload::chosen(), &effort);
+}
+
+#[test]
+fn long_workloads_of_topics_drawn_by_the_seed_keep_every_promise() {
+    expect_promises_kept("drawn", &TopicWorkload::drawn(SEED, 4, 12), &sampled());
+}
