@@ -16,7 +16,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use verbs::{backup, check, compact, completions, delete, export, info, ingest, query, version};
+use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
+use verbs::{
+    backup, check, compact, completions, delete, export, info, ingest, query, topic, version,
+};
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
 
@@ -54,6 +57,15 @@ enum Verb {
     #[cfg(feature = "sql")]
     Config(config::Arguments),
     Delete(delete::Arguments),
+    Topic(topic::Arguments),
+    Produce(produce::Arguments),
+    Consume(consume::Arguments),
+    Tail(consume::TailArguments),
+    Groups(groups::Arguments),
+    Keygen(keygen::Arguments),
+    Checkpoint(checkpoint::Arguments),
+    Prove(prove::Arguments),
+    VerifyProof(verify_proof::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
     Compact(compact::Arguments),
@@ -75,6 +87,15 @@ fn main() -> ExitCode {
         #[cfg(feature = "sql")]
         Verb::Config(arguments) => config::run(arguments),
         Verb::Delete(arguments) => delete::run(arguments),
+        Verb::Topic(arguments) => topic::run(arguments),
+        Verb::Produce(arguments) => produce::run(arguments),
+        Verb::Consume(arguments) => consume::run(arguments),
+        Verb::Tail(arguments) => consume::run_tail(arguments),
+        Verb::Groups(arguments) => groups::run(arguments),
+        Verb::Keygen(arguments) => keygen::run(arguments),
+        Verb::Checkpoint(arguments) => checkpoint::run(arguments),
+        Verb::Prove(arguments) => prove::run(arguments),
+        Verb::VerifyProof(arguments) => verify_proof::run(arguments),
         Verb::Info(arguments) => info::run(arguments),
         Verb::Check(arguments) => check::run(arguments),
         Verb::Compact(arguments) => compact::run(arguments),

@@ -1,31 +1,41 @@
 //! `timestrata export`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use timestrata::Access;
+use timestrata::topic::Topic;
+use timestrata::{Access, Io, Store};
 
 use super::{counted, open, table_rows};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::{FileFormat, write_batches};
 
-/// Write the rows of a table to a file that other tools read.
+/// Write the rows of a table to a file that other tools read, or a topic as tiles for auditors.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Rows come in time order. The range is half-open: --from is in it, --to is not.
 
 Examples:
   timestrata export ./store flights --format parquet --output flights.parquet
-  timestrata export ./store flights --format csv --from 2013-07-01 --to 2013-08-01 > july.csv")]
+  timestrata export ./store flights --format csv --from 2013-07-01 --to 2013-08-01 > july.csv
+  timestrata export ./store payments --tiles ./public
+
+--tiles writes a topic as it was at its last checkpoint as the files of C2SP's tlog-tiles, a log for \
+each partition: straight into the folder where there is one, else into OUT/0, OUT/1 and so on. \
+The same folder is brought up to date by the next export.")]
 pub(crate) struct Arguments {
     /// The store's directory.
     dir: PathBuf,
-    /// The table.
+    /// The table, or the topic.
     name: String,
     /// The form of the file.
-    #[arg(long, value_enum)]
-    format: FileFormat,
+    #[arg(long, value_enum, required_unless_present = "tiles")]
+    format: Option<FileFormat>,
+    /// Write the tiles of a topic into this folder.
+    #[arg(long, value_name = "OUT",
+          conflicts_with_all = ["format", "output", "from", "to", "columns"])]
+    tiles: Option<PathBuf>,
     /// The file, which must not exist; default: stdout.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -47,6 +57,10 @@ pub(crate) struct Arguments {
 )]
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
+    if let Some(out) = &arguments.tiles {
+        return tiles(&store, &arguments.name, out);
+    }
+    let Some(format) = arguments.format else { return Ok(()) };
     let mut rows = table_rows(
         &store,
         &arguments.name,
@@ -55,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     )?;
     let schema = rows.schema();
     let Some(path) = &arguments.output else {
-        write_batches(std::io::stdout(), &schema, &mut rows, arguments.format)?;
+        write_batches(std::io::stdout(), &schema, &mut rows, format)?;
         return Ok(());
     };
     let file = std::fs::File::create_new(path).map_err(|cause| {
@@ -64,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "choose a name that is not taken, in a directory that may be written",
         )
     })?;
-    let written = write_batches(&file, &schema, &mut rows, arguments.format);
+    let written = write_batches(&file, &schema, &mut rows, format);
     match written {
         Ok(rows) => {
             file.sync_all().map_err(|cause| Failure::output(&cause))?;
@@ -77,4 +91,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Err(failure)
         }
     }
+}
+
+fn tiles(store: &Store, name: &str, out: &Path) -> Result<()> {
+    let topic = Topic::open(store, name)?;
+    let partitions = topic.partitions();
+    for partition in 0..partitions {
+        let folder = match partitions {
+            1 => out.to_owned(),
+            _ => out.join(partition.to_string()),
+        };
+        let done = topic.export_tiles(&Io::os(), partition, &folder)?;
+        let gone = match done.gone {
+            0 => String::new(),
+            gone => format!("; {} of entries that are not all kept", counted(gone, "file")),
+        };
+        tell(format_args!(
+            "{} of {} in {}{gone}",
+            counted(done.tiles, "tile"),
+            counted(done.size, "record"),
+            folder.display()
+        ));
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@ pub(crate) mod query;
 pub(crate) mod serve;
 #[cfg(feature = "sql")]
 pub(crate) mod sql;
+pub(crate) mod topic;
 pub(crate) mod version;
 
 use std::path::Path;

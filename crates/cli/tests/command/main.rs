@@ -11,3 +11,4 @@ mod runner;
 mod seen;
 mod serve;
 mod tables;
+mod topics;

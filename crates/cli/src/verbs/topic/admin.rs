@@ -1,0 +1,326 @@
+//! `timestrata topic`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use timestrata::Access;
+use timestrata::topic::{Stamp, Topic, TopicOptions, TopicRetention};
+
+use super::super::{counted, grouped, open};
+use super::print_line;
+use crate::failure::{Failure, Result};
+use crate::message::tell;
+use crate::output::table::Table;
+
+/// Make, list, describe, change, audit and delete topics.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timestrata topic create ./store payments --partitions 4
+  timestrata topic list ./store
+  timestrata topic describe ./store payments --json
+  timestrata topic set ./store payments --retention-age 30d
+  timestrata topic audit ./store payments
+  timestrata topic delete ./store payments
+
+'audit' holds each record against the hash of the day it was appended, the hashes against each other, \
+and all against the last checkpoint. It finds what somebody has changed who made the checksums of \
+the files fit; 'timestrata check' finds what a disk has damaged.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Create(Create),
+    List(List),
+    Describe(Describe),
+    Set(Set),
+    Retain(Named),
+    Audit(Named),
+    Delete(Named),
+}
+
+/// Make a topic. Fine if it exists with the same options.
+#[derive(Debug, Args)]
+struct Create {
+    /// The store's directory; made if it is missing.
+    dir: PathBuf,
+    /// 1 to 249 of letters, digits, '.', '_' and '-'.
+    name: String,
+    /// How many partitions.
+    #[arg(long, default_value_t = 1)]
+    partitions: u32,
+    /// Most bytes of a record's key, value and headers together.
+    #[arg(long, value_name = "BYTES", default_value_t = TopicOptions::default().record_bytes_max)]
+    record_bytes_max: u64,
+    /// Whose clock records have.
+    #[arg(long, value_enum, default_value_t = Clock::Producer)]
+    timestamp: Clock,
+    #[command(flatten)]
+    retention: RetentionArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Clock {
+    /// The producer's; the store's where it says none.
+    Producer,
+    /// The store's, whatever the producer says.
+    Store,
+}
+
+/// What may be thrown away of each partition.
+#[derive(Debug, Args)]
+struct RetentionArguments {
+    /// Throw away records older than this: 90s, 15m, 12h, 30d.
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    retention_age: Option<Duration>,
+    /// Throw away the oldest records beyond so many bytes.
+    #[arg(long, value_name = "BYTES")]
+    retention_bytes: Option<u64>,
+    /// Throw away the oldest records beyond so many.
+    #[arg(long, value_name = "RECORDS")]
+    retention_records: Option<u64>,
+    /// Throw away of each key all but the last record.
+    #[arg(long)]
+    compact: bool,
+}
+
+impl RetentionArguments {
+    fn retention(&self) -> TopicRetention {
+        let age_ns =
+            self.retention_age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
+        TopicRetention {
+            age_ns,
+            bytes: self.retention_bytes,
+            records: self.retention_records,
+            compact: self.compact,
+        }
+    }
+}
+
+/// List topics.
+#[derive(Debug, Args)]
+struct List {
+    /// The store's directory.
+    dir: PathBuf,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print what a topic is and has.
+#[derive(Debug, Args)]
+struct Describe {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    name: String,
+    /// Print it as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Have more partitions, or another retention (all of it is set anew).
+#[derive(Debug, Args)]
+struct Set {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    name: String,
+    /// How many partitions: never fewer than there are. Keys go to other partitions then.
+    #[arg(long)]
+    partitions: Option<u32>,
+    /// Keep everything.
+    #[arg(long, conflicts_with_all = ["retention_age", "retention_bytes", "retention_records",
+                                      "compact"])]
+    keep_all: bool,
+    #[command(flatten)]
+    retention: RetentionArguments,
+}
+
+/// Of one topic.
+#[derive(Debug, Args)]
+struct Named {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    name: String,
+}
+
+/// A span of time: a number and s, m, h or d.
+fn span(text: &str) -> std::result::Result<Duration, String> {
+    let wrong = || format!("{text:?} is no span of time: write 90s, 15m, 12h or 30d");
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    Ok(Duration::from_secs(number.checked_mul(seconds).ok_or_else(wrong)?))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.verb {
+        Verb::Create(arguments) => create(arguments),
+        Verb::List(arguments) => list(arguments),
+        Verb::Describe(arguments) => describe(arguments),
+        Verb::Set(arguments) => set(arguments),
+        Verb::Retain(arguments) => retain(arguments),
+        Verb::Audit(arguments) => audit(arguments),
+        Verb::Delete(arguments) => delete(arguments),
+    }
+}
+
+fn create(arguments: &Create) -> Result<()> {
+    let store = open(&arguments.dir, Access::Write)?;
+    let options = TopicOptions {
+        partitions: arguments.partitions,
+        record_bytes_max: arguments.record_bytes_max,
+        stamp: match arguments.timestamp {
+            Clock::Producer => Stamp::Producer,
+            Clock::Store => Stamp::Store,
+        },
+        retention: arguments.retention.retention(),
+    };
+    Topic::create(&store, &arguments.name, &options)?;
+    store.close()?;
+    let partitions = counted(arguments.partitions.into(), "partition");
+    tell(format_args!("topic '{}' has {partitions}", arguments.name));
+    Ok(())
+}
+
+/// What is told of a topic.
+fn described(topic: &Topic) -> Result<Value> {
+    let TopicOptions { partitions, record_bytes_max, stamp, retention } = topic.options();
+    let mut list = Vec::new();
+    for partition in 0..partitions {
+        let offsets = topic.offsets(partition)?;
+        let (_, root) = topic.root(partition, None)?;
+        list.push(json!({
+            "partition": partition,
+            "first": offsets.start,
+            "end": offsets.end,
+            "root": root.to_string(),
+        }));
+    }
+    Ok(json!({
+        "name": topic.name(),
+        "record_bytes_max": record_bytes_max,
+        "timestamp": if stamp == Stamp::Store { "store" } else { "producer" },
+        "retention_age_seconds": retention.age_ns.map(|age| age as f64 / 1e9),
+        "retention_bytes": retention.bytes,
+        "retention_records": retention.records,
+        "compact": retention.compact,
+        "partitions": list,
+    }))
+}
+
+fn list(arguments: &List) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let mut out = io::stdout().lock();
+    let failed = |cause: io::Error| Failure::output(&cause);
+    let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
+    for name in Topic::names(&store) {
+        let topic = Topic::open(&store, &name)?;
+        if arguments.json {
+            writeln!(out, "{}", described(&topic)?).map_err(failed)?;
+            continue;
+        }
+        let mut offsets = 0;
+        for partition in 0..topic.partitions() {
+            offsets += topic.offsets(partition)?.end;
+        }
+        let cells = vec![name, topic.partitions().to_string(), grouped(offsets)];
+        table.push(cells, &mut out).map_err(failed)?;
+    }
+    match arguments.json {
+        true => Ok(()),
+        false => table.finish(&mut out).map(|_| ()).map_err(failed),
+    }
+}
+
+fn describe(arguments: &Describe) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let described = described(&Topic::open(&store, &arguments.name)?)?;
+    if arguments.json {
+        return print_line(&described);
+    }
+    let mut out = io::stdout().lock();
+    let mut table = Table::new(["partition", "first", "end", "root"].into_iter());
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let write = || {
+        for (name, value) in described.as_object().into_iter().flatten() {
+            match value.as_array() {
+                None => writeln!(out, "{name}: {}", text(value))?,
+                Some(partitions) => {
+                    for of in partitions {
+                        let columns = ["partition", "first", "end", "root"];
+                        let cells = columns.map(|column| text(&of[column])).to_vec();
+                        table.push(cells, &mut out)?;
+                    }
+                }
+            }
+        }
+        writeln!(out)?;
+        table.finish(&mut out)
+    };
+    write().map(|_| ()).map_err(|cause| Failure::output(&cause))
+}
+
+fn set(arguments: &Set) -> Result<()> {
+    let store = open(&arguments.dir, Access::WriteExisting)?;
+    let topic = Topic::open(&store, &arguments.name)?;
+    if let Some(partitions) = arguments.partitions {
+        topic.set_partitions(partitions)?;
+    }
+    let retention = arguments.retention.retention();
+    if arguments.keep_all || retention != TopicRetention::default() {
+        topic.set_retention(retention)?;
+    }
+    store.close()?;
+    Ok(())
+}
+
+fn retain(arguments: &Named) -> Result<()> {
+    let store = open(&arguments.dir, Access::WriteExisting)?;
+    let thrown = Topic::open(&store, &arguments.name)?.retain()?;
+    store.close()?;
+    tell(format_args!(
+        "{} expired, {} superseded",
+        counted(thrown.expired, "record"),
+        grouped(thrown.superseded)
+    ));
+    Ok(())
+}
+
+fn audit(arguments: &Named) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let topic = Topic::open(&store, &arguments.name)?;
+    for partition in 0..topic.partitions() {
+        let audited = topic.audit(partition)?;
+        writeln!(io::stdout(), "{partition} {} {}", audited.size, audited.root)
+            .map_err(|cause| Failure::output(&cause))?;
+        tell(format_args!(
+            "partition {partition}: {} of {} held against their hashes: sound",
+            grouped(audited.records),
+            counted(audited.size, "record")
+        ));
+    }
+    Ok(())
+}
+
+fn delete(arguments: &Named) -> Result<()> {
+    let store = open(&arguments.dir, Access::WriteExisting)?;
+    Topic::drop(&store, &arguments.name)?;
+    store.close()?;
+    tell(format_args!("topic '{}' is gone", arguments.name));
+    Ok(())
+}

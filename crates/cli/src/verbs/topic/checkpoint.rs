@@ -1,0 +1,40 @@
+//! `timestrata checkpoint`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use timestrata::topic::{KeyFile, Topic};
+use timestrata::{Access, Io};
+
+use super::super::open;
+use crate::failure::{Failure, Result};
+
+/// Sign what a partition of a topic is now, and print the checkpoint.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The checkpoint is a signed note of the log NAME/TOPIC/PARTITION, NAME being the key's. It is kept in \
+the store and beside the key; the next one is signed only if the partition still begins with it.
+
+Example:
+  timestrata checkpoint ./store payments --key ./signing.key")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    topic: String,
+    /// The file with the private key.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// The partition.
+    #[arg(long, default_value_t = 0)]
+    partition: u32,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let key = KeyFile::open(&Io::os(), &arguments.key)?;
+    let store = open(&arguments.dir, Access::WriteExisting)?;
+    let note = Topic::open(&store, &arguments.topic)?.checkpoint_by(arguments.partition, &key)?;
+    store.close()?;
+    write!(io::stdout(), "{note}").map_err(|cause| Failure::output(&cause))
+}

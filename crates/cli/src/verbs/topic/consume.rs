@@ -1,0 +1,206 @@
+//! `timestrata consume` and `timestrata tail`.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use timestrata::timelog::Unit;
+use timestrata::topic::{
+    Consumer, ConsumerOptions, PollLimits, Polled, Record, Reset, Topic, TopicPartition,
+};
+use timestrata::{Access, Store};
+
+use super::super::open;
+use crate::failure::{Failure, Result};
+use crate::times::{self, Integers};
+
+/// How long one look for new records takes at most.
+const LOOK: Duration = Duration::from_secs(1);
+/// Records that `tail` begins with.
+const TAIL_RECORDS: u64 = 10;
+
+/// Print records of a topic.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a group nothing is remembered, and a store that is being written can be read. With one, \
+reading goes on where the group has committed, and what was printed is committed.
+
+Examples:
+  timestrata consume ./store payments
+  timestrata consume ./store payments --from 17 --limit 1 --format json
+  timestrata consume ./store payments --from 2026-01-01T00:00:00Z --follow
+  timestrata consume ./store payments --group ledger")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    topic: String,
+    /// Where to begin: an offset, a time, 'earliest' or 'latest'.
+    #[arg(long, value_name = "PLACE")]
+    from: Option<String>,
+    /// Only this partition; default all.
+    #[arg(long)]
+    partition: Option<u32>,
+    /// Records at most.
+    #[arg(long, value_name = "RECORDS")]
+    limit: Option<usize>,
+    /// Wait for more when all have been printed.
+    #[arg(long, short)]
+    follow: bool,
+    /// Go on where this group has committed, and commit what was printed.
+    #[arg(long, conflicts_with_all = ["from", "partition"])]
+    group: Option<String>,
+    /// How records are printed.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+/// Print the last records of a topic, and wait for more.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  timestrata tail ./store payments --format json")]
+pub(crate) struct TailArguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    topic: String,
+    /// How many of each partition to begin with.
+    #[arg(long, default_value_t = TAIL_RECORDS)]
+    lines: u64,
+    /// How records are printed.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The value, one a line; bytes that are no text as they are.
+    Text,
+    /// The value behind the key and a tab.
+    Keyed,
+    /// One JSON object a line, which 'verify-proof' and 'produce --format json' read.
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let access = match arguments.group {
+        Some(_) => Access::WriteExisting,
+        None => Access::Read,
+    };
+    let store = open(&arguments.dir, access)?;
+    let topic = Topic::open(&store, &arguments.topic)?;
+    let mut consumer = consumer_of(&store, &topic, arguments)?;
+    print(&mut consumer, arguments.format, arguments.limit, arguments.follow)?;
+    consumer.close()?;
+    store.close()?;
+    Ok(())
+}
+
+pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
+    let store = open(&arguments.dir, Access::Read)?;
+    let topic = Topic::open(&store, &arguments.topic)?;
+    let mut consumer = Consumer::new(&store, ConsumerOptions::default())?;
+    let places = places(&topic, None);
+    consumer.assign(places.clone())?;
+    for place in &places {
+        let offsets = topic.offsets(place.partition)?;
+        let first = offsets.end.saturating_sub(arguments.lines).max(offsets.start);
+        consumer.seek(place, first)?;
+    }
+    print(&mut consumer, arguments.format, None, true)
+}
+
+fn places(topic: &Topic, partition: Option<u32>) -> Vec<TopicPartition> {
+    let all = match partition {
+        Some(partition) => partition..partition.saturating_add(1),
+        None => 0..topic.partitions(),
+    };
+    let place = |partition| TopicPartition { topic: topic.name().to_owned(), partition };
+    all.map(place).collect()
+}
+
+fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Consumer> {
+    let group = arguments.group.clone();
+    let reset = match arguments.from.as_deref() {
+        Some("latest") => Reset::Latest,
+        _ => Reset::Earliest,
+    };
+    let auto_commit = group.is_some().then_some(Duration::ZERO);
+    let options = ConsumerOptions { group, reset, auto_commit, ..ConsumerOptions::default() };
+    let mut consumer = Consumer::new(store, options)?;
+    if arguments.group.is_some() {
+        consumer.subscribe([topic.name()])?;
+        return Ok(consumer);
+    }
+    let places = places(topic, arguments.partition);
+    consumer.assign(places.clone())?;
+    let from = match arguments.from.as_deref() {
+        None | Some("earliest" | "latest") => return Ok(consumer),
+        Some(from) => from,
+    };
+    for place in &places {
+        match from.parse::<u64>() {
+            Ok(offset) => consumer.seek(place, offset)?,
+            Err(_) => {
+                let time = times::parse(from, Integers::Of(Unit::Nano), Unit::Nano);
+                let time = time.map_err(|problem| {
+                    let hint = "give an offset, a time, 'earliest' or 'latest'";
+                    Failure::usage(format!("--from: {problem}"), hint)
+                })?;
+                consumer.seek_to_time(place, time)?;
+            }
+        }
+    }
+    Ok(consumer)
+}
+
+/// Prints records until there are no more, or there are enough.
+fn print(
+    consumer: &mut Consumer,
+    form: Form,
+    limit: Option<usize>,
+    is_following: bool,
+) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut left = limit.unwrap_or(usize::MAX);
+    let timeout = if is_following { LOOK } else { Duration::ZERO };
+    while left > 0 {
+        let limits = PollLimits { records: left.min(1_000), ..PollLimits::default() };
+        let polled = consumer.poll(timeout, limits)?;
+        if polled.is_empty() && !is_following {
+            break;
+        }
+        for Polled { place, records } in &polled {
+            for (offset, record) in records.iter() {
+                left = left.saturating_sub(1);
+                write(&mut out, form, place, offset, &record)
+                    .map_err(|cause| Failure::output(&cause))?;
+            }
+        }
+        out.flush().map_err(|cause| Failure::output(&cause))?;
+    }
+    Ok(())
+}
+
+fn write(
+    out: &mut impl Write,
+    form: Form,
+    place: &TopicPartition,
+    offset: u64,
+    record: &Record<'_>,
+) -> io::Result<()> {
+    match form {
+        Form::Json => {
+            return writeln!(out, "{}", record.to_json(&place.topic, place.partition, offset));
+        }
+        Form::Text => {}
+        Form::Keyed => {
+            out.write_all(record.key.unwrap_or_default())?;
+            out.write_all(b"\t")?;
+        }
+    }
+    out.write_all(record.value.unwrap_or_default())?;
+    out.write_all(b"\n")
+}

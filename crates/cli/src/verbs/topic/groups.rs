@@ -1,0 +1,89 @@
+//! `timestrata groups`.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use timestrata::Access;
+use timestrata::topic::Topic;
+
+use super::super::{grouped, open};
+use super::print_line;
+use crate::failure::{Failure, Result};
+use crate::output::table::Table;
+
+/// Print where the groups of a topic are, or put one elsewhere.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timestrata groups ./store payments
+  timestrata groups ./store payments --reset ledger --to 0")]
+pub(crate) struct Arguments {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    topic: String,
+    /// The group whose offset is to be set, back too.
+    #[arg(long, value_name = "GROUP", requires = "to")]
+    reset: Option<String>,
+    /// The offset that it goes on with.
+    #[arg(long, value_name = "OFFSET", requires = "reset")]
+    to: Option<u64>,
+    /// The partition; default all.
+    #[arg(long)]
+    partition: Option<u32>,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let (Some(group), Some(offset)) = (&arguments.reset, arguments.to) {
+        let store = open(&arguments.dir, Access::WriteExisting)?;
+        let topic = Topic::open(&store, &arguments.topic)?;
+        for partition in 0..topic.partitions() {
+            if arguments.partition.is_none_or(|only| only == partition) {
+                topic.reset_group(group, partition, offset)?;
+            }
+        }
+        store.close()?;
+        return Ok(());
+    }
+    let store = open(&arguments.dir, Access::Read)?;
+    let topic = Topic::open(&store, &arguments.topic)?;
+    let failed = |cause: io::Error| Failure::output(&cause);
+    let mut out = io::stdout().lock();
+    let mut table = Table::new(["group", "partition", "committed", "end", "lag"].into_iter());
+    for (group, offsets) in topic.groups()? {
+        for (partition, committed) in offsets {
+            if arguments.partition.is_some_and(|only| only != partition) {
+                continue;
+            }
+            let end = topic.offsets(partition)?.end;
+            let lag = end.saturating_sub(committed);
+            if arguments.json {
+                print_line(&json!({
+                    "group": group,
+                    "partition": partition,
+                    "committed": committed,
+                    "end": end,
+                    "lag": lag,
+                }))?;
+                continue;
+            }
+            let cells = vec![
+                group.clone(),
+                partition.to_string(),
+                grouped(committed),
+                grouped(end),
+                grouped(lag),
+            ];
+            table.push(cells, &mut out).map_err(failed)?;
+        }
+    }
+    match arguments.json {
+        true => Ok(()),
+        false => table.finish(&mut out).map(|_| ()).map_err(failed),
+    }
+}

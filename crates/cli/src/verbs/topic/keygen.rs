@@ -1,0 +1,31 @@
+//! `timestrata keygen`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use timestrata::Io;
+use timestrata::topic::KeyFile;
+
+use crate::failure::{Failure, Result};
+
+/// Make a key that signs checkpoints, and print its public half.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file is made for its owner alone, and never overwritten. Keep it outside of the store: a store \
+that is put back to an older copy signs nothing against what is kept beside the key.
+
+Example:
+  timestrata keygen ./signing.key --name example.org/events")]
+pub(crate) struct Arguments {
+    /// The file to make.
+    file: PathBuf,
+    /// What signatures call the key: best a domain and path of yours; no spaces, no plus sign.
+    #[arg(long)]
+    name: String,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let key = KeyFile::generate(&Io::os(), &arguments.file, &arguments.name)?;
+    writeln!(io::stdout(), "{}", key.signer().verifier()).map_err(|cause| Failure::output(&cause))
+}
