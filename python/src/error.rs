@@ -15,6 +15,8 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidData => "InvalidDataError",
         ErrorKind::TooLarge => "TooLargeError",
         ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::OutOfRange => "OutOfRangeError",
+        ErrorKind::Conflict => "ConflictError",
         ErrorKind::AlreadyExists => "AlreadyExistsError",
         ErrorKind::NotAStore => "NotAStoreError",
         ErrorKind::UnsupportedVersion => "UnsupportedVersionError",
@@ -60,6 +62,18 @@ pub(crate) fn timelog_error(class: &str, message: &str, hint: Option<&str>) -> P
         };
         build().unwrap_or_else(|failure| failure)
     })
+}
+
+const UNVERIFIED: &str = "VerificationError";
+
+/// The exception for a proof that doesn't hold.
+pub(crate) fn unverified(why: &str) -> PyErr {
+    Python::attach(|py| raise(py, UNVERIFIED, why, None).unwrap_or_else(|failure| failure))
+}
+
+/// Whether an exception says that a proof doesn't hold.
+pub(crate) fn is_unverified(py: Python<'_>, error: &PyErr) -> bool {
+    error.get_type(py).name().is_ok_and(|name| name == UNVERIFIED)
 }
 
 /// The exception for a store of the parent process.

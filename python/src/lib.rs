@@ -21,6 +21,7 @@ mod store;
 mod table;
 mod timelog;
 mod timestamp;
+mod topic;
 mod typed;
 
 /// The native part of timestrata. Import from `timestrata` instead.
@@ -35,6 +36,15 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<table::Rows>()?;
     module.add_class::<table::RowsIter>()?;
+    module.add_class::<topic::Consumer>()?;
+    module.add_class::<topic::Producer>()?;
+    module.add_class::<topic::Proof>()?;
+    module.add_class::<topic::Receipt>()?;
+    module.add_class::<topic::Record>()?;
+    module.add_class::<topic::SigningKey>()?;
+    module.add_class::<topic::Topic>()?;
+    module.add_function(wrap_pyfunction!(topic::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(topic::verify_consistency, module)?)?;
     module.add_class::<timelog::Timelog>()?;
     module.add_class::<timelog::TimelogIter>()?;
     module.add_class::<timelog::PageSpan>()?;

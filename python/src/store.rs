@@ -8,6 +8,7 @@ use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use timestrata_engine::{Error, ErrorKind, StreamStats};
 use timestrata_models::table::{Table as TableModel, TableOptions};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
+use timestrata_models::topic::Topic as TopicModel;
 
 use crate::error::to_python;
 use crate::handle::{Handle, leave};
@@ -15,6 +16,7 @@ use crate::interrupt::{detached, interruptible};
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
 use crate::table::{Table, TableAsked};
 use crate::timelog::Timelog;
+use crate::topic::{Consumer, ConsumerAsked, Topic, TopicAsked};
 use crate::typed::columns_of;
 
 /// An open store: a directory, or memory. Made by `timestrata.open`.
@@ -211,6 +213,92 @@ impl Store {
     /// List the names of all tables.
     fn tables(&self) -> PyResult<Vec<String>> {
         Ok(TableModel::names(self.handle.store()?))
+    }
+
+    /// Give the topic of this name; make it if it is missing.
+    ///
+    /// What is not said stays as it is in a topic that exists, and is the default in a new one.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     1 to 249 letters, digits, dots, underscores and hyphens.
+    /// partitions : int, optional
+    ///     A new topic has 1.
+    /// record_bytes_max : int, optional
+    ///     Most bytes of a record's key, value and headers; 1 MiB in a new one.
+    /// timestamp : {"producer", "store"}, optional
+    ///     Whose clock records have; a producer that says no time has the store's too.
+    /// retention_age, retention_bytes, retention_records : float, int, int, optional
+    ///     Throw away, of each partition, records older than so many seconds, or the oldest beyond
+    ///     so many bytes or records. Proofs of the others stay valid.
+    /// compact : bool, optional
+    ///     Throw away of each key all but the last record.
+    /// create : bool, optional
+    ///     False: it must exist.
+    ///
+    /// Raises
+    /// ------
+    /// AlreadyExistsError
+    ///     It exists with other options than asked for.
+    #[pyo3(signature = (name, *, partitions=None, record_bytes_max=None, timestamp=None,
+                        retention_age=None, retention_bytes=None, retention_records=None,
+                        compact=None, create=true))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn topic(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        partitions: Option<u32>,
+        record_bytes_max: Option<u64>,
+        timestamp: Option<&str>,
+        retention_age: Option<f64>,
+        retention_bytes: Option<u64>,
+        retention_records: Option<u64>,
+        compact: Option<bool>,
+        create: bool,
+    ) -> PyResult<Topic> {
+        let asked = TopicAsked {
+            partitions,
+            record_bytes_max,
+            stamp: timestamp.map(crate::topic::stamp_of).transpose()?,
+            age_ns: crate::topic::span_ns("retention_age", retention_age)?,
+            bytes: retention_bytes,
+            records: retention_records,
+            compact,
+        };
+        Topic::new(py, Arc::clone(&self.handle), name, &asked, create)
+    }
+
+    /// List the names of all topics.
+    fn topics(&self) -> PyResult<Vec<String>> {
+        Ok(TopicModel::names(self.handle.store()?))
+    }
+
+    /// Give a consumer of several topics; see `Topic.consumer`.
+    ///
+    /// Parameters
+    /// ----------
+    /// topics : list of str
+    ///     Names, or beginnings of names with a star behind; topics may be made later.
+    #[pyo3(signature = (topics, group=None, *, member=None, reset="earliest", strategy="sticky",
+                        session=30.0, auto_commit=None, idle_timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn consumer(
+        &self,
+        py: Python<'_>,
+        topics: Vec<String>,
+        group: Option<String>,
+        member: Option<String>,
+        reset: &str,
+        strategy: &str,
+        session: f64,
+        auto_commit: Option<f64>,
+        idle_timeout: Option<f64>,
+    ) -> PyResult<Consumer> {
+        let asked =
+            ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
+        Consumer::new(py, Arc::clone(&self.handle), None, &topics, &asked)
     }
 
     /// The names of all streams, of whatever model.

@@ -2,7 +2,8 @@
 
 An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timelog` gives a
 `Timelog`, which keeps Python objects by timestamp and gives them back by slices of time;
-`Store.table` gives a `Table`, which keeps typed rows by time.
+`Store.table` gives a `Table`, which keeps typed rows by time; `Store.topic` gives a `Topic`, an event
+log whose records can be proved to others.
 
 Examples
 --------
@@ -21,27 +22,37 @@ from timestrata._timestrata import (
     FORMAT_VERSION,
     BackupReport,
     CheckReport,
+    Consumer,
     Finding,
     PageSpan,
     PageSpanIter,
     PageSpanObjectsView,
     Pin,
+    Producer,
+    Proof,
+    Receipt,
+    Record,
     RecoveryReport,
     Rows,
     RowsIter,
+    SigningKey,
     Store,
     Table,
     Timelog,
     TimelogIter,
+    Topic,
     __version__,
     cbor_decode,
     cbor_encode,
     open,
+    verify,
+    verify_consistency,
 )
 from timestrata.errors import (
     AlreadyExistsError,
     BusyError,
     ClosedError,
+    ConflictError,
     CorruptionError,
     ForkedError,
     InvalidArgumentError,
@@ -51,6 +62,7 @@ from timestrata.errors import (
     NoSpaceError,
     NotAStoreError,
     NotFoundError,
+    OutOfRangeError,
     PoisonedError,
     ReadOnlyError,
     TimelogBusyError,
@@ -58,6 +70,7 @@ from timestrata.errors import (
     TimestrataError,
     TooLargeError,
     UnsupportedVersionError,
+    VerificationError,
 )
 
 __all__ = [
@@ -67,6 +80,8 @@ __all__ = [
     "BusyError",
     "CheckReport",
     "ClosedError",
+    "ConflictError",
+    "Consumer",
     "CorruptionError",
     "Finding",
     "ForkedError",
@@ -77,15 +92,21 @@ __all__ = [
     "NoSpaceError",
     "NotAStoreError",
     "NotFoundError",
+    "OutOfRangeError",
     "PageSpan",
     "PageSpanIter",
     "PageSpanObjectsView",
     "Pin",
     "PoisonedError",
+    "Producer",
+    "Proof",
     "ReadOnlyError",
+    "Receipt",
+    "Record",
     "RecoveryReport",
     "Rows",
     "RowsIter",
+    "SigningKey",
     "Store",
     "Table",
     "Timelog",
@@ -94,9 +115,13 @@ __all__ = [
     "TimelogIter",
     "TimestrataError",
     "TooLargeError",
+    "Topic",
     "UnsupportedVersionError",
+    "VerificationError",
     "__version__",
     "cbor_decode",
     "cbor_encode",
     "open",
+    "verify",
+    "verify_consistency",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "AlreadyExistsError",
     "BusyError",
     "ClosedError",
+    "ConflictError",
     "CorruptionError",
     "ForkedError",
     "InvalidArgumentError",
@@ -33,6 +34,7 @@ __all__ = [
     "NoSpaceError",
     "NotAStoreError",
     "NotFoundError",
+    "OutOfRangeError",
     "PoisonedError",
     "ReadOnlyError",
     "TimelogBusyError",
@@ -40,6 +42,7 @@ __all__ = [
     "TimestrataError",
     "TooLargeError",
     "UnsupportedVersionError",
+    "VerificationError",
 ]
 
 
@@ -94,6 +97,19 @@ class TooLargeError(TimestrataError, ValueError):
 
 class NotFoundError(TimestrataError, KeyError):
     """No such store, stream or pin."""
+
+
+class OutOfRangeError(TimestrataError, LookupError):
+    """An offset that is not there: not yet, or not any more."""
+
+
+class ConflictError(TimestrataError):
+    """What the call counted on has changed meanwhile: another offset comes next, a partition is
+    another member's, a log does not go on from its last checkpoint."""
+
+
+class VerificationError(TimestrataError, ValueError):
+    """A proof does not show what it should."""
 
 
 class AlreadyExistsError(TimestrataError, ValueError):

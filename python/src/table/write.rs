@@ -15,7 +15,8 @@ use timestrata_models::table::{
 use super::Table;
 use super::input::{Input, owned};
 use super::values::RowConverter;
-use crate::error::to_python;
+use crate::error::{refused, to_python};
+use crate::handle::Handle;
 use crate::interrupt::detached;
 
 /// Rows of a stream that may wait in memory for its end.
@@ -122,6 +123,31 @@ impl Table {
             Some(error) => Err(error),
             None => done,
         }
+    }
+
+    /// Rows as one batch, with the table that they are for, which is made if it isn't there; for a
+    /// commit of this store that somebody else makes.
+    pub(crate) fn rows_for(
+        &self,
+        py: Python<'_>,
+        handle: &Handle,
+        rows: &Bound<'_, PyAny>,
+    ) -> PyResult<(TableModel, RecordBatch)> {
+        if !std::ptr::eq(self.handle.as_ref(), handle) {
+            let name = self.table_name();
+            let message = format!("table '{name}' is of another store: one commit is of one store");
+            return Err(refused(ErrorKind::InvalidArgument, message));
+        }
+        let batch = match Input::of(rows)? {
+            Input::One(batch) => batch,
+            Input::Stream(reader) => {
+                let schema = reader.schema();
+                let batches = py.detach(|| reader.collect::<std::result::Result<Vec<_>, _>>());
+                let all = batches.and_then(|batches| concat_batches(&schema, &batches));
+                all.map_err(|error| to_python(py, &failed(error)))?
+            }
+        };
+        Ok((self.model_for(py, &batch)?, batch))
     }
 
     fn append_batch(

@@ -1,0 +1,534 @@
+//! `Consumer`: reads partitions on from where it, or its group, was.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use timestrata_engine::{ErrorKind, Store};
+use timestrata_models::table::append_together;
+use timestrata_models::topic::{
+    Assignor, Consumer as ConsumerModel, ConsumerOptions, PollLimits, Polled, Reset, TopicPartition,
+};
+
+use super::Record;
+use super::arguments::{also_of, span_ns, time_ns};
+use crate::error::refused;
+use crate::handle::{Handle, leave};
+use crate::interrupt::detached;
+use crate::table::Table;
+
+/// How long a poll may be deaf to signals.
+const DEAF_MAX: Duration = Duration::from_millis(100);
+
+/// What `Store.consumer` and `Topic.consumer` were asked for.
+#[derive(Debug)]
+pub(crate) struct ConsumerAsked<'a> {
+    pub(crate) group: Option<String>,
+    pub(crate) member: Option<String>,
+    pub(crate) reset: &'a str,
+    pub(crate) strategy: &'a str,
+    pub(crate) session: f64,
+    pub(crate) auto_commit: Option<f64>,
+    pub(crate) idle_timeout: Option<f64>,
+}
+
+impl ConsumerAsked<'_> {
+    fn options(&self) -> PyResult<ConsumerOptions> {
+        let wrong = |what: &str, given: &str, words: &str| {
+            Err(PyValueError::new_err(format!("{what}={given:?}: it must be one of {words}")))
+        };
+        let span =
+            |what, seconds| Ok::<_, PyErr>(span_ns(what, seconds)?.map(Duration::from_nanos));
+        Ok(ConsumerOptions {
+            group: self.group.clone(),
+            member: self.member.clone(),
+            reset: match self.reset {
+                "earliest" => Reset::Earliest,
+                "latest" => Reset::Latest,
+                "error" => Reset::Error,
+                other => return wrong("reset", other, "'earliest', 'latest', 'error'"),
+            },
+            strategy: match self.strategy {
+                "sticky" => Assignor::Sticky,
+                "range" => Assignor::Range,
+                "round_robin" => Assignor::RoundRobin,
+                other => return wrong("strategy", other, "'sticky', 'range', 'round_robin'"),
+            },
+            session: span("session", Some(self.session))?.unwrap_or_default(),
+            auto_commit: span("auto_commit", self.auto_commit)?,
+        })
+    }
+}
+
+/// Reads topics on from where it, or its group, was. Made by `Topic.consumer` and `Store.consumer`.
+///
+/// Iterate over it, also with ``async for``, or call `poll`. Records that a call gave are done when
+/// the next one is asked for: `commit` says so durably, with ``auto_commit`` it is said by itself.
+/// A member of a group that asks for nothing during ``session`` seconds loses its partitions to
+/// the others.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> topic = store.topic("payments")
+/// >>> receipts = topic.send_batch([b"10", b"20"])
+/// >>> with topic.consumer(group="ledger") as consumer:
+/// ...     [record.value for record in consumer.poll()]
+/// ...     consumer.commit()
+/// [b'10', b'20']
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    handle: Arc<Handle>,
+    /// The topic that is meant where none is named.
+    topic: Option<String>,
+    idle_timeout: Option<Duration>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// None once closed.
+    consumer: Option<ConsumerModel>,
+    /// What iterating has read and not given yet, and the next row of the first.
+    ahead: VecDeque<Polled>,
+    row: usize,
+}
+
+impl State {
+    fn open(&mut self) -> PyResult<&mut ConsumerModel> {
+        self.consumer
+            .as_mut()
+            .ok_or_else(|| refused(ErrorKind::Closed, "the consumer has been closed"))
+    }
+
+    /// The next record of those that were read.
+    fn take(&mut self, py: Python<'_>) -> Option<Record> {
+        loop {
+            let polled = self.ahead.front()?;
+            if let Some((offset, record)) = polled.records.get(self.row) {
+                self.row += 1;
+                let place = &polled.place;
+                return Some(Record::read(py, &place.topic, place.partition, offset, &record));
+            }
+            self.ahead.pop_front();
+            self.row = 0;
+        }
+    }
+
+    /// Where the partitions would be if what was not given yet had not been read.
+    fn given(&self) -> BTreeMap<TopicPartition, u64> {
+        let mut given = BTreeMap::new();
+        for (index, polled) in self.ahead.iter().enumerate() {
+            let row = if index == 0 { self.row } else { 0 };
+            if let Some((offset, _)) = polled.records.get(row) {
+                given.entry(polled.place.clone()).or_insert(offset);
+            }
+        }
+        given
+    }
+
+    /// Goes back to before what was read and not given.
+    fn put_back(&mut self) -> PyResult<()> {
+        let given = self.given();
+        self.ahead.clear();
+        self.row = 0;
+        let consumer = self.open()?;
+        for (place, offset) in given {
+            // One that is another member's meanwhile has no position here.
+            let _ = consumer.seek(&place, offset);
+        }
+        Ok(())
+    }
+}
+
+impl Consumer {
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        topic: Option<String>,
+        topics: &[String],
+        asked: &ConsumerAsked<'_>,
+    ) -> PyResult<Self> {
+        let (store, options) = (handle.store()?, asked.options()?);
+        let idle_timeout = span_ns("idle_timeout", asked.idle_timeout)?.map(Duration::from_nanos);
+        let consumer = detached(py, || {
+            let mut consumer = ConsumerModel::new(store, options)?;
+            if !topics.is_empty() {
+                consumer.subscribe(topics.iter().map(String::as_str))?;
+            }
+            Ok(consumer)
+        })?;
+        let state = State { consumer: Some(consumer), ahead: VecDeque::new(), row: 0 };
+        Ok(Self { handle, topic, idle_timeout, state: Mutex::new(state) })
+    }
+
+    /// Never held while Python code runs: whoever waits for it has let go of the interpreter.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+        self.handle.store()?;
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Ok(state),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.state.lock())),
+            }
+        }
+    }
+
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut ConsumerModel) -> timestrata_engine::Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut state = self.lock(py)?;
+        let consumer = state.open()?;
+        detached(py, || work(consumer))
+    }
+
+    fn place(&self, topic: Option<String>, partition: u32) -> PyResult<TopicPartition> {
+        let topic = topic.or_else(|| self.topic.clone()).ok_or_else(|| {
+            PyValueError::new_err("the consumer reads several topics: say which, as topic='name'")
+        })?;
+        Ok(TopicPartition { topic, partition })
+    }
+
+    /// Waits for records, in pieces between which signals are heard.
+    fn poll_for(
+        &self,
+        py: Python<'_>,
+        timeout: Option<Duration>,
+        limits: PollLimits,
+    ) -> PyResult<Vec<Polled>> {
+        let mut left = timeout;
+        loop {
+            let piece = left.map_or(DEAF_MAX, |left| left.min(DEAF_MAX));
+            let found = self.with(py, |consumer| consumer.poll(piece, limits))?;
+            left = left.map(|left| left.saturating_sub(piece));
+            if !found.is_empty() || left.is_some_and(|left| left.is_zero()) {
+                return Ok(found);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// Reads ahead for iterating, if nothing is there; whether there is something then.
+    fn fill(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<bool> {
+        if !self.lock(py)?.ahead.is_empty() {
+            return Ok(true);
+        }
+        let found = self.poll_for(py, timeout, PollLimits::default())?;
+        let mut state = self.lock(py)?;
+        state.ahead.extend(found);
+        Ok(!state.ahead.is_empty())
+    }
+
+    fn store(&self) -> PyResult<&Store> {
+        self.handle.store()
+    }
+}
+
+#[pymethods]
+impl Consumer {
+    /// Read these topics from now on, those that will be made too.
+    ///
+    /// Parameters
+    /// ----------
+    /// topics : list of str
+    ///     Names, or beginnings of names with a star behind. In a group its members share them.
+    fn subscribe(&self, py: Python<'_>, topics: Vec<String>) -> PyResult<()> {
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.subscribe(topics.iter().map(String::as_str)))
+    }
+
+    /// Read these partitions from now on, whoever else reads them.
+    ///
+    /// Parameters
+    /// ----------
+    /// partitions : list of (str, int) or of int
+    ///     Topics and partitions; a number alone is a partition of the consumer's topic.
+    fn assign(&self, py: Python<'_>, partitions: Vec<Bound<'_, PyAny>>) -> PyResult<()> {
+        let mut places = Vec::new();
+        for partition in partitions {
+            let (topic, partition) = match partition.extract::<(String, u32)>() {
+                Ok((topic, partition)) => (Some(topic), partition),
+                Err(_) => (None, partition.extract()?),
+            };
+            places.push(self.place(topic, partition)?);
+        }
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.assign(places))
+    }
+
+    /// The partitions that are read now, as (topic, partition).
+    #[getter]
+    fn assignment(&self, py: Python<'_>) -> PyResult<Vec<(String, u32)>> {
+        let mut state = self.lock(py)?;
+        let places = state.open()?.assignment();
+        Ok(places.map(|place| (place.topic.clone(), place.partition)).collect())
+    }
+
+    /// The member's name in its group.
+    #[getter]
+    fn member(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.lock(py)?.open()?.member().to_owned())
+    }
+
+    /// Give the records that there are; wait for some, ``timeout`` seconds at most.
+    ///
+    /// Parameters
+    /// ----------
+    /// timeout : float, optional
+    ///     0: don't wait. None: as long as it takes.
+    /// max_records : int, optional
+    /// max_bytes : int, optional
+    ///     Bytes of keys, values and headers; one record always fits.
+    ///
+    /// Returns
+    /// -------
+    /// list of Record
+    ///     In the order of their offsets, partition by partition. Empty where nothing came.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfRangeError
+    ///     What comes next isn't kept any more, and ``reset`` is "error".
+    /// CorruptionError
+    ///     Records can't be read; it names their offsets. `skip` goes on behind them.
+    #[pyo3(signature = (timeout=0.0, *, max_records=500, max_bytes=52_428_800))]
+    fn poll<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        max_records: usize,
+        max_bytes: u64,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.lock(py)?.put_back()?;
+        let timeout = span_ns("timeout", timeout)?.map(Duration::from_nanos);
+        let limits = PollLimits { records: max_records, bytes: max_bytes };
+        let polled = self.poll_for(py, timeout, limits)?;
+        let records = PyList::empty(py);
+        for Polled { place, records: rows } in &polled {
+            for (offset, record) in rows.iter() {
+                let (topic, partition) = (&place.topic, place.partition);
+                records.append(Record::read(py, topic, partition, offset, &record))?;
+            }
+        }
+        Ok(records)
+    }
+
+    /// Go on at an offset.
+    #[pyo3(signature = (offset, partition=0, *, topic=None))]
+    fn seek(
+        &self,
+        py: Python<'_>,
+        offset: u64,
+        partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<()> {
+        let place = self.place(topic, partition)?;
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.seek(&place, offset))
+    }
+
+    /// Go on at the first record whose time is this or later. Gives its offset.
+    #[pyo3(signature = (time, partition=0, *, topic=None))]
+    fn seek_to_time(
+        &self,
+        py: Python<'_>,
+        time: &Bound<'_, PyAny>,
+        partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<u64> {
+        let place = self.place(topic, partition)?;
+        let none = || PyValueError::new_err("seek_to_time needs a time");
+        let time_ns = time_ns(time)?.ok_or_else(none)?;
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.seek_to_time(&place, time_ns))
+    }
+
+    /// Go on behind records that can't be read. Gives the offset that comes next.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn skip(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
+        let place = self.place(topic, partition)?;
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.skip(&place))
+    }
+
+    /// The offset that comes next; None for a partition that isn't read here now.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn position(
+        &self,
+        py: Python<'_>,
+        partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<Option<u64>> {
+        let place = self.place(topic, partition)?;
+        let mut state = self.lock(py)?;
+        let given = state.given().get(&place).copied();
+        Ok(given.or(state.open()?.position(&place)))
+    }
+
+    /// How many offsets of a partition come yet.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn lag(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
+        let place = self.place(topic, partition)?;
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.lag(&place))
+    }
+
+    /// Give no records of a partition until `resume`.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn pause(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<()> {
+        let place = self.place(topic, partition)?;
+        self.lock(py)?.put_back()?;
+        self.with(py, |consumer| consumer.pause(&place, true))
+    }
+
+    /// Give records of a partition again.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn resume(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<()> {
+        let place = self.place(topic, partition)?;
+        self.with(py, |consumer| consumer.pause(&place, false))
+    }
+
+    /// Where the group goes on in a partition; None if it has committed nothing there.
+    #[pyo3(signature = (partition=0, *, topic=None))]
+    fn committed(
+        &self,
+        py: Python<'_>,
+        partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<Option<u64>> {
+        let place = self.place(topic, partition)?;
+        let store = self.store()?;
+        self.with(py, |consumer| {
+            let topic = timestrata_models::topic::Topic::open(store, &place.topic)?;
+            match consumer.group() {
+                Some(group) => topic.committed(group, place.partition),
+                None => Ok(None),
+            }
+        })
+    }
+
+    /// Say durably that the records given so far are done, or those up to ``record``.
+    ///
+    /// Parameters
+    /// ----------
+    /// record : Record, optional
+    /// also : list of (Table, rows), optional
+    ///     Rows that came of the records, in the same commit: both are there or none, so that
+    ///     nothing is done twice. As `Table.append` takes them.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     A partition is another member's meanwhile, or an offset would go back. Nothing is
+    ///     committed then.
+    #[pyo3(signature = (record=None, *, also=None))]
+    fn commit(
+        &self,
+        py: Python<'_>,
+        record: Option<&Record>,
+        also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
+    ) -> PyResult<()> {
+        let also = also_of(py, &self.handle, also)?;
+        let mut state = self.lock(py)?;
+        let mut offsets = state.given();
+        let consumer = state.open()?;
+        match record {
+            Some(record) => {
+                let (topic, partition, offset) = record
+                    .place()
+                    .ok_or_else(|| PyValueError::new_err("the record was not read from a topic"))?;
+                let place = TopicPartition { topic: topic.to_owned(), partition };
+                offsets = BTreeMap::from([(place, offset + 1)]);
+            }
+            None => {
+                for (place, offset) in consumer.uncommitted() {
+                    offsets.entry(place).or_insert(offset);
+                }
+            }
+        }
+        detached(py, || {
+            append_together(&also, &mut |changes| consumer.commit_offsets(&offsets, changes))
+        })
+    }
+
+    /// Leave the group; with ``auto_commit`` what was given is committed. Fine to call twice.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
+        if state.consumer.is_none() {
+            return Ok(());
+        }
+        state.put_back()?;
+        match state.consumer.take() {
+            Some(consumer) => detached(py, || consumer.close()),
+            None => Ok(()),
+        }
+    }
+
+    /// Wait for records to iterate over; whether there are some. For ``async for``.
+    fn _fill(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        self.fill(py, span_ns("seconds", Some(seconds))?.map(Duration::from_nanos))
+    }
+
+    /// The next record of those that are there. For ``async for``.
+    fn _take(&self, py: Python<'_>) -> PyResult<Option<Record>> {
+        Ok(self.lock(py)?.take(py))
+    }
+
+    /// Seconds without a record after which iterating ends.
+    #[getter]
+    fn idle_timeout(&self) -> Option<f64> {
+        self.idle_timeout.map(|timeout| timeout.as_secs_f64())
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Record>> {
+        loop {
+            if let Some(record) = self.lock(py)?.take(py) {
+                return Ok(Some(record));
+            }
+            if !self.fill(py, self.idle_timeout)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn __aiter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("timestrata.topic")?.getattr("next_record")?.call1((slf,))
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().lock(slf.py())?.open()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*raised))]
+    fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        leave(raised, self.close(py))
+    }
+
+    fn __repr__(&self) -> String {
+        let state = self.state.try_lock();
+        match state.as_ref().map(|state| state.consumer.as_ref()) {
+            Ok(None) => "<Consumer, closed>".to_owned(),
+            Ok(Some(consumer)) => match consumer.group() {
+                Some(group) => format!("<Consumer {:?} of group {group:?}>", consumer.member()),
+                None => format!("<Consumer {:?}>", consumer.member()),
+            },
+            Err(_) => "<Consumer, in use>".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! `Topic`: an event log of a store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use timestrata_engine::{Durability, ErrorKind, Io};
+use timestrata_models::topic::{
+    Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema,
+};
+
+use super::arguments::{Given, span_ns, time_ns};
+use super::producer::{SendAsked, durability_of};
+use super::{Consumer, ConsumerAsked, Producer, Proof, Receipt, Record, SigningKey};
+use crate::error::refused;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+use crate::table::{Batches, Rows};
+
+/// An event log: partitions of records by offset, that can be proved to others. Made by
+/// `Store.topic`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> payments = store.topic("payments")
+/// >>> payments.send({"key": b"alice", "value": b"10"}).offset
+/// 0
+/// >>> payments.get(0).value
+/// b'10'
+/// >>> payments.offsets()
+/// range(0, 1)
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Topic {
+    handle: Arc<Handle>,
+    model: TopicModel,
+}
+
+/// What `Store.topic` was asked for; what it was not asked for is as it is.
+#[derive(Debug, Default)]
+pub(crate) struct TopicAsked {
+    pub(crate) partitions: Option<u32>,
+    pub(crate) record_bytes_max: Option<u64>,
+    pub(crate) stamp: Option<Stamp>,
+    pub(crate) age_ns: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) records: Option<u64>,
+    pub(crate) compact: Option<bool>,
+}
+
+impl TopicAsked {
+    /// The options with what was asked for in the place of others.
+    fn over(&self, options: TopicOptions) -> TopicOptions {
+        let kept = options.retention;
+        TopicOptions {
+            partitions: self.partitions.unwrap_or(options.partitions),
+            record_bytes_max: self.record_bytes_max.unwrap_or(options.record_bytes_max),
+            stamp: self.stamp.unwrap_or(options.stamp),
+            retention: TopicRetention {
+                age_ns: self.age_ns.or(kept.age_ns),
+                bytes: self.bytes.or(kept.bytes),
+                records: self.records.or(kept.records),
+                compact: self.compact.unwrap_or(kept.compact),
+            },
+        }
+    }
+}
+
+impl Topic {
+    /// The topic of this name; made if it is missing and may be.
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        name: &str,
+        asked: &TopicAsked,
+        create: bool,
+    ) -> PyResult<Self> {
+        let store = handle.store()?;
+        let may_make = create && handle.mode != "r";
+        let model = detached(py, || {
+            if store.stream(name).is_some() || !may_make {
+                let found = TopicModel::open(store, name)?;
+                let wanted = asked.over(found.options());
+                return match wanted == found.options() {
+                    true => Ok(found),
+                    // Says what it is and what was asked for.
+                    false => TopicModel::create(store, name, &wanted),
+                };
+            }
+            TopicModel::create(store, name, &asked.over(TopicOptions::default()))
+        })?;
+        Ok(Self { handle, model })
+    }
+
+    fn model(&self) -> PyResult<&TopicModel> {
+        self.handle.store()?;
+        Ok(&self.model)
+    }
+
+    /// The durability of sends that say nothing themselves: an event is acknowledged once it is safe.
+    fn producer_of(&self, id: Option<String>) -> PyResult<Producer> {
+        let topic = self.model()?.clone();
+        Ok(Producer::new(Arc::clone(&self.handle), topic, Durability::Synced, id))
+    }
+}
+
+#[pymethods]
+impl Topic {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    /// How many partitions it has.
+    #[getter]
+    fn partitions(&self) -> PyResult<u32> {
+        Ok(self.model()?.partitions())
+    }
+
+    /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = self.model()?;
+        let TopicOptions { partitions, record_bytes_max, stamp, retention } = model.options();
+        let shown = PyDict::new(py);
+        shown.set_item("name", model.name())?;
+        shown.set_item("created", model.created_ns())?;
+        shown.set_item("record_bytes_max", record_bytes_max)?;
+        let stamp = if stamp == Stamp::Store { "store" } else { "producer" };
+        shown.set_item("timestamp", stamp)?;
+        let TopicRetention { age_ns, bytes, records, compact } = retention;
+        shown.set_item("retention_age", age_ns.map(|age| age as f64 / 1e9))?;
+        shown.set_item("retention_bytes", bytes)?;
+        shown.set_item("retention_records", records)?;
+        shown.set_item("compact", compact)?;
+        let list = PyList::empty(py);
+        for partition in 0..partitions {
+            list.append(self.offsets(py, partition)?)?;
+        }
+        shown.set_item("offsets", list)?;
+        Ok(shown)
+    }
+
+    /// Give a producer, which sends records.
+    ///
+    /// Parameters
+    /// ----------
+    /// producer_id : str, optional
+    ///     Makes it idempotent: what it sends again with the same sequence is answered with the first
+    ///     receipt, also after the store was opened anew.
+    /// durability : {"synced", "written"}, optional
+    ///     What a record survives once it is acknowledged: a power cut, or the end of the process.
+    #[pyo3(signature = (*, producer_id=None, durability="synced"))]
+    fn producer(&self, producer_id: Option<String>, durability: &str) -> PyResult<Producer> {
+        let topic = self.model()?.clone();
+        let durability = durability_of(durability)?;
+        Ok(Producer::new(Arc::clone(&self.handle), topic, durability, producer_id))
+    }
+
+    /// Append one record durably; see `Producer.send`.
+    #[pyo3(signature = (record, *, partition=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        partition: Option<u32>,
+    ) -> PyResult<Receipt> {
+        let asked = SendAsked { partition, ..SendAsked::default() };
+        let receipts = self.producer_of(None)?.send_given(py, &[Given::of(record)?], asked, &[])?;
+        let none = || refused(ErrorKind::InvalidArgument, "no record");
+        receipts.into_iter().next().ok_or_else(none)
+    }
+
+    /// Append records durably, all of them or none; see `Producer.send_batch`.
+    #[pyo3(signature = (records, *, partition=None))]
+    fn send_batch(
+        &self,
+        py: Python<'_>,
+        records: &Bound<'_, PyAny>,
+        partition: Option<u32>,
+    ) -> PyResult<Vec<Receipt>> {
+        let mut given = Vec::new();
+        for record in records.try_iter()? {
+            given.push(Given::of(&record?)?);
+        }
+        let asked = SendAsked { partition, ..SendAsked::default() };
+        self.producer_of(None)?.send_given(py, &given, asked, &[])
+    }
+
+    /// Give a consumer of this topic.
+    ///
+    /// Parameters
+    /// ----------
+    /// group : str, optional
+    ///     Its members share the partitions, and go on where the group has committed.
+    /// member : str, optional
+    ///     The member's name; else one that no other has.
+    /// reset : {"earliest", "latest", "error"}, optional
+    ///     Where to begin without a committed offset, or where that isn't kept any more.
+    /// strategy : {"sticky", "range", "round_robin"}, optional
+    ///     How the group shares partitions.
+    /// session : float, optional
+    ///     Seconds without a call after which the member loses its partitions.
+    /// auto_commit : float, optional
+    ///     Commit every so many seconds what was given. None: only `Consumer.commit` does.
+    /// idle_timeout : float, optional
+    ///     Iterating ends after so many seconds without a record. None: it waits.
+    #[pyo3(signature = (group=None, *, member=None, reset="earliest", strategy="sticky",
+                        session=30.0, auto_commit=None, idle_timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn consumer(
+        &self,
+        py: Python<'_>,
+        group: Option<String>,
+        member: Option<String>,
+        reset: &str,
+        strategy: &str,
+        session: f64,
+        auto_commit: Option<f64>,
+        idle_timeout: Option<f64>,
+    ) -> PyResult<Consumer> {
+        let asked =
+            ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
+        let name = self.model()?.name().to_owned();
+        Consumer::new(py, Arc::clone(&self.handle), Some(name.clone()), &[name], &asked)
+    }
+
+    /// The offsets of a partition: from the first that is kept to before the one that comes next.
+    #[pyo3(signature = (partition=0))]
+    fn offsets<'py>(&self, py: Python<'py>, partition: u32) -> PyResult<Bound<'py, PyAny>> {
+        let model = self.model()?;
+        let offsets = detached(py, || model.offsets(partition))?;
+        py.import("builtins")?.getattr("range")?.call1((offsets.start, offsets.end))
+    }
+
+    /// The offset of the first record whose time is this or later; None if there is none.
+    #[pyo3(signature = (time, partition=0))]
+    fn offset_at_time(
+        &self,
+        py: Python<'_>,
+        time: &Bound<'_, PyAny>,
+        partition: u32,
+    ) -> PyResult<Option<u64>> {
+        let model = self.model()?;
+        let none = || refused(ErrorKind::InvalidArgument, "offset_at_time needs a time");
+        let time_ns = time_ns(time)?.ok_or_else(none)?;
+        detached(py, || model.offset_at_time(partition, time_ns))
+    }
+
+    /// One record; None if it isn't kept any more.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfRangeError
+    ///     There is no record at this offset yet.
+    #[pyo3(signature = (offset, partition=0))]
+    fn get(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Option<Record>> {
+        let model = self.model()?;
+        let found = detached(py, || model.get(partition, offset))?;
+        let Some((offset, record)) = found.as_ref().and_then(|found| found.get(0)) else {
+            let end = detached(py, || model.offsets(partition))?.end;
+            let what = format!("topic '{}' partition {partition} ends at {end}", model.name());
+            return match offset < end {
+                true => Ok(None),
+                false => Err(refused(
+                    ErrorKind::OutOfRange,
+                    format!("{what}: there is no record {offset} yet"),
+                )),
+            };
+        };
+        Ok(Some(Record::read(py, model.name(), partition, offset, &record)))
+    }
+
+    /// Read records of a partition, from offset ``start`` to before ``end``, as Arrow: columns
+    /// offset, timestamp, key, value and headers. Nothing is read until the answer is used.
+    #[pyo3(signature = (start=None, end=None, *, partition=0, limit=None))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        start: Option<u64>,
+        end: Option<u64>,
+        partition: u32,
+        limit: Option<usize>,
+    ) -> PyResult<Rows> {
+        let model = self.model()?.clone();
+        let offsets = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
+        if offsets.start > offsets.end {
+            let what =
+                format!("offsets {} to {}: it ends before it begins", offsets.start, offsets.end);
+            return Err(refused(ErrorKind::InvalidArgument, what));
+        }
+        let view = detached(py, || model.view(partition))?;
+        Ok(Rows::new(record_schema(), move || {
+            Ok(Box::new(view.scan(offsets.clone(), limit)?) as Batches)
+        }))
+    }
+
+    /// Size and root hash of a partition's tree, now or when it had ``size`` records.
+    #[pyo3(signature = (partition=0, size=None))]
+    fn root<'py>(
+        &self,
+        py: Python<'py>,
+        partition: u32,
+        size: Option<u64>,
+    ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
+        let model = self.model()?;
+        let (size, root) = detached(py, || model.root(partition, size))?;
+        Ok((size, PyBytes::new(py, root.as_bytes())))
+    }
+
+    /// The hashes that prove a record to be in the tree of ``size`` records (RFC 6962).
+    #[pyo3(signature = (offset, size, partition=0))]
+    fn inclusion_proof<'py>(
+        &self,
+        py: Python<'py>,
+        offset: u64,
+        size: u64,
+        partition: u32,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let model = self.model()?;
+        let proof = detached(py, || model.inclusion_proof(partition, offset, size))?;
+        Ok(proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect())
+    }
+
+    /// The hashes that prove the tree of ``old`` records to be the beginning of that of ``new``.
+    #[pyo3(signature = (old, new, partition=0))]
+    fn consistency_proof<'py>(
+        &self,
+        py: Python<'py>,
+        old: u64,
+        new: u64,
+        partition: u32,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let model = self.model()?;
+        let proof = detached(py, || model.consistency_proof(partition, old, new))?;
+        Ok(proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect())
+    }
+
+    /// The bytes that a record is hashed as (docs/format.md): the entry of its partition's tree.
+    #[pyo3(signature = (offset, partition=0))]
+    fn entry<'py>(
+        &self,
+        py: Python<'py>,
+        offset: u64,
+        partition: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let model = self.model()?;
+        Ok(PyBytes::new(py, &detached(py, || model.entry(partition, offset))?))
+    }
+
+    /// Sign what a partition is now, and give the checkpoint, a signed note.
+    ///
+    /// It is stored too, and beside the key: a store that doesn't go on from there signs no other.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     The partition doesn't begin with what was signed last: it was changed, or put back to an
+    ///     older copy.
+    #[pyo3(signature = (key, partition=0))]
+    fn checkpoint(&self, py: Python<'_>, key: &SigningKey, partition: u32) -> PyResult<String> {
+        let model = self.model()?;
+        detached(py, || model.checkpoint_by(partition, &key.file))
+    }
+
+    /// The checkpoint that was signed last; None if none was.
+    #[pyo3(signature = (partition=0))]
+    fn last_checkpoint(&self, py: Python<'_>, partition: u32) -> PyResult<Option<String>> {
+        let model = self.model()?;
+        let note = detached(py, || model.last_checkpoint(partition))?;
+        Ok(note.map(|note| String::from_utf8_lossy(&note).into_owned()))
+    }
+
+    /// The proof that a record is in its partition, by the last checkpoint.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfRangeError
+    ///     The last checkpoint doesn't have it yet, or there is none.
+    #[pyo3(signature = (offset, partition=0))]
+    fn prove(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Proof> {
+        let model = self.model()?;
+        detached(py, || model.prove(partition, offset)).map(Proof::of)
+    }
+
+    /// Write a partition, as it was at its last checkpoint, as the files of C2SP's tlog-tiles. Gives
+    /// ``{"size": records, "tiles": files, "gone": files of entries that are not all kept}``.
+    #[pyo3(signature = (path, partition=0))]
+    fn export_tiles<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        partition: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let model = self.model()?.clone();
+        let done = interruptible(py, move || model.export_tiles(&Io::os(), partition, &path))?;
+        let shown = PyDict::new(py);
+        shown.set_item("size", done.size)?;
+        shown.set_item("tiles", done.tiles)?;
+        shown.set_item("gone", done.gone)?;
+        Ok(shown)
+    }
+
+    /// Groups that have committed offsets: ``{group: {partition: offset}}``.
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = self.model()?;
+        let groups = PyDict::new(py);
+        for (group, offsets) in detached(py, || model.groups())? {
+            groups.set_item(group, offsets)?;
+        }
+        Ok(groups)
+    }
+
+    /// Members that a group has now: ``{member: [(topic, partition)]}``.
+    fn members<'py>(&self, py: Python<'py>, group: &str) -> PyResult<Bound<'py, PyDict>> {
+        let members = PyDict::new(py);
+        for (member, places) in self.model()?.members(group) {
+            let places = places.into_iter().map(|place| (place.topic, place.partition));
+            members.set_item(member, places.collect::<Vec<_>>())?;
+        }
+        Ok(members)
+    }
+
+    /// Put a group's offset where you say, back too.
+    #[pyo3(signature = (group, offset, partition=0))]
+    fn reset_group(
+        &self,
+        py: Python<'_>,
+        group: &str,
+        offset: u64,
+        partition: u32,
+    ) -> PyResult<()> {
+        let model = self.model()?;
+        detached(py, || model.reset_group(group, partition, offset))
+    }
+
+    /// Have more partitions. Keys go to other partitions from then on.
+    fn set_partitions(&self, py: Python<'_>, partitions: u32) -> PyResult<()> {
+        let model = self.model()?;
+        detached(py, || model.set_partitions(partitions))
+    }
+
+    /// Throw away by itself, of each partition, records older than ``age`` seconds, the oldest beyond
+    /// so many ``bytes`` or ``records``, and of each key all but the last. None: no bound.
+    #[pyo3(signature = (*, age=None, bytes=None, records=None, compact=false))]
+    fn set_retention(
+        &self,
+        py: Python<'_>,
+        age: Option<f64>,
+        bytes: Option<u64>,
+        records: Option<u64>,
+        compact: bool,
+    ) -> PyResult<()> {
+        let model = self.model()?;
+        let age_ns = span_ns("age", age)?;
+        detached(py, || model.set_retention(TopicRetention { age_ns, bytes, records, compact }))
+    }
+
+    /// Throw away now what the retention says. Gives ``{"expired": n, "superseded": n}``.
+    fn retain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = self.model()?.clone();
+        let thrown = interruptible(py, move || model.retain())?;
+        let shown = PyDict::new(py);
+        shown.set_item("expired", thrown.expired)?;
+        shown.set_item("superseded", thrown.superseded)?;
+        Ok(shown)
+    }
+
+    /// Hold each record of a partition against the hash of the day it was appended, the hashes against
+    /// each other, and all against the last checkpoint. Gives how many records were looked at.
+    ///
+    /// Raises
+    /// ------
+    /// CorruptionError
+    ///     A record, a hash or the checkpoint is another than it was; it says which.
+    #[pyo3(signature = (partition=0))]
+    fn audit(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
+        let model = self.model()?.clone();
+        interruptible(py, move || model.audit(partition)).map(|audited| audited.records)
+    }
+
+    /// Remove the topic and its records, durably.
+    fn drop(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || TopicModel::drop(store, self.model.name()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Topic {:?} partitions={}>", self.model.name(), self.model.partitions())
+    }
+}

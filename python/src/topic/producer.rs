@@ -1,0 +1,193 @@
+//! `Producer`: sends to a topic.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use timestrata_engine::{Durability, ErrorKind};
+use timestrata_models::table::{Table as TableModel, append_together};
+use timestrata_models::topic::{
+    Receipt as ModelReceipt, Record as ModelRecord, SendOptions, Topic as TopicModel,
+};
+
+use super::Receipt;
+use super::arguments::{Given, also_of};
+use crate::error::refused;
+use crate::handle::Handle;
+use crate::interrupt::detached;
+use crate::table::Table;
+
+/// Sends records to a topic. Made by `Topic.producer`. Safe to use from several threads, which share
+/// syncs.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> producer = store.topic("payments").producer()
+/// >>> producer.send({"key": b"alice", "value": b"10", "timestamp": 5})
+/// <Receipt payments/0 @0 timestamp=5>
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Producer {
+    handle: Arc<Handle>,
+    topic: TopicModel,
+    durability: Durability,
+    /// Who sends, if it may repeat itself.
+    id: Option<String>,
+}
+
+/// How to send, as Python says it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct SendAsked<'a> {
+    pub(super) partition: Option<u32>,
+    pub(super) durability: Option<&'a str>,
+    pub(super) expected_offset: Option<u64>,
+    pub(super) sequence: Option<u64>,
+}
+
+pub(super) fn durability_of(word: &str) -> PyResult<Durability> {
+    match word {
+        "synced" => Ok(Durability::Synced),
+        "written" => Ok(Durability::Written),
+        other => Err(PyValueError::new_err(format!(
+            "durability={other:?}: it must be 'synced' or 'written'"
+        ))),
+    }
+}
+
+impl Producer {
+    pub(super) fn new(
+        handle: Arc<Handle>,
+        topic: TopicModel,
+        durability: Durability,
+        id: Option<String>,
+    ) -> Self {
+        Self { handle, topic, durability, id }
+    }
+
+    /// Sends records of one partition, or of any.
+    fn send_records(
+        &self,
+        py: Python<'_>,
+        records: &[ModelRecord<'_>],
+        asked: SendAsked<'_>,
+        also: &[(TableModel, RecordBatch)],
+    ) -> PyResult<Vec<ModelReceipt>> {
+        self.handle.store()?;
+        let durability = asked.durability.map(durability_of).transpose()?;
+        let options = SendOptions {
+            partition: asked.partition,
+            durability: durability.unwrap_or(self.durability),
+            expected_offset: asked.expected_offset,
+            sequence: self.id.as_deref().map(|id| (id, asked.sequence)),
+        };
+        if self.id.is_none() && asked.sequence.is_some() {
+            return Err(refused(
+                ErrorKind::InvalidArgument,
+                "a sequence is a producer's: name it, as in topic.producer(producer_id='x')",
+            ));
+        }
+        let mut receipts = Vec::new();
+        detached(py, || {
+            append_together(also, &mut |changes| {
+                receipts = self.topic.send_batch_with(records, &options, changes)?;
+                Ok(())
+            })
+        })?;
+        Ok(receipts)
+    }
+
+    pub(super) fn send_given(
+        &self,
+        py: Python<'_>,
+        given: &[Given],
+        asked: SendAsked<'_>,
+        also: &[(TableModel, RecordBatch)],
+    ) -> PyResult<Vec<Receipt>> {
+        let records: Vec<_> = given.iter().map(Given::record).collect();
+        let receipts = self.send_records(py, &records, asked, also)?;
+        Ok(receipts.iter().map(|receipt| Receipt::of(self.topic.name(), receipt)).collect())
+    }
+}
+
+#[pymethods]
+impl Producer {
+    /// Append one record and give its receipt.
+    ///
+    /// Parameters
+    /// ----------
+    /// record : Record, mapping, bytes or str
+    ///     A mapping has ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``, all of them
+    ///     optional; bytes or text are the value alone.
+    /// partition : int, optional
+    ///     Else the one that the record names, or that of the key, as Kafka's clients choose it, or without a key each in its turn.
+    /// durability : {"synced", "written"}, optional
+    ///     What the record survives once this returns: a power cut, or the end of the process.
+    /// expected_offset : int, optional
+    ///     The offset that it must get: else nothing is sent, and `ConflictError` is raised.
+    /// sequence : int, optional
+    ///     With a ``producer_id``: its number among those of this producer in the partition, from 0.
+    ///     One that was sent before is answered with the first receipt; a gap is refused.
+    #[pyo3(signature = (record, *, partition=None, durability=None, expected_offset=None,
+                        sequence=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        partition: Option<u32>,
+        durability: Option<&str>,
+        expected_offset: Option<u64>,
+        sequence: Option<u64>,
+    ) -> PyResult<Receipt> {
+        let asked = SendAsked { partition, durability, expected_offset, sequence };
+        let receipts = self.send_given(py, &[Given::of(record)?], asked, &[])?;
+        let none = || refused(ErrorKind::InvalidArgument, "no record");
+        receipts.into_iter().next().ok_or_else(none)
+    }
+
+    /// Append records, all of them or none, with one sync. Gives their receipts, in order.
+    ///
+    /// Parameters are those of `send`; ``sequence`` and ``expected_offset`` are the first record's, and
+    /// all must be for one partition then. ``also`` is a list of (Table, rows): rows of tables that are
+    /// in the same commit, there with the records or not at all.
+    #[pyo3(signature = (records, *, partition=None, durability=None, expected_offset=None,
+                        sequence=None, also=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn send_batch(
+        &self,
+        py: Python<'_>,
+        records: &Bound<'_, PyAny>,
+        partition: Option<u32>,
+        durability: Option<&str>,
+        expected_offset: Option<u64>,
+        sequence: Option<u64>,
+        also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
+    ) -> PyResult<Vec<Receipt>> {
+        let also = also_of(py, &self.handle, also)?;
+        let mut given = Vec::new();
+        for record in records.try_iter()? {
+            given.push(Given::of(&record?)?);
+        }
+        let asked = SendAsked { partition, durability, expected_offset, sequence };
+        self.send_given(py, &given, asked, &also)
+    }
+
+    /// The sequence that comes next for this producer in a partition: what arrived, after a crash.
+    #[pyo3(signature = (partition=0))]
+    fn next_sequence(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
+        self.handle.store()?;
+        let id = self.id.as_deref().ok_or_else(|| {
+            refused(ErrorKind::InvalidArgument, "a producer without producer_id has no sequence")
+        })?;
+        detached(py, || self.topic.next_sequence(partition, id))
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.id {
+            None => format!("<Producer of {:?}>", self.topic.name()),
+            Some(id) => format!("<Producer {id:?} of {:?}>", self.topic.name()),
+        }
+    }
+}

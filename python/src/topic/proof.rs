@@ -1,0 +1,208 @@
+//! Keys, proofs, and whether they hold.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use timestrata_engine::{ErrorKind, Io};
+use timestrata_merkle::{Hash, Note, TextError, TlogProof, Verifier};
+use timestrata_models::topic::{KeyFile, verify_record};
+
+use super::arguments::Given;
+use crate::error::{refused, to_python};
+
+/// A private key that signs checkpoints, in a file outside of the store.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> path = tempfile.mkdtemp() + "/key"
+/// >>> key = timestrata.SigningKey.generate(path, "example.org/log")
+/// >>> key.vkey == timestrata.SigningKey.open(path).vkey
+/// True
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct SigningKey {
+    pub(super) file: KeyFile,
+    path: PathBuf,
+}
+
+#[pymethods]
+impl SigningKey {
+    /// Make a new key in a file that isn't there yet, which nobody else may read.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    /// name : str
+    ///     What signatures call it by, best a domain and path of yours; no spaces, no plus sign.
+    #[staticmethod]
+    fn generate(py: Python<'_>, path: PathBuf, name: &str) -> PyResult<Self> {
+        let file = KeyFile::generate(&Io::os(), &path, name);
+        Ok(Self { file: file.map_err(|error| to_python(py, &error))?, path })
+    }
+
+    /// The key in a file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let file = KeyFile::open(&Io::os(), &path).map_err(|error| to_python(py, &error))?;
+        Ok(Self { file, path })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.file.signer().verifier().name().to_string()
+    }
+
+    /// Its public half as text, for those who verify: ``NAME+NUMBER+BASE64``.
+    #[getter]
+    fn vkey(&self) -> String {
+        self.file.signer().verifier().to_string()
+    }
+
+    /// Its file.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<SigningKey {:?}>", self.name())
+    }
+}
+
+fn wrong(error: TextError) -> PyErr {
+    refused(ErrorKind::InvalidArgument, error.to_string())
+}
+
+/// The proof that a record is in a topic: the text of a ``.tlog-proof`` file. Made by `Topic.prove`.
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Proof {
+    proof: TlogProof,
+}
+
+impl Proof {
+    pub(super) fn of(proof: TlogProof) -> Self {
+        Self { proof }
+    }
+
+    /// A `Proof`, or the text or bytes of one.
+    fn given(proof: &Bound<'_, PyAny>) -> PyResult<TlogProof> {
+        if let Ok(proof) = proof.cast::<Self>() {
+            return Ok(proof.get().proof.clone());
+        }
+        if let Ok(text) = proof.cast::<PyString>() {
+            return TlogProof::parse(text.to_string().as_bytes()).map_err(wrong);
+        }
+        match proof.cast::<PyBytes>() {
+            Ok(bytes) => TlogProof::parse(bytes.as_bytes()).map_err(wrong),
+            Err(_) => Err(PyTypeError::new_err("a proof must be Proof, str or bytes")),
+        }
+    }
+}
+
+#[pymethods]
+impl Proof {
+    /// The proof in the text or bytes of a ``.tlog-proof`` file.
+    #[new]
+    fn new(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::given(text).map(Self::of)
+    }
+
+    /// The record's offset.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.proof.index
+    }
+
+    /// The checkpoint that it is by, a signed note.
+    #[getter]
+    fn checkpoint(&self) -> &str {
+        &self.proof.checkpoint
+    }
+
+    /// The log that it is of, as its checkpoint says: ``KEYNAME/TOPIC/PARTITION``.
+    #[getter]
+    fn origin(&self) -> PyResult<String> {
+        let note = Note::parse(self.proof.checkpoint.as_bytes()).map_err(wrong)?;
+        Ok(note.text().lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// Say nothing if a record is where this proof says, by a public key that the caller trusts.
+    ///
+    /// Raises
+    /// ------
+    /// VerificationError
+    ///     It isn't, and why.
+    fn check(&self, record: &Bound<'_, PyAny>, vkey: &str) -> PyResult<()> {
+        let key: Verifier = vkey.parse().map_err(wrong)?;
+        let given = Given::of(record)?;
+        if given.timestamp_ns.is_none() {
+            let what = "the record needs its timestamp, which is part of what was proved";
+            return Err(PyValueError::new_err(what));
+        }
+        match verify_record(&self.proof, &given.record(), &key) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(crate::error::unverified(&error.to_string())),
+        }
+    }
+
+    fn __str__(&self) -> String {
+        self.proof.to_string()
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Proof {} @{}>", self.origin()?, self.proof.index))
+    }
+}
+
+/// Whether a record is where a proof says, by a public key that the caller trusts. Needs no store.
+///
+/// Parameters
+/// ----------
+/// proof : Proof, str or bytes
+///     The text of a ``.tlog-proof`` file.
+/// record : Record or mapping
+///     With its timestamp.
+/// vkey : str
+///     The log's own public key, or the one that signs for several.
+///
+/// Raises
+/// ------
+/// InvalidArgumentError
+///     The proof or the key is no such text.
+#[pyfunction]
+pub(crate) fn verify(
+    py: Python<'_>,
+    proof: &Bound<'_, PyAny>,
+    record: &Bound<'_, PyAny>,
+    vkey: &str,
+) -> PyResult<bool> {
+    match Proof::of(Proof::given(proof)?).check(record, vkey) {
+        Ok(()) => Ok(true),
+        Err(error) if crate::error::is_unverified(py, &error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a log of ``old`` records with one root is the beginning of one of ``new`` with another.
+/// Roots and the hashes of the proof are 32 bytes each.
+#[pyfunction]
+pub(crate) fn verify_consistency(
+    old: u64,
+    old_root: &[u8],
+    new: u64,
+    new_root: &[u8],
+    proof: Vec<Vec<u8>>,
+) -> PyResult<bool> {
+    let hash = |bytes: &[u8]| {
+        let bytes = bytes.try_into().map(Hash);
+        bytes.map_err(|_| refused(ErrorKind::InvalidArgument, "a hash must have 32 bytes"))
+    };
+    let proof = proof.iter().map(|bytes| hash(bytes)).collect::<PyResult<Vec<_>>>()?;
+    let (old_root, new_root) = (hash(old_root)?, hash(new_root)?);
+    Ok(timestrata_merkle::verify_consistency(old, new, &proof, old_root, new_root).is_ok())
+}
