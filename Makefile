@@ -75,3 +75,5 @@ clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --
 	@$(IN) --print VIRTUAL_ENV | xargs -r rm -rf --
 	@$(IN_BENCH) --print VIRTUAL_ENV | xargs -r rm -rf --
+	@$(IN) --print GOCACHE | xargs -r rm -rf --
+	@$(IN) --print GOMODCACHE | xargs -r rm -rf --

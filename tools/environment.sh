@@ -9,6 +9,8 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export VIRTUAL_ENV=$cache/$clone/${TIMESTRATA_VENV:-venv}
 export PATH=$VIRTUAL_ENV/bin:$PATH:${CARGO_HOME:-${HOME}/.cargo}/bin
 export PYTHONDONTWRITEBYTECODE=1
+# Some tests hold ours against what is written in Go.
+export GOCACHE=$cache/go/build GOMODCACHE=$cache/go/modules
 unset PYTHONHOME CONDA_PREFIX
 
 # A fast linker where there is one and a C compiler that knows it; never a must.
