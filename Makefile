@@ -7,9 +7,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 SUITE ?= engine
-# Those whose benchmarks are in Rust, and all that there are.
+# Those of timestrata-bench, and all that there are.
 SUITES_RUST = engine
-SUITES = all $(SUITES_RUST) table timelog
+SUITES = all $(SUITES_RUST) table timelog topic
 
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
@@ -21,7 +21,7 @@ help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also table, timelog, all"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also table, timelog, topic, all"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
@@ -59,6 +59,10 @@ ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
 endif
 ifneq ($(filter engine all,$(SUITE)),)
 	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml
+endif
+ifneq ($(filter topic all,$(SUITE)),)
+	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
+		--no-default-features --features topic --bin timestrata-bench-topic
 endif
 ifneq ($(filter table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml

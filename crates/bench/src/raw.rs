@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fdatasync, open};
+use rustix::fs::{Mode, OFlags, fdatasync, open, syncfs};
 use rustix::io::{pread, pwrite, read};
 use tempfile::TempDir;
 use timestrata_io::{Disk, OsDisk};
@@ -123,6 +123,15 @@ impl Direct {
     }
 }
 
+/// Writes out what anybody left to be written on the disk of a folder, so that whoever comes next
+/// does not wait for it.
+///
+/// # Errors
+/// Those of the disk.
+pub fn sync_disk(dir: &Path) -> Result<()> {
+    Ok(syncfs(open(dir, OFlags::RDONLY, Mode::empty())?)?)
+}
+
 /// Reads files in pieces, in the order of their names, giving each piece to `see`, until
 /// `bytes_max` bytes were read; gives how many were.
 ///
@@ -153,6 +162,18 @@ pub fn read_folder(dir: &Path, bytes_max: u64, mut see: impl FnMut(&[u8])) -> Re
 /// Those of the disk.
 pub fn folder_bytes(dir: &Path) -> Result<u64> {
     Ok(OsDisk::new().list(dir)?.iter().map(|entry| entry.len).sum())
+}
+
+/// Bytes of all files of a folder and of those below it.
+///
+/// # Errors
+/// Those of the disk.
+pub fn tree_bytes(dir: &Path) -> Result<u64> {
+    let mut total = 0;
+    for entry in OsDisk::new().list(dir)? {
+        total += if entry.is_dir { tree_bytes(&dir.join(&entry.name))? } else { entry.len };
+    }
+    Ok(total)
 }
 
 /// Memory of this process that no file backs, in bytes (`RssAnon`): what the process costs,

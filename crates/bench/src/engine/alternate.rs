@@ -4,10 +4,10 @@ use timestrata_bench::Result;
 use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Cell, Changes, Durability, RowAppender, Settings, Store, StreamId};
 
 use super::with_stream;
-use crate::Bench;
 
 const PAIRS: usize = 50;
 

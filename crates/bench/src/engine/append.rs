@@ -5,10 +5,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Numbers, STEP, bytes_schema};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Cell, Durability, Settings, Store};
 
 use super::{SEED_APPENDS, store, with_stream};
-use crate::Bench;
 
 const VALUE_BYTES: usize = 64;
 

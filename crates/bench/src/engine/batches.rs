@@ -5,11 +5,11 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::{Prepared, scratch};
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Changes, Durability, Settings};
 use timestrata_format::checksum::crc32c;
 
-use super::{flat, settle, store};
-use crate::Bench;
+use super::{flat, store};
 
 const BATCH_ROWS: usize = 10_000;
 const FLOOR_FILE_BYTES: u64 = 64 << 20;

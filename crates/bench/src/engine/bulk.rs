@@ -9,12 +9,12 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Io, Settings};
 use timestrata_format::checksum::crc32c;
 use timestrata_io::OpenMode;
 
 use super::{flat, store};
-use crate::Bench;
 
 const BATCH_ROWS: usize = 50_000;
 

@@ -1,62 +1,17 @@
-//! Work that needs a process of its own: one that is killed, or whose memory is weighed.
-//!
-//! A child prints one line of figures, then waits to be killed, so that its store is left as
-//! a crash leaves it.
-
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+//! The parts that children of this suite play.
 
 use timestrata_bench::Result;
+use timestrata_bench::child::{part, tell};
 
 use super::{long, recovery};
 
-/// First argument of a child.
-pub(crate) const FLAG: &str = "--child";
-
-/// What a child tells.
-pub(super) type Figures = BTreeMap<String, f64>;
-
-/// Runs this program as a child that plays `role` in `dir`, and kills it when it has told
-/// its figures.
-pub(super) fn ask(role: &str, dir: &Path, amount: u64) -> Result<Figures> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .args([FLAG, role])
-        .arg(dir)
-        .arg(amount.to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut line = String::new();
-    let told = match child.stdout.take() {
-        Some(output) => BufReader::new(output).read_line(&mut line),
-        None => Ok(0),
-    };
-    child.kill()?;
-    child.wait()?;
-    told?;
-    serde_json::from_str(&line).map_err(|_| format!("the child '{role}' gave up").into())
-}
-
-/// Plays a role: `arguments` are its name, a directory and an amount.
-pub(crate) fn play(arguments: Vec<String>) -> Result<()> {
-    let [role, dir, amount] = arguments.as_slice() else {
-        return Err("a child needs a role, a directory and an amount".into());
-    };
-    let (dir, amount) = (PathBuf::from(dir), amount.parse()?);
+/// Plays what the arguments say.
+pub(crate) fn play(arguments: impl Iterator<Item = String>) -> Result<()> {
+    let (role, dir, amount) = part(arguments)?;
     match role.as_str() {
         recovery::FILL => tell(&recovery::fill(&dir, amount)?),
         recovery::RECOVER => tell(&recovery::recover(&dir)?),
-        long::INGEST_NEAR | long::INGEST_ANYWHERE => tell(&long::ingest(role, &dir, amount)?),
+        long::INGEST_NEAR | long::INGEST_ANYWHERE => tell(&long::ingest(&role, &dir, amount)?),
         _ => Err(format!("a child can't play '{role}'").into()),
     }
-}
-
-/// Prints the figures and waits for the end with everything still open.
-fn tell<T>((figures, _open): &(Figures, T)) -> Result<()> {
-    println!("{}", serde_json::to_string(figures)?);
-    // Ends when the parent does, if it can't kill any more.
-    std::io::stdin().read_to_end(&mut Vec::new())?;
-    std::process::exit(0)
 }

@@ -7,10 +7,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Numbers, STEP, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Changes, Durability, KeyRange, ScanSpec, Settings, Store, StreamId};
 
-use super::{settle, store, sum};
-use crate::Bench;
+use super::{store, sum};
 
 const MILLIONS: [u64; 3] = [1, 10, 50];
 const BATCH_ROWS: usize = 10_000;

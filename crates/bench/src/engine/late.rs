@@ -5,10 +5,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Cell, Changes, Durability, Settings, Store, StreamId};
 
-use super::{settle, store, sum_times};
-use crate::Bench;
+use super::{store, sum_times};
 
 const LATE_PLACES: u64 = 100_000;
 const BATCH_ROWS: usize = 1_000;

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use timestrata_bench::Result;
+use timestrata_bench::child::{Figures, ask};
 use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::{anonymous_bytes, folder_bytes, scratch};
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Watch;
+use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Changes, Durability, Settings, Store, StreamId};
 
-use super::child::{Figures, ask};
-use super::{settle, store};
-use crate::Bench;
+use super::store;
 
 /// Role of a child: takes in all rows, late and early ones near their place.
 pub(super) const INGEST_NEAR: &str = "ingest-near";

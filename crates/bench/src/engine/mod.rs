@@ -21,19 +21,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::SchemaRef;
 use timestrata_bench::Result;
+use timestrata_bench::suite::Group;
 use timestrata_engine::{ScanSpec, Settings, Store, StreamId, StreamSpec};
-
-use crate::Bench;
 
 /// Single rows a second that the seed (a time log in C and Python) reports.
 const SEED_APPENDS: f64 = 8.08e6;
-
-/// A group of measures that are taken together.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub(crate) name: &'static str,
-    pub(crate) run: fn(&mut Bench) -> Result<()>,
-}
 
 /// All groups, in the order of the report.
 pub(crate) const GROUPS: [Group; 13] = [
@@ -60,13 +52,6 @@ fn store(dir: &Path, settings: Settings, schema: SchemaRef) -> Result<(Store, St
 fn with_stream(store: Store, schema: SchemaRef) -> Result<(Store, StreamId)> {
     let stream = store.create_stream(StreamSpec::new("rows", schema))?;
     Ok((store, stream))
-}
-
-/// Does all maintenance that is due.
-fn settle(store: &Store) -> Result<()> {
-    store.flush()?;
-    while store.maintain_step()? {}
-    Ok(())
 }
 
 /// The bytes of all columns' buffers, one after another.

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use timestrata_bench::Result;
+use timestrata_bench::child::{Figures, ask};
 use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::{read_folder, scratch};
 use timestrata_bench::rows::{Batches, Numbers, Shuffle, bytes_schema};
 use timestrata_bench::sample::{Samples, Watch};
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Cell, Changes, Durability, Maintenance, Settings, Store};
 use timestrata_format::checksum::crc32c;
 
-use super::child::{Figures, ask};
 use super::store;
-use crate::Bench;
 
 /// Role of a child: fills the WAL of a new store.
 pub(super) const FILL: &str = "fill-wal";

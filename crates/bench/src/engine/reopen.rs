@@ -5,10 +5,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Changes, Durability, Settings, Store};
 
 use super::store;
-use crate::Bench;
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let rows = bench.many(10_000_000);

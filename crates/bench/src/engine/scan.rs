@@ -5,10 +5,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, STEP, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Changes, Durability, Settings};
 
-use super::{settle, store, sum, sum_times};
-use crate::Bench;
+use super::{store, sum, sum_times};
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let rows = bench.many(10_000_000) / 10_000 * 10_000;

@@ -7,10 +7,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::{Direct, Prepared, scratch};
 use timestrata_bench::rows::{Numbers, STEP, bytes_schema};
 use timestrata_bench::sample::{Samples, Watch};
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Cell, Durability, Settings, Store, StreamId};
 
 use super::store;
-use crate::Bench;
 
 const VALUE_BYTES: usize = 256;
 const FLOOR_FILE_BYTES: u64 = 16 << 20;

@@ -5,10 +5,10 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
+use timestrata_bench::suite::Bench;
 use timestrata_engine::{Changes, Durability, Maintenance, Settings};
 
 use super::store;
-use crate::Bench;
 
 /// The faster end of what another store (KausalDB) reports for compaction, MB/s.
 const SEED_COMPACTION: f64 = 102.0;

@@ -1,0 +1,64 @@
+//! Topics beside merkql, an embedded event log with a hash tree, and beside what the machine
+//! can do at best.
+
+mod batch;
+mod data;
+mod groups;
+mod large;
+mod memory;
+mod ours;
+mod peer;
+mod proof;
+mod read;
+mod send;
+mod space;
+
+use std::process::ExitCode;
+
+use timestrata_bench::request::Request;
+use timestrata_bench::suite::{self, Group};
+use timestrata_bench::{Result, child};
+
+const USAGE: &str = "usage: timestrata-bench-topic [topic] [OPTIONS]
+
+  --quick             small sizes: shows that it works, the figures say little
+  --only SUBSTRING    only groups of measures whose name holds this
+  --dir PATH          where stores are made (default: next to the program)
+  --out PATH          the report (default: bench/results/latest.json)";
+
+/// All groups, in the order of the report.
+const GROUPS: [Group; 8] = [
+    Group { name: "send", run: send::run },
+    Group { name: "send-peer", run: send::run_peer },
+    Group { name: "batch", run: batch::run },
+    Group { name: "read", run: read::run },
+    Group { name: "space", run: space::run },
+    Group { name: "memory", run: memory::run },
+    Group { name: "groups", run: groups::run },
+    Group { name: "large", run: large::run },
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let outcome = match arguments.next_if(|first| first == child::FLAG) {
+        Some(_) => memory::play(arguments).map(|()| true),
+        None => Request::read(arguments, &["all", "topic"], USAGE)
+            .and_then(|request| suite::run("topic", &GROUPS, request)),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("timestrata-bench-topic: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error unless as many came as should have.
+fn expect_count(what: &str, found: u64, wanted: u64) -> Result<()> {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("{what}: {found} came, {wanted} were there").into()),
+    }
+}
