@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::{ArrayRef, make_array, new_null_array};
 use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
@@ -32,9 +32,20 @@ enum Values {
     U64(Vec<u64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
-    Fixed { width: usize, bytes: Vec<u8> },
-    Short { ends: Vec<i32>, bytes: Vec<u8> },
-    Long { ends: Vec<i64>, bytes: Vec<u8> },
+    Fixed {
+        width: usize,
+        bytes: Vec<u8>,
+    },
+    Short {
+        ends: Vec<i32>,
+        bytes: Vec<u8>,
+    },
+    Long {
+        ends: Vec<i64>,
+        bytes: Vec<u8>,
+    },
+    /// Of a type that cells can't express, where every row has none.
+    Nothing,
 }
 
 /// Runs `$body` with `$vec` bound to the values of any number type.
@@ -85,10 +96,13 @@ impl Values {
 }
 
 impl ColumnBuilder {
-    /// `None` for types that no [`Cell`] can express.
+    /// `None` for columns of which no [`Cell`] can be.
     pub(super) fn new(field: &Field) -> Option<Self> {
         let data_type = field.data_type().clone();
-        let values = Values::new(&data_type)?;
+        let values = match takes_only_null(field) {
+            true => Values::Nothing,
+            false => Values::new(&data_type)?,
+        };
         let nulls = field.is_nullable().then(|| NullBufferBuilder::new(0));
         Some(Self { data_type, values, nulls, rows: 0 })
     }
@@ -143,6 +157,7 @@ impl ColumnBuilder {
             Values::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
             Values::Short { ends, bytes } => ends.push(bytes.len() as i32),
             Values::Long { ends, bytes } => ends.push(bytes.len() as i64),
+            Values::Nothing => {}
         );
         self.rows += 1;
         match &mut self.nulls {
@@ -176,6 +191,7 @@ impl ColumnBuilder {
             Values::Fixed { width, bytes } => Cell::Bytes(&bytes[bytes.len() - width..]),
             Values::Short { ends, bytes } => tail(ends, bytes),
             Values::Long { ends, bytes } => tail(ends, bytes),
+            Values::Nothing => Cell::Null,
         }
     }
 
@@ -184,6 +200,9 @@ impl ColumnBuilder {
     pub(super) fn finish(&mut self, keep: bool) -> ArrayRef {
         let rows = mem::take(&mut self.rows);
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
+        if matches!(self.values, Values::Nothing) {
+            return new_null_array(&self.data_type, rows);
+        }
         let mut data = ArrayData::builder(self.data_type.clone()).len(rows).nulls(nulls);
         data = with_numbers!(&mut self.values, values => data.add_buffer(finished(values, keep)),
             Values::Bool(values) => data.add_buffer(values.finish().into_inner()),
@@ -194,6 +213,7 @@ impl ColumnBuilder {
             Values::Long { ends, bytes } => {
                 data.add_buffer(offsets(ends, keep)).add_buffer(finished(bytes, keep))
             }
+            Values::Nothing => data
         );
         #[expect(clippy::expect_used, reason = "the buffers were filled above, to their type")]
         let data = data.build().expect("a column builder's buffers fit its type");
@@ -213,6 +233,7 @@ impl ColumnBuilder {
                 ends.reserve(rows);
                 bytes.reserve(variable_bytes);
             }
+            Values::Nothing => {}
         );
     }
 
@@ -227,6 +248,7 @@ impl ColumnBuilder {
             Values::Fixed { bytes, .. } => held(bytes),
             Values::Short { ends, bytes } => held(ends) + held(bytes),
             Values::Long { ends, bytes } => held(ends) + held(bytes),
+            Values::Nothing => 0,
         );
         nulls + values
     }
@@ -241,6 +263,7 @@ impl ColumnBuilder {
             Values::Fixed { width, .. } => *width,
             Values::Short { .. } => size_of::<i32>(),
             Values::Long { .. } => size_of::<i64>(),
+            Values::Nothing => size_of::<i32>(),
         )
     }
 }
@@ -248,6 +271,11 @@ impl ColumnBuilder {
 /// Whether cells can express a column of this type.
 pub(crate) fn is_expressible(data_type: &DataType) -> bool {
     Values::new(data_type).is_some()
+}
+
+/// Whether a column may be left null by single rows, which can't express its values: lists.
+pub(crate) fn takes_only_null(field: &Field) -> bool {
+    field.is_nullable() && matches!(field.data_type(), DataType::List(_))
 }
 
 fn append_long(ends: &mut Vec<i64>, bytes: &mut Vec<u8>, value: &[u8]) -> usize {

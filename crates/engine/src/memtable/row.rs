@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, make_array};
 use arrow_schema::{DataType, Field};
 use timestrata_format::LeadKey;
 
-use super::column::is_expressible;
+use super::column::{is_expressible, takes_only_null};
 use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 
 /// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
@@ -67,7 +67,9 @@ fn fits(field: &Field, cell: Cell<'_>) -> bool {
         (T::UInt8, Cell::UInt(value)) => u8::try_from(value).is_ok(),
         // Rounded to the nearest; only what would become infinite is refused.
         (T::Float32, Cell::Float(value)) => !value.is_finite() || (value as f32).is_finite(),
-        (data_type, Cell::Null) => field.is_nullable() && is_expressible(data_type),
+        (data_type, Cell::Null) => {
+            field.is_nullable() && (is_expressible(data_type) || takes_only_null(field))
+        }
         _ => false,
     }
 }

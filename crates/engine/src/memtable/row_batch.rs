@@ -171,10 +171,25 @@ mod tests {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
         let stream = stream_of(vec![
             Field::new("time", DataType::Int64, false),
-            Field::new("many", list.clone(), true),
+            Field::new("many", list.clone(), false),
         ]);
         assert!(!Cell::can_express(&list));
         let error = RowBatch::new(&stream).unwrap_err();
         assert!(error.to_string().contains("'many'"), "{error}");
+    }
+
+    #[test]
+    fn a_list_that_may_be_missing_is_missing_in_single_rows() {
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+        let stream = stream_of(vec![
+            Field::new("time", DataType::Int64, false),
+            Field::new("many", list.clone(), true),
+        ]);
+        let mut rows = RowBatch::new(&stream).unwrap();
+        assert!(rows.push(&[Cell::Int(1), Cell::Int(2)]).is_err());
+        rows.push(&[Cell::Int(1), Cell::Null]).unwrap();
+        rows.push(&[Cell::Int(2), Cell::Null]).unwrap();
+        let batch = rows.finish().unwrap();
+        assert_eq!((batch.column(1).data_type(), batch.column(1).null_count()), (&list, 2));
     }
 }

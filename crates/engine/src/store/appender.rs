@@ -34,6 +34,27 @@ impl RowAppender {
     /// can hold, `Busy` under back-pressure where the policy says so; in these cases nothing
     /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
+        let to_sync = durability == Durability::Synced;
+        let (seq, flush_due) = self.place(cells, to_sync)?;
+        if flush_due || to_sync {
+            self.handle.engine.after_commit(seq, durability, flush_due)?;
+        }
+        Ok(seq)
+    }
+
+    /// As [`append`](Self::append) with [`Durability::Written`], for a caller who lets go of a lock of its
+    /// own and then calls [`crate::Store::sync_through`] at once.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_to_sync(&mut self, cells: &[Cell<'_>]) -> Result<SeqNo> {
+        let (seq, flush_due) = self.place(cells, true)?;
+        self.handle.engine.after_commit(seq, Durability::Written, flush_due)?;
+        Ok(seq)
+    }
+
+    /// Gives a row its place in the order of commits; and whether a flush is due.
+    fn place(&mut self, cells: &[Cell<'_>], to_sync: bool) -> Result<(SeqNo, bool)> {
         if let Err(error) = self.encode(cells) {
             let core = self.handle.engine.core.lock();
             let Some(altered) = altered(&core, self.slot, &self.stream) else { return Err(error) };
@@ -42,26 +63,20 @@ impl RowAppender {
             self.encode(cells)?;
         }
         let engine: &Engine = &self.handle.engine;
-        let to_sync = durability == Durability::Synced;
-        let (seq, flush_due) = {
-            let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
-            let seq = next_seq(&core, self.slot)?;
-            if let Some(altered) = altered(&core, self.slot, &self.stream) {
-                drop(core);
-                self.follow(altered)?;
-                return self.append(cells, durability);
-            }
-            if let Some(wal) = &engine.wal {
-                wal.append_rows(seq, &mut self.record, to_sync)
-                    .map_err(|error| engine.fail_unless_refused(error))?;
-            }
-            apply(&mut core, self.slot, seq, cells);
-            (seq, engine.seal_if_full(&mut core, self.slot) | engine.seal_for_wal(&mut core))
-        };
-        if flush_due || to_sync {
-            engine.after_commit(seq, durability, flush_due)?;
+        let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
+        let seq = next_seq(&core, self.slot)?;
+        if let Some(altered) = altered(&core, self.slot, &self.stream) {
+            drop(core);
+            self.follow(altered)?;
+            return self.place(cells, to_sync);
         }
-        Ok(seq)
+        if let Some(wal) = &engine.wal {
+            wal.append_rows(seq, &mut self.record, to_sync)
+                .map_err(|error| engine.fail_unless_refused(error))?;
+        }
+        apply(&mut core, self.slot, seq, cells);
+        let flush_due = engine.seal_if_full(&mut core, self.slot) | engine.seal_for_wal(&mut core);
+        Ok((seq, flush_due))
     }
 
     /// As [`append`](Self::append) with [`Durability::Written`], of a small row and if nothing

@@ -32,59 +32,72 @@ impl Prepared {
 impl Engine {
     /// Commits a group of changes.
     pub(crate) fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
+        let prepared = self.prepare(changes)?;
+        self.commit_prepared(prepared, durability)
+    }
+
+    /// Commits a group of changes as `Written`, for a caller who syncs them at once.
+    pub(crate) fn commit_to_sync(&self, changes: Changes) -> Result<SeqNo> {
+        let (seq, flush_due) = self.place(self.prepare(changes)?, true)?;
+        self.after_commit(seq, Durability::Written, flush_due)?;
+        Ok(seq)
+    }
+
+    fn prepare(&self, changes: Changes) -> Result<Vec<Prepared>> {
         self.check_writable()?;
         let prepared = changes.list.into_iter().map(|change| self.prepare_change(change));
-        self.commit_prepared(
-            prepared.flat_map(Result::transpose).collect::<Result<_>>()?,
-            durability,
-        )
+        prepared.flat_map(Result::transpose).collect()
     }
 
     /// Commits changes that are ready.
     pub(super) fn commit_prepared(
         &self,
-        mut prepared: Vec<Prepared>,
+        prepared: Vec<Prepared>,
         durability: Durability,
     ) -> Result<SeqNo> {
+        let (seq, flush_due) = self.place(prepared, durability == Durability::Synced)?;
+        self.after_commit(seq, durability, flush_due)?;
+        Ok(seq)
+    }
+
+    /// Gives changes their place in the order of commits; and whether a flush is due. `to_sync`: the
+    /// caller will sync them.
+    fn place(&self, mut prepared: Vec<Prepared>, to_sync: bool) -> Result<(SeqNo, bool)> {
         // A range delete hides earlier commits only, so within this one it goes first; the
         // sort is stable, and so keeps the order of all others.
         prepared.sort_by_key(|change| matches!(change, Prepared::Rows { .. }));
         if prepared.is_empty() {
-            return Ok(self.core.lock().last_seq);
+            return Ok((self.core.lock().last_seq, false));
         }
         let bytes: u64 = prepared.iter().map(Prepared::bytes).sum();
         if bytes >= self.direct_bytes_min() {
-            return self.commit_direct(prepared);
+            return Ok((self.commit_direct(prepared)?, false));
         }
         let record = match &self.wal {
             Some(wal) => Some(encode(wal, &prepared)?),
             None => None,
         };
-        let to_sync = durability == Durability::Synced;
-        let (seq, flush_due) = {
-            let mut core = self.lock_with_room(bytes)?;
-            let slots = resolve(&core, &prepared)?;
-            let seq = core.last_seq.next();
-            if let (Some(wal), Some(record)) = (&self.wal, &record) {
-                let (payload, crc) = record;
-                payload
-                    .with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync))
-                    .map_err(|error| self.fail_unless_refused(error))?;
-            }
-            core.last_seq = seq;
-            for (change, slot) in prepared.into_iter().zip(&slots) {
-                apply(&mut core, *slot, change, seq);
-            }
-            // Only now: the flush of a memtable with a part of a commit would say that the
-            // log isn't needed for the rest.
-            let mut flush_due = false;
-            for slot in slots {
-                flush_due |= self.seal_if_full(&mut core, slot);
-            }
-            (seq, flush_due | self.seal_for_wal(&mut core))
-        };
-        self.after_commit(seq, durability, flush_due)?;
-        Ok(seq)
+        let mut core = self.lock_with_room(bytes)?;
+        let slots = resolve(&core, &prepared)?;
+        let seq = core.last_seq.next();
+        if let (Some(wal), Some(record)) = (&self.wal, &record) {
+            let (payload, crc) = record;
+            payload
+                .with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync))
+                .map_err(|error| self.fail_unless_refused(error))?;
+        }
+        core.last_seq = seq;
+        for (change, slot) in prepared.into_iter().zip(&slots) {
+            apply(&mut core, *slot, change, seq);
+        }
+        // Only now: the flush of a memtable with a part of a commit would say that the
+        // log isn't needed for the rest.
+        let mut flush_due = false;
+        for slot in slots {
+            flush_due |= self.seal_if_full(&mut core, slot);
+        }
+        flush_due |= self.seal_for_wal(&mut core);
+        Ok((seq, flush_due))
     }
 
     /// A batch at least this large goes straight to a run: through the WAL it would be

@@ -296,6 +296,15 @@ impl Store {
         self.engine().commit(changes, durability)
     }
 
+    /// As [`Store::commit`] with [`Durability::Written`], for a caller who lets go of a lock of its own
+    /// and then calls [`Store::sync_through`] at once: it is written in the way that makes that cheap.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub fn commit_to_sync(&self, changes: Changes) -> Result<SeqNo> {
+        self.engine().commit_to_sync(changes)
+    }
+
     /// Begins one commit of as many rows as the caller likes, in bounded memory.
     ///
     /// ```

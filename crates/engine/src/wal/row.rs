@@ -5,11 +5,11 @@
 //! width, a boolean as one byte, text and binary as a 32-bit length and the bytes. Rows stand
 //! one behind the other. Encoding and decoding allocate nothing for a row.
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use timestrata_format::DecodeError;
 use timestrata_format::input::Input;
 
-use crate::memtable::CELL_BYTES_MAX;
+use crate::memtable::{CELL_BYTES_MAX, takes_only_null};
 use crate::{Cell, Error, ErrorKind, Result};
 
 /// Rows of up to so many columns are decoded without an allocation.
@@ -32,11 +32,13 @@ enum Kind {
     FixedBytes(usize),
     Bytes,
     Text,
+    /// Null, always.
+    Nothing,
 }
 
 impl Kind {
-    fn of(data_type: &DataType) -> Option<Self> {
-        Some(match data_type {
+    fn of(field: &Field) -> Option<Self> {
+        Some(match field.data_type() {
             DataType::Boolean => Self::Bool,
             DataType::Int8 => Self::Int8,
             DataType::Int16 => Self::Int16,
@@ -55,6 +57,7 @@ impl Kind {
             DataType::FixedSizeBinary(width) => Self::FixedBytes(usize::try_from(*width).ok()?),
             DataType::Binary | DataType::LargeBinary => Self::Bytes,
             DataType::Utf8 | DataType::LargeUtf8 => Self::Text,
+            _ if takes_only_null(field) => Self::Nothing,
             _ => return None,
         })
     }
@@ -67,6 +70,7 @@ impl Kind {
             Self::Int32 | Self::UInt32 | Self::Float32 | Self::Bytes | Self::Text => 4,
             Self::Int64 | Self::UInt64 | Self::Float64 => 8,
             Self::FixedBytes(width) => width,
+            Self::Nothing => 0,
         }
     }
 }
@@ -93,7 +97,7 @@ impl RowLayout {
         let mut columns = Vec::with_capacity(schema.fields().len());
         let mut nullable_columns = 0;
         for field in schema.fields() {
-            let Some(kind) = Kind::of(field.data_type()) else {
+            let Some(kind) = Kind::of(field) else {
                 return Err(Error::new(
                     ErrorKind::InvalidArgument,
                     format!(
@@ -233,6 +237,9 @@ fn read_cell<'a>(kind: Kind, input: &mut Input<'a>) -> std::result::Result<Cell<
         Kind::Float64 => Cell::Float(f64::from_le_bytes(input.array(what)?)),
         Kind::FixedBytes(width) => Cell::Bytes(input.bytes(width, what)?),
         Kind::Bytes => Cell::Bytes(read_variable(input)?),
+        Kind::Nothing => {
+            return Err(DecodeError::new(input.offset(), what, "null", "a value"));
+        }
         Kind::Text => {
             let offset = input.offset();
             let bytes = read_variable(input)?;
