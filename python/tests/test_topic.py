@@ -392,3 +392,45 @@ def test_a_reader_sees_what_another_process_sends(tmp_path: Path) -> None:
             assert topic.offsets() == seen.offsets() == range(3)
             with pytest.raises(timestrata.ReadOnlyError):
                 seen.send(b"4")
+
+
+def test_records_that_can_not_be_read_are_reported_and_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with timestrata.open(path) as store:
+        topic, other = store.topic("t"), store.topic("other")
+        for first in range(0, 100_000, 1_000):
+            records = [str(first + n).zfill(200) for n in range(1_000)]
+            topic.producer(durability="written").send_batch(records)
+        other.send_batch([b"1", b"2"])
+        store.flush()
+        store.compact()
+    largest = max(path.rglob("runs/*"), key=lambda file: file.stat().st_size)
+    with largest.open("r+b") as file:
+        file.seek(largest.stat().st_size // 2)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 1]))
+    with timestrata.open(path) as store:
+        # Of the other topics nothing is lost, and this one goes on.
+        assert values(store.topic("other").consumer().poll()) == [b"1", b"2"]
+        topic = store.topic("t")
+        assert topic.send(b"later").offset == 100_000
+        read: list[int] = []
+        passed: list[tuple[int, int]] = []
+        with topic.consumer(group="g") as consumer:
+            while not read or read[-1] != 100_000:
+                try:
+                    records = consumer.poll(max_records=10_000)
+                except timestrata.CorruptionError as error:
+                    here = consumer.position()
+                    assert here is not None
+                    passed.append((here, consumer.skip()))
+                    assert f"records from offset {here} to before {passed[-1][1]}" in str(error)
+                else:
+                    read.extend(record.offset or 0 for record in records)
+            consumer.commit()
+        lost = [offset for start, stop in passed for offset in range(start, stop)]
+        assert lost
+        assert len(lost) < 50_000
+        assert sorted(read + lost) == list(range(100_001))
+        assert not store.check()

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use timestrata_merkle::{
     Checkpoint, Hash, KeyName, Note, NoteError, ProofError, SIGNATURES_MAX, Signer, TlogProof,
-    Tree, Verifier, sign,
+    Tree, Verifier, sign, verify_inclusion,
 };
 
 const ORIGIN: &str = "example.com/payments/0";
@@ -181,4 +181,20 @@ proptest! {
         let _ = (text.parse::<Checkpoint>(), text.parse::<Verifier>(), text.parse::<Signer>());
         let _ = (text.parse::<timestrata_merkle::Tile>(), Hash::from_base64(&text));
     }
+}
+
+/// What RFC 6962's first byte of each hash is there for.
+#[test]
+fn a_node_is_no_leaf() {
+    let mut tree = Tree::new();
+    let leaves = ["a", "b", "c", "d"].map(|entry| Hash::of_leaf(entry.as_bytes()));
+    leaves.iter().for_each(|leaf| tree.append(*leaf));
+    let [a, b, c, d] = leaves;
+    let (left, right) = (Hash::of_node(a, b), Hash::of_node(c, d));
+    assert!(verify_inclusion(a, 0, 4, &[b, right], tree.root()).is_ok());
+    // A node where a leaf is due, and an entry that is made of what a node is hashed of.
+    assert!(verify_inclusion(left, 0, 4, &[right], tree.root()).is_err());
+    let forged = Hash::of_leaf(&[a.0, b.0].concat());
+    assert!(verify_inclusion(forged, 0, 2, &[right], tree.root()).is_err());
+    assert!(verify_inclusion(forged, 0, 4, &[right], tree.root()).is_err());
 }

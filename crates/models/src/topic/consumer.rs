@@ -249,15 +249,20 @@ impl Consumer {
 
     /// Topics that are there and wanted, with how many partitions each has.
     fn matching(&self, names: &BTreeSet<String>) -> Result<BTreeMap<String, u32>> {
+        let beginnings: Vec<&str> = names.iter().filter_map(|n| n.strip_suffix('*')).collect();
+        let mut wanted: BTreeSet<String> =
+            names.iter().filter(|name| !name.ends_with('*')).cloned().collect();
+        if !beginnings.is_empty() {
+            let is_wanted = |topic: &String| beginnings.iter().any(|b| topic.starts_with(b));
+            wanted.extend(Topic::names(&self.store).into_iter().filter(is_wanted));
+        }
         let mut found = BTreeMap::new();
-        for topic in Topic::names(&self.store) {
-            let is_wanted = names.iter().any(|name| match name.strip_suffix('*') {
-                Some(beginning) => topic.starts_with(beginning),
-                None => topic == *name,
-            });
-            if is_wanted {
-                let partitions = Topic::open(&self.store, &topic)?.partitions();
-                found.insert(topic, partitions);
+        for name in wanted {
+            match Topic::open(&self.store, &name) {
+                Ok(topic) => drop(found.insert(name, topic.partitions())),
+                // One that is to be made yet.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(found)

@@ -1,10 +1,13 @@
 //! The handle of a topic: making, opening, what it is.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use timestrata_engine::{Error, ErrorKind, Result, Store, Stream, StreamId, StreamSpec};
+use timestrata_engine::{
+    Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
+};
 
 use super::hub::Hub;
 use super::options::{self, TopicOptions, TopicRetention};
@@ -36,6 +39,8 @@ pub(super) struct Shared {
 pub struct Topic {
     pub(super) store: Store,
     pub(super) shared: Arc<Shared>,
+    /// By partition. They hold the store, so they are the handle's, and not in what the store holds.
+    pub(super) appenders: Arc<Mutex<HashMap<u32, Arc<Mutex<RowAppender>>>>>,
 }
 
 fn records_name(topic: &str, partition: u32) -> String {
@@ -119,7 +124,7 @@ impl Topic {
                 shared
             }
         };
-        Ok(Self { store: store.clone(), shared })
+        Ok(Self { store: store.clone(), shared, appenders: Arc::default() })
     }
 
     /// The topic's name.
@@ -167,6 +172,17 @@ impl Topic {
             );
             Error::new(ErrorKind::InvalidArgument, message)
         })
+    }
+
+    /// What appends single rows to a partition.
+    pub(super) fn appender(&self, partition: &Partition) -> Result<Arc<Mutex<RowAppender>>> {
+        let mut appenders = self.appenders.lock();
+        if let Some(appender) = appenders.get(&partition.number) {
+            return Ok(Arc::clone(appender));
+        }
+        let appender = Arc::new(Mutex::new(self.store.appender(partition.records)?));
+        appenders.insert(partition.number, Arc::clone(&appender));
+        Ok(appender)
     }
 
     /// The partition that a record goes to.

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use arrow_schema::SchemaRef;
 use parking_lot::{Mutex, MutexGuard};
 use timestrata_engine::{
-    Changes, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo, Snapshot, Store,
-    StreamId,
+    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, RowAppender, ScanSpec,
+    SeqNo, Snapshot, Store, StreamId,
 };
 use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
 
@@ -246,6 +246,43 @@ impl LivePartition<'_> {
             true => changes,
             false => changes.insert(partition.tiles, tiles.into_batch(now_ns)?),
         })
+    }
+
+    /// Appends one record without headers as a row, in the hope that it fills no tile; `None`, and nothing
+    /// was written, if it does, or is too large for a row. Whoever has an error must
+    /// [`forget`](Self::forget).
+    pub(super) fn append_alone(
+        &mut self,
+        appender: &mut RowAppender,
+        record: &Record<'_>,
+        time: i64,
+        durability: Durability,
+    ) -> Result<Option<SeqNo>> {
+        let partition = self.partition;
+        let Some(live) = self.live.as_mut() else {
+            return Err(Error::new(ErrorKind::Closed, "the partition has to be opened again"));
+        };
+        let offset = live.edge.size();
+        if (offset + 1).is_multiple_of(WIDTH) {
+            return Ok(None);
+        }
+        partition.entry(offset, time, record, &mut live.envelope)?;
+        let [key, value] =
+            [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
+        let cells = [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null];
+        let appended = match durability {
+            Durability::Synced => appender.append_to_sync(&cells),
+            weaker => appender.append(&cells, weaker),
+        };
+        match appended {
+            Ok(seq) => {
+                let leaf = Hash::of_leaf(&live.envelope);
+                live.append(leaf, Span::of(record, time), &mut NewTiles::default());
+                Ok(Some(seq))
+            }
+            Err(error) if error.kind() == ErrorKind::TooLarge => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives up what is in memory, which is ahead of what is stored.

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
 use timestrata_engine::{
-    Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Scan, ScanSpec, Snapshot, StreamId,
+    Cell, Error, ErrorKind, LeadKey, Result, Scan, ScanSpec, Snapshot, StreamId,
 };
 use timestrata_merkle::Hash;
 
@@ -14,6 +14,7 @@ use super::Topic;
 use super::partition::Partition;
 use super::record::{Records, column};
 use super::retain::range;
+use super::tiles::WIDTH;
 use super::tree::PartitionTree;
 
 /// The records of a partition at one moment.
@@ -32,6 +33,19 @@ impl TopicView {
         let spec = ScanSpec { range: range(offsets), limit, ..ScanSpec::default() };
         self.snapshot.scan(self.records, &spec)
     }
+}
+
+/// The first of these for which it holds, if it holds from there on; else the end.
+fn first_where(among: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
+    let Range { mut start, mut end } = among;
+    while start < end {
+        let middle = start + (end - start) / 2;
+        match holds(middle) {
+            true => end = middle,
+            false => start = middle + 1,
+        }
+    }
+    end
 }
 
 impl Topic {
@@ -79,21 +93,35 @@ impl Topic {
         Ok(row.map(|row| row.batch.slice(row.index, 1)))
     }
 
-    /// The offset behind the records from `offset` on that can't be read: where the next block of them
-    /// begins.
+    /// The offset behind the records from `offset` on that can't be read.
     pub(super) fn readable_from(&self, partition: u32, offset: u64) -> Result<u64> {
         let part = self.partition(partition)?;
         let snapshot = self.store.snapshot_of(part.records)?;
-        let range = KeyRange { lo: Some(LeadKey::Offset(offset)), hi: None };
-        let pieces = snapshot.pieces(part.records, &range)?;
-        for piece in pieces {
-            let spec = ScanSpec { range: piece, ..ScanSpec::default() };
-            let is_readable = snapshot.scan(part.records, &spec)?.all(|batch| batch.is_ok());
-            if let (true, Some(LeadKey::Offset(first))) = (is_readable, piece.lo) {
-                return Ok(first.max(offset));
+        let end = self.offsets(partition)?.end;
+        let is_readable = |offsets: Range<u64>| {
+            let spec = ScanSpec { range: range(offsets), ..ScanSpec::default() };
+            let scan = snapshot.scan(part.records, &spec);
+            scan.is_ok_and(|mut batches| batches.all(|batch| batch.is_ok()))
+        };
+        for piece in snapshot.pieces(part.records, &range(offset..end))? {
+            let at = |key: Option<LeadKey>, open: u64| match key {
+                Some(LeadKey::Offset(offset)) => offset,
+                _ => open,
+            };
+            let (first, behind) = (at(piece.lo, offset), at(piece.hi, end));
+            if is_readable(first..behind) {
+                return Ok(first);
+            }
+            // Records are read by blocks of many: a look here and there finds where a block ends.
+            let mut unreadable = first;
+            while let Some(next) = Some(unreadable + WIDTH).filter(|next| *next < behind) {
+                if is_readable(next..next + 1) {
+                    return Ok(first_where(unreadable + 1..next, |at| is_readable(at..at + 1)));
+                }
+                unreadable = next;
             }
         }
-        Ok(self.offsets(partition)?.end)
+        Ok(end)
     }
 
     /// The error for records that can't be read, with their offsets.

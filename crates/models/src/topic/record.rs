@@ -176,12 +176,27 @@ impl Records {
     /// Bytes of all keys, values and headers.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.iter().map(|(_, record)| record.bytes()).sum()
+        // Keys and values stand one behind the other; only headers have to be looked at.
+        let of = |array: &BinaryArray| match array.value_offsets() {
+            [first, .., last] => u64::try_from(last - first).unwrap_or(0),
+            _ => 0,
+        };
+        let headers = match self.headers.null_count() == self.len() {
+            true => 0,
+            false => (0..self.len())
+                .flat_map(|row| self.headers_at(row))
+                .map(|(name, value)| (name.len() + value.len()) as u64)
+                .sum(),
+        };
+        of(&self.keys) + of(&self.values) + headers
     }
 
     /// The first of them that have no more bytes together than this; one at least.
     #[must_use]
     pub fn within(mut self, bytes: u64) -> Self {
+        if self.bytes() <= bytes {
+            return self;
+        }
         let mut left = bytes;
         let fits = |(_, record): &(u64, Record<'_>)| match left.checked_sub(record.bytes()) {
             Some(rest) => {

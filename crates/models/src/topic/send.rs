@@ -57,8 +57,80 @@ impl Topic {
     /// # Errors
     /// As [`Topic::send_batch`].
     pub fn send(&self, record: &Record<'_>, options: &SendOptions<'_>) -> Result<Receipt> {
+        if let Some(receipt) = self.send_alone(record, options)? {
+            return Ok(receipt);
+        }
         let mut receipts = self.send_batch(std::slice::from_ref(record), options)?;
         receipts.pop().ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "no record"))
+    }
+
+    /// The short way of a record that is a row and nothing else; `None`, and nothing was done, if it
+    /// needs the long one.
+    fn send_alone(
+        &self,
+        record: &Record<'_>,
+        options: &SendOptions<'_>,
+    ) -> Result<Option<Receipt>> {
+        if !record.headers.is_empty() || options.sequence.is_some() {
+            return Ok(None);
+        }
+        self.check_sizes(std::slice::from_ref(record))?;
+        let named = options.partition.or(record.partition);
+        let number = named.unwrap_or_else(|| self.partition_for(record));
+        let partition = self.partition(number)?;
+        let appender = self.appender(&partition)?;
+        let (offset, timestamp_ns, seq) = {
+            let mut live = partition.lock(&self.store)?;
+            let offset = live.end();
+            self.check_expected(&partition, offset, options)?;
+            let timestamp_ns = self.time_of(record, self.store.wall_ns());
+            let mut appender = appender.lock();
+            let appended =
+                live.append_alone(&mut appender, record, timestamp_ns, options.durability);
+            match appended {
+                Ok(Some(seq)) => (offset, timestamp_ns, seq),
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    live.forget();
+                    return Err(error);
+                }
+            }
+        };
+        if named.is_none() && record.key.is_none() {
+            self.turn();
+        }
+        if options.durability == Durability::Synced {
+            self.store.sync_through(seq)?;
+        }
+        self.store.model_state::<Hub>().announce();
+        Ok(Some(Receipt { partition: number, offset, timestamp_ns }))
+    }
+
+    fn check_expected(
+        &self,
+        partition: &Partition,
+        next: u64,
+        options: &SendOptions<'_>,
+    ) -> Result<()> {
+        match options.expected_offset.filter(|expected| *expected != next) {
+            None => Ok(()),
+            Some(expected) => Err(Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "topic '{}' partition {}: offset {next} is next, {expected} was expected",
+                    self.name(),
+                    partition.number
+                ),
+            )),
+        }
+    }
+
+    /// The time that a record gets.
+    fn time_of(&self, record: &Record<'_>, now_ns: i64) -> i64 {
+        match self.options().stamp {
+            Stamp::Producer => record.timestamp_ns.unwrap_or(now_ns),
+            Stamp::Store => now_ns,
+        }
     }
 
     /// Appends records, all of them or none, in one commit, whatever partitions they go to. Once they
@@ -95,7 +167,6 @@ impl Topic {
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let mut receipts = Vec::new();
-        let durability = options.durability.min(Durability::Written);
         let seq = {
             // In the order of their numbers, as everybody locks them.
             let mut lives = Vec::with_capacity(groups.len());
@@ -123,7 +194,12 @@ impl Topic {
                 }
             }
             if result.is_ok() {
-                result = self.store.commit(staged, durability).map(Some);
+                result = match options.durability {
+                    // Synced once the partitions are free again for others, who share the sync.
+                    Durability::Synced => self.store.commit_to_sync(staged),
+                    weaker => self.store.commit(staged, weaker),
+                }
+                .map(Some);
             }
             if result.is_err() {
                 lives.iter_mut().for_each(|live| live.forget());
@@ -203,20 +279,8 @@ impl Topic {
             changes = changes.insert(partition.state, state::to_batch(&[row])?);
             live.set_sender(producer, sender);
         }
-        if let Some(expected) = options.expected_offset.filter(|expected| *expected != first) {
-            let what = format!(
-                "topic '{}' partition {}: offset {first} is next, {expected} was expected",
-                self.name(),
-                partition.number
-            );
-            return Err(Error::new(ErrorKind::Conflict, what));
-        }
-        let stamp = self.options().stamp;
-        let time = |record: &&Record<'_>| match stamp {
-            Stamp::Producer => record.timestamp_ns.unwrap_or(now),
-            Stamp::Store => now,
-        };
-        let times: Vec<i64> = records.iter().map(time).collect();
+        self.check_expected(partition, first, options)?;
+        let times: Vec<i64> = records.iter().map(|record| self.time_of(record, now)).collect();
         let changes = live.stage(records, times.clone(), now, changes)?;
         Ok(Staged::New { changes, first, times })
     }

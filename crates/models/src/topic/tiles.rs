@@ -231,10 +231,19 @@ impl StoredTile {
         let count = 1 << below;
         let first = (from + index * count) * Hash::BYTES;
         let bytes = self.bytes()?.get(first..first + count * Hash::BYTES);
-        let hashes = bytes.and_then(|bytes| Hash::all_of(bytes).ok()).ok_or_else(|| self.bad())?;
-        let mut subtree = Subtree::default();
-        subtree.extend(hashes);
-        subtree.node(below, 0).ok_or_else(|| self.bad())
+        let (hashes, _) = bytes.ok_or_else(|| self.bad())?.as_chunks::<{ Hash::BYTES }>();
+        // Sixteen at most; each pair becomes one, in place, until one is left.
+        let mut nodes = [Hash([0; Hash::BYTES]); TILE_WIDTH >> MIDDLE_LEVEL];
+        nodes.iter_mut().zip(hashes).for_each(|(node, bytes)| *node = Hash(*bytes));
+        for level in (0..below).rev() {
+            for pair in 0..1 << level {
+                if let (Some(left), Some(right)) = (nodes.get(2 * pair), nodes.get(2 * pair + 1)) {
+                    let above = Hash::of_node(*left, *right);
+                    nodes.get_mut(pair).map(|node| *node = above).ok_or_else(|| self.bad())?;
+                }
+            }
+        }
+        nodes.first().copied().ok_or_else(|| self.bad())
     }
 
     fn column(&self, index: usize) -> Option<&ArrayRef> {

@@ -1,6 +1,7 @@
 //! The hash tree of a partition: roots and proofs, from stored tiles and the edge in memory.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use timestrata_engine::{Error, ErrorKind, Result, Snapshot, Store};
 use timestrata_merkle::{
@@ -43,7 +44,7 @@ pub(super) struct PartitionTree<'a> {
     right: Right<'a>,
     snapshot: Snapshot,
     /// The tile that was read last: the nodes of a proof lie side by side.
-    last: RefCell<Option<(u8, u64, StoredTile)>>,
+    last: RefCell<Option<(u8, u64, Rc<StoredTile>)>>,
 }
 
 impl<'a> PartitionTree<'a> {
@@ -110,16 +111,16 @@ impl<'a> PartitionTree<'a> {
         self.stored(level, index)?.hashes()
     }
 
-    fn stored(&self, level: u8, index: u64) -> Result<StoredTile> {
+    fn stored(&self, level: u8, index: u64) -> Result<Rc<StoredTile>> {
         let mut last = self.last.borrow_mut();
         if let Some((of_level, of_index, tile)) = &*last
             && (*of_level, *of_index) == (level, index)
         {
-            return Ok(tile.clone());
+            return Ok(Rc::clone(tile));
         }
         let tile = StoredTile::find(&self.snapshot, self.partition.tiles, level, index)?;
-        let tile = tile.ok_or_else(|| self.partition.lacks(level, index))?;
-        *last = Some((level, index, tile.clone()));
+        let tile = Rc::new(tile.ok_or_else(|| self.partition.lacks(level, index))?);
+        *last = Some((level, index, Rc::clone(&tile)));
         Ok(tile)
     }
 }
