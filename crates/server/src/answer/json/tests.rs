@@ -1,21 +1,47 @@
 //! Rows as JSON, held against arrow-json's own.
 
+use std::collections::BTreeMap;
+
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, TimestampMillisecondArray};
 use arrow_json::WriterBuilder;
 use arrow_json::writer::JsonArray;
 use proptest::prelude::*;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::*;
 
-fn theirs(batch: &RecordBatch) -> Value {
+/// A row, its floats read as they are written: serde_json's own reading of them may be off by one bit.
+#[derive(Debug, PartialEq)]
+struct Row {
+    floats: Vec<Option<f64>>,
+    others: Vec<(String, Value)>,
+}
+
+fn rows_of(text: &[u8]) -> Vec<Row> {
+    let rows: Vec<BTreeMap<String, Box<RawValue>>> = serde_json::from_slice(text).unwrap();
+    let row = |row: BTreeMap<String, Box<RawValue>>| {
+        let (floats, others): (Vec<_>, Vec<_>) =
+            row.into_iter().partition(|(name, _)| name == "float");
+        let value = |(name, value): (String, Box<RawValue>)| {
+            (name, serde_json::from_str(value.get()).unwrap())
+        };
+        Row {
+            floats: floats.iter().map(|(_, value)| value.get().parse().ok()).collect(),
+            others: others.into_iter().map(value).collect(),
+        }
+    };
+    rows.into_iter().map(row).collect()
+}
+
+fn theirs(batch: &RecordBatch) -> Vec<Row> {
     let mut text = Vec::new();
     let mut writer =
         WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut text);
     writer.write(batch).unwrap();
     writer.finish().unwrap();
     drop(writer);
-    serde_json::from_slice(&text).unwrap()
+    rows_of(&text)
 }
 
 proptest! {
@@ -42,7 +68,6 @@ proptest! {
             columns.into_iter().map(|(name, column)| (name, column, true))).unwrap();
         let mut text = Vec::new();
         write(&[batch.slice(0, 0), batch.clone()], &mut text).unwrap();
-        let found: Value = serde_json::from_slice(&text).unwrap();
-        prop_assert_eq!(found, theirs(&batch));
+        prop_assert_eq!(rows_of(&text), theirs(&batch));
     }
 }
