@@ -256,8 +256,14 @@ def test_async_for_gives_records_and_a_cancelled_task_loses_none(store: timestra
     async def read() -> tuple[list[bytes | None], list[bytes | None]]:
         async with asyncio.timeout(60):
             consumer = topic.consumer(group="g", idle_timeout=0.3)
-            waiting = asyncio.ensure_future(anext(consumer))
-            await asyncio.sleep(0)
+            is_waiting = asyncio.Event()
+
+            async def wait() -> timestrata.Record:
+                is_waiting.set()
+                return await anext(consumer)
+
+            waiting = asyncio.ensure_future(wait())
+            await is_waiting.wait()
             waiting.cancel()
             topic.send_batch([b"1", b"2", b"3"])
             first = [record.value async for record in consumer]
