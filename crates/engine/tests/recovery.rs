@@ -36,6 +36,34 @@ fn a_killed_process_loses_nothing_that_was_written() {
 }
 
 #[test]
+fn what_is_acknowledged_while_another_thread_closes_the_store_is_kept() {
+    for round in 0..20 {
+        let machine = Machine::new();
+        let store = machine.open(tiny());
+        let stream = store.create_stream(keep("events")).unwrap();
+        append(&store, stream, &[pair(0, "the first")]);
+        let begun = std::sync::Barrier::new(2);
+        let acknowledged = std::thread::scope(|threads| {
+            let writer = threads.spawn(|| {
+                begun.wait();
+                (1..)
+                    .take_while(|i| {
+                        let rows = Changes::new().insert(stream, batch(&[pair(*i, "more")]));
+                        let committed = store.commit(rows, Durability::Written);
+                        committed.is_ok_and(|seq| seq.0 > 0)
+                    })
+                    .count()
+            });
+            begun.wait();
+            store.close().unwrap();
+            writer.join().unwrap()
+        });
+        let again = read(&machine.open(tiny()), "events");
+        assert_eq!(again.len(), acknowledged + 1, "round {round}");
+    }
+}
+
+#[test]
 fn opening_after_a_clean_close_replays_nothing() {
     let machine = Machine::new();
     let store = machine.open(tiny());

@@ -195,7 +195,7 @@ impl Engine {
             self.sync_runs_dir()?;
         }
         let replaced = {
-            let mut manifest = self.check_writable()?.lock();
+            let mut manifest = self.lock_manifest()?;
             self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)?
         };
         if !replaced {

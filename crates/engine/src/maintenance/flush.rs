@@ -95,7 +95,7 @@ impl Engine {
         memtable: &Arc<MemtableView>,
         run: Option<RunMeta>,
     ) -> Result<()> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let (version, unflushed_min, dropped) = {
             let core = self.core.lock();
             let state = &core.streams[slot];

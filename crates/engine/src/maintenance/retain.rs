@@ -8,7 +8,7 @@ impl Engine {
     /// Drops the runs of a stream that its retention lets go; false if there are none.
     pub(crate) fn retain_step(&self, slot: Slot) -> Result<bool> {
         let _compacting = self.compacting.lock();
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let expired = {
             let core = self.core.lock();
             let Some(state) = core.streams.get(slot).filter(|state| !state.dropped) else {

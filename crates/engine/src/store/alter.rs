@@ -32,7 +32,7 @@ impl Engine {
     pub(crate) fn alter_stream(&self, id: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
         let _flushing = self.flushing.lock();
         let _compacting = self.compacting.lock();
-        let manifest = self.check_writable()?;
+        self.check_writable()?;
         let slot = {
             let mut core = self.core.lock();
             let slot = core.slot_of(id)?;
@@ -51,7 +51,7 @@ impl Engine {
         while !self.core.lock().streams[slot].sealed.is_empty() {
             self.flush_oldest()?;
         }
-        let mut manifest = manifest.lock();
+        let mut manifest = self.lock_manifest()?;
         let (old, version, last_seq) = {
             let core = self.core.lock();
             let state = core.streams.get(slot).filter(|state| !state.dropped);

@@ -122,10 +122,14 @@ impl Engine {
         }
         if flush_due {
             if self.is_manual() {
-                self.flush_sealed()?;
-            } else {
-                self.workers.wake();
+                // The commit stands, whoever closed the store since: closing flushes too.
+                let flushed = self.flush_sealed();
+                return flushed.or_else(|error| match error.kind() {
+                    ErrorKind::Closed => Ok(()),
+                    _ => Err(error),
+                });
             }
+            self.workers.wake();
         }
         Ok(())
     }
@@ -215,7 +219,7 @@ impl Engine {
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
     pub(crate) fn seal_for_wal(&self, core: &mut Core) -> bool {
         let Some(wal) = &self.wal else { return false };
-        if wal.has_rolled() {
+        if wal.needs_spare() {
             self.workers.wake();
         }
         if wal.bytes() < self.settings.wal_bytes_max {

@@ -93,7 +93,7 @@ impl Engine {
     /// The locks that the last step needs, while no stream is getting other columns.
     fn lock_for_runs(&self) -> Result<(MutexGuard<'_, ManifestLog>, MutexGuard<'_, Core>)> {
         loop {
-            let manifest = self.check_writable()?.lock();
+            let manifest = self.lock_manifest()?;
             let mut core = self.core.lock();
             if !core.is_altering {
                 self.check_writable()?;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, SeqNo, StoreId};
 use timestrata_io::{Io, LockGuard};
@@ -86,6 +86,13 @@ impl Engine {
         self.manifest.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::ReadOnly, "the store was opened for reading").at(&self.dir)
         })
+    }
+
+    /// The manifest, locked, of a store that takes writes: it is not closed while the lock is held.
+    pub(crate) fn lock_manifest(&self) -> Result<MutexGuard<'_, ManifestLog>> {
+        let manifest = self.check_writable()?.lock();
+        self.check_writable()?;
+        Ok(manifest)
     }
 
     /// Whether a large or full memtable is flushed by the thread that notices.

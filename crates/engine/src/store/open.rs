@@ -343,25 +343,27 @@ impl Engine {
         outcome
     }
 
-    /// Leaves nothing for recovery to replay.
+    /// Leaves nothing for recovery to replay, and takes no more commits.
     fn settle(&self) -> Result<()> {
         self.check_writable()?;
         self.flush_all()?;
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let (last_seq, unflushed_min) = {
             let core = self.core.lock();
+            // Whoever commits looks at this under the same lock: none comes behind the last.
+            self.closed.store(true, Ordering::Release);
             (core.last_seq, core.unflushed_min(None))
         };
         if unflushed_min.is_some() {
             // Somebody committed while we flushed. The commit is safe in the WAL; the next
             // open replays it.
-            drop(manifest);
             return self.sync_through(last_seq).map(|_| ());
         }
         let floor = self.wal.as_ref().map(|wal| ManifestOp::WalFloor(wal.next_id()));
         let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
         edit.ops.push(ManifestOp::Closed { last_seq });
         self.commit_edit(&mut manifest, &edit, last_seq)?;
-        self.recycle_wal(floor)
+        self.recycle_wal(floor)?;
+        self.wal.as_ref().map_or(Ok(()), Wal::shed_spares).map_err(|error| self.fail(error))
     }
 }

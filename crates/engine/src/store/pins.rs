@@ -77,7 +77,7 @@ impl Engine {
         while self.oldest_sealed().is_some_and(|oldest| oldest <= seq) {
             self.flush_oldest()?;
         }
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         if manifest.state().pins.contains_key(name) {
             return Err(Error::new(ErrorKind::AlreadyExists, format!("the pin '{name}' exists")));
         }
@@ -118,7 +118,7 @@ impl Engine {
 
     /// Lets a pin go, and the files that only it kept.
     pub(crate) fn unpin(&self, name: &str) -> Result<()> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         if !manifest.state().pins.contains_key(name) {
             return Err(no_pin(name));
         }

@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 impl Engine {
     /// Creates a stream durably, or gives the one that is there with the same spec.
     pub(crate) fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         if let Some(existing) = self.stream_by_name(&spec.name) {
             let known = to_definition(existing.id(), existing.spec());
             if known == to_definition(existing.id(), &spec) {
@@ -48,7 +48,7 @@ impl Engine {
 
     /// Removes a stream durably. Its files go when no snapshot reads them any more.
     pub(crate) fn drop_stream(&self, name: &str) -> Result<()> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let (slot, stream, version, last_seq) = {
             let core = self.core.lock();
             let slot = core.slot_of_name(name).ok_or_else(|| no_stream_named(name))?;
@@ -77,7 +77,7 @@ impl Engine {
 
     /// Changes a stream's retention durably.
     pub(crate) fn set_retention(&self, id: StreamId, retention: Retention) -> Result<()> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let stream = self.stream_by_id(id)?;
         let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
         let edit = VersionEdit { ops: vec![ManifestOp::SetRetention { stream: id, retention }] };
@@ -90,7 +90,7 @@ impl Engine {
 
     /// Gives a stream another name durably.
     pub(crate) fn rename_stream(&self, id: StreamId, name: &str) -> Result<Arc<Stream>> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let stream = self.stream_by_id(id)?;
         if self.stream_by_name(name).is_some_and(|other| other.id() != id) {
             let message = format!("there is a stream '{name}' already");
@@ -106,7 +106,7 @@ impl Engine {
         id: StreamId,
         properties: Vec<(String, String)>,
     ) -> Result<Arc<Stream>> {
-        let mut manifest = self.check_writable()?.lock();
+        let mut manifest = self.lock_manifest()?;
         let stream = self.stream_by_id(id)?;
         self.redefine(&mut manifest, &stream, &stream.with_properties(properties))
     }

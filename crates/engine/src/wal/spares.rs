@@ -127,6 +127,13 @@ impl Spares {
         Ok(())
     }
 
+    /// Removes the files that wait, the next segment's too.
+    pub(super) fn shed(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let prepared = state.prepared.take().map(|segment| segment.path);
+        state.idle.drain(..).chain(prepared).try_for_each(|path| self.remove(&path))
+    }
+
     /// How many files wait.
     pub(super) fn files(&self) -> u64 {
         let state = self.state.lock();

@@ -51,7 +51,7 @@ pub(crate) struct Wal {
     /// Bytes that recovery would read, for a look without the lock.
     bytes: AtomicU64,
     /// Set when a segment has been taken: the next one should be made ready.
-    rolled: AtomicBool,
+    next_is_due: AtomicBool,
     failed: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl Wal {
             appended: AtomicU64::new(start.previous_seq.0),
             synced: AtomicU64::new(start.previous_seq.0),
             bytes: AtomicU64::new(0),
-            rolled: AtomicBool::new(true),
+            next_is_due: AtomicBool::new(false),
             failed: AtomicBool::new(false),
         };
         let mut appender = wal.appender.lock();
@@ -227,7 +227,11 @@ impl Wal {
             payload_crc: payload.crc,
         };
         let written = appender.active.write_record(appender.offset, record);
+        let begin = appender.offset;
         appender.offset = written.map_err(|error| self.fail(error))?;
+        if begin < self.segment_bytes / 4 && appender.offset >= self.segment_bytes / 4 {
+            self.next_is_due.store(true, Ordering::Relaxed);
+        }
         appender.last_seq = seq;
         appender.last_id = appender.active.id;
         self.count_bytes(appender);
@@ -259,7 +263,7 @@ impl Wal {
     /// record always has a segment behind it.
     fn roll(&self, appender: &mut Appender) -> Result<()> {
         let next = self.spares.take()?;
-        self.rolled.store(true, Ordering::Relaxed);
+        self.next_is_due.store(true, Ordering::Relaxed);
         let full = std::mem::replace(&mut appender.active, Arc::new(next));
         let full_offset = appender.offset;
         self.write_start(appender)?;
@@ -378,9 +382,11 @@ impl Wal {
         self.appender.lock().active.id.next()
     }
 
-    /// Whether a segment has been taken since the last call.
-    pub(crate) fn has_rolled(&self) -> bool {
-        self.rolled.load(Ordering::Relaxed) && self.rolled.swap(false, Ordering::Relaxed)
+    /// Whether it has become time to [prepare](Wal::prepare_spare) the next segment since the
+    /// last call: one was taken, or a fourth of the first is full. A store that is opened for a
+    /// few commits never makes another file.
+    pub(crate) fn needs_spare(&self) -> bool {
+        self.next_is_due.load(Ordering::Relaxed) && self.next_is_due.swap(false, Ordering::Relaxed)
     }
 
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
@@ -390,6 +396,12 @@ impl Wal {
             return Err(self.group.failure());
         }
         self.spares.prepare().map_err(|error| self.fail(error))
+    }
+
+    /// Removes the files that wait to be used. For a log that ends in good order: the next writer
+    /// uses the last segment's file again, and makes more when it needs them.
+    pub(crate) fn shed_spares(&self) -> Result<()> {
+        self.spares.shed().map_err(|error| self.fail(error))
     }
 
     /// If every commit up to `seq` is in runs: the first segment that is still needed, where

@@ -46,6 +46,40 @@ fn a_file_used_again_has_no_records_at_first() {
 }
 
 #[test]
+fn the_next_file_is_made_when_a_fourth_of_the_first_is_full() {
+    let io = io();
+    let wal = create(&io, 4096, fresh(FIRST));
+    append(&wal, 1, 100);
+    assert!(!wal.needs_spare(), "a few commits need no other file");
+    append(&wal, 2, 1000);
+    assert!(wal.needs_spare());
+    assert!(!wal.needs_spare(), "it is told once");
+    append(&wal, 3, 100);
+    assert!(!wal.needs_spare());
+    append(&wal, 4, 3000);
+    assert!(wal.needs_spare(), "a segment was taken");
+}
+
+#[test]
+fn a_log_that_ends_in_good_order_leaves_its_last_segment_only() {
+    let io = io();
+    let wal = create(&io, 4096, fresh(FIRST));
+    churn(&wal, 1..=300, 200);
+    wal.prepare_spare().unwrap();
+    assert!(wal.segments() > 2);
+    let floor = wal.next_id();
+    wal.recycle_below(floor).unwrap();
+    wal.shed_spares().unwrap();
+    assert_eq!(io.disk.list(&dir()).unwrap().len(), 1);
+    let (records, tail) = read(&io, ReadMode::Recovery, floor).unwrap();
+    assert!(records.is_empty());
+    let wal = create(&io, 4096, tail.start);
+    assert_eq!(io.disk.list(&dir()).unwrap().len(), 1, "its file is used again");
+    append(&wal, 301, 50);
+    assert_eq!(seqs(&read(&io, ReadMode::Recovery, floor).unwrap().0), [301]);
+}
+
+#[test]
 fn a_segment_made_ready_is_the_one_that_is_used_next() {
     let io = io();
     let wal = create(&io, 4096, fresh(FIRST));
