@@ -19,7 +19,9 @@ pub use error::DecodeError;
 pub use header::HeaderError;
 pub use ids::{RunId, SeqNo, StoreId, StreamId, WalId};
 pub use key::{KeyRange, LeadKey};
-pub use run::{BLOCK_CHECKSUM_BYTES, RunFormat, RunMeta, RunTail, Tombstone, Zone};
+pub use run::{
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
+};
 
 /// The version of all file formats of this build. A store records the version that wrote
 /// it; a build opens its own version and every earlier one, and refuses later ones.

@@ -66,6 +66,9 @@ pub struct Tombstone {
 /// Bytes of a run file that each of [`RunTail::block_crcs`] covers.
 pub const BLOCK_CHECKSUM_BYTES: u32 = 65_536;
 
+/// The same in runs of small blocks, which are read here and there.
+pub const BLOCK_CHECKSUM_BYTES_SMALL: u32 = 16_384;
+
 /// Zone map of one record batch or row group of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zone {

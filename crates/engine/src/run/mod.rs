@@ -8,7 +8,6 @@
 //! [`timestrata_format::RunMeta`]; no byte of a file is handed out before its checksum has
 //! been compared. Flush and compaction write runs; scans and `check` read them.
 
-mod base64;
 mod cache;
 mod checked;
 mod cold;

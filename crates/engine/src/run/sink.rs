@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use timestrata_format::BLOCK_CHECKSUM_BYTES;
 use timestrata_format::checksum::Crc32c;
 use timestrata_io::DiskFile;
 
@@ -14,9 +13,6 @@ const DIRECT_BYTES_MIN: usize = 64 << 10;
 /// After so many bytes they are sent on to the disk, which then works while the next ones
 /// are made. Half of a flush's time was the sync at its end.
 const WRITE_BACK_BYTES: u64 = 8 << 20;
-/// Bytes that one checksum of the data covers.
-const BLOCK_BYTES: usize = BLOCK_CHECKSUM_BYTES as usize;
-
 /// What the checksums of a finished file are.
 #[derive(Debug)]
 pub(super) struct Sums {
@@ -34,6 +30,8 @@ pub(super) struct Sink {
     /// Bytes of the file that were sent on to the disk.
     sent_on: u64,
     file_crc: Crc32c,
+    /// Bytes of the data that one checksum covers.
+    block_bytes: usize,
     block_crc: Crc32c,
     block_filled: usize,
     block_crcs: Vec<u32>,
@@ -46,13 +44,15 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(file: Arc<dyn DiskFile>) -> Self {
+    /// With a checksum for each `block_bytes` of the data.
+    pub(super) fn new(file: Arc<dyn DiskFile>, block_bytes: u32) -> Self {
         Self {
             file,
             buffer: Vec::with_capacity(BUFFER_BYTES),
             written: 0,
             sent_on: 0,
             file_crc: Crc32c::new(),
+            block_bytes: block_bytes.max(1) as usize,
             block_crc: Crc32c::new(),
             block_filled: 0,
             block_crcs: Vec::new(),
@@ -106,11 +106,11 @@ impl Sink {
 
     fn add_to_blocks(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let space = BLOCK_BYTES - self.block_filled;
+            let space = self.block_bytes - self.block_filled;
             let (now, later) = bytes.split_at(space.min(bytes.len()));
             self.block_crc.update(now);
             self.block_filled += now.len();
-            if self.block_filled == BLOCK_BYTES {
+            if self.block_filled == self.block_bytes {
                 self.end_block();
             }
             bytes = later;
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_apart_and_ends_the_file() {
-        let mut sink = Sink::new(Arc::new(SmallFile { room: AtomicU64::new(3 << 20) }));
+        let mut sink = Sink::new(Arc::new(SmallFile { room: AtomicU64::new(3 << 20) }), 65_536);
         let piece = vec![1; 700 << 10];
         let failure = (0..10).find_map(|_| sink.write_all(&piece).err()).unwrap();
         assert_eq!(failure.kind(), io::ErrorKind::StorageFull);
@@ -254,14 +254,17 @@ mod tests {
         let bytes: Vec<u8> =
             (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let (data, tail) = bytes.split_at(2_500_001);
-        for cut in [1_013, 65_536, 1 << 20, 2_400_000] {
+        for (cut, block_bytes) in
+            [(1_013, 65_536), (65_536, 16_384), (1 << 20, 65_536), (2_400_000, 4_099)]
+        {
             let disk = MemoryDisk::new();
             let file = disk.open("/f".as_ref(), OpenMode::CreateNew).unwrap();
-            let mut sink = Sink::new(Arc::clone(&file));
+            let mut sink = Sink::new(Arc::clone(&file), block_bytes);
             data.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
             assert_eq!(sink.written(), data.len() as u64);
             let block_crcs = sink.begin_tail();
-            assert!(block_crcs.iter().copied().eq(data.chunks(BLOCK_BYTES).map(crc32c)));
+            let blocks = data.chunks(block_bytes as usize);
+            assert!(block_crcs.iter().copied().eq(blocks.map(crc32c)));
             tail.chunks(cut).for_each(|piece| sink.write_all(piece).unwrap());
             sink.sync(true).unwrap();
             let sums = sink.sums();

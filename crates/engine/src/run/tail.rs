@@ -4,15 +4,16 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use timestrata_format::{HeaderError, RunMeta, StoreId};
 pub(super) use timestrata_format::{RunTail, Zone};
 
-use super::base64;
 use crate::{Error, ErrorKind, FORMAT_VERSION, LeadKey, LeadKind, Result, Stream};
 
 /// The tail as the value of the metadata entry.
 pub(super) fn to_text(tail: &RunTail) -> String {
-    base64::encode(&tail.encode())
+    STANDARD.encode(tail.encode())
 }
 
 /// Reads the metadata entry and holds it against the manifest's word for the run.
@@ -30,8 +31,10 @@ pub(super) fn from_text(
     let bad = |message: String| Error::corruption(path, meta.tail_offset, message);
     let text = text
         .ok_or_else(|| bad(format!("not a run: its metadata has no '{}'", super::METADATA_KEY)))?;
-    let bytes = base64::decode(text)
-        .ok_or_else(|| bad(format!("bad '{}' in the metadata: not base64", super::METADATA_KEY)))?;
+    let bytes = STANDARD.decode(text).map_err(|error| {
+        let what = format!("bad '{}' in the metadata: not base64", super::METADATA_KEY);
+        bad(what).caused_by(error)
+    })?;
     let tail = RunTail::decode(&bytes).map_err(|error| match error {
         HeaderError::NewerVersion { found } => Error::new(
             ErrorKind::UnsupportedVersion,

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use timestrata_format::{BLOCK_CHECKSUM_BYTES, LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId};
+use timestrata_format::{
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, LeadKey, RunFormat, RunId, RunMeta, SeqNo,
+    StoreId,
+};
 use timestrata_io::{Io, OpenMode};
 
 use super::encoder::Encoder;
@@ -55,6 +58,8 @@ pub(crate) struct RunWriter {
     format: RunFormat,
     gather: Gather,
     encoder: Encoder,
+    /// Bytes of the data that one checksum covers.
+    checksum_bytes: u32,
     zones: Vec<Zone>,
     last_key: Option<LeadKey>,
     rows: u64,
@@ -91,7 +96,13 @@ impl RunWriter {
             .disk
             .open(&path, OpenMode::CreateNew)
             .map_err(|error| Error::io("create a run file", &path, error))?;
-        let encoder = Encoder::new(format, stream, Sink::new(file)).map_err(|error| {
+        let block_rows = block_rows(stream, format, settings);
+        let checksum_bytes = match block_rows < settings.run_batch_rows {
+            true => BLOCK_CHECKSUM_BYTES_SMALL,
+            false => BLOCK_CHECKSUM_BYTES,
+        };
+        let sink = Sink::new(file, checksum_bytes);
+        let encoder = Encoder::new(format, stream, sink).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
             let _ = io.disk.remove(&path);
             Error::new(ErrorKind::Io, format!("could not begin a run: {error}")).at(&path)
@@ -103,11 +114,9 @@ impl RunWriter {
             stream: Arc::clone(stream),
             id,
             format,
-            gather: Gather::new(
-                stream.stored_schema().clone(),
-                block_rows(stream, format, settings),
-            ),
+            gather: Gather::new(stream.stored_schema().clone(), block_rows),
             encoder,
+            checksum_bytes,
             zones: Vec::new(),
             last_key: None,
             rows: 0,
@@ -180,7 +189,7 @@ impl RunWriter {
             rows: self.rows,
             delete_markers: self.delete_markers,
             data_bytes: tail_offset,
-            block_checksum_bytes: BLOCK_CHECKSUM_BYTES,
+            block_checksum_bytes: self.checksum_bytes,
             block_crcs: sink.begin_tail(),
             zones: std::mem::take(&mut self.zones),
         };

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use timestrata_format::RunTail;
 use timestrata_format::checksum::crc32c;
 use timestrata_io::OpenMode;
 
-use super::super::base64;
 use super::*;
 
 type Change = fn(&mut RunMeta);
@@ -66,9 +67,9 @@ fn forge(bytes: &mut [u8], meta: &RunMeta) -> RunMeta {
     let tail_offset = meta.tail_offset as usize;
     let place = tail_text(bytes);
     let text = std::str::from_utf8(&bytes[place.clone()]).unwrap();
-    if let Some(Ok(mut tail)) = base64::decode(text).map(|tail| RunTail::decode(&tail)) {
+    if let Ok(Ok(mut tail)) = STANDARD.decode(text).map(|tail| RunTail::decode(&tail)) {
         tail.block_crcs = bytes[..tail_offset].chunks(65_536).map(crc32c).collect();
-        bytes[place].copy_from_slice(base64::encode(&tail.encode()).as_bytes());
+        bytes[place].copy_from_slice(STANDARD.encode(tail.encode()).as_bytes());
     }
     let (tail_crc, file_crc) = (crc32c(&bytes[tail_offset..]), crc32c(bytes));
     RunMeta { tail_crc, file_crc, ..meta.clone() }
@@ -209,11 +210,11 @@ fn a_newer_format_asks_for_an_upgrade() {
     let path = place.path(&meta);
     let mut bytes = place.bytes(&path);
     let text = tail_text(&bytes);
-    let mut tail = base64::decode(std::str::from_utf8(&bytes[text.clone()]).unwrap()).unwrap();
+    let mut tail = STANDARD.decode(std::str::from_utf8(&bytes[text.clone()]).unwrap()).unwrap();
     tail[0] = 99;
     let (body, seal) = tail.split_last_chunk_mut::<4>().unwrap();
     *seal = crc32c(body).to_le_bytes();
-    bytes[text].copy_from_slice(base64::encode(&tail).as_bytes());
+    bytes[text].copy_from_slice(STANDARD.encode(&tail).as_bytes());
     replace(&place, &path, &bytes);
     let tail_crc = crc32c(&bytes[meta.tail_offset as usize..]);
     let meta = RunMeta { tail_crc, ..meta };
