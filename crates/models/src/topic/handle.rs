@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use timestrata_engine::{
-    Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
+    BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
 };
 
 use super::hub::Hub;
@@ -16,6 +16,10 @@ use super::partitioner::partition_of;
 use super::record::{Record, record_schema};
 use super::tiles;
 use super::{name, retain, state};
+
+/// Records of a block: what is verified for the first read of one of them, and when a partition is
+/// opened.
+const BLOCK_ROWS: usize = 4_096;
 
 /// What all handles of a topic share.
 #[derive(Debug)]
@@ -276,7 +280,8 @@ pub fn record_streams(topic: &Stream) -> impl Iterator<Item = String> {
 
 /// Makes the streams of a partition.
 fn create_parts(store: &Store, topic: &str, partition: u32) -> Result<()> {
-    let properties = options::part_properties();
+    let mut properties = options::part_properties();
+    properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
     let records = StreamSpec::new(records_name(topic, partition), record_schema());
     store.create_stream(StreamSpec { properties, ..records })?;
     store.create_stream(tiles::spec(tiles_name(topic, partition)))?;

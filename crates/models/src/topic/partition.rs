@@ -18,7 +18,7 @@ use super::envelope::{RecordPlace, write_envelope};
 use super::record::{self, Record, Records, record_schema};
 use super::sender::Sender;
 use super::state::{self, Kind};
-use super::tiles::{NewTiles, Span, StoredTile, WIDTH};
+use super::tiles::{self, NewTiles, Span, StoredTile, WIDTH};
 
 /// Idempotent producers whose last sequence is kept in memory; others' are read when they send.
 const SENDERS_MAX: usize = 1_024;
@@ -111,25 +111,24 @@ impl Partition {
                 .map_err(|error| self.damaged("its floor", &error))?;
             gone.truncate(usize::try_from(floor.offset.saturating_sub(full)).unwrap_or(0));
         }
-        let mut tiles = vec![Vec::new()];
+        let mut partial = vec![Vec::new()];
         live.spans.push(Span::NONE);
         let mut left = full >> TILE_HEIGHT;
         let mut level = 0_u8;
         while left > 0 {
             let width = left % WIDTH;
-            let (mut roots, mut span) = (Vec::new(), Span::NONE);
-            for index in left - width..left {
-                let tile = StoredTile::find(snapshot, self.tiles, level, index)?;
-                let tile = tile.ok_or_else(|| self.lacks(level, index))?;
-                roots.push(tile.root()?);
-                span = span.with(tile.span()?);
+            let found = tiles::roots(snapshot, self.tiles, level, left - width..left)?;
+            if found.len() as u64 != width {
+                return Err(self.lacks(level, left - width + found.len() as u64));
             }
-            tiles.push(roots);
+            let span = found.iter().fold(Span::NONE, |all, (_, span)| all.with(*span));
+            let roots = found.into_iter().map(|(root, _)| root).collect();
+            partial.push(roots);
             live.spans.push(span);
             left >>= TILE_HEIGHT;
             level += 1;
         }
-        live.edge = Edge::restore(full, tiles)
+        live.edge = Edge::restore(full, partial)
             .ok_or_else(|| self.damaged("its tiles", &"they don't fit together"))?;
         for hash in gone {
             live.edge.append(hash, |_, _| {});

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
 use timestrata_engine::{
-    Cell, Error, ErrorKind, LeadKey, Result, Scan, ScanSpec, Snapshot, StreamId,
+    Cell, Error, ErrorKind, LeadKey, Result, Row, Scan, ScanSpec, Snapshot, StreamId,
 };
 use timestrata_merkle::Hash;
 
@@ -83,14 +82,12 @@ impl Topic {
     /// As [`Topic::scan`].
     pub fn get(&self, partition: u32, offset: u64) -> Result<Option<Records>> {
         let partition = self.partition(partition)?;
-        let row = self.row(&partition, offset)?;
-        row.map(|row| Records::of(&row)).transpose()
+        self.row(&partition, offset)?.map(Records::of_row).transpose()
     }
 
-    fn row(&self, partition: &Partition, offset: u64) -> Result<Option<RecordBatch>> {
+    fn row(&self, partition: &Partition, offset: u64) -> Result<Option<Row>> {
         let snapshot = self.store.snapshot_of(partition.records)?;
-        let row = snapshot.get(partition.records, &[Cell::UInt(offset)])?;
-        Ok(row.map(|row| row.batch.slice(row.index, 1)))
+        snapshot.get(partition.records, &[Cell::UInt(offset)])
     }
 
     /// The offset behind the records from `offset` on that can't be read.
@@ -140,8 +137,8 @@ impl Topic {
     pub(super) fn record_time(&self, partition: &Partition, offset: u64) -> Result<Option<i64>> {
         let row = self.row(partition, offset)?;
         let time = row.and_then(|row| {
-            let times = row.columns().get(column::TIMESTAMP)?;
-            times.as_primitive_opt::<TimestampNanosecondType>()?.values().first().copied()
+            let times = row.batch.columns().get(column::TIMESTAMP)?;
+            times.as_primitive_opt::<TimestampNanosecondType>()?.values().get(row.index).copied()
         });
         Ok(time)
     }

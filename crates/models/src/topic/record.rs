@@ -1,5 +1,6 @@
 //! Records: what is sent, and columns of them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, ListBuilder, StringBuilder, StructBuilder};
@@ -9,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, ListArray, RecordBatch, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Error, ErrorKind, Result, Row};
 
 /// A record to be sent, borrowed from its sender; or one that was read, borrowed from its batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,11 +134,85 @@ pub(super) fn to_batch(
 /// Rows of a partition, read as records.
 #[derive(Debug, Clone)]
 pub struct Records {
-    offsets: UInt64Array,
-    times: TimestampNanosecondArray,
-    keys: BinaryArray,
-    values: BinaryArray,
-    headers: ListArray,
+    /// With all columns of [`record_schema`].
+    batch: RecordBatch,
+    rows: Range<usize>,
+}
+
+/// The columns of records.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    offsets: &'a [u64],
+    times: &'a [i64],
+    keys: &'a BinaryArray,
+    values: &'a BinaryArray,
+    headers: &'a ListArray,
+}
+
+impl<'a> Columns<'a> {
+    /// `None` for other columns.
+    fn of(batch: &'a RecordBatch) -> Option<Self> {
+        let at = |index: usize| batch.columns().get(index);
+        Some(Self {
+            offsets: at(column::OFFSET)?.as_primitive_opt::<UInt64Type>()?.values(),
+            times: at(column::TIMESTAMP)?.as_primitive_opt::<TimestampNanosecondType>()?.values(),
+            keys: at(column::KEY)?.as_binary_opt()?,
+            values: at(column::VALUE)?.as_binary_opt()?,
+            headers: at(column::HEADERS)?.as_list_opt()?,
+        })
+    }
+
+    /// Offset and record of a row; `None` behind the last.
+    #[inline]
+    fn get(&self, row: usize) -> Option<(u64, Record<'a>)> {
+        let bytes = |array: &'a BinaryArray| array.is_valid(row).then(|| array.value(row));
+        let (offset, time) = (self.offsets.get(row)?, self.times.get(row)?);
+        let record = Record {
+            key: bytes(self.keys),
+            value: bytes(self.values),
+            headers: self.headers_at(row),
+            timestamp_ns: Some(*time),
+            partition: None,
+        };
+        Some((*offset, record))
+    }
+
+    fn headers_at(&self, row: usize) -> Vec<(&'a str, &'a [u8])> {
+        if self.headers.is_null(row) {
+            return Vec::new();
+        }
+        let ends = self.headers.value_offsets();
+        let (Some(from), Some(to)) = (ends.get(row), ends.get(row + 1)) else { return Vec::new() };
+        let parts = self.headers.values().as_struct_opt();
+        let names = parts.and_then(|parts| parts.columns().first()?.as_string_opt::<i32>());
+        let values = parts.and_then(|parts| parts.columns().get(1)?.as_binary_opt::<i32>());
+        let (Some(names), Some(values)) = (names, values) else { return Vec::new() };
+        (*from..*to)
+            .filter_map(|place| usize::try_from(place).ok())
+            .filter(|place| *place < names.len() && *place < values.len())
+            .map(|place| (names.value(place), values.value(place)))
+            .collect()
+    }
+
+    /// Bytes of keys, values and headers of some rows.
+    fn bytes(&self, rows: &Range<usize>) -> u64 {
+        // Keys and values stand one behind the other; only headers have to be looked at.
+        let of = |array: &BinaryArray| {
+            let ends = array.value_offsets();
+            let (first, last) = (ends.get(rows.start), ends.get(rows.end));
+            let bytes = first.zip(last).and_then(|(first, last)| u64::try_from(last - first).ok());
+            bytes.unwrap_or(0)
+        };
+        let headers = match self.headers.null_count() == self.headers.len() {
+            true => 0,
+            false => rows
+                .clone()
+                .flat_map(|row| self.headers_at(row))
+                .map(|(name, value)| (name.len() + value.len()) as u64)
+                .sum(),
+        };
+        of(self.keys) + of(self.values) + headers
+    }
 }
 
 impl Records {
@@ -146,49 +221,41 @@ impl Records {
     /// # Errors
     /// `InvalidData` for other columns.
     pub fn of(batch: &RecordBatch) -> Result<Self> {
-        let wrong = || Error::new(ErrorKind::InvalidData, "the batch has no columns of records");
-        let at = |index: usize| batch.columns().get(index).ok_or_else(wrong);
-        let offsets = at(column::OFFSET)?.as_primitive_opt::<UInt64Type>().ok_or_else(wrong)?;
-        let times = at(column::TIMESTAMP)?.as_primitive_opt::<TimestampNanosecondType>();
-        let binary = |index| Ok(at(index)?.as_binary_opt::<i32>().ok_or_else(wrong)?.clone());
-        let headers = at(column::HEADERS)?.as_list_opt::<i32>().ok_or_else(wrong)?;
-        Ok(Self {
-            offsets: offsets.clone(),
-            times: times.ok_or_else(wrong)?.clone(),
-            keys: binary(column::KEY)?,
-            values: binary(column::VALUE)?,
-            headers: headers.clone(),
-        })
+        Self::some_of(batch.clone(), 0..batch.num_rows())
+    }
+
+    /// The one record of a row.
+    pub(super) fn of_row(row: Row) -> Result<Self> {
+        Self::some_of(row.batch, row.index..row.index + 1)
+    }
+
+    fn some_of(batch: RecordBatch, rows: Range<usize>) -> Result<Self> {
+        let is_whole = Columns::of(&batch).is_some_and(|_| rows.end <= batch.num_rows());
+        match is_whole {
+            true => Ok(Self { batch, rows }),
+            false => {
+                let what = "the batch has no columns of records";
+                Err(Error::new(ErrorKind::InvalidData, what))
+            }
+        }
     }
 
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.offsets.len()
+        self.rows.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.offsets.is_empty()
+        self.rows.is_empty()
     }
 
     /// Bytes of all keys, values and headers.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        // Keys and values stand one behind the other; only headers have to be looked at.
-        let of = |array: &BinaryArray| match array.value_offsets() {
-            [first, .., last] => u64::try_from(last - first).unwrap_or(0),
-            _ => 0,
-        };
-        let headers = match self.headers.null_count() == self.len() {
-            true => 0,
-            false => (0..self.len())
-                .flat_map(|row| self.headers_at(row))
-                .map(|(name, value)| (name.len() + value.len()) as u64)
-                .sum(),
-        };
-        of(&self.keys) + of(&self.values) + headers
+        Columns::of(&self.batch).map_or(0, |columns| columns.bytes(&self.rows))
     }
 
     /// The first of them that have no more bytes together than this; one at least.
@@ -206,52 +273,21 @@ impl Records {
             None => false,
         };
         let rows = self.iter().take_while(fits).count().clamp(1, self.len().max(1));
-        if rows < self.len() {
-            self.offsets = self.offsets.slice(0, rows);
-            self.times = self.times.slice(0, rows);
-            self.keys = self.keys.slice(0, rows);
-            self.values = self.values.slice(0, rows);
-            self.headers = self.headers.slice(0, rows);
-        }
+        self.rows.end = self.rows.end.min(self.rows.start + rows);
         self
     }
 
     /// Offset and record of a row; `None` behind the last.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<(u64, Record<'_>)> {
-        if row >= self.len() {
-            return None;
-        }
-        let bytes = |array: &'_ BinaryArray| array.is_valid(row).then_some(row);
-        let record = Record {
-            key: bytes(&self.keys).map(|row| self.keys.value(row)),
-            value: bytes(&self.values).map(|row| self.values.value(row)),
-            headers: self.headers_at(row),
-            timestamp_ns: Some(self.times.value(row)),
-            partition: None,
-        };
-        Some((self.offsets.value(row), record))
-    }
-
-    fn headers_at(&self, row: usize) -> Vec<(&str, &[u8])> {
-        if self.headers.is_null(row) {
-            return Vec::new();
-        }
-        let ends = self.headers.value_offsets();
-        let (Some(from), Some(to)) = (ends.get(row), ends.get(row + 1)) else { return Vec::new() };
-        let parts = self.headers.values().as_struct_opt();
-        let names = parts.and_then(|parts| parts.columns().first()?.as_string_opt::<i32>());
-        let values = parts.and_then(|parts| parts.columns().get(1)?.as_binary_opt::<i32>());
-        let (Some(names), Some(values)) = (names, values) else { return Vec::new() };
-        (*from..*to)
-            .filter_map(|place| usize::try_from(place).ok())
-            .filter(|place| *place < names.len() && *place < values.len())
-            .map(|place| (names.value(place), values.value(place)))
-            .collect()
+        let row = self.rows.clone().nth(row)?;
+        Columns::of(&self.batch)?.get(row)
     }
 
     /// Offsets and records, in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (u64, Record<'_>)> {
-        (0..self.len()).filter_map(|row| self.get(row))
+        let columns = Columns::of(&self.batch);
+        self.rows.clone().filter_map(move |row| columns.as_ref()?.get(row))
     }
 }

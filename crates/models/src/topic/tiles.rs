@@ -32,8 +32,9 @@ const LEVEL_BITS: u32 = 3;
 const MIDDLE_LEVEL: u8 = TILE_HEIGHT / 2;
 /// How many those are.
 const MIDDLE_NODES: usize = TILE_WIDTH >> MIDDLE_LEVEL;
-/// Rows of a block: what is read and verified for the first proof in it.
-const BLOCK_ROWS: usize = 16;
+/// Rows of a block: half a megabyte, which is verified for the first proof in it. Fewer would be
+/// verified sooner, and decoded more often.
+const BLOCK_ROWS: usize = 64;
 
 mod column {
     pub(super) const PLACE: usize = 0;
@@ -194,13 +195,6 @@ impl StoredTile {
         })
     }
 
-    /// The root of the tile.
-    pub(super) fn root(&self) -> Result<Hash> {
-        let roots = self.column(column::ROOT).and_then(|roots| roots.as_fixed_size_binary_opt());
-        let root = roots.and_then(|roots| roots.value(self.row.index).try_into().ok());
-        root.map(Hash).ok_or_else(|| self.bad())
-    }
-
     /// What its records span.
     pub(super) fn span(&self) -> Result<Span> {
         let time = |index| {
@@ -264,6 +258,57 @@ impl StoredTile {
         let what = format!("the stored hash tile {place} has other columns or fewer hashes");
         Error::new(ErrorKind::Corruption, what)
     }
+}
+
+/// The roots of full tiles of a level, and what their records span, in order; fewer where tiles are
+/// missing. Of their hashes nothing is read.
+pub(super) fn roots(
+    snapshot: &Snapshot,
+    tiles: StreamId,
+    level: u8,
+    indexes: Range<u64>,
+) -> Result<Vec<(Hash, Span)>> {
+    // Tiles of leaves lie side by side, those above them far apart.
+    let pieces: Vec<Range<u64>> = match level {
+        0 => vec![indexes],
+        _ => indexes.map(|index| index..index + 1).collect(),
+    };
+    let columns =
+        [column::PLACE, column::ROOT, column::TIME_MIN, column::TIME_MAX, column::BYTES].to_vec();
+    let mut found = Vec::new();
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        let key = |index: u64| Some(LeadKey::Offset(key_of(level, index)?));
+        let behind = key(piece.end - 1).map(|last| match last {
+            LeadKey::Offset(place) => LeadKey::Offset(place.saturating_add(1)),
+            other => other,
+        });
+        let range = KeyRange { lo: key(piece.start), hi: behind };
+        let spec = ScanSpec { range, columns: Some(columns.clone()), ..ScanSpec::default() };
+        for batch in snapshot.scan(tiles, &spec)? {
+            let roots = roots_in(&batch?, level);
+            found.extend(roots.ok_or_else(|| {
+                Error::new(ErrorKind::Corruption, "a partition's tiles have other columns")
+            })?);
+        }
+    }
+    Ok(found)
+}
+
+/// The roots among rows that are of tiles of this level; `None` for other columns.
+fn roots_in(batch: &RecordBatch, level: u8) -> Option<Vec<(Hash, Span)>> {
+    let number = |index: usize| batch.columns().get(index)?.as_primitive_opt::<UInt64Type>();
+    let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
+    let (places, bytes) = (number(0)?.values(), number(4)?.values());
+    let roots = batch.columns().get(1)?.as_fixed_size_binary_opt()?;
+    let (mins, maxs) = (time(2)?.values(), time(3)?.values());
+    let spans = mins.iter().zip(maxs).zip(bytes).map(|((time_min, time_max), bytes)| Span {
+        time_min: *time_min,
+        time_max: *time_max,
+        bytes: *bytes,
+    });
+    let rows = places.iter().zip(roots.iter()).zip(spans);
+    let of_level = rows.filter(|((place, _), _)| **place % (1 << LEVEL_BITS) == u64::from(level));
+    of_level.map(|((_, root), span)| Some((Hash(root?.try_into().ok()?), span))).collect()
 }
 
 /// What the full tiles that have any of these offsets span, in order.
