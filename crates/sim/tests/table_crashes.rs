@@ -11,42 +11,28 @@ use timestrata_sim::{Effort, TableWorkload};
 
 const SEED: u64 = 20_260_307;
 
-/// A small part: what comes after recovery, compaction too, has many operations to crash at.
-fn sampled() -> Effort {
-    Effort {
-        states_one_in: 8,
-        continued_one_in: 12,
-        crashed_again_one_in: 48,
-        faults_one_in: 96,
-        ..Effort::sampled(SEED)
-    }
-}
-
 #[test]
 fn tables_of_one_step_keep_every_promise() {
-    let effort = Effort {
-        mixtures: 6,
-        states_one_in: 1,
-        continued_one_in: 6,
-        faults_one_in: 8,
-        ..sampled()
-    };
-    expect_promises_kept("up to one step", &TableWorkload::short(1), &effort);
+    expect_promises_kept(
+        "up to one step",
+        &TableWorkload::short(1),
+        &Effort::of_short_models(SEED),
+    );
 }
 
 #[test]
 fn tables_of_two_steps_keep_every_promise() {
-    let effort = Effort { faults_one_in: 48, ..sampled() };
+    let effort = Effort { faults_one_in: 48, ..Effort::of_models(SEED) };
     expect_promises_kept("two steps", &TableWorkload::all("", 2), &effort);
 }
 
 #[test]
 fn chosen_workloads_of_tables_keep_every_promise() {
-    let effort = Effort { states_one_in: 5, faults_one_in: 48, ..sampled() };
+    let effort = Effort { states_one_in: 5, faults_one_in: 48, ..Effort::of_models(SEED) };
     expect_promises_kept("chosen", &TableWorkload::chosen(), &effort);
 }
 
 #[test]
 fn long_workloads_of_tables_drawn_by_the_seed_keep_every_promise() {
-    expect_promises_kept("drawn", &TableWorkload::drawn(SEED, 6, 12), &sampled());
+    expect_promises_kept("drawn", &TableWorkload::drawn(SEED, 6, 12), &Effort::of_models(SEED));
 }

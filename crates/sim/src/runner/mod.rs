@@ -78,6 +78,29 @@ impl Effort {
         }
     }
 
+    /// A small part, for models: what comes after their recovery, compaction too, has many operations
+    /// to crash at.
+    pub fn of_models(seed: u64) -> Self {
+        Self {
+            states_one_in: 8,
+            continued_one_in: 12,
+            crashed_again_one_in: 48,
+            faults_one_in: 96,
+            ..Self::sampled(seed)
+        }
+    }
+
+    /// More of them, for workloads of one step.
+    pub fn of_short_models(seed: u64) -> Self {
+        Self {
+            mixtures: 6,
+            states_one_in: 1,
+            continued_one_in: 6,
+            faults_one_in: 8,
+            ..Self::of_models(seed)
+        }
+    }
+
     /// Whether the case of this name belongs to a sample. Samples for different purposes
     /// are independent of each other.
     fn takes(&self, purpose: &str, one_in: u64, name: &[u64]) -> bool {
