@@ -400,6 +400,30 @@ def test_a_reader_sees_what_another_process_sends(tmp_path: Path) -> None:
                 seen.send(b"4")
 
 
+def test_a_reader_in_another_process_proves_and_writes_nothing(tmp_path: Path) -> None:
+    prove = """
+import sys, timestrata
+with timestrata.open(sys.argv[1], mode="r") as store:
+    print(store.topic("t").prove(int(sys.argv[2])), end="")
+"""
+    path = tmp_path / "s"
+    key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
+    with timestrata.open(path) as store:
+        topic = store.topic("t")
+        topic.send_batch([f"record {n}" for n in range(300)])
+        topic.checkpoint(key)
+        files = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+        for offset in (0, 299):
+            command = [sys.executable, "-c", prove, str(path), str(offset)]
+            proof = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            record = topic.get(offset)
+            assert timestrata.verify(proof, record, key.vkey)
+            assert not timestrata.verify(proof, topic.get(offset ^ 1), key.vkey)
+        assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == files
+        topic.send("the next")
+        assert topic.get(300).value == b"the next"
+
+
 def test_records_that_can_not_be_read_are_reported_and_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with timestrata.open(path) as store:
