@@ -13,6 +13,7 @@ const DIRECT_BYTES_MIN: usize = 64 << 10;
 /// After so many bytes they are sent on to the disk, which then works while the next ones
 /// are made. Half of a flush's time was the sync at its end.
 const WRITE_BACK_BYTES: u64 = 8 << 20;
+
 /// What the checksums of a finished file are.
 #[derive(Debug)]
 pub(super) struct Sums {

@@ -50,7 +50,8 @@ pub(crate) struct Wal {
     synced: AtomicU64,
     /// Bytes that recovery would read, for a look without the lock.
     bytes: AtomicU64,
-    /// Set when a segment has been taken: the next one should be made ready.
+    /// Set when a segment has been taken, or a fourth of the first is full: the next one should be
+    /// made ready.
     next_is_due: AtomicBool,
     failed: AtomicBool,
 }
