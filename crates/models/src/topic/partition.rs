@@ -5,6 +5,7 @@
 //! with a commit; when one fails it is forgotten, and made again.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use arrow_schema::SchemaRef;
 use parking_lot::{Mutex, MutexGuard};
@@ -119,7 +120,7 @@ impl Partition {
             let width = left % WIDTH;
             let found = tiles::roots(snapshot, self.tiles, level, left - width..left)?;
             if found.len() as u64 != width {
-                return Err(self.lacks(level, left - width + found.len() as u64));
+                return Err(self.first_lacking(snapshot, level, left - width..left)?);
             }
             let span = found.iter().fold(Span::NONE, |all, (_, span)| all.with(*span));
             let roots = found.into_iter().map(|(root, _)| root).collect();
@@ -158,6 +159,16 @@ impl Partition {
             }
         }
         Ok(())
+    }
+
+    /// The error for a tile that is missing among these.
+    fn first_lacking(&self, snapshot: &Snapshot, level: u8, indexes: Range<u64>) -> Result<Error> {
+        for index in indexes.clone() {
+            if StoredTile::find(snapshot, self.tiles, level, index)?.is_none() {
+                return Ok(self.lacks(level, index));
+            }
+        }
+        Ok(self.damaged("its tiles", &format!("tiles {level}/{indexes:?} are there twice")))
     }
 
     pub(super) fn lacks(&self, level: u8, index: u64) -> Error {
