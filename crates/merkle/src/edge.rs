@@ -44,8 +44,9 @@ impl Edge {
         self.size
     }
 
-    /// Adds a leaf. `full` gets each tile that this fills, lowest first.
-    pub fn append(&mut self, leaf: Hash, mut full: impl FnMut(Tile, &Subtree)) {
+    /// Adds a leaf. `full` gets each tile that this fills, lowest first, and the roots of those before it
+    /// that the partial tile above has.
+    pub fn append(&mut self, leaf: Hash, mut full: impl FnMut(Tile, &Subtree, &[Hash])) {
         self.size = self.size.saturating_add(1);
         let mut carried = Some(leaf);
         let mut level = 0;
@@ -54,11 +55,12 @@ impl Edge {
             if self.levels.len() <= place {
                 self.levels.push(Subtree::default());
             }
-            let Some(subtree) = self.levels.get_mut(place) else { return };
+            let Some([subtree, above @ ..]) = self.levels.get_mut(place..) else { return };
             if let Some(root) = subtree.push(hash) {
                 let leaves = u32::from(level + 1) * u32::from(TILE_HEIGHT);
                 let index = (self.size.checked_shr(leaves).unwrap_or(0)).saturating_sub(1);
-                full(Tile { kind: TileKind::Hashes(level), index, width: TILE_WIDTH }, subtree);
+                let tile = Tile { kind: TileKind::Hashes(level), index, width: TILE_WIDTH };
+                full(tile, subtree, above.first().map_or(&[], Subtree::hashes));
                 subtree.clear();
                 carried = Some(root);
             }

@@ -85,7 +85,7 @@ impl Log {
         let mut log = Self::default();
         for index in 0..size {
             let Self { edge, full } = &mut log;
-            edge.append(leaf(index), |tile, subtree| full.push((tile, subtree.clone())));
+            edge.append(leaf(index), |tile, subtree, _| full.push((tile, subtree.clone())));
         }
         log
     }
@@ -209,7 +209,7 @@ proptest! {
         log.edge = Edge::restore(size, tiles.clone()).unwrap();
         for index in size..size + more {
             let Log { edge, full } = &mut log;
-            edge.append(leaf(index), |tile, subtree| full.push((tile, subtree.clone())));
+            edge.append(leaf(index), |tile, subtree, _| full.push((tile, subtree.clone())));
         }
         prop_assert_eq!(root_of(size + more, &log).unwrap(), tree(size + more).root());
         prop_assert!(Edge::restore(size + 1, tiles).is_none());

@@ -14,8 +14,13 @@ const RECORDS: u64 = 66_000;
 
 fn filled() -> (Store, Topic) {
     let store = Store::memory(Settings::default()).unwrap();
-    let topic = Topic::create(&store, "t", &TopicOptions::default()).unwrap();
-    for first in (0..RECORDS).step_by(1_000) {
+    let topic = fill(&store, RECORDS);
+    (store, topic)
+}
+
+fn fill(store: &Store, records: u64) -> Topic {
+    let topic = Topic::create(store, "t", &TopicOptions::default()).unwrap();
+    for first in (0..records).step_by(1_000) {
         let texts: Vec<String> = (first..first + 1_000).map(|n| n.to_string()).collect();
         let records: Vec<Record<'_>> = texts
             .iter()
@@ -24,7 +29,7 @@ fn filled() -> (Store, Topic) {
         let options = SendOptions { durability: Durability::Written, ..SendOptions::default() };
         topic.send_batch(&records, &options).unwrap();
     }
-    (store, topic)
+    topic
 }
 
 fn checkpoint(topic: &Topic) {
@@ -34,7 +39,7 @@ fn checkpoint(topic: &Topic) {
 
 /// Puts other bytes into a binary column of one row of a stream, in the way of somebody who knows the
 /// format: all checksums fit.
-fn alter(store: &Store, stream: &str, key: u64, column: usize, change: fn(&mut [u8])) {
+fn alter(store: &Store, stream: &str, key: u64, column: usize, change: fn(&mut Vec<u8>)) {
     let id = store.stream(stream).unwrap().id();
     let range = KeyRange { lo: Some(LeadKey::Offset(key)), hi: Some(LeadKey::Offset(key + 1)) };
     let spec = ScanSpec { range, ..ScanSpec::default() };
@@ -50,13 +55,13 @@ fn alter(store: &Store, stream: &str, key: u64, column: usize, change: fn(&mut [
     store.commit(Changes::new().insert(id, row), Durability::Written).unwrap();
 }
 
-fn flip_last(bytes: &mut [u8]) {
+fn flip_last(bytes: &mut Vec<u8>) {
     if let Some(last) = bytes.last_mut() {
         *last ^= 1;
     }
 }
 
-fn flip_first(bytes: &mut [u8]) {
+fn flip_first(bytes: &mut Vec<u8>) {
     if let Some(first) = bytes.first_mut() {
         *first ^= 1;
     }
@@ -97,6 +102,63 @@ fn an_altered_tile_is_named() {
     let (store, topic) = filled();
     alter(&store, "t/0t", (65_536 << 3) + 1, 1, flip_first);
     assert!(found(topic.audit(0)).contains("its stored tile 1/0 was altered"));
+    // A node that is stored with the leaves, above sixteen of them.
+    let (store, topic) = filled();
+    alter(&store, "t/0t", 768 << 3, 1, flip_last);
+    assert!(found(topic.audit(0)).contains("its stored tile 0/2 was altered"));
+}
+
+/// Keys of the two tiles above leaves in [`TWO_ABOVE`] records.
+const ABOVE: [u64; 2] = [(65_536 << 3) + 1, (131_072 << 3) + 1];
+const TWO_ABOVE: u64 = 132_000;
+
+fn reopened(directory: &std::path::Path) -> (Store, Topic) {
+    let store = Store::open(directory, Settings::default()).unwrap();
+    let topic = Topic::open(&store, "t").unwrap();
+    (store, topic)
+}
+
+#[test]
+fn what_a_tile_says_of_those_before_it_is_held_against_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), Settings::default()).unwrap();
+    let topic = fill(&store, TWO_ABOVE);
+    let before = topic.root(0, None).unwrap();
+    assert_eq!(topic.audit(0).unwrap().root, before.1);
+    // As it was written before tiles said anything of others: it is read like any.
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.truncate(272 * 32));
+    drop((topic, store));
+    let (store, topic) = reopened(directory.path());
+    assert_eq!(topic.root(0, None).unwrap(), before);
+    assert_eq!(topic.audit(0).unwrap().root, before.1);
+    // The root of the first, as the second has it, then half of it.
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.extend([7; 32 + 24]));
+    assert!(found(topic.audit(0)).contains("its stored tile 1/1 was altered"));
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.truncate(272 * 32 + 24 + 16));
+    drop((topic, store));
+    let (_store, topic) = reopened(directory.path());
+    let error = topic.root(0, None).unwrap_err();
+    assert!(error.to_string().contains("hash tile 1048577"), "{error}");
+}
+
+#[test]
+fn a_missing_tile_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), Settings::default()).unwrap();
+    let topic = fill(&store, TWO_ABOVE);
+    let delete = |store: &Store, key: u64| {
+        let id = store.stream("t/0t").unwrap().id();
+        let range = KeyRange { lo: Some(LeadKey::Offset(key)), hi: Some(LeadKey::Offset(key + 1)) };
+        store.commit(Changes::new().delete_range(id, range), Durability::Written).unwrap();
+    };
+    delete(&store, ABOVE[0]);
+    assert!(found(topic.audit(0)).contains("there is no tile 1/0"));
+    delete(&store, ABOVE[1]);
+    drop((topic, store));
+    let (_store, topic) = reopened(directory.path());
+    let error = topic.root(0, None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert!(error.to_string().contains("there is no tile 1/0"), "{error}");
 }
 
 #[test]

@@ -84,25 +84,27 @@ enum Wrong {
     Error(Error),
 }
 
-/// The root of a tree made from its leaves alone; each tile above them that gets full is held against
-/// the one that is stored.
+/// The root of a tree made from its leaves alone; each tile that gets full is held against the one that
+/// is stored.
 fn rebuilt(tree: &PartitionTree<'_>) -> std::result::Result<Hash, Wrong> {
     let mut made = Edge::default();
     let mut wrong = None;
     let mut leaves = Leaves { tree, tile: None };
     for offset in 0..tree.size() {
-        made.append(leaves.at(offset).map_err(Wrong::Error)?, |tile, subtree| {
-            let TileKind::Hashes(level @ 1..) = tile.kind else { return };
-            let stored = tree.tile(level, tile.index);
-            if stored.is_ok_and(|stored| stored != subtree.hashes()) {
-                wrong.get_or_insert((level, tile.index));
-            }
+        made.append(leaves.at(offset).map_err(Wrong::Error)?, |tile, subtree, roots| {
+            let TileKind::Hashes(level) = tile.kind else { return };
+            let found = match tree.has_stored(level, tile.index, subtree, roots) {
+                Ok(true) => return,
+                Ok(false) => Wrong::Tile(level, tile.index),
+                Err(error) => Wrong::Error(error),
+            };
+            wrong.get_or_insert(found);
         });
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
     }
-    match wrong {
-        Some((level, index)) => Err(Wrong::Tile(level, index)),
-        None => Ok(made.root()),
-    }
+    Ok(made.root())
 }
 
 /// The leaves of a tree, one after the other.

@@ -19,7 +19,7 @@ use super::envelope::{RecordPlace, write_envelope};
 use super::record::{self, Record, Records, record_schema};
 use super::sender::Sender;
 use super::state::{self, Kind};
-use super::tiles::{self, NewTiles, Span, StoredTile, WIDTH};
+use super::tiles::{self, Earlier, NewTiles, Span, StoredTile, WIDTH};
 
 /// Idempotent producers whose last sequence is kept in memory; others' are read when they send.
 const SENDERS_MAX: usize = 1_024;
@@ -118,12 +118,10 @@ impl Partition {
         let mut level = 0_u8;
         while left > 0 {
             let width = left % WIDTH;
-            let found = tiles::roots(snapshot, self.tiles, level, left - width..left)?;
-            if found.len() as u64 != width {
+            let (roots, span) = tiles::roots(snapshot, self.tiles, level, left - width..left)?;
+            if roots.len() as u64 != width {
                 return Err(self.first_lacking(snapshot, level, left - width..left)?);
             }
-            let span = found.iter().fold(Span::NONE, |all, (_, span)| all.with(*span));
-            let roots = found.into_iter().map(|(root, _)| root).collect();
             partial.push(roots);
             live.spans.push(span);
             left >>= TILE_HEIGHT;
@@ -132,7 +130,7 @@ impl Partition {
         live.edge = Edge::restore(full, partial)
             .ok_or_else(|| self.damaged("its tiles", &"they don't fit together"))?;
         for hash in gone {
-            live.edge.append(hash, |_, _| {});
+            live.edge.append(hash, |_, _, _| {});
         }
         self.restore_records(snapshot, &mut live)?;
         Ok(live)
@@ -155,7 +153,7 @@ impl Partition {
                 if let Some(first) = live.spans.first_mut() {
                     *first = first.with(span);
                 }
-                live.edge.append(Hash::of_leaf(&live.envelope), |_, _| {});
+                live.edge.append(Hash::of_leaf(&live.envelope), |_, _, _| {});
             }
         }
         Ok(())
@@ -328,11 +326,12 @@ impl Live {
         let Self { edge, spans, .. } = self;
         let mut carried = span;
         add(spans, 0, carried);
-        edge.append(leaf, |tile: Tile, subtree| {
+        edge.append(leaf, |tile: Tile, subtree, roots| {
             let TileKind::Hashes(level) = tile.kind else { return };
             let level = usize::from(level);
             carried = spans.get(level).copied().unwrap_or(carried);
-            tiles.push(tile, subtree, carried);
+            let span = spans.get(level + 1).copied().unwrap_or(Span::NONE);
+            tiles.push(tile, subtree, carried, &Earlier { roots: roots.to_vec(), span });
             if let Some(span) = spans.get_mut(level) {
                 *span = Span::NONE;
             }

@@ -3,7 +3,9 @@
 //!
 //! A row's key is where its tile ends, so rows are only ever added behind the last. With the tile's
 //! 256 hashes it keeps the sixteen nodes four levels above them (a proof hashes 22 nodes of a tile
-//! then, and not 247) and its root, and what time and bytes its records span.
+//! then, and not 247) and its root, and what time and bytes its records span. Above the leaves, where
+//! rows of one level lie far apart, it has the roots of those before it as well, so that opening a
+//! partition reads one of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,6 +34,10 @@ const LEVEL_BITS: u32 = 3;
 const MIDDLE_LEVEL: u8 = TILE_HEIGHT / 2;
 /// How many those are.
 const MIDDLE_NODES: usize = TILE_WIDTH >> MIDDLE_LEVEL;
+/// Bytes of all nodes that are stored of a tile.
+const NODES_BYTES: usize = (TILE_WIDTH + MIDDLE_NODES) * Hash::BYTES;
+/// Bytes of a span behind the roots of earlier tiles.
+const SPAN_BYTES: usize = 24;
 /// Rows of a block: half a megabyte, which is verified for the first proof in it. Fewer would be
 /// verified sooner, and decoded more often.
 const BLOCK_ROWS: usize = 64;
@@ -54,6 +60,43 @@ pub(super) struct Span {
     pub(super) time_max: i64,
     /// Bytes of keys, values and headers.
     pub(super) bytes: u64,
+}
+
+/// The full tiles of a level before one, back to where the tile above them begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Earlier {
+    pub(super) roots: Vec<Hash>,
+    /// What the records of all of them span.
+    pub(super) span: Span,
+}
+
+impl Earlier {
+    /// Behind the nodes of a tile: nothing, or the roots and the span.
+    fn write(&self, bytes: &mut Vec<u8>) {
+        if self.roots.is_empty() {
+            return;
+        }
+        bytes.extend(self.roots.iter().flat_map(|root| root.0));
+        bytes.extend(self.span.time_min.to_be_bytes());
+        bytes.extend(self.span.time_max.to_be_bytes());
+        bytes.extend(self.span.bytes.to_be_bytes());
+    }
+
+    /// `None` for other bytes than [`write`](Self::write) makes.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.is_empty() {
+            return Some(Self { roots: Vec::new(), span: Span::NONE });
+        }
+        let (roots, span) = bytes.split_at_checked(bytes.len().checked_sub(SPAN_BYTES)?)?;
+        let (time_min, rest) = span.split_first_chunk()?;
+        let (time_max, bytes) = rest.split_first_chunk()?;
+        let span = Span {
+            time_min: i64::from_be_bytes(*time_min),
+            time_max: i64::from_be_bytes(*time_max),
+            bytes: u64::from_be_bytes(bytes.try_into().ok()?),
+        };
+        Some(Self { roots: Hash::all_of(roots).ok()?, span })
+    }
 }
 
 /// A full tile's records: the first offset, what they span, and the store's clock when the last came.
@@ -135,14 +178,18 @@ impl NewTiles {
         self.places.is_empty()
     }
 
-    /// Adds a full tile.
-    pub(super) fn push(&mut self, tile: Tile, subtree: &Subtree, span: Span) {
+    /// Adds a full tile. Of leaves, it doesn't keep what is before it: that would cost a twentieth of the
+    /// records' space, and they lie side by side anyway.
+    pub(super) fn push(&mut self, tile: Tile, subtree: &Subtree, span: Span, earlier: &Earlier) {
         let TileKind::Hashes(level) = tile.kind else { return };
         let root = subtree.node(TILE_HEIGHT, 0);
         let (Some(place), Some(root)) = (key_of(level, tile.index), root) else { return };
-        let nodes = subtree.hashes().iter().chain(subtree.at_level(MIDDLE_LEVEL));
+        let mut bytes = nodes_of(subtree);
+        if level > 0 {
+            earlier.write(&mut bytes);
+        }
         self.places.push(place);
-        self.hashes.push(nodes.flat_map(|hash| hash.0).collect());
+        self.hashes.push(bytes);
         self.roots.push(root.0);
         self.spans.push(span);
     }
@@ -166,6 +213,12 @@ impl NewTiles {
         ];
         RecordBatch::try_new(schema(), columns).map_err(unmade)
     }
+}
+
+/// The nodes that are stored of a full tile.
+fn nodes_of(subtree: &Subtree) -> Vec<u8> {
+    let nodes = subtree.hashes().iter().chain(subtree.at_level(MIDDLE_LEVEL));
+    nodes.flat_map(|hash| hash.0).collect()
 }
 
 /// A full tile as it is stored.
@@ -212,7 +265,7 @@ impl StoredTile {
 
     /// The tile's hashes.
     pub(super) fn hashes(&self) -> Result<Vec<Hash>> {
-        let bytes = self.bytes()?.get(..TILE_WIDTH * Hash::BYTES).ok_or_else(|| self.bad())?;
+        let bytes = self.nodes()?.get(..TILE_WIDTH * Hash::BYTES).ok_or_else(|| self.bad())?;
         Hash::all_of(bytes).map_err(|_| self.bad())
     }
 
@@ -224,7 +277,7 @@ impl StoredTile {
         };
         let count = 1 << below;
         let first = (from + index * count) * Hash::BYTES;
-        let bytes = self.bytes()?.get(first..first + count * Hash::BYTES);
+        let bytes = self.nodes()?.get(first..first + count * Hash::BYTES);
         let (hashes, _) = bytes.ok_or_else(|| self.bad())?.as_chunks::<{ Hash::BYTES }>();
         // Sixteen at most; each pair becomes one, in place, until one is left.
         let mut nodes = [Hash([0; Hash::BYTES]); TILE_WIDTH >> MIDDLE_LEVEL];
@@ -244,12 +297,34 @@ impl StoredTile {
         self.row.batch.columns().get(index)
     }
 
+    /// Whether it is what these hashes make, with these roots before it.
+    pub(super) fn is_of(&self, subtree: &Subtree, roots: &[Hash]) -> Result<bool> {
+        let earlier = self.earlier()?.roots;
+        let is_of_roots = earlier.is_empty() || earlier == roots;
+        let root = subtree.node(TILE_HEIGHT, 0);
+        Ok(self.nodes()? == nodes_of(subtree) && Some(self.root()?) == root && is_of_roots)
+    }
+
+    fn root(&self) -> Result<Hash> {
+        let roots = self.column(column::ROOT).and_then(|roots| roots.as_fixed_size_binary_opt());
+        let root = roots.and_then(|roots| roots.value(self.row.index).try_into().ok());
+        root.map(Hash).ok_or_else(|| self.bad())
+    }
+
+    /// What it says of the tiles before it; rows that were written by earlier versions say nothing.
+    fn earlier(&self) -> Result<Earlier> {
+        let behind = self.bytes()?.get(NODES_BYTES..);
+        behind.and_then(Earlier::read).ok_or_else(|| self.bad())
+    }
+
     /// The tile's hashes and the nodes above them.
+    fn nodes(&self) -> Result<&[u8]> {
+        self.bytes()?.get(..NODES_BYTES).ok_or_else(|| self.bad())
+    }
+
     fn bytes(&self) -> Result<&[u8]> {
         let hashes = self.column(column::HASHES).and_then(|hashes| hashes.as_binary_opt::<i32>());
-        let bytes = hashes.map(|hashes| hashes.value(self.row.index));
-        let whole = bytes.filter(|bytes| bytes.len() == (TILE_WIDTH + MIDDLE_NODES) * Hash::BYTES);
-        whole.ok_or_else(|| self.bad())
+        hashes.map(|hashes| hashes.value(self.row.index)).ok_or_else(|| self.bad())
     }
 
     fn bad(&self) -> Error {
@@ -260,42 +335,71 @@ impl StoredTile {
     }
 }
 
-/// The roots of full tiles of a level, and what their records span, in order; fewer where tiles are
-/// missing. Of their hashes nothing is read.
+/// The roots of full tiles of a level, and what their records span; fewer where tiles are missing.
 pub(super) fn roots(
     snapshot: &Snapshot,
     tiles: StreamId,
     level: u8,
     indexes: Range<u64>,
-) -> Result<Vec<(Hash, Span)>> {
-    // Tiles of leaves lie side by side, those above them far apart.
-    let pieces: Vec<Range<u64>> = match level {
-        0 => vec![indexes],
-        _ => indexes.map(|index| index..index + 1).collect(),
-    };
-    let columns =
-        [column::PLACE, column::ROOT, column::TIME_MIN, column::TIME_MAX, column::BYTES].to_vec();
-    let mut found = Vec::new();
-    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-        let key = |index: u64| Some(LeadKey::Offset(key_of(level, index)?));
-        let behind = key(piece.end - 1).map(|last| match last {
-            LeadKey::Offset(place) => LeadKey::Offset(place.saturating_add(1)),
-            other => other,
-        });
-        let range = KeyRange { lo: key(piece.start), hi: behind };
-        let spec = ScanSpec { range, columns: Some(columns.clone()), ..ScanSpec::default() };
-        for batch in snapshot.scan(tiles, &spec)? {
-            let roots = roots_in(&batch?, level);
-            found.extend(roots.ok_or_else(|| {
-                Error::new(ErrorKind::Corruption, "a partition's tiles have other columns")
-            })?);
-        }
+) -> Result<(Vec<Hash>, Span)> {
+    match level {
+        _ if indexes.is_empty() => Ok((Vec::new(), Span::NONE)),
+        0 => roots_of_leaves(snapshot, tiles, indexes),
+        _ => roots_above(snapshot, tiles, level, indexes),
     }
-    Ok(found)
 }
 
-/// The roots among rows that are of tiles of this level; `None` for other columns.
-fn roots_in(batch: &RecordBatch, level: u8) -> Option<Vec<(Hash, Span)>> {
+/// Tiles of leaves lie side by side. Of their hashes nothing is read.
+fn roots_of_leaves(
+    snapshot: &Snapshot,
+    tiles: StreamId,
+    indexes: Range<u64>,
+) -> Result<(Vec<Hash>, Span)> {
+    let (mut found, mut all) = (Vec::new(), Span::NONE);
+    let key = |index: u64| Some(LeadKey::Offset(key_of(0, index)?));
+    let range = KeyRange { lo: key(indexes.start), hi: key(indexes.end) };
+    let columns =
+        [column::PLACE, column::ROOT, column::TIME_MIN, column::TIME_MAX, column::BYTES].to_vec();
+    let spec = ScanSpec { range, columns: Some(columns), ..ScanSpec::default() };
+    for batch in snapshot.scan(tiles, &spec)? {
+        let roots = roots_in(&batch?).ok_or_else(|| {
+            Error::new(ErrorKind::Corruption, "a partition's tiles have other columns")
+        })?;
+        for (root, span) in roots {
+            found.push(root);
+            all = all.with(span);
+        }
+    }
+    Ok((found, all))
+}
+
+/// Tiles above leaves lie far apart, and know those before them.
+fn roots_above(
+    snapshot: &Snapshot,
+    tiles: StreamId,
+    level: u8,
+    indexes: Range<u64>,
+) -> Result<(Vec<Hash>, Span)> {
+    let (mut found, mut all) = (Vec::new(), Span::NONE);
+    let mut left = indexes;
+    while !left.is_empty() {
+        let Some(tile) = StoredTile::find(snapshot, tiles, level, left.end - 1)? else { break };
+        let Earlier { roots, span } = tile.earlier()?;
+        left.end = (left.end - 1)
+            .checked_sub(roots.len() as u64)
+            .filter(|end| *end >= left.start)
+            .ok_or_else(|| tile.bad())?;
+        // From the last to the first.
+        found.push(tile.root()?);
+        found.extend(roots.into_iter().rev());
+        all = all.with(tile.span()?).with(span);
+    }
+    found.reverse();
+    Ok((found, all))
+}
+
+/// The roots among rows that are of tiles of leaves; `None` for other columns.
+fn roots_in(batch: &RecordBatch) -> Option<Vec<(Hash, Span)>> {
     let number = |index: usize| batch.columns().get(index)?.as_primitive_opt::<UInt64Type>();
     let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
     let (places, bytes) = (number(0)?.values(), number(4)?.values());
@@ -307,8 +411,8 @@ fn roots_in(batch: &RecordBatch, level: u8) -> Option<Vec<(Hash, Span)>> {
         bytes: *bytes,
     });
     let rows = places.iter().zip(roots.iter()).zip(spans);
-    let of_level = rows.filter(|((place, _), _)| **place % (1 << LEVEL_BITS) == u64::from(level));
-    of_level.map(|((_, root), span)| Some((Hash(root?.try_into().ok()?), span))).collect()
+    let of_leaves = rows.filter(|((place, _), _)| **place % (1 << LEVEL_BITS) == 0);
+    of_leaves.map(|((_, root), span)| Some((Hash(root?.try_into().ok()?), span))).collect()
 }
 
 /// What the full tiles that have any of these offsets span, in order.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use timestrata_engine::{Error, ErrorKind, Result, Snapshot, Store};
 use timestrata_merkle::{
-    Edge, Hash, Nodes, Place, ProofError, consistency_proof, inclusion_proof, root_of,
+    Edge, Hash, Nodes, Place, ProofError, Subtree, consistency_proof, inclusion_proof, root_of,
 };
 
 use super::partition::{LivePartition, Partition};
@@ -109,6 +109,17 @@ impl<'a> PartitionTree<'a> {
     /// The hashes of a full tile.
     pub(super) fn tile(&self, level: u8, index: u64) -> Result<Vec<Hash>> {
         self.stored(level, index)?.hashes()
+    }
+
+    /// Whether the stored tile is what these hashes make, with these roots before it.
+    pub(super) fn has_stored(
+        &self,
+        level: u8,
+        index: u64,
+        subtree: &Subtree,
+        roots: &[Hash],
+    ) -> Result<bool> {
+        self.stored(level, index)?.is_of(subtree, roots)
     }
 
     fn stored(&self, level: u8, index: u64) -> Result<Rc<StoredTile>> {
