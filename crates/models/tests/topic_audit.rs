@@ -55,13 +55,13 @@ fn alter(store: &Store, stream: &str, key: u64, column: usize, change: fn(&mut V
     store.commit(Changes::new().insert(id, row), Durability::Written).unwrap();
 }
 
-fn flip_last(bytes: &mut Vec<u8>) {
+fn flip_last(bytes: &mut [u8]) {
     if let Some(last) = bytes.last_mut() {
         *last ^= 1;
     }
 }
 
-fn flip_first(bytes: &mut Vec<u8>) {
+fn flip_first(bytes: &mut [u8]) {
     if let Some(first) = bytes.first_mut() {
         *first ^= 1;
     }
@@ -88,7 +88,7 @@ fn a_sound_topic_passes_also_after_records_were_thrown_away() {
 #[test]
 fn an_altered_record_is_named() {
     let (store, topic) = filled();
-    alter(&store, "t/0", 40_000, 3, flip_last);
+    alter(&store, "t/0", 40_000, 3, |bytes| flip_last(bytes));
     assert!(found(topic.audit(0)).contains("the record at offset 40000 was altered"));
 }
 
@@ -96,15 +96,15 @@ fn an_altered_record_is_named() {
 fn an_altered_tile_is_named() {
     let (store, topic) = filled();
     // The leaves of the third tile, whose last record ends at 768: its key is that times eight.
-    alter(&store, "t/0t", 768 << 3, 1, flip_first);
+    alter(&store, "t/0t", 768 << 3, 1, |bytes| flip_first(bytes));
     assert!(found(topic.audit(0)).contains("the record at offset 512 was altered"));
     // The tile above 256 of them.
     let (store, topic) = filled();
-    alter(&store, "t/0t", (65_536 << 3) + 1, 1, flip_first);
+    alter(&store, "t/0t", (65_536 << 3) + 1, 1, |bytes| flip_first(bytes));
     assert!(found(topic.audit(0)).contains("its stored tile 1/0 was altered"));
     // A node that is stored with the leaves, above sixteen of them.
     let (store, topic) = filled();
-    alter(&store, "t/0t", 768 << 3, 1, flip_last);
+    alter(&store, "t/0t", 768 << 3, 1, |bytes| flip_last(bytes));
     assert!(found(topic.audit(0)).contains("its stored tile 0/2 was altered"));
 }
 
