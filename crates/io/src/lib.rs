@@ -87,7 +87,8 @@ pub trait Disk: Send + Sync + Debug + 'static {
 
     /// As [`Disk::open_log`], for a caller who can't wait: the blocks of a new file need only
     /// be reserved, not written. It is made sooner, and what is first written to it costs
-    /// more to sync.
+    /// more to sync. It has to be written from front to back: with what
+    /// [`DiskFile::write_at_to_sync`] writes, some blocks behind it may be filled with zeros.
     fn open_log_at_once(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
         self.open_log(path, bytes)
     }

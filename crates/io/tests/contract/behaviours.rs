@@ -232,6 +232,39 @@ fn a_log_file_made_at_once_is_one_like_any_other() {
 }
 
 #[test]
+fn a_log_file_made_at_once_keeps_what_is_written_to_be_synced() {
+    on_every_disk(|disk, dir| {
+        let path = dir.join("log");
+        let length = (1 << 20) + 777;
+        let log = disk.open_log_at_once(&path, length).unwrap();
+        // By turns in the two ways, over many times what is filled ahead; pieces of a record come
+        // before its header.
+        let (mut at, mut piece) = (0, 1);
+        while at + 10 + piece < length {
+            let bytes = vec![(at % 251) as u8 + 1; piece as usize];
+            match piece % 3 {
+                0 => log.write_at(at, &bytes).unwrap(),
+                _ => {
+                    log.write_at_to_sync(at + 10, &bytes).unwrap();
+                    log.write_at_to_sync(at, &[7; 10]).unwrap();
+                    at += 10;
+                }
+            }
+            at += piece;
+            piece = piece * 5 % 40_009 + 1;
+        }
+        log.write_at_to_sync(length - 1, &[9]).unwrap();
+        log.sync_data().unwrap();
+        let found = content(&*disk.open(&path, OpenMode::Read).unwrap());
+        assert_eq!(found.len() as u64, length);
+        let written = &found[..at as usize];
+        assert_eq!(written.iter().position(|byte| *byte == 0), None);
+        assert!(found[at as usize..length as usize - 1].iter().all(|byte| *byte == 0));
+        assert_eq!(found.last(), Some(&9));
+    });
+}
+
+#[test]
 fn a_hint_to_write_back_changes_no_byte() {
     on_every_disk(|disk, dir| {
         let file = disk.open(&dir.join("run"), OpenMode::CreateNew).unwrap();
