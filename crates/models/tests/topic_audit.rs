@@ -125,20 +125,46 @@ fn what_a_tile_says_of_those_before_it_is_held_against_them() {
     let topic = fill(&store, TWO_ABOVE);
     let before = topic.root(0, None).unwrap();
     assert_eq!(topic.audit(0).unwrap().root, before.1);
-    // As it was written before tiles said anything of others: it is read like any.
-    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.truncate(272 * 32));
+    // The root of the first, as the second has it: behind its own 511 nodes.
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes[511 * 32] ^= 1);
+    assert!(found(topic.audit(0)).contains("its stored tile 1/1 was altered"));
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes[511 * 32] ^= 1);
+    // A node of the second's own.
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes[510 * 32] ^= 1);
+    assert!(found(topic.audit(0)).contains("its stored tile 1/1 was altered"));
+    // Half of what it says of the first.
+    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.truncate(511 * 32 + 16));
     drop((topic, store));
     let (store, topic) = reopened(directory.path());
-    assert_eq!(topic.root(0, None).unwrap(), before);
-    assert_eq!(topic.audit(0).unwrap().root, before.1);
-    // The root of the first, as the second has it, then half of it.
-    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.extend([7; 32 + 24]));
-    assert!(found(topic.audit(0)).contains("its stored tile 1/1 was altered"));
-    alter(&store, "t/0t", ABOVE[1], 1, |bytes| bytes.truncate(272 * 32 + 24 + 16));
-    drop((topic, store));
-    let (_store, topic) = reopened(directory.path());
     let error = topic.root(0, None).unwrap_err();
     assert!(error.to_string().contains("hash tile 1048577"), "{error}");
+    drop((topic, store));
+}
+
+#[test]
+fn tiles_above_leaves_as_they_were_written_first_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), Settings::default()).unwrap();
+    let topic = fill(&store, TWO_ABOVE);
+    let (size, root) = topic.root(0, None).unwrap();
+    let prove = |topic: &Topic| -> Vec<_> {
+        let offsets = (0..size).step_by(7_001);
+        offsets.map(|offset| topic.inclusion_proof(0, offset, size).unwrap()).collect()
+    };
+    let proofs = prove(&topic);
+    // With the nodes of two levels, and nothing of other tiles.
+    for key in ABOVE {
+        alter(&store, "t/0t", key, 1, |bytes| {
+            let middle: Vec<u8> = bytes[(256 + 128 + 64 + 32) * 32..][..16 * 32].to_vec();
+            bytes.truncate(256 * 32);
+            bytes.extend(middle);
+        });
+    }
+    drop((topic, store));
+    let (_store, topic) = reopened(directory.path());
+    assert_eq!(topic.root(0, None).unwrap(), (size, root));
+    assert_eq!(topic.audit(0).unwrap().root, root);
+    assert!(prove(&topic) == proofs);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! A row's key is where its tile ends, so rows are only ever added behind the last. With the tile's
 //! 256 hashes it keeps the sixteen nodes four levels above them (a proof hashes 22 nodes of a tile
 //! then, and not 247) and its root, and what time and bytes its records span. Above the leaves, where
-//! rows of one level lie far apart, it has the roots of those before it as well, so that opening a
-//! partition reads one of them.
+//! there is one row for 65,536 records, it keeps all nodes, and the roots of those before it: rows of one
+//! level lie far apart there, and opening a partition reads one of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,7 +34,9 @@ const LEVEL_BITS: u32 = 3;
 const MIDDLE_LEVEL: u8 = TILE_HEIGHT / 2;
 /// How many those are.
 const MIDDLE_NODES: usize = TILE_WIDTH >> MIDDLE_LEVEL;
-/// Bytes of all nodes that are stored of a tile.
+/// Bytes of all nodes of a tile, level by level.
+const ALL_NODES_BYTES: usize = (2 * TILE_WIDTH - 1) * Hash::BYTES;
+/// Bytes of the nodes that are stored of a tile of leaves.
 const NODES_BYTES: usize = (TILE_WIDTH + MIDDLE_NODES) * Hash::BYTES;
 /// Bytes of a span behind the roots of earlier tiles.
 const SPAN_BYTES: usize = 24;
@@ -184,7 +186,7 @@ impl NewTiles {
         let TileKind::Hashes(level) = tile.kind else { return };
         let root = subtree.node(TILE_HEIGHT, 0);
         let (Some(place), Some(root)) = (key_of(level, tile.index), root) else { return };
-        let mut bytes = nodes_of(subtree);
+        let mut bytes = nodes_of(subtree, level > 0);
         if level > 0 {
             earlier.write(&mut bytes);
         }
@@ -215,10 +217,19 @@ impl NewTiles {
     }
 }
 
-/// The nodes that are stored of a full tile.
-fn nodes_of(subtree: &Subtree) -> Vec<u8> {
-    let nodes = subtree.hashes().iter().chain(subtree.at_level(MIDDLE_LEVEL));
-    nodes.flat_map(|hash| hash.0).collect()
+/// The nodes that are stored of a full tile: all of them, or those of two levels.
+fn nodes_of(subtree: &Subtree, all: bool) -> Vec<u8> {
+    let levels = (0..=TILE_HEIGHT).filter(|level| all || [0, MIDDLE_LEVEL].contains(level));
+    levels.flat_map(|level| subtree.at_level(level)).flat_map(|hash| hash.0).collect()
+}
+
+/// What the bytes of a row are.
+struct Parts<'a> {
+    nodes: &'a [u8],
+    /// Whether those are all nodes of the tile.
+    all: bool,
+    /// What [`Earlier::write`] made.
+    earlier: &'a [u8],
 }
 
 /// A full tile as it is stored.
@@ -265,19 +276,23 @@ impl StoredTile {
 
     /// The tile's hashes.
     pub(super) fn hashes(&self) -> Result<Vec<Hash>> {
-        let bytes = self.nodes()?.get(..TILE_WIDTH * Hash::BYTES).ok_or_else(|| self.bad())?;
+        let nodes = self.parts()?.nodes;
+        let bytes = nodes.get(..TILE_WIDTH * Hash::BYTES).ok_or_else(|| self.bad())?;
         Hash::all_of(bytes).map_err(|_| self.bad())
     }
 
     /// A complete node in the tile, by its level there and its index at that level.
     pub(super) fn node(&self, level: u8, index: usize) -> Result<Hash> {
+        let Parts { nodes, all, .. } = self.parts()?;
         let (from, below) = match level.checked_sub(MIDDLE_LEVEL) {
+            // Each level has half as many nodes as the one below it.
+            _ if all => (2 * TILE_WIDTH - ((2 * TILE_WIDTH) >> level.min(TILE_HEIGHT)), 0),
             Some(below) => (TILE_WIDTH, below),
             None => (0, level),
         };
         let count = 1 << below;
         let first = (from + index * count) * Hash::BYTES;
-        let bytes = self.nodes()?.get(first..first + count * Hash::BYTES);
+        let bytes = nodes.get(first..first + count * Hash::BYTES);
         let (hashes, _) = bytes.ok_or_else(|| self.bad())?.as_chunks::<{ Hash::BYTES }>();
         // Sixteen at most; each pair becomes one, in place, until one is left.
         let mut nodes = [Hash([0; Hash::BYTES]); TILE_WIDTH >> MIDDLE_LEVEL];
@@ -299,10 +314,11 @@ impl StoredTile {
 
     /// Whether it is what these hashes make, with these roots before it.
     pub(super) fn is_of(&self, subtree: &Subtree, roots: &[Hash]) -> Result<bool> {
+        let Parts { nodes, all, .. } = self.parts()?;
         let earlier = self.earlier()?.roots;
         let is_of_roots = earlier.is_empty() || earlier == roots;
         let root = subtree.node(TILE_HEIGHT, 0);
-        Ok(self.nodes()? == nodes_of(subtree) && Some(self.root()?) == root && is_of_roots)
+        Ok(nodes == nodes_of(subtree, all) && Some(self.root()?) == root && is_of_roots)
     }
 
     fn root(&self) -> Result<Hash> {
@@ -311,15 +327,20 @@ impl StoredTile {
         root.map(Hash).ok_or_else(|| self.bad())
     }
 
-    /// What it says of the tiles before it; rows that were written by earlier versions say nothing.
+    /// What it says of the tiles before it.
     fn earlier(&self) -> Result<Earlier> {
-        let behind = self.bytes()?.get(NODES_BYTES..);
-        behind.and_then(Earlier::read).ok_or_else(|| self.bad())
+        Earlier::read(self.parts()?.earlier).ok_or_else(|| self.bad())
     }
 
-    /// The tile's hashes and the nodes above them.
-    fn nodes(&self) -> Result<&[u8]> {
-        self.bytes()?.get(..NODES_BYTES).ok_or_else(|| self.bad())
+    /// Rows of tiles above the leaves that were written first are as those of leaves.
+    fn parts(&self) -> Result<Parts<'_>> {
+        let bytes = self.bytes()?;
+        if bytes.len() == NODES_BYTES {
+            return Ok(Parts { nodes: bytes, all: false, earlier: &[] });
+        }
+        let whole = bytes.split_at_checked(ALL_NODES_BYTES);
+        let (nodes, earlier) = whole.ok_or_else(|| self.bad())?;
+        Ok(Parts { nodes, all: true, earlier })
     }
 
     fn bytes(&self) -> Result<&[u8]> {
