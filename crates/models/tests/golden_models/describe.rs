@@ -1,0 +1,67 @@
+//! What a golden store of the models has to go on giving, as text.
+
+use std::fmt::Write;
+
+use arrow_array::RecordBatch;
+use arrow_cast::pretty::pretty_format_batches;
+use timestrata_engine::Store;
+use timestrata_models::table::{Table, TableScan};
+use timestrata_models::timelog::Timelog;
+use timestrata_models::topic::{Records, Topic};
+
+/// Time logs of a golden store, by name.
+pub(crate) const TIMELOGS: [&str; 2] = ["door", "floats"];
+/// The producer that numbers what it sends.
+pub(crate) const PRODUCER: &str = "sensor";
+/// Of a long partition each so-manieth record is shown.
+const SHOWN_EACH: u64 = 37;
+
+/// Everything that the models say of the store.
+pub(crate) fn describe(store: &Store) -> String {
+    let mut text = String::new();
+    for name in TIMELOGS {
+        let log = Timelog::open(store, name).unwrap();
+        writeln!(text, "time log {name}: {:?}, {:?}", log.codec(), log.unit()).unwrap();
+        let blocks = log.range(..).unwrap().blocks();
+        put_rows(&mut text, blocks.map(|block| block.unwrap().record_batch().clone()));
+    }
+    for name in Table::names(store) {
+        let table = Table::open(store, &name).unwrap();
+        let (key, tags, ids) =
+            (table.key().unwrap(), table.tags().unwrap(), table.hands_out_ids().unwrap());
+        writeln!(text, "table {name}: key {key:?}, tags {tags:?}, hands out ids: {ids}").unwrap();
+        let rows = table.view().unwrap().scan(&TableScan::default()).unwrap();
+        put_rows(&mut text, rows.map(Result::unwrap));
+    }
+    for name in Topic::names(store) {
+        let topic = Topic::open(store, &name).unwrap();
+        writeln!(text, "topic {name}: {:?}, groups {:?}", topic.options(), topic.groups().unwrap())
+            .unwrap();
+        (0..topic.partitions()).for_each(|partition| put_partition(&mut text, &topic, partition));
+    }
+    text
+}
+
+/// Rows in one block of text, however they come in batches.
+fn put_rows(text: &mut String, batches: impl Iterator<Item = RecordBatch>) {
+    let batches: Vec<RecordBatch> = batches.collect();
+    writeln!(text, "{}\n", pretty_format_batches(&batches).unwrap()).unwrap();
+}
+
+fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
+    let kept = topic.offsets(partition).unwrap();
+    let (size, root) = topic.root(partition, None).unwrap();
+    assert_eq!(topic.audit(partition).unwrap().root, root);
+    let next = topic.next_sequence(partition, PRODUCER).unwrap();
+    writeln!(text, "partition {partition}: {kept:?}, {size} leaves, root {root}, sequence {next}")
+        .unwrap();
+    for batch in topic.scan(partition, 0..u64::MAX, None).unwrap() {
+        for (offset, record) in Records::of(&batch.unwrap()).unwrap().iter() {
+            if offset % SHOWN_EACH == 0 || offset + 1 == size {
+                writeln!(text, "{offset}: {record:?}").unwrap();
+            }
+        }
+    }
+    let checkpoint = topic.last_checkpoint(partition).unwrap().unwrap_or_default();
+    writeln!(text, "checkpoint:\n{}", String::from_utf8(checkpoint).unwrap()).unwrap();
+}
