@@ -5,23 +5,14 @@
 use libfuzzer_sys::fuzz_target;
 use timestrata_models::table::source::{Format, OnError, ReadOptions, open_bytes};
 
-const FORMATS: [Format; 6] = [
-    Format::Csv,
-    Format::JsonLines,
-    Format::ArrowStream,
-    Format::ArrowFile,
-    Format::Parquet,
-    Format::Protobuf,
-];
-
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, body)) = bytes.split_first() else { return };
     let choice = usize::from(*choice);
-    let on_error = match choice / FORMATS.len() % 2 {
+    let on_error = match choice / Format::ALL.len() % 2 {
         0 => OnError::Fail,
         _ => OnError::Skip,
     };
-    let format = Some(FORMATS[choice % FORMATS.len()]);
+    let format = Some(Format::ALL[choice % Format::ALL.len()]);
     let options = ReadOptions { format, on_error, threads: 1, ..ReadOptions::default() };
     if let Ok(source) = open_bytes(body.to_vec(), "body", &options) {
         let schema = source.schema();

@@ -8,8 +8,8 @@ mod golden;
 
 use std::path::{Path, PathBuf};
 
-use files::{copy, read_file};
-use timestrata_engine::{Access, Io, Maintenance, Settings, Store};
+use files::{copy, open, read_file};
+use timestrata_engine::{Access, Io};
 
 /// The golden stores, each with its text.
 fn golden_stores() -> Vec<(PathBuf, String)> {
@@ -29,15 +29,6 @@ fn golden_stores() -> Vec<(PathBuf, String)> {
         }
     }
     found
-}
-
-fn open(dir: &Path, access: Access) -> Store {
-    let settings = Settings {
-        wal_segment_bytes: 64 << 10,
-        maintenance: Maintenance::Manual,
-        ..Settings::default()
-    };
-    Store::open_with(Io::os(), dir, access, settings).unwrap()
 }
 
 #[test]

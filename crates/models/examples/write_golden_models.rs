@@ -1,8 +1,8 @@
 //! Writes a golden store of the models: `write_golden_models DIR`, where `DIR` is `fixtures/models-N` and
 //! does not exist yet. `DIR/store` was closed in good order, `DIR/store.txt` says what it holds.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a tool: a failure ends it")]
 
 #[path = "../tests/golden_models/describe.rs"]
+#[expect(clippy::unwrap_used, reason = "shared with a test, which fails by panicking")]
 mod describe;
 
 use std::path::PathBuf;
@@ -20,56 +20,63 @@ use timestrata_models::topic::{
     TopicPartition, TopicRetention,
 };
 
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
 const START_MS: i64 = 1_700_000_000_000;
 
-fn main() {
-    let target = PathBuf::from(std::env::args().nth(1).expect("usage: write_golden_models DIR"));
+fn main() -> Result {
+    let target = std::env::args().nth(1).ok_or("usage: write_golden_models DIR")?;
+    let target = PathBuf::from(target);
     let io = Io::os();
-    assert!(!io.disk.exists(&target).unwrap(), "{} exists: it stays as it is", target.display());
-    io.disk.create_dir(&target).unwrap();
+    if io.disk.exists(&target)? {
+        return Err(format!("{} exists: it stays as it is", target.display()).into());
+    }
+    io.disk.create_dir(&target)?;
     let settings = Settings {
         wal_segment_bytes: 128 << 10,
         maintenance: Maintenance::Manual,
         ..Settings::default()
     };
-    let store = Store::open_with(Io::os(), &target.join("store"), Access::Write, settings).unwrap();
+    let store = Store::open_with(Io::os(), &target.join("store"), Access::Write, settings)?;
     // Rows in compacted runs first, then others in flushed ones, behind them.
     for round in 0..2 {
-        put_timelogs(&store, round);
-        put_tables(&store, round);
-        put_topics(&store, round);
+        put_timelogs(&store, round)?;
+        put_tables(&store, round)?;
+        put_topics(&store, round)?;
         match round {
-            0 => store.compact(None).unwrap(),
-            _ => store.flush().unwrap(),
+            0 => store.compact(None)?,
+            _ => store.flush()?,
         }
     }
     let text = describe::describe(&store);
-    store.close().unwrap();
+    store.close()?;
     // It names the process that had it.
-    io.disk.remove(&target.join("store/LOCK")).unwrap();
-    let file = io.disk.open(&target.join("store.txt"), OpenMode::CreateNew).unwrap();
-    file.write_at(0, text.as_bytes()).unwrap();
+    io.disk.remove(&target.join("store/LOCK"))?;
+    let file = io.disk.open(&target.join("store.txt"), OpenMode::CreateNew)?;
+    file.write_at(0, text.as_bytes())?;
+    Ok(())
 }
 
-fn put_timelogs(store: &Store, round: i64) {
+fn put_timelogs(store: &Store, round: i64) -> Result {
     let [door, floats] = describe::TIMELOGS;
-    let door = Timelog::create(store, door, TimelogOptions::default()).unwrap();
+    let door = Timelog::create(store, door, TimelogOptions::default())?;
     let mut batch = EntryBatch::new();
     for at in 0..5 {
-        batch.push_value(START_MS + 10 * at + round, &("state", at, round)).unwrap();
+        batch.push_value(START_MS + 10 * at + round, &("state", at, round))?;
     }
-    door.extend_batch(batch, Durability::Written).unwrap();
-    door.delete_range(START_MS + 10..START_MS + 20).unwrap();
-    let columns = ValueColumns::scalar(DataType::Float64).unwrap();
-    let floats = Timelog::create(store, floats, TimelogOptions::typed(columns)).unwrap();
+    door.extend_batch(batch, Durability::Written)?;
+    door.delete_range(START_MS + 10..START_MS + 20)?;
+    let columns = ValueColumns::scalar(DataType::Float64)?;
+    let floats = Timelog::create(store, floats, TimelogOptions::typed(columns))?;
     for at in 0..4 {
         let value = [Cell::Int(START_MS - at), Cell::Float(at as f64 / 3.0)];
-        floats.append_cells(&value, Durability::Written).unwrap();
+        floats.append_cells(&value, Durability::Written)?;
     }
+    Ok(())
 }
 
 /// Rows of a few series; those of the second round begin in the middle of the first's.
-fn readings(round: i64) -> RecordBatch {
+fn readings(round: i64) -> Result<RecordBatch> {
     let times = (0..12).map(|row| START_MS + 60_000 * (row + 6 * round));
     let rooms = (0..12).map(|row| ["kitchen", "cellar", "attic"][row % 3]);
     let values = (0..12).map(|row| (row != 7).then_some(20.5 - row as f64 + round as f64));
@@ -78,10 +85,10 @@ fn readings(round: i64) -> RecordBatch {
         ("room", Arc::new(StringArray::from_iter_values(rooms))),
         ("celsius", Arc::new(Float64Array::from_iter(values))),
     ];
-    RecordBatch::try_from_iter(columns).unwrap()
+    Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-fn put_tables(store: &Store, round: i64) {
+fn put_tables(store: &Store, round: i64) -> Result {
     let tags = vec!["room".to_owned()];
     let by = |key: &[&str]| TableOptions {
         key: key.iter().map(|&column| column.to_owned()).collect(),
@@ -96,37 +103,39 @@ fn put_tables(store: &Store, round: i64) {
         ("numbered", numbered),
     ];
     for (name, options) in tables {
-        let rows = readings(round);
-        let table = Table::create_for(store, name, &rows, &options).unwrap();
-        table.append(&rows, WriteOptions::default()).unwrap();
+        let rows = readings(round)?;
+        let table = Table::create_for(store, name, &rows, &options)?;
+        table.append(&rows, WriteOptions::default())?;
         let minute = START_MS + 120_000;
-        table.delete(minute..minute + 1, Durability::Written).unwrap();
+        table.delete(minute..minute + 1, Durability::Written)?;
     }
+    Ok(())
 }
 
-fn put_topics(store: &Store, round: i64) {
+fn put_topics(store: &Store, round: i64) -> Result {
     let options = TopicOptions { partitions: 2, ..TopicOptions::default() };
-    let events = Topic::create(store, "events", &options).unwrap();
-    send(&events, 0, round, 300);
-    send(&events, 1, round, 5);
+    let events = Topic::create(store, "events", &options)?;
+    send(&events, 0, round, 300)?;
+    send(&events, 1, round, 5)?;
     let of_group = ConsumerOptions { group: Some("alarms".into()), ..ConsumerOptions::default() };
-    let mut consumer = Consumer::new(store, of_group).unwrap();
-    consumer.subscribe(["events"]).unwrap();
+    let mut consumer = Consumer::new(store, of_group)?;
+    consumer.subscribe(["events"])?;
     let few = PollLimits { records: 123, ..PollLimits::default() };
-    consumer.poll(std::time::Duration::ZERO, few).unwrap();
-    consumer.commit().unwrap();
-    consumer.close().unwrap();
-    let signer = Signer::from_seed(KeyName::new("example.org/log").unwrap(), [7; 32]);
-    events.checkpoint(0, &signer, None).unwrap();
+    consumer.poll(std::time::Duration::ZERO, few)?;
+    consumer.commit()?;
+    consumer.close()?;
+    let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+    events.checkpoint(0, &signer, None)?;
     let retention = TopicRetention { records: Some(100), ..TopicRetention::default() };
     let options = TopicOptions { retention, ..TopicOptions::default() };
-    let short = Topic::create(store, "short", &options).unwrap();
-    send(&short, 0, round, 400);
-    short.retain().unwrap();
+    let short = Topic::create(store, "short", &options)?;
+    send(&short, 0, round, 400)?;
+    short.retain()?;
+    Ok(())
 }
 
 /// Records of all shapes, numbered by their producer.
-fn send(topic: &Topic, partition: u32, round: i64, count: usize) {
+fn send(topic: &Topic, partition: u32, round: i64, count: usize) -> Result {
     let place = TopicPartition { topic: topic.name().to_owned(), partition };
     let texts: Vec<String> =
         (0..count).map(|number| format!("{place:?} {round} {number}")).collect();
@@ -145,5 +154,6 @@ fn send(topic: &Topic, partition: u32, round: i64, count: usize) {
         sequence: Some((describe::PRODUCER, None)),
         ..SendOptions::default()
     };
-    topic.send_batch(&records, &options).unwrap();
+    topic.send_batch(&records, &options)?;
+    Ok(())
 }

@@ -1,8 +1,8 @@
-//! Folders of files, as the tests of golden stores need them.
+//! Golden stores as files: copied, and opened by this build.
 
 use std::path::Path;
 
-use timestrata_engine::Io;
+use timestrata_engine::{Access, Io, Maintenance, Settings, Store};
 use timestrata_io::OpenMode;
 
 pub(crate) fn read_file(path: &Path) -> Vec<u8> {
@@ -24,4 +24,13 @@ pub(crate) fn copy(from: &Path, to: &Path) {
             file.write_at(0, &read_file(&source)).unwrap();
         }
     }
+}
+
+pub(crate) fn open(dir: &Path, access: Access) -> Store {
+    let settings = Settings {
+        wal_segment_bytes: 128 << 10,
+        maintenance: Maintenance::Manual,
+        ..Settings::default()
+    };
+    Store::open_with(Io::os(), dir, access, settings).unwrap()
 }

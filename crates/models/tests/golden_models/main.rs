@@ -9,17 +9,8 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use describe::describe;
-use files::{copy, read_file};
-use timestrata_engine::{Access, Io, Maintenance, Settings, Store};
-
-fn open(dir: &Path, access: Access) -> Store {
-    let settings = Settings {
-        wal_segment_bytes: 128 << 10,
-        maintenance: Maintenance::Manual,
-        ..Settings::default()
-    };
-    Store::open_with(Io::os(), dir, access, settings).unwrap()
-}
+use files::{copy, open, read_file};
+use timestrata_engine::{Access, Io};
 
 fn golden_stores() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");

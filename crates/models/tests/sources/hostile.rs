@@ -7,15 +7,6 @@ use proptest::prelude::*;
 use timestrata_engine::ErrorKind;
 use timestrata_models::table::source::{Format, OnError, ReadOptions, open_bytes, open_reader};
 
-const FORMATS: [Format; 6] = [
-    Format::Csv,
-    Format::JsonLines,
-    Format::ArrowStream,
-    Format::ArrowFile,
-    Format::Parquet,
-    Format::Protobuf,
-];
-
 fn valid(format: Format) -> Vec<u8> {
     let batch = written::batch();
     match format {
@@ -45,7 +36,7 @@ fn read(bytes: &[u8], format: Format, on_error: OnError) -> usize {
 
 #[test]
 fn inputs_that_end_anywhere_are_read_or_refused() {
-    for format in FORMATS {
+    for format in Format::ALL {
         let whole = valid(format);
         assert!(read(&whole, format, OnError::Fail) > 0, "{format:?}");
         for end in 0..whole.len() {
@@ -59,7 +50,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(
-        bytes in prop::collection::vec(any::<u8>(), 0..300), format in prop::sample::select(&FORMATS[..])
+        bytes in prop::collection::vec(any::<u8>(), 0..300), format in prop::sample::select(&Format::ALL[..])
     ) {
         read(&bytes, format, OnError::Skip);
     }
@@ -67,7 +58,7 @@ proptest! {
     #[test]
     fn damaged_inputs_are_read_or_refused(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
-        format in prop::sample::select(&FORMATS[..]),
+        format in prop::sample::select(&Format::ALL[..]),
     ) {
         let mut bytes = valid(format);
         for (at, byte) in damage {

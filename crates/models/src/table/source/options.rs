@@ -38,6 +38,16 @@ pub enum Format {
 }
 
 impl Format {
+    /// Each of them.
+    pub const ALL: [Self; 6] = [
+        Self::Csv,
+        Self::JsonLines,
+        Self::ArrowStream,
+        Self::ArrowFile,
+        Self::Parquet,
+        Self::Protobuf,
+    ];
+
     /// What the name of a file says: its extension, below one that says how it is packed.
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
         let path = path.as_ref();
