@@ -330,8 +330,12 @@ impl Live {
             let TileKind::Hashes(level) = tile.kind else { return };
             let level = usize::from(level);
             carried = spans.get(level).copied().unwrap_or(carried);
-            let span = spans.get(level + 1).copied().unwrap_or(Span::NONE);
-            tiles.push(tile, subtree, carried, &Earlier { roots: roots.to_vec(), span });
+            // Tiles of leaves are many, and lie side by side.
+            let earlier = (level > 0).then(|| {
+                let span = spans.get(level + 1).copied().unwrap_or(Span::NONE);
+                Earlier { roots: roots.to_vec(), span }
+            });
+            tiles.push(tile, subtree, carried, earlier.as_ref());
             if let Some(span) = spans.get_mut(level) {
                 *span = Span::NONE;
             }

@@ -180,14 +180,20 @@ impl NewTiles {
         self.places.is_empty()
     }
 
-    /// Adds a full tile. Of leaves, it doesn't keep what is before it: that would cost a twentieth of the
-    /// records' space, and they lie side by side anyway.
-    pub(super) fn push(&mut self, tile: Tile, subtree: &Subtree, span: Span, earlier: &Earlier) {
+    /// Adds a full tile; one above the leaves with what is before it. Of leaves that isn't kept: it would
+    /// cost a twentieth of the records' space.
+    pub(super) fn push(
+        &mut self,
+        tile: Tile,
+        subtree: &Subtree,
+        span: Span,
+        earlier: Option<&Earlier>,
+    ) {
         let TileKind::Hashes(level) = tile.kind else { return };
         let root = subtree.node(TILE_HEIGHT, 0);
         let (Some(place), Some(root)) = (key_of(level, tile.index), root) else { return };
-        let mut bytes = nodes_of(subtree, level > 0);
-        if level > 0 {
+        let mut bytes = nodes_of(subtree, earlier.is_some());
+        if let Some(earlier) = earlier {
             earlier.write(&mut bytes);
         }
         self.places.push(place);
