@@ -23,7 +23,7 @@ use crate::catalog::{CATALOG, SCHEMA};
 use crate::functions;
 use crate::options::SqlOptions;
 use crate::physical_plan::{
-    CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, ReadBackwards,
+    CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, NumberGroups, ReadBackwards,
 };
 
 /// Consumers of memory that an error about it names.
@@ -68,6 +68,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
     rules.push(Arc::new(CompareNumbers));
+    rules.push(Arc::new(NumberGroups));
     rules.insert(0, Arc::new(ForgetOrder));
     rules.insert(0, Arc::new(MeasureScans));
     rules.insert(0, Arc::new(HideRoundingCasts));

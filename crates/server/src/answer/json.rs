@@ -1,13 +1,12 @@
-//! Rows as JSON objects: arrow-json's writer, with encoders of our own for the types that most
-//! answers are made of. Theirs for text, times and numbers take several times as long.
-
-use std::sync::Arc;
+//! Rows as JSON objects. Text, times and numbers, of which most answers are made, are written here,
+//! straight behind their names; what else there is, by arrow-json's encoders.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, Float64Array, RecordBatch, StringArray, StructArray};
-use arrow_json::writer::{Encoder, EncoderFactory, EncoderOptions, NullableEncoder, make_encoder};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::NullBuffer;
+use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
+use arrow_schema::{ArrowError, DataType, FieldRef};
 use timestrata_models::table::TimeTexts;
 
 /// Bytes of a cell besides those of its column's name, about.
@@ -18,22 +17,23 @@ const CELL_BYTES: usize = 20;
 /// # Errors
 /// For types that JSON can't express.
 pub(super) fn write(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<(), ArrowError> {
-    let options = EncoderOptions::default()
-        .with_explicit_nulls(true)
-        .with_encoder_factory(Arc::new(Encoders));
+    let options = EncoderOptions::default().with_explicit_nulls(true);
     out.reserve(batches.iter().map(bytes_of).sum());
     out.push(b'[');
     let mut is_first = true;
     for batch in batches.iter().filter(|batch| batch.num_rows() > 0) {
-        let fields = SchemaRef::clone(batch.schema_ref()).fields().clone();
-        let row = Arc::new(Field::new_struct("", fields, false));
-        let rows = StructArray::from(batch.clone());
-        let mut encoder = make_encoder(&row, &rows, &options)?;
+        let fields = batch.schema_ref().fields().iter().zip(batch.columns());
+        let columns = fields
+            .enumerate()
+            .map(|(place, (field, array))| Column::new(place, field, array.as_ref(), &options));
+        let mut columns: Vec<Column<'_>> = columns.collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
             if !std::mem::take(&mut is_first) {
                 out.push(b',');
             }
-            encoder.encode(row, out);
+            out.push(b'{');
+            columns.iter_mut().for_each(|column| column.write(row, out));
+            out.push(b'}');
         }
     }
     out.push(b']');
@@ -46,73 +46,93 @@ fn bytes_of(batch: &RecordBatch) -> usize {
     batch.num_rows() * names.sum::<usize>()
 }
 
-#[derive(Debug)]
-struct Encoders;
-
-impl EncoderFactory for Encoders {
-    fn make_default_encoder<'a>(
-        &self,
-        _: &'a FieldRef,
-        array: &'a dyn Array,
-        _: &'a EncoderOptions,
-    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
-        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
-            DataType::Utf8 => Box::new(Texts(array.as_string())),
-            DataType::Float64 => Box::new(Floats {
-                values: array.as_primitive::<Float64Type>(),
-                buffer: zmij::Buffer::new(),
-            }),
-            DataType::Timestamp(_, _) => match TimeTexts::of(array) {
-                Some(times) => Box::new(Times(times)),
-                None => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        Ok(Some(NullableEncoder::new(encoder, array.nulls().cloned())))
-    }
+struct Column<'a> {
+    /// What stands before each value: the name, and what parts it from the column before.
+    name: Vec<u8>,
+    nulls: Option<&'a NullBuffer>,
+    values: Values<'a>,
 }
 
-struct Texts<'a>(&'a StringArray);
+enum Values<'a> {
+    Text(&'a StringArray),
+    Floats(&'a Float64Array, zmij::Buffer),
+    Integers(&'a Int64Array, itoa::Buffer),
+    Times(TimeTexts),
+    Others(NullableEncoder<'a>),
+}
 
-impl Encoder for Texts<'_> {
-    fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
-        let text = self.0.value(row);
-        let must_escape = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
-        if text.as_bytes().iter().any(must_escape) {
-            // Writing to memory can't fail.
-            let _ = serde_json::to_writer(out, text);
+impl<'a> Column<'a> {
+    fn new(
+        place: usize,
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        let mut name = if place > 0 { b",".to_vec() } else { Vec::new() };
+        quote(field.name(), &mut name);
+        name.push(b':');
+        let others = || make_encoder(field, array, options).map(Values::Others);
+        let values = match array.data_type() {
+            DataType::Utf8 => Values::Text(array.as_string()),
+            DataType::Float64 => {
+                Values::Floats(array.as_primitive::<Float64Type>(), zmij::Buffer::new())
+            }
+            DataType::Int64 => {
+                Values::Integers(array.as_primitive::<Int64Type>(), itoa::Buffer::new())
+            }
+            DataType::Timestamp(_, _) => match TimeTexts::of(array) {
+                Some(times) => Values::Times(times),
+                None => others()?,
+            },
+            _ => others()?,
+        };
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        Ok(Self { name, nulls, values })
+    }
+
+    fn write(&mut self, row: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.name);
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            out.extend_from_slice(b"null");
             return;
         }
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    }
-}
-
-struct Floats<'a> {
-    values: &'a Float64Array,
-    buffer: zmij::Buffer,
-}
-
-impl Encoder for Floats<'_> {
-    fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
-        let value = self.values.value(row);
-        match value.is_finite() {
-            true => out.extend_from_slice(self.buffer.format_finite(value).as_bytes()),
-            // JSON has no other numbers.
-            false => out.extend_from_slice(b"null"),
+        match &mut self.values {
+            Values::Text(texts) => quote(texts.value(row), out),
+            Values::Floats(values, buffer) => match values.value(row) {
+                value if value.is_finite() => {
+                    out.extend_from_slice(buffer.format_finite(value).as_bytes());
+                }
+                // JSON has no other numbers.
+                _ => out.extend_from_slice(b"null"),
+            },
+            Values::Integers(values, buffer) => {
+                out.extend_from_slice(buffer.format(values.value(row)).as_bytes());
+            }
+            Values::Times(times) => {
+                out.push(b'"');
+                out.extend_from_slice(times.text(row).as_bytes());
+                out.push(b'"');
+            }
+            // Columns without a validity map may have nulls of their own.
+            Values::Others(encoder) => match encoder.is_null(row) {
+                true => out.extend_from_slice(b"null"),
+                false => encoder.encode(row, out),
+            },
         }
     }
 }
 
-struct Times(TimeTexts);
-
-impl Encoder for Times {
-    fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
-        out.push(b'"');
-        out.extend_from_slice(self.0.text(row).as_bytes());
-        out.push(b'"');
+/// Writes text between quotes.
+fn quote(text: &str, out: &mut Vec<u8>) {
+    let must_escape = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
+    if text.as_bytes().iter().any(must_escape) {
+        // Writing to memory can't fail.
+        let _ = serde_json::to_writer(out, text);
+        return;
     }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 #[cfg(test)]

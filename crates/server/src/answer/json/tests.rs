@@ -1,6 +1,7 @@
 //! Rows as JSON, held against arrow-json's own.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, TimestampMillisecondArray};
 use arrow_json::WriterBuilder;

@@ -1,0 +1,164 @@
+//! Grouping of rows by whole numbers, times and short texts: the first of an aggregate's two stages.
+//!
+//! DataFusion's own hashes the keys of a whole batch, then looks each up in a hash table. What comes by
+//! time repeats its keys, and is mostly found in a table of those seen last ([`ids`]); what is left of an
+//! aggregate are DataFusion's functions themselves, and its second stage. Measured: grouping ten million
+//! trades by symbol spent a third of its time on hashing and looking up.
+
+mod ids;
+mod keys;
+mod rows;
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode, PlanProperties,
+    replace_children_if_necessary,
+};
+use futures::stream::try_unfold;
+
+use self::keys::Groups;
+use self::rows::Grouping;
+use super::latest_on::recompute;
+
+/// A rule of the optimizer, to come last: other rules know DataFusion's aggregates only.
+#[derive(Debug)]
+pub(crate) struct NumberGroups;
+
+impl PhysicalOptimizerRule for NumberGroups {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            Ok(match plan.downcast_ref::<AggregateExec>().and_then(NumberedGroupsExec::of) {
+                Some(numbered) => Transformed::yes(Arc::new(numbered) as _),
+                None => Transformed::no(plan),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "number_groups"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The first stage of an aggregate.
+#[derive(Debug)]
+struct NumberedGroupsExec {
+    plain: Arc<AggregateExec>,
+    types: Vec<DataType>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl NumberedGroupsExec {
+    /// The same stage with numbered groups, if its groups are such as can be numbered.
+    fn of(plain: &AggregateExec) -> Option<Self> {
+        let by = plain.group_expr();
+        let is_plain = *plain.mode() == AggregateMode::Partial
+            && *plain.input_order_mode() == InputOrderMode::Linear
+            && by.is_single()
+            && plain.limit_options().is_none();
+        let is_known = |function: &Arc<_>| {
+            let function: &datafusion::physical_expr::aggregate::AggregateFunctionExpr = function;
+            function.groups_accumulator_supported() && function.order_bys().is_empty()
+        };
+        if !is_plain || !plain.aggr_expr().iter().all(is_known) {
+            return None;
+        }
+        let schema = plain.input().schema();
+        let types = by.input_exprs().into_iter().map(|expr| expr.data_type(&schema).ok());
+        let types: Vec<DataType> = types.collect::<Option<_>>()?;
+        Groups::by(&types)?;
+        let metrics = ExecutionPlanMetricsSet::new();
+        Some(Self { plain: Arc::new(plain.clone()), types, metrics })
+    }
+}
+
+impl DisplayAs for NumberedGroupsExec {
+    fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NumberedGroupsExec: ")?;
+        self.plain.fmt_as(form, f)
+    }
+}
+
+impl ExecutionPlan for NumberedGroupsExec {
+    fn name(&self) -> &'static str {
+        "NumberedGroupsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.plain.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.plain.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.plain.apply_expressions(f)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plain = Arc::clone(&self.plain) as Arc<dyn ExecutionPlan>;
+        let plain = replace_children_if_necessary(plain, children)?;
+        let numbered = plain.downcast_ref::<AggregateExec>().and_then(Self::of);
+        Ok(numbered.map_or(plain, |numbered| Arc::new(numbered)))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, recompute())
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let Some(groups) = Groups::by(&self.types) else {
+            return self.plain.execute(partition, context);
+        };
+        let input = self.plain.input().execute(partition, Arc::clone(&context))?;
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let grouping = Grouping::new(&self.plain, groups, input, &context, metrics)?;
+        let states = try_unfold(grouping, |mut grouping| async move {
+            Ok(grouping.next().await?.map(|states| (states, grouping)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), states)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests;

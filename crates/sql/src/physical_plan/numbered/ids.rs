@@ -1,0 +1,142 @@
+//! Numbers for the keys of groups: 0 for the first key that is seen, 1 for the next other one.
+//!
+//! Keys of rows that come by time repeat: a minute for all of its rows, a few hundred symbols again
+//! and again. So a small table of the keys seen last is asked first. Its answer costs one comparison,
+//! which the processor does for several rows at once; a hash table answers for the rest.
+
+use hashbrown::HashTable;
+
+/// Places in the table of keys seen last: it stays in the processor's first cache.
+const RECENT: usize = 1 << RECENT_BITS;
+const RECENT_BITS: u32 = 10;
+/// An odd number of which half of the bits are ones, spread: 2^64 over the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What is numbered.
+pub(super) trait Key: Copy + Eq + Default {
+    fn hash(self) -> u64;
+}
+
+impl Key for u64 {
+    #[inline]
+    fn hash(self) -> u64 {
+        let product = u128::from(self ^ SPREAD) * u128::from(SPREAD);
+        (product >> 64) as u64 ^ product as u64
+    }
+}
+
+impl Key for u128 {
+    #[inline]
+    fn hash(self) -> u64 {
+        ((self >> 64) as u64).wrapping_mul(SPREAD).rotate_left(32).wrapping_add(self as u64).hash()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Recent<K> {
+    key: K,
+    /// One more than the key's number; 0: no key.
+    next: usize,
+}
+
+/// The numbers of keys.
+#[derive(Debug)]
+pub(super) struct Ids<K> {
+    recent: Box<[Recent<K>; RECENT]>,
+    table: HashTable<usize>,
+    /// By number.
+    keys: Vec<K>,
+    null: Option<usize>,
+}
+
+impl<K: Key> Default for Ids<K> {
+    fn default() -> Self {
+        Self {
+            recent: Box::new([Recent::default(); RECENT]),
+            table: HashTable::new(),
+            keys: Vec::new(),
+            null: None,
+        }
+    }
+}
+
+impl<K: Key> Ids<K> {
+    /// How many keys have a number, "none" among them.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The number of a key.
+    #[inline]
+    pub(super) fn of(&mut self, key: K) -> usize {
+        let hash = key.hash();
+        let place = (hash >> (u64::BITS - RECENT_BITS)) as usize % RECENT;
+        let recent = self.recent[place];
+        if recent.next > 0 && recent.key == key {
+            return recent.next - 1;
+        }
+        let number = self.look_up(key, hash);
+        self.recent[place] = Recent { key, next: number + 1 };
+        number
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, key: K, hash: u64) -> usize {
+        let Self { table, keys, .. } = self;
+        let is_same = |number: &usize| keys.get(*number) == Some(&key);
+        if let Some(number) = table.find(hash, is_same) {
+            return *number;
+        }
+        let number = keys.len();
+        keys.push(key);
+        table.insert_unique(hash, number, |number| {
+            keys.get(*number).copied().unwrap_or_default().hash()
+        });
+        number
+    }
+
+    /// The number of "no value".
+    pub(super) fn of_null(&mut self) -> usize {
+        *self.null.get_or_insert_with(|| {
+            self.keys.push(K::default());
+            self.keys.len() - 1
+        })
+    }
+
+    /// All keys by their numbers, `None` for "no value"; no key has a number any more.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Option<K>> + use<K> {
+        let null = self.null.take();
+        self.table = HashTable::new();
+        *self.recent = [Recent::default(); RECENT];
+        let keys = std::mem::take(&mut self.keys).into_iter().enumerate();
+        keys.map(move |(number, key)| (Some(number) != null).then_some(key))
+    }
+
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> usize {
+        size_of_val(&*self.recent)
+            + self.table.allocation_size()
+            + self.keys.capacity() * size_of::<K>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_keeps_its_number_however_many_there_are() {
+        let mut ids: Ids<u64> = Ids::default();
+        let keys: Vec<u64> = (0..100_000).map(|n: u64| n.wrapping_mul(n) << 20).collect();
+        let numbers: Vec<usize> = keys.iter().map(|key| ids.of(*key)).collect();
+        let null = ids.of_null();
+        for (key, number) in keys.iter().zip(&numbers).rev() {
+            assert_eq!(ids.of(*key), *number);
+        }
+        assert_eq!((ids.of_null(), ids.len()), (null, null + 1));
+        let taken: Vec<Option<u64>> = ids.take().collect();
+        assert_eq!(taken[null], None);
+        assert!(numbers.iter().zip(&keys).all(|(number, key)| taken[*number] == Some(*key)));
+        assert_eq!((ids.len(), ids.of(7)), (0, 0));
+    }
+}
