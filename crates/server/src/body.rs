@@ -3,13 +3,16 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use futures::StreamExt;
 use timestrata_engine::Error;
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// Pieces of a body that wait to be read.
 const PIECES_WAITING: usize = 8;
+/// A body of at most so many bytes is waited for, and then read: to hand each piece to another thread as it
+/// comes takes longer.
+const SHORT_BYTES: u64 = 1 << 20;
 
 /// Why a body could not be read to its end.
 #[derive(Debug)]
@@ -43,49 +46,94 @@ pub(crate) fn limit_passed(error: &Error) -> Option<String> {
     None
 }
 
-/// Reads a body that arrives meanwhile. To be read on a thread that may block.
+/// A body as it arrives: bounded in bytes and in how long it may be silent.
+struct Arriving {
+    pieces: BodyDataStream,
+    bytes: u64,
+    bytes_max: u64,
+    idle: Duration,
+}
+
+impl Arriving {
+    /// The next piece, or why there is none. Behind an error comes nothing.
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        let failed = match tokio::time::timeout(self.idle, self.pieces.next()).await {
+            Ok(None) => return None,
+            Ok(Some(Ok(piece))) => {
+                self.bytes += piece.len() as u64;
+                if self.bytes <= self.bytes_max {
+                    return Some(Ok(piece));
+                }
+                let bytes_max = self.bytes_max;
+                io::Error::other(LimitPassed(format!(
+                    "the body is longer than {bytes_max} bytes (body_bytes_max); send it in parts, \
+                     or raise the limit"
+                )))
+            }
+            Ok(Some(Err(error))) => io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                format!("the client went away after {} bytes: {error}", self.bytes),
+            ),
+            Err(_) => io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!(
+                    "nothing arrived for {} s, after {} bytes",
+                    self.idle.as_secs(),
+                    self.bytes
+                ),
+            ),
+        };
+        Some(Err(failed))
+    }
+}
+
+/// Reads a body. To be read on a thread that may block.
 #[derive(Debug)]
 pub(crate) struct BodyReader {
-    pieces: Receiver<io::Result<Bytes>>,
+    pieces: Pieces,
     piece: Bytes,
+}
+
+#[derive(Debug)]
+enum Pieces {
+    /// Of a long body, which arrives meanwhile.
+    Arriving(Receiver<io::Result<Bytes>>),
+    /// Of a short one, which has.
+    Here(std::vec::IntoIter<io::Result<Bytes>>),
 }
 
 impl BodyReader {
     /// Takes in `body`, of at most `bytes_max` bytes, as long as something arrives every `idle`.
-    pub(crate) fn new(body: Body, bytes_max: u64, idle: Duration) -> Self {
-        let (sender, pieces) = channel(PIECES_WAITING);
-        let mut arriving = body.into_data_stream();
-        tokio::spawn(async move {
-            let mut bytes = 0_u64;
-            loop {
-                let piece = match tokio::time::timeout(idle, arriving.next()).await {
-                    Ok(None) => return,
-                    Ok(Some(Ok(piece))) => {
-                        bytes += piece.len() as u64;
-                        match bytes > bytes_max {
-                            true => Err(io::Error::other(LimitPassed(format!(
-                                "the body is longer than {bytes_max} bytes (body_bytes_max); send \
-                                 it in parts, or raise the limit"
-                            )))),
-                            false => Ok(piece),
+    pub(crate) async fn new(body: Body, bytes_max: u64, idle: Duration) -> Self {
+        let is_short = body.size_hint().upper().is_some_and(|bytes| bytes <= SHORT_BYTES);
+        let pieces = body.into_data_stream();
+        let mut arriving = Arriving { pieces, bytes: 0, bytes_max, idle };
+        let pieces = match is_short {
+            true => {
+                let mut all = Vec::new();
+                while let Some(piece) = arriving.next().await {
+                    let has_failed = piece.is_err();
+                    all.push(piece);
+                    if has_failed {
+                        break;
+                    }
+                }
+                Pieces::Here(all.into_iter())
+            }
+            false => {
+                let (sender, receiver) = channel(PIECES_WAITING);
+                tokio::spawn(async move {
+                    while let Some(piece) = arriving.next().await {
+                        let has_failed = piece.is_err();
+                        // Nobody reads any more: the request has been answered.
+                        if sender.send(piece).await.is_err() || has_failed {
+                            return;
                         }
                     }
-                    Ok(Some(Err(error))) => Err(io::Error::new(
-                        io::ErrorKind::ConnectionAborted,
-                        format!("the client went away after {bytes} bytes: {error}"),
-                    )),
-                    Err(_) => Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        format!("nothing arrived for {} s, after {bytes} bytes", idle.as_secs()),
-                    )),
-                };
-                let has_failed = piece.is_err();
-                // Nobody reads any more: the request has been answered.
-                if sender.send(piece).await.is_err() || has_failed {
-                    return;
-                }
+                });
+                Pieces::Arriving(receiver)
             }
-        });
+        };
         Self { pieces, piece: Bytes::new() }
     }
 }
@@ -93,7 +141,11 @@ impl BodyReader {
 impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
-            match self.pieces.blocking_recv() {
+            let next = match &mut self.pieces {
+                Pieces::Arriving(pieces) => pieces.blocking_recv(),
+                Pieces::Here(pieces) => pieces.next(),
+            };
+            match next {
                 None => return Ok(0),
                 Some(piece) => self.piece = piece?,
             }

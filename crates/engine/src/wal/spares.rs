@@ -25,8 +25,9 @@ use crate::{Error, Result};
 /// them again.
 const SPARES_MAX: usize = 8;
 
-/// A segment that was full sooner than this is followed by others like it: worth getting
-/// every page of the next one ready, all of which a sync then writes.
+/// A segment that was full of stores sooner than this is followed by others like it: worth getting
+/// every page of the next one ready, all of which a sync then writes. (For commits that are synced,
+/// and so written past the map, that sync is a stall: 16 MiB took 70 ms.)
 const HURRY: Duration = Duration::from_secs(1);
 
 /// The files that wait.
@@ -51,9 +52,9 @@ struct State {
     /// The name of the next file that is made ahead. Counts down, so that it meets none of a
     /// segment that was let go.
     next_made: WalId,
-    /// When a segment was taken last, by the monotonic clock, and whether that was soon
-    /// after the one before.
+    /// When a segment was taken last, by the monotonic clock.
     taken_ns: u64,
+    /// The segment before was soon full, and of stores.
     hurry: bool,
 }
 
@@ -185,11 +186,12 @@ impl Spares {
         self.make(&mut state)
     }
 
-    /// The next segment.
-    pub(super) fn take(&self) -> Result<Segment> {
+    /// The next segment. The one before was filled through its map, or by calls.
+    pub(super) fn take(&self, was_stored: bool) -> Result<Segment> {
         let mut state = self.state.lock();
         let now_ns = self.io.clock.monotonic_ns();
-        state.hurry = u128::from(now_ns.saturating_sub(state.taken_ns)) < HURRY.as_nanos();
+        let is_soon = u128::from(now_ns.saturating_sub(state.taken_ns)) < HURRY.as_nanos();
+        state.hurry = was_stored && is_soon;
         state.taken_ns = now_ns;
         match state.prepared.take() {
             Some(segment) => Ok(segment),

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
-use timestrata_io::{Io, OpenMode};
+use timestrata_io::{Io, LOG_CALL_BYTES_MIN, OpenMode};
 
 use super::row_record::RowRecord;
 use super::segment::{
@@ -61,6 +61,8 @@ struct Appender {
     active: Arc<Segment>,
     /// Where the next record goes.
     offset: u64,
+    /// Bytes of the active segment's records that a disk with maps stores through its map.
+    stored: u64,
     last_seq: SeqNo,
     /// The segment that holds `last_seq`.
     last_id: WalId,
@@ -116,6 +118,7 @@ impl Wal {
         let appender = Appender {
             active: Arc::new(active),
             offset: START_OFFSET,
+            stored: 0,
             last_seq: start.previous_seq,
             last_id: start.previous_id,
             unsynced: Vec::new(),
@@ -230,6 +233,9 @@ impl Wal {
         let written = appender.active.write_record(appender.offset, record);
         let begin = appender.offset;
         appender.offset = written.map_err(|error| self.fail(error))?;
+        if !to_sync && payload.bytes < LOG_CALL_BYTES_MIN {
+            appender.stored += appender.offset - begin;
+        }
         if begin < self.segment_bytes / 4 && appender.offset >= self.segment_bytes / 4 {
             self.next_is_due.store(true, Ordering::Relaxed);
         }
@@ -263,7 +269,8 @@ impl Wal {
     /// Goes on in the next segment. It is begun before the full one is ended, so that an end
     /// record always has a segment behind it.
     fn roll(&self, appender: &mut Appender) -> Result<()> {
-        let next = self.spares.take()?;
+        let next = self.spares.take(appender.stored > self.segment_bytes / 2)?;
+        appender.stored = 0;
         self.next_is_due.store(true, Ordering::Relaxed);
         let full = std::mem::replace(&mut appender.active, Arc::new(next));
         let full_offset = appender.offset;

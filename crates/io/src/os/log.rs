@@ -14,16 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use memmap2::MmapRaw;
 
-use crate::DiskFile;
+use crate::{DiskFile, LOG_CALL_BYTES_MIN};
 
 /// A page a write: longer ones leave large folios in the page cache, and a store through the
 /// map then dirties, and a sync writes, the whole folio (measured on ext4: 282 us and 1 MiB a
 /// sync after writes of 1 MiB, 51 us and 4 KiB after writes of 4 KiB).
 const ZEROS_BYTES: usize = 4 << 10;
-
-/// From this length on a write is a system call: to touch so many pages of the map for the
-/// first time costs more than the kernel's copy (a page fault each, 0.5 to 1 us).
-const CALL_BYTES_MIN: usize = 32 << 10;
 
 /// How many bytes of a file whose blocks are reserved only are written at once as a sync gets there.
 /// A sync that is the first to write a block changes metadata, and took half as long again (p99 330 us,
@@ -187,7 +183,7 @@ impl DiskFile for LogFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let start = self.checked_start(offset, bytes)?;
-        if bytes.len() >= CALL_BYTES_MIN {
+        if bytes.len() >= LOG_CALL_BYTES_MIN {
             return self.file.write_all_at(bytes, offset);
         }
         // SAFETY: `start + bytes.len()` is within the map, which lives as long as `self` and

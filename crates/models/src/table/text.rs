@@ -49,13 +49,16 @@ fn text_of(column: &ArrayRef) -> Option<ArrayRef> {
 }
 
 /// The times of a column, one after the other as RFC 3339. Those that follow each other are mostly
-/// of one day, whose date is written once.
+/// of one minute, which is written once.
 #[derive(Debug)]
 pub struct TimeTexts {
     times: Int64Array,
     a_second: i64,
     has_zone: bool,
-    day: Option<i64>,
+    /// Where the minute begins that `text` is of, in units of the column.
+    minute: i64,
+    /// How long it is: nothing at first.
+    minute_len: u64,
     text: [u8; TEXT_BYTES],
 }
 
@@ -82,33 +85,36 @@ impl TimeTexts {
             return None;
         }
         let has_zone = zone.is_some();
-        Some(Self {
-            times,
-            a_second,
-            has_zone,
-            day: None,
-            text: *b"0000-00-00T00:00:00.000000000Z",
-        })
+        let text = *b"0000-00-00T00:00:00.000000000Z";
+        Some(Self { times, a_second, has_zone, minute: 0, minute_len: 0, text })
     }
 
     /// The time of a row, which must not be null: `YYYY-MM-DDTHH:MM:SS`, then no digits or three,
     /// six or nine, as many as are needed, and `Z` if the column has a zone.
     pub fn text(&mut self, row: usize) -> &str {
+        let end = self.write(row);
+        std::str::from_utf8(&self.text[..end]).unwrap_or_default()
+    }
+
+    /// Appends the same text.
+    pub fn append(&mut self, row: usize, out: &mut Vec<u8>) {
+        let end = out.len() + self.write(row);
+        // To copy as many bytes each time takes no call.
+        out.extend_from_slice(&self.text);
+        out.truncate(end);
+    }
+
+    /// Writes the time of a row to `text`, and says how long it is.
+    fn write(&mut self, row: usize) -> usize {
         let time = self.times.values().get(row).copied().unwrap_or(0);
-        let seconds = time.div_euclid(self.a_second);
-        let nanoseconds = time.rem_euclid(self.a_second) * (1_000_000_000 / self.a_second);
-        let (day, of_day) =
-            (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
-        if self.day != Some(day) {
-            let (year, month, day_of_month) = date_of(day);
-            digits(&mut self.text[..4], year);
-            digits(&mut self.text[5..7], month);
-            digits(&mut self.text[8..10], day_of_month);
-            self.day = Some(day);
+        // The first nanoseconds that there are belong to a minute that began before these.
+        if time.wrapping_sub(self.minute) as u64 >= self.minute_len {
+            self.write_minute(time);
         }
-        digits(&mut self.text[11..13], of_day / 3600);
-        digits(&mut self.text[14..16], of_day / 60 % 60);
-        digits(&mut self.text[17..19], of_day % 60);
+        let of_minute = time.wrapping_sub(self.minute);
+        let (second, rest) = (of_minute / self.a_second, of_minute % self.a_second);
+        digits(&mut self.text[17..19], second);
+        let nanoseconds = rest * (1_000_000_000 / self.a_second);
         let (count, fraction) = match nanoseconds {
             0 => (0, 0),
             _ if nanoseconds % 1_000_000 == 0 => (3, nanoseconds / 1_000_000),
@@ -125,7 +131,23 @@ impl TimeTexts {
             self.text[end] = b'Z';
             end += 1;
         }
-        std::str::from_utf8(&self.text[..end]).unwrap_or_default()
+        end
+    }
+
+    /// Writes the date, the hour and the minute of a time.
+    #[inline(never)]
+    fn write_minute(&mut self, time: i64) {
+        let minutes = time.div_euclid(self.a_second).div_euclid(60);
+        let (day, of_day) = (minutes.div_euclid(24 * 60), minutes.rem_euclid(24 * 60));
+        let (year, month, day_of_month) = date_of(day);
+        digits(&mut self.text[..4], year);
+        digits(&mut self.text[5..7], month);
+        digits(&mut self.text[8..10], day_of_month);
+        digits(&mut self.text[11..13], of_day / 60);
+        digits(&mut self.text[14..16], of_day % 60);
+        let a_minute = 60 * self.a_second;
+        self.minute = minutes.wrapping_mul(a_minute);
+        self.minute_len = a_minute.unsigned_abs();
     }
 }
 

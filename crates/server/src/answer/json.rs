@@ -11,6 +11,8 @@ use timestrata_models::table::TimeTexts;
 
 /// Bytes of a cell besides those of its column's name, about.
 const CELL_BYTES: usize = 20;
+/// Names of columns up to this length, with what is around them, are appended as fast as can be.
+const SHORT_BYTES: usize = 32;
 
 /// Appends batches as an array of objects.
 ///
@@ -48,7 +50,7 @@ fn bytes_of(batch: &RecordBatch) -> usize {
 
 struct Column<'a> {
     /// What stands before each value: the name, and what parts it from the column before.
-    name: Vec<u8>,
+    name: Short,
     nulls: Option<&'a NullBuffer>,
     values: Values<'a>,
 }
@@ -87,11 +89,11 @@ impl<'a> Column<'a> {
             _ => others()?,
         };
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
-        Ok(Self { name, nulls, values })
+        Ok(Self { name: Short::new(name), nulls, values })
     }
 
     fn write(&mut self, row: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.name);
+        self.name.append(out);
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             out.extend_from_slice(b"null");
             return;
@@ -110,7 +112,7 @@ impl<'a> Column<'a> {
             }
             Values::Times(times) => {
                 out.push(b'"');
-                out.extend_from_slice(times.text(row).as_bytes());
+                times.append(row, out);
                 out.push(b'"');
             }
             // Columns without a validity map may have nulls of their own.
@@ -118,6 +120,38 @@ impl<'a> Column<'a> {
                 true => out.extend_from_slice(b"null"),
                 false => encoder.encode(row, out),
             },
+        }
+    }
+}
+
+/// Bytes that are appended again and again.
+enum Short {
+    /// The first so many of these: to copy all of them takes no call.
+    Padded([u8; SHORT_BYTES], usize),
+    Long(Vec<u8>),
+}
+
+impl Short {
+    fn new(bytes: Vec<u8>) -> Self {
+        let mut padded = [0; SHORT_BYTES];
+        match padded.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(&bytes);
+                Self::Padded(padded, bytes.len())
+            }
+            None => Self::Long(bytes),
+        }
+    }
+
+    #[inline]
+    fn append(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Padded(padded, len) => {
+                let end = out.len() + len;
+                out.extend_from_slice(padded);
+                out.truncate(end);
+            }
+            Self::Long(bytes) => out.extend_from_slice(bytes),
         }
     }
 }

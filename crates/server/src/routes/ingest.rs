@@ -124,7 +124,7 @@ pub(super) async fn ingest(
     let mut read = asked.read_options(&headers)?;
     let options = asked.ingest_options()?;
     let config = &state.config;
-    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max);
+    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max).await;
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {
         if let Some(stream) = state.store.stream(&name) {

@@ -14,6 +14,8 @@ use crate::state::{AppState, blocking};
 
 /// Rows of an answer where nobody says how many.
 const ROWS_DEFAULT: usize = 1000;
+/// Rows that are read where the request is: another thread takes longer to wake than these to read.
+const ROWS_AT_ONCE: usize = 1000;
 
 /// What may stand behind the path.
 #[derive(Debug, Default, Deserialize)]
@@ -103,17 +105,18 @@ pub(super) async fn query(
         (Some(reverse), None) => reverse,
         _ => return selected(state, name, asked, form, limit).await,
     };
-    blocking(move || {
+    let limit = limit.map(|limit| limit.saturating_add(asked.offset));
+    let is_short = !form.is_streamed() && limit.is_some_and(|limit| limit <= ROWS_AT_ONCE);
+    let work = move || {
         let view = state.table(&name)?.view()?;
-        let limit = limit.map(|limit| limit.saturating_add(asked.offset));
         let (range, columns) = (asked.range(&view)?, asked.columns());
         let scan = TableScan { range, columns, limit, reverse, ..TableScan::default() };
         let scan = view.scan(&scan)?;
         let schema = scan.schema();
         let rows = Rows { schema, batches: Box::new(behind(scan, asked.offset)) };
         answer::of_rows(&state, form, rows)
-    })
-    .await
+    };
+    if is_short { work() } else { blocking(work).await }
 }
 
 /// Batches without the first `offset` rows.

@@ -10,6 +10,7 @@ fn any_time() -> impl Strategy<Value = Option<i64>> {
     prop_oneof![
         Just(None),
         any::<i64>().prop_map(Some),
+        (0..100_000_000_000_i64).prop_map(|number| Some(i64::MIN + number)),
         (-10_000_000_i64..10_000_000_000).prop_map(Some),
         (-1_000_000_i64..2_000_000).prop_map(|number| Some(number * 1_000_000)),
         (-100_000_000_000_i64..260_000_000_000).prop_map(Some),

@@ -62,7 +62,7 @@ fn take_names(
     dialect: Dialect,
     options: &ReadOptions,
 ) -> Result<Vec<String>> {
-    let mut bytes = piece.bytes.clone();
+    let mut bytes = first_rows(&piece.bytes, 1, dialect.quote).to_vec();
     let mut tokens = Tokens::new(&mut bytes, piece.line, dialect);
     let mut fields = Vec::new();
     let Some((line, row)) = tokens.row(&mut fields) else {
@@ -99,6 +99,24 @@ fn take_names(
     Ok(names)
 }
 
+/// The beginning of `bytes` with so many rows, or all of them: where rows end without being taken apart
+/// can be told only if nothing is quoted.
+fn first_rows(bytes: &[u8], rows: usize, quote: u8) -> &[u8] {
+    let mut ends = memchr::memchr2_iter(b'\n', quote, bytes);
+    // Lines without anything on them are no rows.
+    let mut left = rows;
+    let mut start = 0;
+    while left > 0 {
+        let Some(at) = ends.next() else { return bytes };
+        if bytes.get(at) == Some(&quote) {
+            return bytes;
+        }
+        left -= usize::from(bytes.get(start..at).is_some_and(|line| !line.trim_ascii().is_empty()));
+        start = at + 1;
+    }
+    bytes.get(..start).unwrap_or(bytes)
+}
+
 /// What a column without a name is called.
 fn unnamed(at: usize) -> String {
     format!("column_{}", at + 1)
@@ -113,7 +131,10 @@ fn infer(piece: &Piece, dialect: Dialect, names: Vec<String>, options: &ReadOpti
         Some(Want::Unit) => options.sample_rows.min(UNIT_SAMPLE_ROWS),
         Some(Want::Nothing) | None => 0,
     };
-    let mut bytes = if sample_rows > 0 { piece.bytes.clone() } else { Vec::new() };
+    let mut bytes = match sample_rows {
+        0 => Vec::new(),
+        rows => first_rows(&piece.bytes, rows, dialect.quote).to_vec(),
+    };
     let mut tokens = Tokens::new(&mut bytes, piece.line, dialect);
     let mut found: Vec<(String, Seen)> =
         names.into_iter().map(|name| (name, Seen::default())).collect();

@@ -85,3 +85,20 @@ fn the_delimiter_is_the_one_that_fits() {
     }
     assert_eq!(sniff::of_name("x.TSV.gz"), Some(b'\t'));
 }
+
+#[test]
+fn the_first_of_two_bytes_is_found_wherever_it_is() {
+    // Bytes next to those sought, which a borrow in a word could take for them.
+    let near = [b'+', b',', b'-', 0x0b, b'\t', b'\n', 0x80, 0xff, 0, b'x'];
+    let mut state = 7_u32;
+    for length in 0..200 {
+        let bytes: Vec<u8> = (0..length % 40)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                if state >> 28 > 2 { b'x' } else { near[(state >> 8) as usize % near.len()] }
+            })
+            .collect();
+        let expected = bytes.iter().position(|byte| matches!(byte, b',' | b'\n'));
+        assert_eq!(super::tokens::find_either(&bytes, b',', b'\n'), expected, "{bytes:?}");
+    }
+}
