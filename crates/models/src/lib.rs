@@ -6,6 +6,8 @@
 //! [`Store`](timestrata_engine::Store).
 #![forbid(unsafe_code)]
 
+pub mod graph;
+mod name;
 mod processors;
 mod range;
 pub mod table;

@@ -9,12 +9,13 @@ use timestrata_merkle::{
     Checkpoint, KeyName, Note, NoteError, Signer, TextError, TlogProof, Verifier,
 };
 
+use super::Topic;
 use super::envelope::{RecordPlace, write_envelope};
 use super::partition::Partition;
 use super::record::Record;
 use super::state::{self, Kind, StateRow};
 use super::tree::PartitionTree;
-use super::{Topic, name};
+use crate::name;
 
 /// A text that isn't what the standards say.
 fn wrong_text(error: TextError) -> Error {

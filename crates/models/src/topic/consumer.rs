@@ -121,7 +121,7 @@ impl Consumer {
     /// `InvalidArgument` for a group's name that can't be.
     pub fn new(store: &Store, options: ConsumerOptions) -> Result<Self> {
         if let Some(group) = &options.group {
-            super::name::check("group", group)?;
+            crate::name::check("group", group)?;
         }
         let hub = store.model_state::<Hub>();
         let member = options.member.clone().unwrap_or_else(|| hub.new_member());

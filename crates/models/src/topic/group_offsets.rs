@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use timestrata_engine::Result;
 
+use super::Topic;
 use super::group::TopicPartition;
 use super::hub::Hub;
 use super::state::{self, Kind};
-use super::{Topic, name};
+use crate::name;
 
 impl Topic {
     /// Where a group goes on in a partition; `None` if it has committed nothing there.

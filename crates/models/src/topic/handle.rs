@@ -15,7 +15,8 @@ use super::partition::Partition;
 use super::partitioner::partition_of;
 use super::record::{Record, record_schema};
 use super::tiles;
-use super::{name, retain, state};
+use super::{retain, state};
+use crate::name;
 
 /// Records of a block: what is verified for the first read of one of them, and when a partition is
 /// opened.

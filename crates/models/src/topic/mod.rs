@@ -21,7 +21,6 @@ mod hub;
 mod json;
 mod key_file;
 mod last_of_key;
-mod name;
 mod options;
 mod partition;
 mod partitioner;
@@ -36,6 +35,7 @@ mod time_index;
 
 mod tree;
 
+pub use crate::name::NAME_BYTES_MAX;
 pub use audit::Audited;
 pub use checkpoint::{Proved, origin_of, verify_record};
 pub use consumer::{Consumer, ConsumerOptions, PollLimits, Polled, Reset};
@@ -45,7 +45,6 @@ pub use group::{Assignor, TopicPartition};
 pub use handle::{Topic, record_streams};
 pub use json::OwnedRecord;
 pub use key_file::KeyFile;
-pub use name::NAME_BYTES_MAX;
 pub use options::{
     PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, topic_of_stream,
 };

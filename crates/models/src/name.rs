@@ -1,4 +1,5 @@
-//! Names of topics: Kafka's rules, so that a name can be a file's or a URL's part anywhere.
+//! Names of topics, groups and graphs: Kafka's rules, so that a name can be a file's or a URL's part
+//! anywhere.
 
 use timestrata_engine::{Error, ErrorKind, Result};
 
@@ -7,11 +8,11 @@ pub const NAME_BYTES_MAX: usize = 249;
 /// How much of a wrong name an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// An error for a name that a topic can't have.
+/// An error for a name that can't be; `what` has it.
 ///
 /// # Errors
 /// `InvalidArgument`.
-pub(super) fn check(what: &str, name: &str) -> Result<()> {
+pub(crate) fn check(what: &str, name: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let fits = (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain);
     if fits && name != "." && name != ".." && !name.starts_with("__") {

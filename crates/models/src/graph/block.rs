@@ -1,0 +1,237 @@
+//! Blocks: content with a version, where it came from, and what is said about it.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{FixedSizeBinaryBuilder, LargeBinaryBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use serde_json::{Map, Value};
+use timestrata_engine::{Error, ErrorKind, Result, Row};
+use timestrata_merkle::Hash;
+
+use super::adjacency::BlockId;
+
+/// Bytes of an id.
+pub(super) const ID_BYTES: i32 = 16;
+
+pub(super) mod column {
+    pub(in super::super) const ID: usize = 0;
+    pub(in super::super) const VERSION: usize = 1;
+    pub(in super::super) const SOURCE_URI: usize = 2;
+    pub(in super::super) const METADATA: usize = 3;
+    pub(in super::super) const IS_TEXT: usize = 4;
+    pub(in super::super) const CONTENT: usize = 5;
+}
+
+/// A block that is to be put.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewBlock<'a> {
+    /// Default: the first 16 bytes of the content's SHA-256.
+    pub id: Option<BlockId>,
+    /// Default: one more than that of the block that is there, 1 for a new one.
+    pub version: Option<u32>,
+    /// Where it came from.
+    pub source_uri: Option<&'a str>,
+    /// A JSON object, as text.
+    pub metadata: Option<&'a str>,
+    /// Whether the content is UTF-8 text.
+    pub is_text: bool,
+    /// What it holds.
+    pub content: &'a [u8],
+}
+
+impl NewBlock<'_> {
+    /// The id that it will have.
+    #[must_use]
+    pub fn id(&self) -> BlockId {
+        self.id.unwrap_or_else(|| id_of_content(self.content))
+    }
+
+    /// # Errors
+    /// `InvalidArgument` for metadata that is no JSON object, and text that is not UTF-8.
+    pub(super) fn check(&self) -> Result<()> {
+        let wrong = |what: String| {
+            let message = format!("block {}: {what}", self.id());
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        };
+        if let Some(metadata) = self.metadata
+            && let Err(why) = object(metadata)
+        {
+            return wrong(format!("its metadata must be a JSON object: {why}"));
+        }
+        match std::str::from_utf8(self.content) {
+            Err(error) if self.is_text => wrong(format!(
+                "its content is said to be text, and is not UTF-8 at byte {}",
+                error.valid_up_to()
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The id of a block that is given none: the first 16 bytes of its content's SHA-256.
+#[must_use]
+pub fn id_of_content(content: &[u8]) -> BlockId {
+    let hash = Hash::of_bytes(content).0;
+    BlockId::new(std::array::from_fn(|place| hash[place]))
+}
+
+/// A JSON object, or why it is none.
+fn object(text: &str) -> std::result::Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err("it is another JSON value".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A block of a graph. Its content lies where the engine has it: nothing is copied.
+#[derive(Debug, Clone)]
+pub struct Block {
+    id: BlockId,
+    version: u32,
+    row: Row,
+}
+
+impl Block {
+    /// The block in a row of the blocks' stream.
+    ///
+    /// # Errors
+    /// `Corruption` for a row that has other columns.
+    pub(super) fn of_row(row: Row) -> Result<Self> {
+        let parts = || {
+            let column = |index: usize| row.batch.columns().get(index);
+            let ids = column(column::ID)?.as_fixed_size_binary_opt()?;
+            let versions = column(column::VERSION)?.as_primitive_opt::<UInt32Type>()?;
+            column(column::SOURCE_URI)?.as_string_opt::<i32>()?;
+            column(column::METADATA)?.as_string_opt::<i32>()?;
+            column(column::IS_TEXT)?.as_boolean_opt()?;
+            column(column::CONTENT)?.as_binary_opt::<i64>()?;
+            if row.index >= row.batch.num_rows() {
+                return None;
+            }
+            let id = ids.value(row.index).try_into().ok()?;
+            Some((BlockId::new(id), versions.value(row.index)))
+        };
+        let Some((id, version)) = parts() else {
+            let message = "a row of a graph's blocks has other columns than a block";
+            return Err(Error::new(ErrorKind::Corruption, message));
+        };
+        Ok(Self { id, version, row })
+    }
+
+    /// What it is known by.
+    #[must_use]
+    pub fn id(&self) -> BlockId {
+        self.id
+    }
+
+    /// How often it was put, unless versions were given.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Where it came from.
+    #[must_use]
+    pub fn source_uri(&self) -> Option<&str> {
+        self.text(column::SOURCE_URI)
+    }
+
+    /// A JSON object, as text.
+    #[must_use]
+    pub fn metadata(&self) -> Option<&str> {
+        self.text(column::METADATA)
+    }
+
+    /// Whether the content is UTF-8 text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        let column = self.row.batch.column(column::IS_TEXT).as_boolean_opt();
+        column.is_some_and(|column| column.value(self.row.index))
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        let column = self.row.batch.column(column::CONTENT).as_binary_opt::<i64>();
+        column.map(|column| column.value(self.row.index)).unwrap_or_default()
+    }
+
+    fn text(&self, index: usize) -> Option<&str> {
+        let column = self.row.batch.column(index).as_string_opt::<i32>()?;
+        column.is_valid(self.row.index).then(|| column.value(self.row.index))
+    }
+
+    /// The block as one that is put with the version that it has.
+    pub(super) fn as_new(&self) -> NewBlock<'_> {
+        NewBlock {
+            id: Some(self.id),
+            version: Some(self.version),
+            source_uri: self.source_uri(),
+            metadata: self.metadata(),
+            is_text: self.is_text(),
+            content: self.content(),
+        }
+    }
+}
+
+/// The columns of blocks.
+pub(super) fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("id", DataType::FixedSizeBinary(ID_BYTES), false),
+        Field::new("version", DataType::UInt32, false),
+        Field::new("source_uri", DataType::Utf8, true),
+        Field::new("metadata", DataType::Utf8, true),
+        Field::new("is_text", DataType::Boolean, false),
+        Field::new("content", DataType::LargeBinary, false),
+    ]))
+}
+
+/// Ids as a column.
+pub(super) fn id_column(ids: impl ExactSizeIterator<Item = BlockId>) -> Result<ArrayRef> {
+    let mut column = FixedSizeBinaryBuilder::with_capacity(ids.len(), ID_BYTES);
+    for id in ids {
+        column.append_value(id.bytes()).map_err(|error| unmade(&error))?;
+    }
+    Ok(Arc::new(column.finish()))
+}
+
+/// Blocks as rows, each with its version.
+pub(super) fn to_batch(blocks: &[(NewBlock<'_>, u32)]) -> Result<RecordBatch> {
+    let each = || blocks.iter().map(|(block, _)| block);
+    let bytes = each().map(|block| block.content.len()).sum();
+    let mut contents = LargeBinaryBuilder::with_capacity(blocks.len(), bytes);
+    each().for_each(|block| contents.append_value(block.content));
+    let columns: Vec<ArrayRef> = vec![
+        id_column(each().map(NewBlock::id))?,
+        Arc::new(UInt32Array::from_iter_values(blocks.iter().map(|(_, version)| *version))),
+        Arc::new(each().map(|block| block.source_uri).collect::<StringArray>()),
+        Arc::new(each().map(|block| block.metadata).collect::<StringArray>()),
+        Arc::new(BooleanArray::from_iter(each().map(|block| Some(block.is_text)))),
+        Arc::new(contents.finish()),
+    ];
+    RecordBatch::try_new(schema(), columns).map_err(|error| unmade(&error))
+}
+
+/// Arrow refused columns that were made here.
+pub(super) fn unmade(error: &ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("the rows make no columns: {error}"))
+}
+
+/// Ids as keys of blocks.
+pub(super) fn keys(ids: impl ExactSizeIterator<Item = BlockId>) -> Result<RecordBatch> {
+    let schema = schema().project(&[column::ID]).map_err(|error| unmade(&error))?;
+    RecordBatch::try_new(Arc::new(schema), vec![id_column(ids)?]).map_err(|error| unmade(&error))
+}
+
+/// Ids and versions as keys of earlier versions.
+pub(super) fn version_keys(keys: &[(BlockId, u32)]) -> Result<RecordBatch> {
+    let places = [column::ID, column::VERSION];
+    let schema = schema().project(&places).map_err(|error| unmade(&error))?;
+    let versions = UInt32Array::from_iter_values(keys.iter().map(|(_, version)| *version));
+    let columns = vec![id_column(keys.iter().map(|(id, _)| *id))?, Arc::new(versions) as ArrayRef];
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| unmade(&error))
+}

@@ -1,0 +1,425 @@
+//! What is changed together: blocks put and deleted, edges linked and unlinked, in one commit.
+
+use std::collections::{BTreeMap, HashMap};
+
+use arrow_array::RecordBatch;
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot};
+
+use super::adjacency::BlockId;
+use super::block::{self, Block, NewBlock};
+use super::edge::{Edge, EdgeKey, Side, check_kind};
+use super::handle::{Graph, Shared};
+use super::read;
+
+/// Changes to a graph, made in the order in which they were added, all or none.
+#[derive(Debug, Clone, Default)]
+pub struct GraphChanges<'a> {
+    list: Vec<Change<'a>>,
+}
+
+#[derive(Debug, Clone)]
+enum Change<'a> {
+    Put(NewBlock<'a>),
+    Delete(BlockId),
+    Link(Edge),
+    Unlink(EdgeKey),
+    UnlinkAll(Unlinked),
+}
+
+/// Which edges go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unlinked {
+    /// Those that come from a block.
+    Source(BlockId),
+    /// Those that go to a block.
+    Target(BlockId),
+    /// Those of a kind.
+    Kind(String),
+}
+
+/// What became of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Their place in the order of commits; `None` if there was nothing to change.
+    pub seq: Option<SeqNo>,
+    /// Id and version of each block that was put, in the order of the changes.
+    pub put: Vec<(BlockId, u32)>,
+}
+
+impl<'a> GraphChanges<'a> {
+    /// No changes yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a block: it is the latest of its id from then on.
+    #[must_use]
+    pub fn put(mut self, block: NewBlock<'a>) -> Self {
+        self.list.push(Change::Put(block));
+        self
+    }
+
+    /// Deletes a block with its earlier versions and all of its edges, if it is there. What is put or
+    /// linked later is there again.
+    #[must_use]
+    pub fn delete(mut self, id: BlockId) -> Self {
+        self.list.push(Change::Delete(id));
+        self
+    }
+
+    /// Links two blocks, which need not exist; an edge of that kind which is there is replaced.
+    #[must_use]
+    pub fn link(mut self, edge: Edge) -> Self {
+        self.list.push(Change::Link(edge));
+        self
+    }
+
+    /// Takes an edge away, if it is there.
+    #[must_use]
+    pub fn unlink(mut self, key: EdgeKey) -> Self {
+        self.list.push(Change::Unlink(key));
+        self
+    }
+
+    /// Takes edges away.
+    #[must_use]
+    pub fn unlink_all(mut self, which: Unlinked) -> Self {
+        self.list.push(Change::UnlinkAll(which));
+        self
+    }
+
+    /// Whether there is nothing to change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.list.iter().try_for_each(|change| match change {
+            Change::Put(block) => block.check(),
+            Change::Link(edge) => edge.check(),
+            Change::Unlink(EdgeKey { kind, .. }) => check_kind(kind),
+            Change::UnlinkAll(Unlinked::Kind(kind)) => check_kind(kind),
+            Change::Delete(_) | Change::UnlinkAll(_) => Ok(()),
+        })
+    }
+}
+
+/// One change to the edges.
+#[derive(Debug, Clone)]
+pub(super) enum EdgeChange {
+    Link(Edge),
+    Unlink(EdgeKey),
+}
+
+impl EdgeChange {
+    pub(super) fn key(&self) -> &EdgeKey {
+        match self {
+            Self::Link(edge) => &edge.key,
+            Self::Unlink(key) => key,
+        }
+    }
+}
+
+impl Graph {
+    /// Makes changes, in one commit.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a block or an edge that can't be, `Conflict` for a block whose version is
+    /// older than that of the block which is there; what a commit may fail with. Nothing is changed
+    /// then.
+    pub fn change(&self, changes: &GraphChanges<'_>, durability: Durability) -> Result<Changed> {
+        self.change_with(changes, durability, Changes::new())
+    }
+
+    /// As [`Graph::change`], in one commit with other changes of the store, which come first.
+    ///
+    /// # Errors
+    /// As [`Graph::change`].
+    pub fn change_with(
+        &self,
+        changes: &GraphChanges<'_>,
+        durability: Durability,
+        others: Changes,
+    ) -> Result<Changed> {
+        changes.check()?;
+        let mut resident = self.shared.resident.lock();
+        let snapshot = self.store.snapshot()?;
+        let mut staged = Staged::new(&self.shared, &snapshot)?;
+        for change in &changes.list {
+            staged.add(change)?;
+        }
+        let Staged { put, edges, .. } = &staged;
+        let (put, edges) = (put.clone(), edges.clone());
+        let all = staged.into_changes(others)?;
+        if all.is_empty() {
+            return Ok(Changed { seq: None, put });
+        }
+        let committed = match durability {
+            // Synced once the graph is free again for others, who share the sync.
+            Durability::Synced => self.store.commit_to_sync(all),
+            weaker => self.store.commit(all, weaker),
+        };
+        match &committed {
+            Ok(_) => resident.change(&edges),
+            Err(_) => resident.forget(),
+        }
+        drop(resident);
+        let seq = committed?;
+        if durability == Durability::Synced {
+            self.store.sync_through(seq)?;
+        }
+        Ok(Changed { seq: Some(seq), put })
+    }
+}
+
+/// Changes that are being put together, on top of what a snapshot has.
+struct Staged<'a> {
+    shared: &'a Shared,
+    snapshot: &'a Snapshot,
+    has_blocks: bool,
+    /// Blocks that will be there, or not.
+    blocks: BTreeMap<BlockId, Option<(NewBlock<'a>, u32)>>,
+    /// Earlier versions that will be there, or not.
+    versions: BTreeMap<(BlockId, u32), Option<Kept<'a>>>,
+    put: Vec<(BlockId, u32)>,
+    edges: Vec<EdgeChange>,
+    /// Changes to edges, by the blocks at their ends.
+    at_ends: HashMap<BlockId, Vec<usize>>,
+}
+
+/// An earlier version: as it was put by these changes, or before.
+enum Kept<'a> {
+    New(NewBlock<'a>, u32),
+    Stored(Block),
+}
+
+impl<'a> Staged<'a> {
+    fn new(shared: &'a Shared, snapshot: &'a Snapshot) -> Result<Self> {
+        let has_blocks = snapshot.min_key(shared.blocks, &timestrata_engine::KeyRange::ALL)?;
+        Ok(Self {
+            shared,
+            snapshot,
+            has_blocks: has_blocks.is_some(),
+            blocks: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            put: Vec::new(),
+            edges: Vec::new(),
+            at_ends: HashMap::new(),
+        })
+    }
+
+    fn add(&mut self, change: &Change<'a>) -> Result<()> {
+        match change {
+            Change::Put(block) => self.put(*block),
+            Change::Delete(id) => self.delete(*id),
+            Change::Link(edge) => {
+                self.edge(EdgeChange::Link(edge.clone()));
+                Ok(())
+            }
+            Change::Unlink(key) => {
+                self.edge(EdgeChange::Unlink(key.clone()));
+                Ok(())
+            }
+            Change::UnlinkAll(which) => self.unlink_all(which),
+        }
+    }
+
+    fn stored(&self, id: BlockId) -> Result<Option<Block>> {
+        match self.has_blocks {
+            true => read::block(self.snapshot, self.shared.blocks, id),
+            false => Ok(None),
+        }
+    }
+
+    fn put(&mut self, block: NewBlock<'a>) -> Result<()> {
+        let id = block.id();
+        let before = match self.blocks.get(&id) {
+            Some(staged) => staged.map(|(block, version)| Kept::New(block, version)),
+            None => self.stored(id)?.map(Kept::Stored),
+        };
+        let latest = before.as_ref().map_or(0, Kept::version);
+        let version = match block.version {
+            Some(version) if version >= latest => version,
+            Some(version) => {
+                let message = format!(
+                    "graph '{}': block {id} has version {latest}; version {version} is older",
+                    self.shared.name
+                );
+                return Err(Error::new(ErrorKind::Conflict, message));
+            }
+            None => latest.checked_add(1).ok_or_else(|| {
+                let message = format!(
+                    "graph '{}': block {id} has version {latest}, and there is none behind it",
+                    self.shared.name
+                );
+                Error::new(ErrorKind::InvalidArgument, message)
+            })?,
+        };
+        if let Some(before) = before.filter(|before| before.version() < version) {
+            self.keep(id, before)?;
+        }
+        self.blocks.insert(id, Some((block, version)));
+        self.put.push((id, version));
+        Ok(())
+    }
+
+    /// Keeps a version that has got a later one, and throws away those that are too many then.
+    fn keep(&mut self, id: BlockId, before: Kept<'a>) -> Result<()> {
+        let Some(stream) = self.shared.versions else { return Ok(()) };
+        let most = self.shared.options.keep_versions as usize - 1;
+        self.versions.insert((id, before.version()), Some(before));
+        let mut numbers = self.version_numbers(stream, id)?;
+        numbers.sort_unstable();
+        let too_many = numbers.len().saturating_sub(most);
+        for number in numbers.into_iter().take(too_many) {
+            self.versions.insert((id, number), None);
+        }
+        Ok(())
+    }
+
+    /// Numbers of the earlier versions that are there.
+    fn version_numbers(
+        &self,
+        stream: timestrata_engine::StreamId,
+        id: BlockId,
+    ) -> Result<Vec<u32>> {
+        let mut numbers = read::version_numbers(self.snapshot, stream, id)?;
+        numbers.retain(|number| !self.versions.contains_key(&(id, *number)));
+        let staged = self.versions.range((id, 0)..=(id, u32::MAX));
+        numbers.extend(staged.filter(|(_, kept)| kept.is_some()).map(|((_, number), _)| *number));
+        Ok(numbers)
+    }
+
+    fn delete(&mut self, id: BlockId) -> Result<()> {
+        let is_there = match self.blocks.get(&id) {
+            Some(staged) => staged.is_some(),
+            None => self.stored(id)?.is_some(),
+        };
+        if is_there {
+            self.blocks.insert(id, None);
+        }
+        if let Some(stream) = self.shared.versions {
+            for number in self.version_numbers(stream, id)? {
+                self.versions.insert((id, number), None);
+            }
+        }
+        self.unlink_all(&Unlinked::Source(id))?;
+        self.unlink_all(&Unlinked::Target(id))
+    }
+
+    fn edge(&mut self, change: EdgeChange) {
+        let (place, key) = (self.edges.len(), change.key());
+        for id in [key.source, key.target] {
+            self.at_ends.entry(id).or_default().push(place);
+        }
+        self.edges.push(change);
+    }
+
+    fn unlink_all(&mut self, which: &Unlinked) -> Result<()> {
+        let mut keys: Vec<EdgeKey> = match which {
+            Unlinked::Source(id) => read::edge_keys(self.snapshot, self.shared, Side::Out, *id)?,
+            Unlinked::Target(id) => read::edge_keys(self.snapshot, self.shared, Side::In, *id)?,
+            Unlinked::Kind(kind) => read::edge_keys_of_kind(self.snapshot, self.shared, kind)?,
+        };
+        let added = match which {
+            Unlinked::Source(id) | Unlinked::Target(id) => {
+                self.at_ends.get(id).cloned().unwrap_or_default()
+            }
+            Unlinked::Kind(_) => (0..self.edges.len()).collect(),
+        };
+        let added = added.iter().filter_map(|place| self.edges.get(*place));
+        keys.extend(added.map(EdgeChange::key).filter(|key| which.takes(key)).cloned());
+        keys.sort_unstable();
+        keys.dedup();
+        keys.into_iter().for_each(|key| self.edge(EdgeChange::Unlink(key)));
+        Ok(())
+    }
+
+    /// What the engine is to change.
+    fn into_changes(self, others: Changes) -> Result<Changes> {
+        let mut changes = others;
+        let (there, gone): (Vec<_>, Vec<_>) =
+            self.blocks.into_iter().partition(|(_, block)| block.is_some());
+        let there: Vec<_> = there.into_iter().filter_map(|(_, block)| block).collect();
+        if !there.is_empty() {
+            changes = changes.insert(self.shared.blocks, block::to_batch(&there)?);
+        }
+        if !gone.is_empty() {
+            let keys = block::keys(gone.iter().map(|(id, _)| *id))?;
+            changes = changes.delete_keys(self.shared.blocks, keys);
+        }
+        if let Some(stream) = self.shared.versions {
+            let rows: Vec<_> = self.versions.values().flatten().map(Kept::as_new).collect();
+            if !rows.is_empty() {
+                changes = changes.insert(stream, block::to_batch(&rows)?);
+            }
+            let gone = self.versions.iter().filter(|(_, kept)| kept.is_none());
+            let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
+            if !gone.is_empty() {
+                changes = changes.delete_keys(stream, block::version_keys(&gone)?);
+            }
+        }
+        // In the order in which they were made: of several changes to one edge the last one counts.
+        for run in self.edges.chunk_by(|a, b| a.is_link() == b.is_link()) {
+            for (stream, side) in
+                [(self.shared.edges_out, Side::Out), (self.shared.edges_in, Side::In)]
+            {
+                let rows = edge_rows(run, side)?;
+                changes = match run.first().is_some_and(EdgeChange::is_link) {
+                    true => changes.insert(stream, rows),
+                    false => changes.delete_keys(stream, rows),
+                };
+            }
+        }
+        Ok(changes)
+    }
+}
+
+impl EdgeChange {
+    fn is_link(&self) -> bool {
+        matches!(self, Self::Link(_))
+    }
+}
+
+/// Edges that are linked as rows, or keys of those that are unlinked.
+fn edge_rows(changes: &[EdgeChange], side: Side) -> Result<RecordBatch> {
+    let linked: Vec<&Edge> = changes
+        .iter()
+        .filter_map(|change| match change {
+            EdgeChange::Link(edge) => Some(edge),
+            EdgeChange::Unlink(_) => None,
+        })
+        .collect();
+    match linked.is_empty() {
+        false => side.rows(&linked),
+        true => side.keys(&changes.iter().map(EdgeChange::key).collect::<Vec<_>>()),
+    }
+}
+
+impl Unlinked {
+    fn takes(&self, key: &EdgeKey) -> bool {
+        match self {
+            Self::Source(id) => key.source == *id,
+            Self::Target(id) => key.target == *id,
+            Self::Kind(kind) => *key.kind == **kind,
+        }
+    }
+}
+
+impl Kept<'_> {
+    fn version(&self) -> u32 {
+        match self {
+            Self::New(_, version) => *version,
+            Self::Stored(block) => block.version(),
+        }
+    }
+
+    fn as_new(&self) -> (NewBlock<'_>, u32) {
+        match self {
+            Self::New(block, version) => (*block, *version),
+            Self::Stored(block) => (block.as_new(), block.version()),
+        }
+    }
+}

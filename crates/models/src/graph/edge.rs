@@ -1,0 +1,216 @@
+//! Edges: one a source, kind and target, kept in both directions.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampNanosecondType};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::adjacency::BlockId;
+use super::block::{ID_BYTES, id_column, unmade};
+
+/// Longest name of a kind.
+pub const KIND_BYTES_MAX: usize = 255;
+
+/// What an edge is known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeKey {
+    /// The block that it comes from.
+    pub source: BlockId,
+    /// What it says: `calls`, `imports`, anything.
+    pub kind: Arc<str>,
+    /// The block that it goes to, which need not exist.
+    pub target: BlockId,
+}
+
+/// An edge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// What it is known by.
+    pub key: EdgeKey,
+    /// How much it counts in sums along a path: a finite number. Default: 1.
+    pub weight: Option<f64>,
+    /// Since when it holds, nanoseconds since the epoch. Default: always.
+    pub valid_from_ns: Option<i64>,
+    /// A JSON object, as text.
+    pub properties: Option<Arc<str>>,
+}
+
+impl Edge {
+    /// An edge that nothing more is said of.
+    pub fn new(source: BlockId, kind: impl Into<Arc<str>>, target: BlockId) -> Self {
+        let key = EdgeKey { source, kind: kind.into(), target };
+        Self { key, weight: None, valid_from_ns: None, properties: None }
+    }
+
+    /// # Errors
+    /// `InvalidArgument` for a kind without a name or with too long a one, a weight that is no finite
+    /// number, and properties that are no JSON object.
+    pub(super) fn check(&self) -> Result<()> {
+        let EdgeKey { source, kind, target } = &self.key;
+        check_kind(kind)?;
+        let wrong = |what: String| {
+            let message = format!("edge {source} -{kind}-> {target}: {what}");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        };
+        if let Some(weight) = self.weight.filter(|weight| !weight.is_finite()) {
+            return wrong(format!("its weight is {weight}; it must be a finite number"));
+        }
+        let Some(properties) = &self.properties else { return Ok(()) };
+        match serde_json::from_str::<serde_json::Value>(properties) {
+            Ok(serde_json::Value::Object(_)) => Ok(()),
+            Ok(_) => wrong("its properties must be a JSON object".to_owned()),
+            Err(error) => wrong(format!("its properties must be a JSON object: {error}")),
+        }
+    }
+}
+
+/// # Errors
+/// `InvalidArgument` for a name that no kind can have.
+pub(super) fn check_kind(kind: &str) -> Result<()> {
+    if (1..=KIND_BYTES_MAX).contains(&kind.len()) {
+        return Ok(());
+    }
+    let message =
+        format!("a kind of edge has a name of 1 to {KIND_BYTES_MAX} bytes, not of {}", kind.len());
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// In which of its two streams an edge is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// By source, kind and target.
+    Out,
+    /// By target, kind and source.
+    In,
+}
+
+impl Side {
+    /// The key columns, in key order.
+    pub(super) fn key(self) -> [&'static str; 3] {
+        match self {
+            Self::Out => ["source", "kind", "target"],
+            Self::In => ["target", "kind", "source"],
+        }
+    }
+
+    fn fields(self) -> Vec<Field> {
+        let id = |name| Field::new(name, DataType::FixedSizeBinary(ID_BYTES), false);
+        let [lead, kind, last] = self.key();
+        vec![id(lead), Field::new(kind, DataType::Utf8, false), id(last)]
+    }
+
+    /// The columns of its stream.
+    pub(super) fn schema(self) -> SchemaRef {
+        let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+        let mut fields = self.fields();
+        fields.push(Field::new("weight", DataType::Float64, true));
+        fields.push(Field::new("valid_from", time, true));
+        fields.push(Field::new("properties", DataType::Utf8, true));
+        Arc::new(Schema::new(fields))
+    }
+
+    /// Keys as rows.
+    pub(super) fn keys(self, keys: &[&EdgeKey]) -> Result<RecordBatch> {
+        let schema = Arc::new(Schema::new(self.fields()));
+        RecordBatch::try_new(schema, self.key_columns(keys)?).map_err(|error| unmade(&error))
+    }
+
+    fn key_columns(self, keys: &[&EdgeKey]) -> Result<Vec<ArrayRef>> {
+        let sources = id_column(keys.iter().map(|key| key.source))?;
+        let targets = id_column(keys.iter().map(|key| key.target))?;
+        let mut kinds = StringBuilder::new();
+        keys.iter().for_each(|key| kinds.append_value(&key.kind));
+        let kinds: ArrayRef = Arc::new(kinds.finish());
+        Ok(match self {
+            Self::Out => vec![sources, kinds, targets],
+            Self::In => vec![targets, kinds, sources],
+        })
+    }
+
+    /// Edges as rows.
+    pub(super) fn rows(self, edges: &[&Edge]) -> Result<RecordBatch> {
+        let keys: Vec<&EdgeKey> = edges.iter().map(|edge| &edge.key).collect();
+        let mut columns = self.key_columns(&keys)?;
+        let weights = edges.iter().map(|edge| edge.weight);
+        columns.push(Arc::new(weights.collect::<Float64Array>()));
+        let times = edges.iter().map(|edge| edge.valid_from_ns);
+        let times = times.collect::<TimestampNanosecondArray>().with_timezone("UTC");
+        columns.push(Arc::new(times));
+        let properties = edges.iter().map(|edge| edge.properties.as_deref());
+        columns.push(Arc::new(properties.collect::<StringArray>()));
+        RecordBatch::try_new(self.schema(), columns).map_err(|error| unmade(&error))
+    }
+}
+
+/// Rows of one of the two streams, as columns whose types are known.
+pub(super) struct EdgeRows<'a> {
+    side: Side,
+    lead: &'a [[u8; 16]],
+    kinds: &'a StringArray,
+    last: &'a [[u8; 16]],
+    weights: &'a Float64Array,
+    times: &'a TimestampNanosecondArray,
+    properties: &'a StringArray,
+}
+
+impl<'a> EdgeRows<'a> {
+    /// # Errors
+    /// `Corruption` for other columns than those of edges.
+    pub(super) fn of(side: Side, rows: &'a RecordBatch) -> Result<Self> {
+        let find = || {
+            let column = |index: usize| rows.columns().get(index);
+            let ids = |index: usize| {
+                let ids = column(index)?.as_fixed_size_binary_opt()?;
+                let (ids, rest) = ids.value_data().as_chunks::<16>();
+                (rest.is_empty() && ids.len() == rows.num_rows()).then_some(ids)
+            };
+            Some(Self {
+                side,
+                lead: ids(0)?,
+                kinds: column(1)?.as_string_opt()?,
+                last: ids(2)?,
+                weights: column(3)?.as_primitive_opt::<Float64Type>()?,
+                times: column(4)?.as_primitive_opt::<TimestampNanosecondType>()?,
+                properties: column(5)?.as_string_opt()?,
+            })
+        };
+        find().ok_or_else(|| {
+            let message = "rows of a graph's edges have other columns than edges";
+            Error::new(ErrorKind::Corruption, message)
+        })
+    }
+
+    /// Source, kind and target of each row.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (BlockId, &'a str, BlockId)> {
+        let side = self.side;
+        let kinds = self.kinds.iter().map(Option::unwrap_or_default);
+        self.lead.iter().zip(kinds).zip(self.last).map(move |((lead, kind), last)| match side {
+            Side::Out => (BlockId::new(*lead), kind, BlockId::new(*last)),
+            Side::In => (BlockId::new(*last), kind, BlockId::new(*lead)),
+        })
+    }
+
+    /// What more is said of an edge: its weight, and since when it holds.
+    pub(super) fn said(&self, row: usize) -> (Option<f64>, Option<i64>) {
+        let weight = self.weights.is_valid(row).then(|| self.weights.value(row));
+        let time = self.times.is_valid(row).then(|| self.times.value(row));
+        (weight, time)
+    }
+
+    /// The edges as values of their own.
+    pub(super) fn edges(&self) -> impl Iterator<Item = Edge> {
+        self.keys().enumerate().map(|(row, (source, kind, target))| {
+            let (weight, valid_from_ns) = self.said(row);
+            let has_properties = self.properties.is_valid(row);
+            let properties = has_properties.then(|| Arc::from(self.properties.value(row)));
+            let key = EdgeKey { source, kind: Arc::from(kind), target };
+            Edge { key, weight, valid_from_ns, properties }
+        })
+    }
+}

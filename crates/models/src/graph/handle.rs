@@ -1,0 +1,185 @@
+//! The handle of a graph: making, opening, dropping.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use timestrata_engine::{Error, ErrorKind, Merge, Result, Store, Stream, StreamId, StreamSpec};
+
+use super::block;
+use super::edge::Side;
+use super::options::{self, GraphOptions};
+use super::resident::Resident;
+use crate::name;
+
+/// The graphs of an open store that are in use.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    by_stream: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    /// Held while a graph is made or removed, which are several steps.
+    changing: Mutex<()>,
+}
+
+/// What all handles of a graph share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) name: String,
+    pub(super) options: GraphOptions,
+    pub(super) blocks: StreamId,
+    pub(super) edges_out: StreamId,
+    pub(super) edges_in: StreamId,
+    /// Earlier versions of blocks, where some are kept.
+    pub(super) versions: Option<StreamId>,
+    /// Held by who writes, from looking at what is there until it is changed, and for a moment by who
+    /// begins to read: so what is in memory is what a snapshot has.
+    pub(super) resident: Mutex<Resident>,
+}
+
+/// A graph of an open store. Cheap to clone; clones are the same graph, and may be used from several
+/// threads.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    pub(super) store: Store,
+    pub(super) shared: Arc<Shared>,
+}
+
+fn part_name(graph: &str, part: &str) -> String {
+    format!("{graph}/{part}")
+}
+
+const OUT: &str = "out";
+const IN: &str = "in";
+const VERSIONS: &str = "versions";
+
+impl Graph {
+    /// Opens a graph that exists.
+    ///
+    /// # Errors
+    /// `NotFound` if the store has no graph of that name, `InvalidArgument` if the name is another
+    /// kind of stream's or can't be a graph's.
+    pub fn open(store: &Store, name: &str) -> Result<Self> {
+        name::check("graph", name)?;
+        let Some(stream) = store.stream(name) else {
+            let place = store.path().map(|path| format!(" in {}", path.display()));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("no graph '{name}'{}", place.unwrap_or_default()),
+            ));
+        };
+        Self::of_stream(store, &stream)
+    }
+
+    /// Creates a graph, or opens the one that exists with the same options.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if it exists with others, `InvalidArgument` for a name or options that can't
+    /// be, `ReadOnly` if it would have to be made in a store opened for reading.
+    pub fn create(store: &Store, name: &str, options: &GraphOptions) -> Result<Self> {
+        name::check("graph", name)?;
+        options.check(name)?;
+        let graphs = store.model_state::<Graphs>();
+        let _changing = graphs.changing.lock();
+        if let Some(stream) = store.stream(name) {
+            let found = GraphOptions::of(&stream)?;
+            return match found == *options {
+                true => Self::of_stream(store, &stream),
+                false => Err(Error::new(
+                    ErrorKind::AlreadyExists,
+                    format!("graph '{name}' exists with {found:?}; {options:?} was asked for"),
+                )),
+            };
+        }
+        // What a crash left of one that was being removed has its edges.
+        drop_parts(store, name)?;
+        for (part, side) in [(OUT, Side::Out), (IN, Side::In)] {
+            let spec = StreamSpec::new(part_name(name, part), side.schema());
+            create_part(store, spec, &side.key())?;
+        }
+        if options.keep_versions > 1 {
+            let spec = StreamSpec::new(part_name(name, VERSIONS), block::schema());
+            create_part(store, spec, &["id", "version"])?;
+        }
+        // Last: a graph is there once all of it is.
+        store.create_stream(StreamSpec {
+            merge: Merge::Latest,
+            properties: options.properties(),
+            ..StreamSpec::new(name, block::schema())
+        })?;
+        Self::of_stream(store, &store.expect_stream(name)?)
+    }
+
+    fn of_stream(store: &Store, stream: &Arc<Stream>) -> Result<Self> {
+        let options = GraphOptions::of(stream)?;
+        let graphs = store.model_state::<Graphs>();
+        let mut by_stream = graphs.by_stream.lock();
+        if let Some(shared) = by_stream.get(&stream.id()) {
+            return Ok(Self { store: store.clone(), shared: Arc::clone(shared) });
+        }
+        let name = stream.name();
+        let part = |part: &str| Ok(store.expect_stream(&part_name(name, part))?.id());
+        let shared = Arc::new(Shared {
+            name: name.to_owned(),
+            options,
+            blocks: stream.id(),
+            edges_out: part(OUT)?,
+            edges_in: part(IN)?,
+            versions: if options.keep_versions > 1 { Some(part(VERSIONS)?) } else { None },
+            resident: Mutex::default(),
+        });
+        by_stream.insert(stream.id(), Arc::clone(&shared));
+        Ok(Self { store: store.clone(), shared })
+    }
+
+    /// Removes a graph with all that it holds, durably.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
+    pub fn drop(store: &Store, name: &str) -> Result<()> {
+        let graph = Self::open(store, name)?;
+        let graphs = store.model_state::<Graphs>();
+        let _changing = graphs.changing.lock();
+        // Its own stream first: without it the others are nobody's, and a crash leaves no half.
+        store.drop_stream(name)?;
+        graphs.by_stream.lock().remove(&graph.shared.blocks);
+        drop_parts(store, name)
+    }
+
+    /// The graph's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The store it is in.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What it was made as.
+    #[must_use]
+    pub fn options(&self) -> GraphOptions {
+        self.shared.options
+    }
+}
+
+fn create_part(store: &Store, spec: StreamSpec, key: &[&str]) -> Result<()> {
+    store.create_stream(StreamSpec {
+        merge: Merge::Latest,
+        key: key.iter().map(|column| (*column).to_owned()).collect(),
+        properties: options::part_properties(),
+        ..spec
+    })?;
+    Ok(())
+}
+
+/// Removes the streams below a graph's own.
+fn drop_parts(store: &Store, name: &str) -> Result<()> {
+    for part in [OUT, IN, VERSIONS] {
+        let part = part_name(name, part);
+        if store.stream(&part).is_some_and(|stream| options::is_part(&stream)) {
+            store.drop_stream(&part)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Graphs: versioned blocks and typed edges between them.
+//!
+//! A graph is a stream of its own name, which holds its blocks by id, the latest version of each, and
+//! two streams of edges: by source, kind and target, and the other way round. One commit changes all
+//! of them, so both directions always agree. Where earlier versions of blocks are kept, a fourth
+//! stream has them.
+//!
+//! Invariant: an edge is in both streams or in neither; a block that is deleted takes its edges with it.
+
+pub mod adjacency;
+mod block;
+mod changes;
+mod edge;
+mod handle;
+mod options;
+mod read;
+mod resident;
+mod view;
+
+pub use adjacency::{BlockId, Direction};
+pub use block::{Block, NewBlock, id_of_content};
+pub use changes::{Changed, GraphChanges, Unlinked};
+pub use edge::{Edge, EdgeKey, KIND_BYTES_MAX};
+pub use handle::Graph;
+pub use options::{GraphOptions, KEEP_VERSIONS_MAX, is_graph};
+pub use view::{Find, GraphView};

@@ -1,0 +1,90 @@
+//! What the streams of a graph hold, at one snapshot.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use timestrata_engine::{
+    Cell, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, Snapshot, StreamId,
+};
+
+use super::adjacency::BlockId;
+use super::block::{Block, column};
+use super::edge::{Edge, EdgeKey, EdgeRows, Side};
+use super::handle::Shared;
+
+/// The latest block of an id.
+pub(super) fn block(snapshot: &Snapshot, blocks: StreamId, id: BlockId) -> Result<Option<Block>> {
+    snapshot.get(blocks, &[Cell::Bytes(id.bytes())])?.map(Block::of_row).transpose()
+}
+
+/// All that has one id as its leading key.
+pub(super) fn range_of(id: BlockId) -> KeyRange {
+    let next = u128::from_be_bytes(*id.bytes()).checked_add(1).map(u128::to_be_bytes);
+    KeyRange::new(Some(LeadKey::Id16(*id.bytes())), next.map(LeadKey::Id16))
+}
+
+/// Numbers of a block's earlier versions, oldest first.
+pub(super) fn version_numbers(
+    snapshot: &Snapshot,
+    versions: StreamId,
+    id: BlockId,
+) -> Result<Vec<u32>> {
+    let columns = Some(vec![column::VERSION]);
+    let spec = ScanSpec { range: range_of(id), columns, ..ScanSpec::default() };
+    let rows = snapshot.collect(versions, &spec)?;
+    let numbers = rows.columns().first().and_then(|column| column.as_primitive_opt::<UInt32Type>());
+    let numbers = numbers.ok_or_else(|| {
+        Error::new(ErrorKind::Corruption, "a graph's earlier versions have no numbers")
+    })?;
+    Ok(numbers.values().to_vec())
+}
+
+impl Shared {
+    pub(super) fn edges(&self, side: Side) -> StreamId {
+        match side {
+            Side::Out => self.edges_out,
+            Side::In => self.edges_in,
+        }
+    }
+}
+
+/// The edges of a block in one direction, in key order.
+pub(super) fn edges(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    side: Side,
+    id: BlockId,
+) -> Result<Vec<Edge>> {
+    let spec = ScanSpec { range: range_of(id), ..ScanSpec::default() };
+    let rows = snapshot.collect(shared.edges(side), &spec)?;
+    Ok(EdgeRows::of(side, &rows)?.edges().collect())
+}
+
+/// Keys of the edges of a block in one direction.
+pub(super) fn edge_keys(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    side: Side,
+    id: BlockId,
+) -> Result<Vec<EdgeKey>> {
+    Ok(edges(snapshot, shared, side, id)?.into_iter().map(|edge| edge.key).collect())
+}
+
+/// Keys of all edges of a kind.
+pub(super) fn edge_keys_of_kind(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    kind: &str,
+) -> Result<Vec<EdgeKey>> {
+    let mut keys = Vec::new();
+    for rows in snapshot.scan(shared.edges_out, &ScanSpec::default())? {
+        let rows = rows?;
+        let all = EdgeRows::of(Side::Out, &rows)?;
+        let found = all.keys().filter(|(_, is, _)| *is == kind);
+        keys.extend(found.map(|(source, kind, target)| EdgeKey {
+            source,
+            kind: kind.into(),
+            target,
+        }));
+    }
+    Ok(keys)
+}

@@ -1,0 +1,186 @@
+//! A graph as it is at one snapshot.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch, StringArray};
+use serde_json::{Map, Value};
+use timestrata_engine::{Cell, KeyRange, Result, Row, ScanSpec, Snapshot};
+
+use super::adjacency::{BlockId, Direction};
+use super::block::{Block, column};
+use super::edge::{Edge, Side};
+use super::handle::{Graph, Shared};
+use super::read;
+
+/// A graph at one snapshot: what is written later is not in it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct GraphView {
+    pub(super) shared: Arc<Shared>,
+    pub(super) snapshot: Snapshot,
+}
+
+/// Which blocks are looked for; all conditions must hold.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Find {
+    /// Where they came from.
+    pub source_uri: Option<String>,
+    /// What their metadata has among its members, each with this value.
+    pub metadata: Map<String, Value>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+impl Find {
+    fn takes(&self, source_uri: Option<&str>, metadata: Option<&str>) -> bool {
+        if self.source_uri.is_some() && self.source_uri.as_deref() != source_uri {
+            return false;
+        }
+        if self.metadata.is_empty() {
+            return true;
+        }
+        let object =
+            metadata.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
+        object.is_some_and(|object| {
+            self.metadata.iter().all(|(name, value)| object.get(name) == Some(value))
+        })
+    }
+}
+
+impl Graph {
+    /// The graph as it is now.
+    ///
+    /// # Errors
+    /// `Closed` if the store is.
+    pub fn view(&self) -> Result<GraphView> {
+        Ok(self.view_at(self.store.snapshot()?))
+    }
+
+    /// The graph as it is at a snapshot of the same store: one that somebody kept, or a pin's.
+    #[must_use]
+    pub fn view_at(&self, snapshot: Snapshot) -> GraphView {
+        GraphView { shared: Arc::clone(&self.shared), snapshot }
+    }
+}
+
+impl GraphView {
+    /// The snapshot that it is of.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The latest block of an id.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn get(&self, id: BlockId) -> Result<Option<Block>> {
+        read::block(&self.snapshot, self.shared.blocks, id)
+    }
+
+    /// The latest block of each id, in their order.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn get_many(&self, ids: &[BlockId]) -> Result<Vec<Option<Block>>> {
+        ids.iter().map(|id| self.get(*id)).collect()
+    }
+
+    /// Whether a block is there.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn contains(&self, id: BlockId) -> Result<bool> {
+        Ok(self.get(id)?.is_some())
+    }
+
+    /// The versions of a block that are kept, the latest first.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn versions(&self, id: BlockId) -> Result<Vec<Block>> {
+        let mut found: Vec<Block> = self.get(id)?.into_iter().collect();
+        let Some(stream) = self.shared.versions else { return Ok(found) };
+        for number in read::version_numbers(&self.snapshot, stream, id)?.into_iter().rev() {
+            let key = [Cell::Bytes(id.bytes()), Cell::UInt(number.into())];
+            found.extend(self.snapshot.get(stream, &key)?.map(Block::of_row).transpose()?);
+        }
+        Ok(found)
+    }
+
+    /// Blocks in the order of their ids.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn find(&self, what: &Find) -> Result<Vec<Block>> {
+        let mut found = Vec::new();
+        let most = what.limit.unwrap_or(usize::MAX);
+        for rows in self.snapshot.scan(self.shared.blocks, &ScanSpec::default())? {
+            let rows = rows?;
+            for row in matching(&rows, what) {
+                if found.len() >= most {
+                    return Ok(found);
+                }
+                found.push(Block::of_row(Row { batch: rows.clone(), index: row })?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The edges of a block, by kind and then by the block at their other end; of kinds of these names,
+    /// of all where there are none. Those in both directions: first those that come from it, and an edge
+    /// to itself once.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
+        let mut edges = Vec::new();
+        for side in sides(direction) {
+            let found = read::edges(&self.snapshot, &self.shared, *side, id)?;
+            let is_new = |edge: &Edge| {
+                let is_again = *side == Side::In
+                    && direction == Direction::Both
+                    && edge.key.source == edge.key.target;
+                !is_again && (kinds.is_empty() || kinds.contains(&&*edge.key.kind))
+            };
+            edges.extend(found.into_iter().filter(is_new));
+        }
+        Ok(edges)
+    }
+
+    /// How many blocks there are.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn block_count(&self) -> Result<u64> {
+        self.snapshot.count(self.shared.blocks, &KeyRange::ALL)
+    }
+
+    /// How many edges there are.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn edge_count(&self) -> Result<u64> {
+        self.snapshot.count(self.shared.edges_out, &KeyRange::ALL)
+    }
+}
+
+fn sides(direction: Direction) -> &'static [Side] {
+    match direction {
+        Direction::Out => &[Side::Out],
+        Direction::In => &[Side::In],
+        Direction::Both => &[Side::Out, Side::In],
+    }
+}
+
+/// Rows of blocks that are looked for.
+fn matching(rows: &RecordBatch, what: &Find) -> Vec<usize> {
+    let texts = |index: usize| rows.columns().get(index)?.as_string_opt::<i32>();
+    let (uris, metadata) = (texts(column::SOURCE_URI), texts(column::METADATA));
+    let takes = |row: &usize| what.takes(text(uris, *row), text(metadata, *row));
+    (0..rows.num_rows()).filter(takes).collect()
+}
+
+fn text(texts: Option<&StringArray>, row: usize) -> Option<&str> {
+    texts.filter(|texts| texts.is_valid(row)).map(|texts| texts.value(row))
+}
