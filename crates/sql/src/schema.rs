@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
+use timestrata_models::graph::GraphPart;
 use timestrata_models::topic::record_schema;
 
 use crate::error::invalid;
@@ -135,6 +136,14 @@ impl SqlModel for PlainStreams {
             Some(TABLE_INDEX | TOPIC_PART) => Shown::Hidden,
             // Its own stream says which columns the table of all its partitions has.
             Some(TOPIC) => Shown::Table(SqlTable::of_topic(stream)),
+            // Each edge is shown once, and blocks as they are now.
+            _ if matches!(
+                GraphPart::of(stream),
+                Some(GraphPart::EdgesIn | GraphPart::Versions)
+            ) =>
+            {
+                Shown::Hidden
+            }
             _ => Shown::Table(SqlTable::whole(stream)),
         }
     }

@@ -250,6 +250,11 @@ impl Store {
         state.downcast().unwrap_or_default()
     }
 
+    /// Whether it has threads of its own: not if it is read only, or its maintenance is by hand.
+    pub fn has_threads(&self) -> bool {
+        !self.is_read_only() && self.engine().settings.maintenance != Maintenance::Manual
+    }
+
     /// Has `work` done every so often by a thread of the store's own, until it is closed: for models
     /// that have something to do in the background. A failure is told by the next call that meets the
     /// same trouble. Does nothing in a store that is read only, or whose maintenance is by hand.
@@ -262,10 +267,10 @@ impl Store {
         interval: Duration,
         work: impl Fn(&Self) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let engine = self.engine();
-        if self.is_read_only() || engine.settings.maintenance == Maintenance::Manual {
+        if !self.has_threads() {
             return Ok(());
         }
+        let engine = self.engine();
         let handle = Arc::downgrade(&self.handle);
         engine.workers.repeat(name, interval, move || {
             let Some(handle) = handle.upgrade() else { return false };

@@ -162,10 +162,11 @@ impl Graph {
             weaker => self.store.commit(all, weaker),
         };
         match &committed {
-            Ok(_) => resident.change(&edges),
+            Ok(seq) => resident.change(*seq, &edges),
             Err(_) => resident.forget(),
         }
         drop(resident);
+        self.merge_edges();
         let seq = committed?;
         if durability == Durability::Synced {
             self.store.sync_through(seq)?;

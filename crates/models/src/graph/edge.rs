@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use super::adjacency::BlockId;
+use super::adjacency::{BlockId, Direction};
 use super::block::{ID_BYTES, id_column, unmade};
 
 /// Longest name of a kind.
@@ -91,6 +91,15 @@ pub(super) enum Side {
 }
 
 impl Side {
+    /// The sides from which edges are seen in a direction.
+    pub(super) fn of(direction: Direction) -> &'static [Self] {
+        match direction {
+            Direction::Out => &[Self::Out],
+            Direction::In => &[Self::In],
+            Direction::Both => &[Self::Out, Self::In],
+        }
+    }
+
     /// The key columns, in key order.
     pub(super) fn key(self) -> [&'static str; 3] {
         match self {
@@ -156,7 +165,8 @@ pub(super) struct EdgeRows<'a> {
     last: &'a [[u8; 16]],
     weights: &'a Float64Array,
     times: &'a TimestampNanosecondArray,
-    properties: &'a StringArray,
+    /// Absent where nobody reads them.
+    properties: Option<&'a StringArray>,
 }
 
 impl<'a> EdgeRows<'a> {
@@ -177,7 +187,10 @@ impl<'a> EdgeRows<'a> {
                 last: ids(2)?,
                 weights: column(3)?.as_primitive_opt::<Float64Type>()?,
                 times: column(4)?.as_primitive_opt::<TimestampNanosecondType>()?,
-                properties: column(5)?.as_string_opt()?,
+                properties: match column(5) {
+                    Some(column) => Some(column.as_string_opt()?),
+                    None => None,
+                },
             })
         };
         find().ok_or_else(|| {
@@ -207,8 +220,8 @@ impl<'a> EdgeRows<'a> {
     pub(super) fn edges(&self) -> impl Iterator<Item = Edge> {
         self.keys().enumerate().map(|(row, (source, kind, target))| {
             let (weight, valid_from_ns) = self.said(row);
-            let has_properties = self.properties.is_valid(row);
-            let properties = has_properties.then(|| Arc::from(self.properties.value(row)));
+            let properties = self.properties.filter(|texts| texts.is_valid(row));
+            let properties = properties.map(|texts| Arc::from(texts.value(row)));
             let key = EdgeKey { source, kind: Arc::from(kind), target };
             Edge { key, weight, valid_from_ns, properties }
         })

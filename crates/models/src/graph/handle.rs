@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
 use timestrata_engine::{Error, ErrorKind, Merge, Result, Store, Stream, StreamId, StreamSpec};
 
 use super::block;
 use super::edge::Side;
-use super::options::{self, GraphOptions};
+use super::options::{GraphOptions, GraphPart};
 use super::resident::Resident;
+use super::walk::ScratchPool;
 use crate::name;
 
 /// The graphs of an open store that are in use.
@@ -33,6 +35,10 @@ pub(super) struct Shared {
     /// Held by who writes, from looking at what is there until it is changed, and for a moment by who
     /// begins to read: so what is in memory is what a snapshot has.
     pub(super) resident: Mutex<Resident>,
+    /// What walks use again.
+    pub(super) scratch: ScratchPool,
+    /// Held by who reads all edges.
+    pub(super) loading: Mutex<()>,
 }
 
 /// A graph of an open store. Cheap to clone; clones are the same graph, and may be used from several
@@ -42,14 +48,6 @@ pub struct Graph {
     pub(super) store: Store,
     pub(super) shared: Arc<Shared>,
 }
-
-fn part_name(graph: &str, part: &str) -> String {
-    format!("{graph}/{part}")
-}
-
-const OUT: &str = "out";
-const IN: &str = "in";
-const VERSIONS: &str = "versions";
 
 impl Graph {
     /// Opens a graph that exists.
@@ -91,13 +89,10 @@ impl Graph {
         }
         // What a crash left of one that was being removed has its edges.
         drop_parts(store, name)?;
-        for (part, side) in [(OUT, Side::Out), (IN, Side::In)] {
-            let spec = StreamSpec::new(part_name(name, part), side.schema());
-            create_part(store, spec, &side.key())?;
-        }
+        create_part(store, name, GraphPart::EdgesOut, Side::Out.schema(), &Side::Out.key())?;
+        create_part(store, name, GraphPart::EdgesIn, Side::In.schema(), &Side::In.key())?;
         if options.keep_versions > 1 {
-            let spec = StreamSpec::new(part_name(name, VERSIONS), block::schema());
-            create_part(store, spec, &["id", "version"])?;
+            create_part(store, name, GraphPart::Versions, block::schema(), &["id", "version"])?;
         }
         // Last: a graph is there once all of it is.
         store.create_stream(StreamSpec {
@@ -116,15 +111,21 @@ impl Graph {
             return Ok(Self { store: store.clone(), shared: Arc::clone(shared) });
         }
         let name = stream.name();
-        let part = |part: &str| Ok(store.expect_stream(&part_name(name, part))?.id());
+        let part = |part: GraphPart| Ok(store.expect_stream(&part.stream_name(name))?.id());
         let shared = Arc::new(Shared {
             name: name.to_owned(),
             options,
             blocks: stream.id(),
-            edges_out: part(OUT)?,
-            edges_in: part(IN)?,
-            versions: if options.keep_versions > 1 { Some(part(VERSIONS)?) } else { None },
+            edges_out: part(GraphPart::EdgesOut)?,
+            edges_in: part(GraphPart::EdgesIn)?,
+            versions: if options.keep_versions > 1 {
+                Some(part(GraphPart::Versions)?)
+            } else {
+                None
+            },
             resident: Mutex::default(),
+            scratch: ScratchPool::new(),
+            loading: Mutex::default(),
         });
         by_stream.insert(stream.id(), Arc::clone(&shared));
         Ok(Self { store: store.clone(), shared })
@@ -163,22 +164,28 @@ impl Graph {
     }
 }
 
-fn create_part(store: &Store, spec: StreamSpec, key: &[&str]) -> Result<()> {
+fn create_part(
+    store: &Store,
+    graph: &str,
+    part: GraphPart,
+    schema: SchemaRef,
+    key: &[&str],
+) -> Result<()> {
     store.create_stream(StreamSpec {
         merge: Merge::Latest,
         key: key.iter().map(|column| (*column).to_owned()).collect(),
-        properties: options::part_properties(),
-        ..spec
+        properties: part.properties(),
+        ..StreamSpec::new(part.stream_name(graph), schema)
     })?;
     Ok(())
 }
 
 /// Removes the streams below a graph's own.
 fn drop_parts(store: &Store, name: &str) -> Result<()> {
-    for part in [OUT, IN, VERSIONS] {
-        let part = part_name(name, part);
-        if store.stream(&part).is_some_and(|stream| options::is_part(&stream)) {
-            store.drop_stream(&part)?;
+    for part in GraphPart::BELOW {
+        let stream = store.stream(&part.stream_name(name));
+        if let Some(stream) = stream.filter(|stream| GraphPart::of(stream) == Some(part)) {
+            store.drop_stream(stream.name())?;
         }
     }
     Ok(())

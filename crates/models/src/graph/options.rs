@@ -4,7 +4,8 @@ use timestrata_engine::{Error, ErrorKind, Result, Stream};
 
 const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "graph";
-const PART_MODEL: &str = "graph.part";
+const PART_MODEL: &str = "graph-part";
+const PART_PROPERTY: &str = "graph.part";
 const VERSIONS_PROPERTY: &str = "graph.keep_versions";
 
 /// Versions of a block that may be kept at most.
@@ -29,20 +30,61 @@ fn find<'a>(stream: &'a Stream, name: &str) -> Option<&'a str> {
     properties.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-/// Whether a stream is a graph's own: that of its blocks, which has its name.
-#[must_use]
-pub fn is_graph(stream: &Stream) -> bool {
-    find(stream, MODEL_PROPERTY) == Some(MODEL)
+/// What a stream is to its graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphPart {
+    /// The graph's own, which has its name: the latest version of each block.
+    Blocks,
+    /// Edges by source.
+    EdgesOut,
+    /// Edges by target.
+    EdgesIn,
+    /// Earlier versions of blocks.
+    Versions,
 }
 
-/// Whether a stream is one below a graph's own.
-pub(super) fn is_part(stream: &Stream) -> bool {
-    find(stream, MODEL_PROPERTY) == Some(PART_MODEL)
-}
+impl GraphPart {
+    /// All but the graph's own.
+    pub(super) const BELOW: [Self; 3] = [Self::EdgesOut, Self::EdgesIn, Self::Versions];
 
-/// Words of the streams below a graph's own.
-pub(super) fn part_properties() -> Vec<(String, String)> {
-    vec![(MODEL_PROPERTY.to_owned(), PART_MODEL.to_owned())]
+    /// What a stream is; `None` if it is no graph's.
+    #[must_use]
+    pub fn of(stream: &Stream) -> Option<Self> {
+        match find(stream, MODEL_PROPERTY)? {
+            MODEL => Some(Self::Blocks),
+            PART_MODEL => {
+                let part = find(stream, PART_PROPERTY)?;
+                Self::BELOW.into_iter().find(|below| below.word() == part)
+            }
+            _ => None,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Blocks => "blocks",
+            Self::EdgesOut => "edges",
+            Self::EdgesIn => "edges-in",
+            Self::Versions => "versions",
+        }
+    }
+
+    /// The name of a graph's stream.
+    #[must_use]
+    pub fn stream_name(self, graph: &str) -> String {
+        match self {
+            Self::Blocks => graph.to_owned(),
+            below => format!("{graph}/{}", below.word()),
+        }
+    }
+
+    /// The properties of a stream below a graph's own.
+    pub(super) fn properties(self) -> Vec<(String, String)> {
+        vec![
+            (MODEL_PROPERTY.to_owned(), PART_MODEL.to_owned()),
+            (PART_PROPERTY.to_owned(), self.word().to_owned()),
+        ]
+    }
 }
 
 impl GraphOptions {
@@ -73,7 +115,7 @@ impl GraphOptions {
     /// `InvalidArgument` if the stream is no graph.
     pub(super) fn of(stream: &Stream) -> Result<Self> {
         let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, what));
-        if !is_graph(stream) {
+        if GraphPart::of(stream) != Some(GraphPart::Blocks) {
             return wrong(format!("'{}' is not a graph", stream.name()));
         }
         let text = find(stream, VERSIONS_PROPERTY).unwrap_or("1");

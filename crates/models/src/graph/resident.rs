@@ -1,7 +1,187 @@
+//! The edges of a graph in memory, in step with what is committed.
+//!
+//! They are read when somebody first asks for them, without holding up who writes: what is committed
+//! meanwhile is noted and added behind. From then on each commit is added to what has changed since,
+//! and once that has grown, both are merged anew, by a thread of its own.
+
+use std::sync::Arc;
+
+use timestrata_engine::{Result, SeqNo};
+
+use super::adjacency::{Base, Change, Edge, View};
 use super::changes::EdgeChange;
+use super::loading::CACHE_BYTES_MAX;
+
+/// Changes from which on a merge is worth its time.
+const CHANGES_MIN: usize = 16 << 10;
+/// It is, once one in so many edges has changed.
+const CHANGED_SHARE: usize = 8;
+
+/// What is in memory of a graph's edges.
+#[derive(Debug)]
+pub(super) struct Resident {
+    state: State,
+    /// Changes each time that what is in memory is made anew, so that who made it meanwhile of
+    /// something older doesn't put that in its place.
+    epoch: u64,
+    /// The last commit that changed edges, as far as somebody told; and the snapshot that was read.
+    changed: SeqNo,
+    read_at: SeqNo,
+    /// Bytes that all edges may take.
+    pub(super) bytes_max: u64,
+}
+
+impl Default for Resident {
+    fn default() -> Self {
+        let (state, zero) = (State::Absent, SeqNo(0));
+        Self { state, epoch: 0, changed: zero, read_at: zero, bytes_max: CACHE_BYTES_MAX }
+    }
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Resident;
+enum State {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// Somebody reads the edges; these were committed meanwhile.
+    Loading(Vec<EdgeChange>),
+    Ready {
+        view: View,
+        /// Whether somebody merges.
+        is_merging: bool,
+    },
+}
+
+/// What reading all edges begins with.
+#[derive(Debug)]
+pub(super) enum Begun {
+    /// They are there.
+    Ready(View),
+    /// Whoever asked reads them.
+    Load(u64),
+    /// What is in memory is of another time than what is asked for.
+    Other,
+}
+
 impl Resident {
-    pub(super) fn change(&mut self, _: &[EdgeChange]) {}
-    pub(super) fn forget(&mut self) {}
+    /// The edges as a snapshot has them, if they are in memory. One who `follows` isn't told of
+    /// commits, and so knows of no snapshot but the one that was read.
+    pub(super) fn at(&self, snapshot: SeqNo, follows: bool) -> Option<View> {
+        let State::Ready { view, .. } = &self.state else { return None };
+        let is_same = if follows { snapshot == self.read_at } else { snapshot >= self.changed };
+        is_same.then(|| view.clone())
+    }
+
+    /// What there is for a snapshot; whoever is told to load has to say how that ended.
+    pub(super) fn begin(&mut self, snapshot: SeqNo, follows: bool) -> Begun {
+        if let Some(view) = self.at(snapshot, follows) {
+            return Begun::Ready(view);
+        }
+        let is_newest = if follows { snapshot > self.read_at } else { snapshot >= self.changed };
+        if !is_newest || (!follows && !matches!(self.state, State::Absent)) {
+            return Begun::Other;
+        }
+        self.state = State::Loading(Vec::new());
+        self.epoch += 1;
+        Begun::Load(self.epoch)
+    }
+
+    /// Takes over what was read at a snapshot.
+    pub(super) fn loaded(&mut self, epoch: u64, snapshot: SeqNo, loaded: &Result<View>) {
+        if epoch != self.epoch {
+            return;
+        }
+        let state = std::mem::take(&mut self.state);
+        if let (State::Loading(changes), Ok(view)) = (state, loaded) {
+            self.state = State::Ready { view: view.clone(), is_merging: false };
+            self.read_at = snapshot;
+            self.add(&changes);
+        }
+    }
+
+    /// Adds what a commit has changed.
+    pub(super) fn change(&mut self, seq: SeqNo, changes: &[EdgeChange]) {
+        if !changes.is_empty() {
+            self.changed = self.changed.max(seq);
+            self.add(changes);
+        }
+    }
+
+    fn add(&mut self, changes: &[EdgeChange]) {
+        match &mut self.state {
+            State::Absent => {}
+            State::Loading(noted) => noted.extend_from_slice(changes),
+            State::Ready { view, .. } => match after(view, changes) {
+                Ok(next) => *view = next,
+                // Too many nodes or kinds to be in memory: who asks reads the streams, and is told.
+                Err(_) => self.forget(),
+            },
+        }
+    }
+
+    /// Forgets all of it: what is committed is not known any more.
+    pub(super) fn forget(&mut self) {
+        self.state = State::Absent;
+        self.epoch += 1;
+    }
+
+    /// What is to be merged now, if it is time: only who is given something merges.
+    pub(super) fn merge_due(&mut self) -> Option<(u64, View)> {
+        let State::Ready { view, is_merging } = &mut self.state else { return None };
+        let changed = view.delta().edges();
+        let is_due = changed >= CHANGES_MIN && changed * CHANGED_SHARE >= view.base().edges();
+        if !is_due || std::mem::replace(is_merging, true) {
+            return None;
+        }
+        Some((self.epoch, view.clone()))
+    }
+
+    /// Lets somebody else merge.
+    pub(super) fn give_up_merge(&mut self, epoch: u64) {
+        if let State::Ready { is_merging, .. } = &mut self.state
+            && epoch == self.epoch
+        {
+            *is_merging = false;
+        }
+    }
+
+    /// Takes over what a merge has made.
+    pub(super) fn merged(&mut self, epoch: u64, from: &View, base: Result<Base>) {
+        let State::Ready { view, is_merging } = &mut self.state else { return };
+        if epoch != self.epoch {
+            return;
+        }
+        *is_merging = false;
+        let Ok(base) = base.map(Arc::new) else { return };
+        if let Ok(delta) = view.delta().moved(from.base(), from.delta(), &base) {
+            *view = View::new(base, Arc::new(delta), Arc::clone(view.kinds()));
+        }
+    }
+}
+
+/// A view after some more changes.
+fn after(view: &View, changes: &[EdgeChange]) -> Result<View> {
+    let mut kinds = Arc::clone(view.kinds());
+    let mut known = Vec::with_capacity(changes.len());
+    for change in changes {
+        let key = change.key();
+        let kind = match kinds.number(&key.kind) {
+            Some(kind) => kind,
+            None => Arc::make_mut(&mut kinds).intern(&key.kind)?,
+        };
+        known.push(match change {
+            EdgeChange::Link(edge) => Change::Link(Edge {
+                source: key.source,
+                kind,
+                target: key.target,
+                weight: edge.weight,
+                valid_from: edge.valid_from_ns,
+            }),
+            EdgeChange::Unlink(_) => {
+                Change::Unlink { source: key.source, kind, target: key.target }
+            }
+        });
+    }
+    let delta = view.delta().after(view.base(), &known)?;
+    Ok(View::new(Arc::clone(view.base()), Arc::new(delta), kinds))
 }

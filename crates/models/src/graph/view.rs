@@ -1,13 +1,13 @@
 //! A graph as it is at one snapshot.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
 use serde_json::{Map, Value};
 use timestrata_engine::{Cell, KeyRange, Result, Row, ScanSpec, Snapshot};
 
-use super::adjacency::{BlockId, Direction};
+use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
 use super::edge::{Edge, Side};
 use super::handle::{Graph, Shared};
@@ -18,6 +18,10 @@ use super::read;
 pub struct GraphView {
     pub(super) shared: Arc<Shared>,
     pub(super) snapshot: Snapshot,
+    /// Whether the store is another process's, of whose commits nobody tells.
+    pub(super) follows: bool,
+    /// The edges in memory, once somebody has asked.
+    pub(super) adjacency: Arc<OnceLock<View>>,
 }
 
 /// Which blocks are looked for; all conditions must hold.
@@ -53,13 +57,27 @@ impl Graph {
     /// # Errors
     /// `Closed` if the store is.
     pub fn view(&self) -> Result<GraphView> {
-        Ok(self.view_at(self.store.snapshot()?))
+        // Nobody commits between the two.
+        let resident = self.shared.resident.lock();
+        let snapshot = self.store.snapshot()?;
+        let edges = resident.at(snapshot.seq(), self.store.is_read_only());
+        drop(resident);
+        Ok(self.view_of(snapshot, edges))
     }
 
     /// The graph as it is at a snapshot of the same store: one that somebody kept, or a pin's.
     #[must_use]
     pub fn view_at(&self, snapshot: Snapshot) -> GraphView {
-        GraphView { shared: Arc::clone(&self.shared), snapshot }
+        self.view_of(snapshot, None)
+    }
+
+    fn view_of(&self, snapshot: Snapshot, edges: Option<View>) -> GraphView {
+        GraphView {
+            shared: Arc::clone(&self.shared),
+            snapshot,
+            follows: self.store.is_read_only(),
+            adjacency: Arc::new(edges.map_or_else(OnceLock::new, OnceLock::from)),
+        }
     }
 }
 
@@ -135,7 +153,7 @@ impl GraphView {
     /// What reading may fail with.
     pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
         let mut edges = Vec::new();
-        for side in sides(direction) {
+        for side in Side::of(direction) {
             let found = read::edges(&self.snapshot, &self.shared, *side, id)?;
             let is_new = |edge: &Edge| {
                 let is_again = *side == Side::In
@@ -162,14 +180,6 @@ impl GraphView {
     /// What reading may fail with.
     pub fn edge_count(&self) -> Result<u64> {
         self.snapshot.count(self.shared.edges_out, &KeyRange::ALL)
-    }
-}
-
-fn sides(direction: Direction) -> &'static [Side] {
-    match direction {
-        Direction::Out => &[Side::Out],
-        Direction::In => &[Side::In],
-        Direction::Both => &[Side::Out, Side::In],
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use timestrata_engine::{Durability, Maintenance, Settings, Store};
+use timestrata_models::graph::walk::Order;
 use timestrata_models::graph::{
-    Direction, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, Unlinked,
+    Along, BlockId, Direction, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, GraphView,
+    Unlinked,
 };
 
 use super::{block, edge, id, key};
@@ -103,8 +105,7 @@ fn added<'a>(changes: GraphChanges<'a>, op: &'a Op) -> GraphChanges<'a> {
 }
 
 /// What a graph has, each edge seen from the side asked for.
-fn seen(graph: &Graph, direction: Direction) -> Model {
-    let view = graph.view().unwrap();
+fn seen(view: &GraphView, direction: Direction) -> Model {
     let mut model = Model::default();
     for number in 0..IDS {
         if let Some(block) = view.get(id(number)).unwrap() {
@@ -125,6 +126,57 @@ fn seen(graph: &Graph, direction: Direction) -> Model {
     model
 }
 
+/// The same edges as walks see them: in memory, or read as they are needed.
+fn walked(view: &GraphView, direction: Direction) -> Vec<(u8, String, u8)> {
+    let ids: Vec<BlockId> = (0..IDS).map(id).collect();
+    let along = Along { direction, ..Along::default() };
+    let found = view.neighbors(&ids, &along).unwrap();
+    let mut edges = Vec::new();
+    for (of, others) in (0..).zip(found) {
+        edges.extend(others.into_iter().map(|(other, kind)| match direction {
+            Direction::In => (other.bytes()[0], kind.to_string(), of),
+            _ => (of, kind.to_string(), other.bytes()[0]),
+        }));
+    }
+    edges.sort();
+    edges
+}
+
+/// Blocks that can be reached, each with the least number of edges to it.
+fn reached(model: &Model, start: u8) -> BTreeMap<u8, u32> {
+    let mut found = BTreeMap::from([(start, 0)]);
+    for depth in 0..u32::from(IDS) {
+        let front: Vec<u8> =
+            found.iter().filter(|(_, d)| **d == depth).map(|(id, _)| *id).collect();
+        for (source, _, target) in model.edges.keys() {
+            if front.contains(source) {
+                found.entry(*target).or_insert(depth + 1);
+            }
+        }
+    }
+    found
+}
+
+fn expect_same(view: &GraphView, model: &Model) {
+    let edges: Vec<_> = model.edges.keys().cloned().collect();
+    for direction in [Direction::Out, Direction::In] {
+        assert_eq!(&seen(view, direction), model);
+        assert_eq!(walked(view, direction), edges, "{direction:?}");
+    }
+    for start in 0..IDS {
+        let walk = view.walk(&[id(start)], &Along::default(), Order::Breadth, |_| true).unwrap();
+        assert!(!walk.is_cut);
+        let depths = walk.blocks.iter().map(|block| (block.id.bytes()[0], block.depth)).collect();
+        let expected = reached(model, start);
+        assert_eq!(walk.blocks.len(), expected.len(), "each once");
+        assert_eq!(expected, depths);
+        for (target, depth) in &expected {
+            let path = view.shortest_path(id(start), id(*target), &Along::default(), false);
+            assert_eq!(path.unwrap().route.unwrap().kinds.len(), *depth as usize);
+        }
+    }
+}
+
 fn open(dir: &std::path::Path) -> (Store, Graph) {
     let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
     let store = Store::open(dir, settings).unwrap();
@@ -137,10 +189,13 @@ proptest! {
     #[test]
     fn a_graph_has_what_was_put_and_linked_and_not_deleted(
         steps in prop::collection::vec(step(), 1..24),
+        cache_bytes_max in prop_oneof![Just(u64::MAX), Just(0), Just(100)],
     ) {
         let dir = tempfile::tempdir().unwrap();
         let (mut store, mut graph) = open(dir.path());
+        graph.set_cache_bytes_max(cache_bytes_max);
         let mut model = Model::default();
+        let mut kept: Option<(GraphView, Model)> = None;
         for step in &steps {
             match step {
                 Step::Change(ops) => {
@@ -151,14 +206,22 @@ proptest! {
                 Step::Flush => store.flush().unwrap(),
                 Step::Compact => store.compact(None).unwrap(),
                 Step::Reopen => {
+                    kept = None;
                     drop(graph);
                     store.close().unwrap();
                     drop(store);
                     (store, graph) = open(dir.path());
+                    graph.set_cache_bytes_max(cache_bytes_max);
                 }
             }
-            prop_assert_eq!(&seen(&graph, Direction::Out), &model);
-            prop_assert_eq!(&seen(&graph, Direction::In), &model);
+            expect_same(&graph.view().unwrap(), &model);
+            if let Some((view, model)) = &kept {
+                expect_same(view, model);
+            }
+            // One that is read late, when much has been written since.
+            if steps.len() % 3 == 0 || kept.is_none() {
+                kept = Some((graph.view_at(store.snapshot().unwrap()), model.clone()));
+            }
         }
     }
 }

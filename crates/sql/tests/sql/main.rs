@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod filters;
+mod graphs;
 mod pushdown;
 mod scripts;
 mod support;

@@ -26,7 +26,6 @@ impl BlockId {
     /// A number in which every bit hangs on every bit of the id: ids that people give may be
     /// counted, or differ in their last byte only.
     #[inline]
-    #[expect(dead_code, reason = "tables of ids come next")]
     pub(super) fn spread(self) -> u64 {
         // Digits of pi, odd.
         const FACTORS: [u64; 3] =

@@ -1,0 +1,294 @@
+//! Walks by ids and names: what the faces ask of a view.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use timestrata_engine::{Result, ScanSpec};
+
+use super::adjacency::{BlockId, Direction, EdgeFilter, KindFilter, Kinds, View};
+use super::block::{self, unmade};
+use super::edge::{EdgeRows, Side};
+use super::loading::Reach;
+use super::read;
+use super::view::GraphView;
+use super::walk::{self, Order, PathOptions, RankOptions, WalkOptions};
+
+/// Along which edges something goes, and how far.
+#[derive(Debug, Clone)]
+pub struct Along<'a> {
+    /// The direction of the edges. Default: out.
+    pub direction: Direction,
+    /// Names of the kinds that count; all where there are none. A kind that no edge has is no error.
+    pub kinds: &'a [&'a str],
+    /// Edges whose `valid_from` is later than this, nanoseconds since the epoch, don't count.
+    pub as_of_ns: Option<i64>,
+    /// How many edges away at most.
+    pub depth_max: u32,
+    /// How many blocks at most.
+    pub nodes_max: usize,
+}
+
+impl Default for Along<'_> {
+    /// Along all edges that go out, without bounds.
+    fn default() -> Self {
+        Self {
+            direction: Direction::Out,
+            kinds: &[],
+            as_of_ns: None,
+            depth_max: u32::MAX,
+            nodes_max: usize::MAX,
+        }
+    }
+}
+
+impl Along<'_> {
+    fn filter(&self, kinds: &Kinds) -> EdgeFilter {
+        let known = self.kinds.iter().filter_map(|name| kinds.number(name));
+        let kinds = if self.kinds.is_empty() { KindFilter::all() } else { KindFilter::of(known) };
+        EdgeFilter { kinds, as_of: self.as_of_ns }
+    }
+
+    fn reach(&self) -> Reach {
+        let Self { direction, depth_max, nodes_max, .. } = *self;
+        Reach { direction, depth_max, nodes_max }
+    }
+}
+
+/// A block that a walk came to; it need not exist, where an edge names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// Its id.
+    pub id: BlockId,
+    /// How many edges it is away from where the walk began.
+    pub depth: u32,
+    /// The place in the walk of the block it was reached from; `None` where the walk began.
+    pub parent: Option<usize>,
+    /// The kind of the edge it was reached by; `None` where the walk began.
+    pub kind: Option<Arc<str>>,
+}
+
+/// Blocks at the other ends of a block's edges, each with the kind of the edge.
+pub type Neighbors = Vec<(BlockId, Arc<str>)>;
+
+/// What a walk came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Walked {
+    /// Each block once, in the order of the walk.
+    pub blocks: Vec<Reached>,
+    /// Whether a bound kept the walk from some block.
+    pub is_cut: bool,
+}
+
+/// A way from one block to another.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Route {
+    /// The blocks on it, both ends among them.
+    pub ids: Vec<BlockId>,
+    /// The kinds of the edges between them: one less than there are blocks.
+    pub kinds: Vec<Arc<str>>,
+    /// What the edges weigh in all, or how many there are where weights were not asked for.
+    pub cost: f64,
+}
+
+/// What a search for a way found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Routed {
+    /// The way, if there is one within the bounds.
+    pub route: Option<Route>,
+    /// Whether a bound kept the search from looking further.
+    pub is_cut: bool,
+}
+
+/// Names of kinds by their numbers, each made once.
+struct Names(Vec<Arc<str>>);
+
+impl Names {
+    fn of(view: &View) -> Self {
+        Self(view.kinds().names().map(Arc::from).collect())
+    }
+
+    fn name(&self, kind: u16) -> Arc<str> {
+        self.0.get(usize::from(kind)).cloned().unwrap_or_default()
+    }
+}
+
+impl GraphView {
+    /// Walks from some blocks to all that can be reached from them; `takes` is asked once for each other
+    /// block, and one that it turns down is neither given nor gone through.
+    ///
+    /// Where a block comes before others of its depth depends on the edges, not on its id.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn walk(
+        &self,
+        starts: &[BlockId],
+        along: &Along<'_>,
+        order: Order,
+        mut takes: impl FnMut(BlockId) -> bool,
+    ) -> Result<Walked> {
+        let view = self.adjacency_near(starts, along.reach())?;
+        let mut seen = HashSet::new();
+        // Blocks without edges have no number, and are where they begin.
+        let (known, alone): (Vec<BlockId>, Vec<BlockId>) = starts
+            .iter()
+            .filter(|id| seen.insert(**id))
+            .partition(|id| view.number(**id).is_some());
+        let known: Vec<u32> = known.iter().filter_map(|id| view.number(*id)).collect();
+        let mut walked = Walked { blocks: Vec::new(), is_cut: alone.len() > along.nodes_max };
+        let lonely = alone.iter().take(along.nodes_max);
+        walked.blocks.extend(lonely.map(|id| Reached {
+            id: *id,
+            depth: 0,
+            parent: None,
+            kind: None,
+        }));
+        let before = walked.blocks.len();
+        let options = WalkOptions {
+            direction: along.direction,
+            edges: along.filter(view.kinds()),
+            depth_max: along.depth_max,
+            nodes_max: along.nodes_max - before,
+            order,
+        };
+        let takes = |number| view.id(number).is_some_and(&mut takes);
+        let found = walk::walk(&view, &mut self.shared.scratch.take(), &known, &options, takes);
+        let names = Names::of(&view);
+        walked.is_cut |= found.is_cut;
+        walked.blocks.extend(found.nodes.iter().map(|step| Reached {
+            id: view.id(step.number).unwrap_or_default(),
+            depth: step.depth,
+            parent: step.parent().map(|place| before + place),
+            kind: step.kind().map(|kind| names.name(kind)),
+        }));
+        Ok(walked)
+    }
+
+    /// A way of the fewest edges; or, by weight, the one whose edges weigh least, where an edge without
+    /// a weight weighs 1. By weight the depth has no bound.
+    ///
+    /// # Errors
+    /// `InvalidData` by weight, for an edge that weighs less than nothing; what reading may fail with.
+    pub fn shortest_path(
+        &self,
+        source: BlockId,
+        target: BlockId,
+        along: &Along<'_>,
+        by_weight: bool,
+    ) -> Result<Routed> {
+        let view = self.adjacency_near(&[source], along.reach())?;
+        let (Some(from), Some(to)) = (view.number(source), view.number(target)) else {
+            // A block without edges has a way to itself.
+            let route = (source == target).then(|| Route { ids: vec![source], ..Route::default() });
+            return Ok(Routed { route, is_cut: false });
+        };
+        let options = PathOptions {
+            direction: along.direction,
+            edges: along.filter(view.kinds()),
+            depth_max: along.depth_max,
+            nodes_max: along.nodes_max,
+        };
+        let scratch = &mut self.shared.scratch.take();
+        let search = match by_weight {
+            true => walk::cheapest_path(&view, scratch, from, to, &options)?,
+            false => walk::shortest_path(&view, scratch, from, to, &options),
+        };
+        let names = Names::of(&view);
+        let route = search.path.map(|path| Route {
+            ids: path.nodes.iter().filter_map(|number| view.id(*number)).collect(),
+            kinds: path.kinds.iter().map(|kind| names.name(*kind)).collect(),
+            cost: path.cost,
+        });
+        Ok(Routed { route, is_cut: search.is_cut })
+    }
+
+    /// The blocks one edge away from each of some, with the kind of the edge; by kind.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn neighbors(&self, ids: &[BlockId], along: &Along<'_>) -> Result<Vec<Neighbors>> {
+        let view = self.adjacency_near(ids, Reach { depth_max: 0, ..along.reach() })?;
+        let (filter, names) = (along.filter(view.kinds()), Names::of(&view));
+        let of = |id: &BlockId| {
+            let mut found = Vec::new();
+            if let Some(number) = view.number(*id) {
+                view.for_each(number, along.direction, &filter, |neighbor| {
+                    let other = view.id(neighbor.number).unwrap_or_default();
+                    found.push((other, names.name(neighbor.kind)));
+                });
+            }
+            found
+        };
+        Ok(ids.iter().map(of).collect())
+    }
+
+    /// The parts of the graph between which there is no edge, whatever its direction: blocks with their
+    /// part, of those that an edge names.
+    ///
+    /// # Errors
+    /// `TooLarge` if the edges may not be in memory; what reading may fail with.
+    pub fn components(&self, along: &Along<'_>) -> Result<Vec<(BlockId, u32)>> {
+        let view = self.whole()?;
+        let parts = walk::components(&view, &along.filter(view.kinds()));
+        let each = (0..).zip(parts.of);
+        Ok(each.filter_map(|(number, part)| Some((view.id(number)?, part?))).collect())
+    }
+
+    /// How much each block counts, by the edges that lead to it: `PageRank`, 1 in all. Blocks that no
+    /// edge names are not ranked.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a damping that is not from 0 to 1; `TooLarge` if the edges may not be in
+    /// memory; what reading may fail with.
+    pub fn page_rank(&self, along: &Along<'_>, damping: f64) -> Result<Vec<(BlockId, f64)>> {
+        let view = self.whole()?;
+        let edges = along.filter(view.kinds());
+        let ranks = walk::page_rank(&view, &RankOptions { damping, edges, ..Default::default() })?;
+        let ranked = (0..).zip(ranks.of).filter(|(_, rank)| *rank > 0.0);
+        Ok(ranked.filter_map(|(number, rank)| Some((view.id(number)?, rank))).collect())
+    }
+
+    /// Blocks, and the edges between them: rows of both, as their streams have them.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn subgraph(&self, ids: &[BlockId]) -> Result<(RecordBatch, RecordBatch)> {
+        let within: HashSet<BlockId> = ids.iter().copied().collect();
+        let (mut blocks, mut edges) = (Vec::new(), Vec::new());
+        let mut sorted: Vec<BlockId> = within.iter().copied().collect();
+        sorted.sort_unstable();
+        for id in sorted {
+            let spec = ScanSpec { range: read::range_of(id), ..ScanSpec::default() };
+            for rows in self.snapshot.scan(self.shared.blocks, &spec)? {
+                blocks.push(rows?);
+            }
+            for rows in self.snapshot.scan(self.shared.edges_out, &spec)? {
+                let rows = rows?;
+                let kept: BooleanArray = EdgeRows::of(Side::Out, &rows)?
+                    .keys()
+                    .map(|(_, _, target)| Some(within.contains(&target)))
+                    .collect();
+                edges.push(filter_record_batch(&rows, &kept).map_err(|error| unmade(&error))?);
+            }
+        }
+        let joined = |schema, rows: &[RecordBatch]| {
+            concat_batches(&schema, rows).map_err(|error: ArrowError| unmade(&error))
+        };
+        Ok((joined(block::schema(), &blocks)?, joined(Side::Out.schema(), &edges)?))
+    }
+
+    /// All edges in memory, for what needs them all.
+    fn whole(&self) -> Result<View> {
+        self.adjacency()?.ok_or_else(|| {
+            let message = format!(
+                "graph '{}': its edges take more memory than they may (cache_bytes_max)",
+                self.shared.name
+            );
+            timestrata_engine::Error::new(timestrata_engine::ErrorKind::TooLarge, message)
+        })
+    }
+}
