@@ -1,0 +1,346 @@
+//! What Python's nodes mean.
+
+use tree_sitter::Node;
+
+use super::build::{Builder, Parts, Path, position};
+use super::number;
+use super::walk::{Field, Step};
+use crate::{BindingKind, Import, ReferenceKind, SymbolKind};
+
+pub(super) const STEPS: &[(&str, Step)] = &[
+    ("as_pattern", as_pattern),
+    ("assignment", assignment),
+    ("call", call),
+    ("class_definition", class),
+    ("decorated_definition", decorated),
+    ("decorator", decorator),
+    ("for_statement", for_statement),
+    ("function_definition", function),
+    ("future_import_statement", import_future),
+    ("global_statement", outer),
+    ("import_from_statement", import_from),
+    ("import_statement", import),
+    ("named_expression", named_expression),
+    ("nonlocal_statement", outer),
+    ("type_alias_statement", type_alias),
+];
+
+/// The names of an expression like `os.path.join`. What isn't a name ends it with an empty one, but
+/// for `super()`, which is written out: `super.run`.
+fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
+    let mut parts = Parts::new();
+    let mut node = node;
+    loop {
+        match node.kind() {
+            "identifier" => {
+                parts.push(b.text(node), node);
+                break;
+            }
+            "attribute" => {
+                let name = b.field(node, Field::Attribute)?;
+                if !parts.push(b.text(name), name) {
+                    break;
+                }
+                node = b.field(node, Field::Object)?;
+            }
+            "parenthesized_expression" => node = node.named_child(0)?,
+            "call" => {
+                let callee = b.field(node, Field::Function);
+                let is_super = callee.is_some_and(|callee| b.text(callee) == "super");
+                parts.push(if is_super { "super" } else { "" }, node);
+                break;
+            }
+            _ => {
+                parts.push("", node);
+                break;
+            }
+        }
+    }
+    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+}
+
+/// A type as written, without what it is generic over.
+fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
+    let mut node = node;
+    for _ in 0..4 {
+        node = match node.kind() {
+            "type" | "generic_type" => node.named_child(0)?,
+            "subscript" => b.field(node, Field::Value)?,
+            "identifier" | "attribute" => return path(b, node).filter(|path| path.is_whole),
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn class<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(name) = b.field(node, Field::Name) else { return };
+    let Some(class) = b.open(SymbolKind::Class, b.text(name), node) else { return };
+    let Some(bases) = b.field(node, Field::Superclasses) else { return };
+    for base in b.children(bases) {
+        if let Some(path) = type_path(b, base) {
+            b.refer(ReferenceKind::Inherit, path, Some(class));
+        }
+    }
+}
+
+fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(name) = b.field(node, Field::Name) else { return };
+    let is_static = std::mem::take(&mut b.is_static);
+    let is_method = b.kind_of(b.current()) == Some(SymbolKind::Class);
+    let kind = if is_method { SymbolKind::Method } else { SymbolKind::Function };
+    if b.open(kind, b.text(name), node).is_none() {
+        return;
+    }
+    let Some(parameters) = b.field(node, Field::Parameters) else { return };
+    let mut is_receiver = is_method && !is_static;
+    for parameter in b.children(parameters) {
+        is_receiver &= !bind_parameter(b, parameter, is_receiver);
+    }
+}
+
+/// Binds a parameter; true if there was one.
+fn bind_parameter<'t>(b: &mut Builder<'t>, node: Node<'t>, is_receiver: bool) -> bool {
+    let name = match node.kind() {
+        "identifier" => Some(node),
+        "default_parameter" | "typed_default_parameter" => b.field(node, Field::Name),
+        "typed_parameter" | "list_splat_pattern" | "dictionary_splat_pattern" => {
+            node.named_child(0)
+        }
+        _ => None,
+    };
+    let Some(name) = name else { return false };
+    if name.kind() != "identifier" {
+        return bind_parameter_inside(b, name);
+    }
+    let of = match node.kind() {
+        "typed_parameter" | "typed_default_parameter" => {
+            b.field(node, Field::Type).and_then(|node| type_path(b, node))
+        }
+        _ => None,
+    };
+    let name = b.name(b.text(name));
+    match (is_receiver, of) {
+        (true, None) => b.bind(name, BindingKind::Receiver, None),
+        (_, Some(of)) => b.bind(name, BindingKind::Instance, Some(of.name)),
+        (false, None) => b.bind(name, BindingKind::Opaque, None),
+    }
+    true
+}
+
+/// `*args: int` has its name one deeper.
+fn bind_parameter_inside<'t>(b: &mut Builder<'t>, node: Node<'t>) -> bool {
+    let name = node.named_child(0).filter(|name| name.kind() == "identifier");
+    if let Some(name) = name {
+        let name = b.name(b.text(name));
+        b.bind(name, BindingKind::Opaque, None);
+    }
+    name.is_some()
+}
+
+fn decorated<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let children = b.children(node);
+    let decorators = children.iter().filter(|child| child.kind() == "decorator");
+    let names = decorators.filter_map(|decorator| decorator.named_child(0));
+    let is_function =
+        b.field(node, Field::Definition).is_some_and(|node| node.kind() == "function_definition");
+    b.is_static = is_function && names.into_iter().any(|name| b.text(name) == "staticmethod");
+}
+
+/// A decorator without arguments is called as well; with them, its call is found inside.
+fn decorator<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(name) = node.named_child(0) else { return };
+    if matches!(name.kind(), "identifier" | "attribute") {
+        let path = path(b, name);
+        b.call(path);
+    }
+}
+
+fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(callee) = b.field(node, Field::Function) else { return };
+    let path = path(b, callee);
+    b.call(path);
+}
+
+/// What is known of a value by how it is written.
+fn value<'t>(b: &mut Builder<'t>, node: Node<'t>) -> (BindingKind, Option<Path>) {
+    let (kind, path) = match node.kind() {
+        "call" => {
+            let callee = b.field(node, Field::Function);
+            (BindingKind::Instance, callee.and_then(|callee| path(b, callee)))
+        }
+        "identifier" | "attribute" => (BindingKind::Alias, path(b, node)),
+        _ => (BindingKind::Opaque, None),
+    };
+    match path.filter(|path| path.is_whole) {
+        Some(path) => (kind, Some(path)),
+        None => (BindingKind::Opaque, None),
+    }
+}
+
+fn assignment<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(left) = b.field(node, Field::Left) else { return };
+    let annotated = b.field(node, Field::Type).and_then(|node| type_path(b, node));
+    let (kind, of) = match (annotated, b.field(node, Field::Right)) {
+        (Some(of), _) => (BindingKind::Instance, Some(of)),
+        (None, Some(right)) => value(b, right),
+        (None, None) => (BindingKind::Opaque, None),
+    };
+    match left.kind() {
+        "identifier" => {
+            let name = b.name(b.text(left));
+            // `run = run` in a class body or a function says nothing new.
+            if of.is_none_or(|of| of.name != name) {
+                b.bind(name, kind, of.map(|of| of.name));
+            }
+        }
+        "attribute" => bind_attribute(b, left, kind, of),
+        _ => bind_all(b, left),
+    }
+}
+
+/// `self.name = value` in a method makes a field.
+fn bind_attribute<'t>(b: &mut Builder<'t>, left: Node<'t>, kind: BindingKind, of: Option<Path>) {
+    let (Some(object), Some(name)) = (b.field(left, Field::Object), b.field(left, Field::Attribute))
+    else {
+        return;
+    };
+    let Some(class) = b.type_around() else { return };
+    if object.kind() != "identifier" || !matches!(b.text(object), "self" | "cls") {
+        return;
+    }
+    let name = b.name(b.text(name));
+    // What the value's name means is known in this method only; of a parameter, its type will do.
+    let (kind, of) = match (kind, of) {
+        (BindingKind::Alias, Some(of)) => match b.type_of(b.current(), of.name) {
+            Some(of) => (BindingKind::Instance, Some(of)),
+            None => (BindingKind::Opaque, None),
+        },
+        (kind, of) => (kind, of.map(|of| of.name)),
+    };
+    b.bind_in(Some(class), name, kind, of);
+}
+
+/// The names in a pattern such as `a, (b, c)`, of whose values nothing is known.
+fn bind_all<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let mut pending = vec![node];
+    while let Some(node) = pending.pop() {
+        match node.kind() {
+            "identifier" => {
+                let name = b.name(b.text(node));
+                b.bind(name, BindingKind::Opaque, None);
+            }
+            "pattern_list" | "tuple_pattern" | "list_pattern" | "list_splat_pattern"
+            | "as_pattern_target" | "tuple" | "list" => pending.extend(b.children(node)),
+            _ => {}
+        }
+    }
+}
+
+fn for_statement<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    if let Some(left) = b.field(node, Field::Left) {
+        bind_all(b, left);
+    }
+}
+
+/// `with Pool() as pool` and `except Error as error` give a value of what is named.
+fn as_pattern<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(target) = b.field(node, Field::Alias) else { return };
+    let name = target.named_child(0).filter(|name| name.kind() == "identifier");
+    let (Some(name), Some(given)) = (name, node.named_child(0)) else {
+        return bind_all(b, target);
+    };
+    let (kind, of) = match value(b, given) {
+        (BindingKind::Alias, of) => (BindingKind::Instance, of),
+        known => known,
+    };
+    let name = b.name(b.text(name));
+    b.bind(name, kind, of.map(|of| of.name));
+}
+
+fn named_expression<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let (Some(name), Some(given)) = (b.field(node, Field::Name), b.field(node, Field::Value))
+    else {
+        return;
+    };
+    let (kind, of) = value(b, given);
+    let name = b.name(b.text(name));
+    b.bind(name, kind, of.map(|of| of.name));
+}
+
+fn outer<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    for name in b.children(node) {
+        let name = b.name(b.text(name));
+        b.assign_outer(name);
+    }
+}
+
+fn type_alias<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(left) = b.field(node, Field::Left) else { return };
+    let name = b.text(left).split('[').next().unwrap_or_default().trim();
+    if !name.is_empty() {
+        b.open(SymbolKind::Type, name, node);
+    }
+}
+
+/// The name of an import and its alias, and where the name stands.
+fn imported<'t>(b: &Builder<'t>, node: Node<'t>) -> Option<(&'t str, Option<&'t str>)> {
+    match node.kind() {
+        "dotted_name" => Some((b.text(node), None)),
+        "aliased_import" => {
+            let name = b.field(node, Field::Name)?;
+            let alias = b.field(node, Field::Alias)?;
+            Some((b.text(name), Some(b.text(alias))))
+        }
+        _ => None,
+    }
+}
+
+/// A dotted name as it would be without blanks and line ends in it.
+fn dotted(text: &str) -> String {
+    text.split(|letter: char| letter.is_whitespace() || letter == '\\').collect()
+}
+
+fn import<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    for item in b.fields(node, Field::Name) {
+        let Some((module, alias)) = imported(b, item) else { continue };
+        let (module, alias) = (b.name(&dotted(module)), alias.map(|alias| b.name(alias)));
+        b.import(Import {
+            module,
+            imported: None,
+            alias,
+            level: 0,
+            is_wildcard: false,
+            at: position(item.start_position()),
+            inside: b.current(),
+        });
+    }
+}
+
+fn import_future<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    import_names(b, node, "__future__", 0);
+}
+
+fn import_from<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(module) = b.field(node, Field::ModuleName) else { return };
+    let written = dotted(b.text(module));
+    let name = written.trim_start_matches('.');
+    import_names(b, node, name, number(written.len() - name.len()));
+}
+
+fn import_names<'t>(b: &mut Builder<'t>, node: Node<'t>, module: &str, level: u32) {
+    let module = b.name(module);
+    let inside = b.current();
+    for item in b.fields(node, Field::Name) {
+        let Some((name, alias)) = imported(b, item) else { continue };
+        let (imported, alias) = (Some(b.name(name)), alias.map(|alias| b.name(alias)));
+        let at = position(item.start_position());
+        b.import(Import { module, imported, alias, level, is_wildcard: false, at, inside });
+    }
+    let last = node.named_child(number(node.named_child_count()).saturating_sub(1));
+    if let Some(wildcard) = last.filter(|last| last.kind() == "wildcard_import") {
+        let at = position(wildcard.start_position());
+        let (imported, alias, is_wildcard) = (None, None, true);
+        b.import(Import { module, imported, alias, level, is_wildcard, at, inside });
+    }
+}

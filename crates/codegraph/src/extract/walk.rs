@@ -1,0 +1,193 @@
+//! The walk over a parsed tree, and what is looked up once a language: which nodes matter.
+
+use std::num::NonZeroU16;
+use std::sync::OnceLock;
+
+use tree_sitter::{Language as Grammar, Node, Tree};
+
+use super::build::Builder;
+use super::python;
+use crate::{Facts, Language};
+
+/// What is done where a node of some kind begins.
+pub(super) type Step = for<'t> fn(&mut Builder<'t>, Node<'t>);
+
+/// The fields of nodes that are asked for, in any language.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Field {
+    Alias,
+    Argument,
+    Attribute,
+    Body,
+    Bounds,
+    Constructor,
+    Declarator,
+    Definition,
+    Field,
+    Function,
+    Imported,
+    Left,
+    List,
+    Macro,
+    ModuleName,
+    Name,
+    Object,
+    Operand,
+    Package,
+    Parameter,
+    Parameters,
+    Path,
+    Pattern,
+    Property,
+    Receiver,
+    Result,
+    Right,
+    Source,
+    Superclasses,
+    Trait,
+    Type,
+    Value,
+}
+
+const FIELDS: [(Field, &str); 32] = [
+    (Field::Alias, "alias"),
+    (Field::Argument, "argument"),
+    (Field::Attribute, "attribute"),
+    (Field::Body, "body"),
+    (Field::Bounds, "bounds"),
+    (Field::Constructor, "constructor"),
+    (Field::Declarator, "declarator"),
+    (Field::Definition, "definition"),
+    (Field::Field, "field"),
+    (Field::Function, "function"),
+    (Field::Imported, "imported"),
+    (Field::Left, "left"),
+    (Field::List, "list"),
+    (Field::Macro, "macro"),
+    (Field::ModuleName, "module_name"),
+    (Field::Name, "name"),
+    (Field::Object, "object"),
+    (Field::Operand, "operand"),
+    (Field::Package, "package"),
+    (Field::Parameter, "parameter"),
+    (Field::Parameters, "parameters"),
+    (Field::Path, "path"),
+    (Field::Pattern, "pattern"),
+    (Field::Property, "property"),
+    (Field::Receiver, "receiver"),
+    (Field::Result, "result"),
+    (Field::Right, "right"),
+    (Field::Source, "source"),
+    (Field::Superclasses, "superclasses"),
+    (Field::Trait, "trait"),
+    (Field::Type, "type"),
+    (Field::Value, "value"),
+];
+
+/// What of a grammar is needed for each node, by numbers instead of by names.
+#[derive(Debug)]
+pub(super) struct Table {
+    steps: Vec<Option<Step>>,
+    fields: [Option<NonZeroU16>; FIELDS.len()],
+}
+
+impl Table {
+    fn new(grammar: &Grammar, named: &[(&str, Step)]) -> Self {
+        let kinds = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+        let step_of = |id: u16| {
+            let kind = grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id))?;
+            named.iter().find(|(name, _)| *name == kind).map(|(_, step)| *step)
+        };
+        let fields = FIELDS.map(|(_, name)| grammar.field_id_for_name(name));
+        Self { steps: (0..kinds).map(step_of).collect(), fields }
+    }
+
+    pub(super) fn field(&self, field: Field) -> Option<u16> {
+        self.fields.get(field as usize).copied().flatten().map(NonZeroU16::get)
+    }
+
+    fn step(&self, kind: u16) -> Option<Step> {
+        self.steps.get(usize::from(kind)).copied().flatten()
+    }
+}
+
+pub(super) fn grammar_of(language: Language) -> Grammar {
+    let grammar = match language {
+        Language::Python => tree_sitter_python::LANGUAGE,
+        Language::Rust => tree_sitter_rust::LANGUAGE,
+        Language::C => tree_sitter_c::LANGUAGE,
+        Language::JavaScript => tree_sitter_javascript::LANGUAGE,
+        Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+        Language::Go => tree_sitter_go::LANGUAGE,
+    };
+    Grammar::new(grammar)
+}
+
+fn table_of(language: Language) -> &'static Table {
+    static TABLES: [OnceLock<Table>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+    // The order of variants is that of `ALL`, which a test holds fast.
+    TABLES[language as usize].get_or_init(|| Table::new(&grammar_of(language), steps_of(language)))
+}
+
+fn steps_of(language: Language) -> &'static [(&'static str, Step)] {
+    match language {
+        Language::Python => python::STEPS,
+        _ => &[],
+    }
+}
+
+/// Walks the whole tree, children after their parents, with a stack on the heap.
+pub(super) fn walk(language: Language, tree: &Tree, source: &[u8]) -> Facts {
+    let table = table_of(language);
+    let mut builder = Builder::new(language, table, source);
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    loop {
+        let node = cursor.node();
+        if let Some(step) = table.step(node.kind_id()) {
+            builder.depth = depth;
+            step(&mut builder, node);
+        }
+        if cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        loop {
+            builder.close(depth);
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            if !cursor.goto_parent() {
+                return builder.finish();
+            }
+            depth -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_and_field_is_found_by_its_number() {
+        for (at, language) in Language::ALL.into_iter().enumerate() {
+            assert_eq!(language as usize, at);
+        }
+        for (at, (field, _)) in FIELDS.into_iter().enumerate() {
+            assert_eq!(field as usize, at);
+        }
+    }
+
+    #[test]
+    fn every_node_that_a_language_asks_for_is_in_its_grammar() {
+        for language in Language::ALL {
+            let grammar = grammar_of(language);
+            for (kind, _) in steps_of(language) {
+                assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{language:?}: {kind}");
+            }
+        }
+    }
+}
