@@ -250,7 +250,17 @@ macro_rules! as_byte {
 }
 
 as_byte!(SymbolKind {
-    Class, Struct, Enum, Trait, Interface, Type, Function, Method, Module, Macro, Extension,
+    Class,
+    Struct,
+    Enum,
+    Trait,
+    Interface,
+    Type,
+    Function,
+    Method,
+    Module,
+    Macro,
+    Extension,
 });
 as_byte!(ReferenceKind { Call, Inherit });
 as_byte!(BindingKind { Opaque, Alias, Instance, Receiver });

@@ -63,7 +63,8 @@ impl Language {
         if program == "env" {
             program = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
         }
-        let name = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let name =
+            program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         match name {
             "python" | "pypy" => Some(Self::Python),
             "node" | "nodejs" => Some(Self::JavaScript),

@@ -99,7 +99,8 @@ impl Sources {
         let below = path.strip_prefix(&self.root).ok()?;
         let parts: Option<Vec<&str>> = below.iter().map(std::ffi::OsStr::to_str).collect();
         let Some(parts) = parts else {
-            let is_wanted = self.with_scripts || Language::of_path(&below.to_string_lossy()).is_some();
+            let is_wanted =
+                self.with_scripts || Language::of_path(&below.to_string_lossy()).is_some();
             let message = format!("{}: the name is not UTF-8", path.display());
             return is_wanted.then_some(Err(SourceError { message }));
         };

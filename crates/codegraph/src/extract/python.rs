@@ -201,7 +201,8 @@ fn assignment<'t>(b: &mut Builder<'t>, node: Node<'t>) {
 
 /// `self.name = value` in a method makes a field.
 fn bind_attribute<'t>(b: &mut Builder<'t>, left: Node<'t>, kind: BindingKind, of: Option<Path>) {
-    let (Some(object), Some(name)) = (b.field(left, Field::Object), b.field(left, Field::Attribute))
+    let (Some(object), Some(name)) =
+        (b.field(left, Field::Object), b.field(left, Field::Attribute))
     else {
         return;
     };

@@ -50,9 +50,9 @@ impl Edges {
         let number =
             |item: Item| usize::try_from(item).ok().and_then(|at| numbers.get(at)).copied();
         let mut edges: Vec<Edge> = Vec::new();
-        for same in self.sites.chunk_by(|a, b| {
-            (a.source, a.kind, a.target) == (b.source, b.kind, b.target)
-        }) {
+        for same in
+            self.sites.chunk_by(|a, b| (a.source, a.kind, a.target) == (b.source, b.kind, b.target))
+        {
             let Some(first) = same.first() else { continue };
             let ends = number(first.source).zip(number(first.target));
             let Some((source, target)) = ends else { continue };

@@ -131,9 +131,8 @@ fn source_of(world: &World<'_>, item: Item) -> Item {
         }
         // References are found by their file, so a type of another file can't be their source.
         let owner = world.owners.get(&item).copied();
-        let owner_is_near = owner.filter(|owner| {
-            world.place(*owner).is_some_and(|owner| owner.file == place.file)
-        });
+        let owner_is_near =
+            owner.filter(|owner| world.place(*owner).is_some_and(|owner| owner.file == place.file));
         item = owner_is_near.unwrap_or(place.parent);
     }
     item
@@ -147,8 +146,8 @@ fn add_containment(world: &World<'_>, edges: &mut Edges) {
             continue;
         }
         let owner = world.owners.get(&item).or_else(|| world.owners.get(&place.parent)).copied();
-        let is_apart = symbol.owner.is_some()
-            || world.kind(place.parent) == Some(SymbolKind::Extension);
+        let is_apart =
+            symbol.owner.is_some() || world.kind(place.parent) == Some(SymbolKind::Extension);
         let container = match owner.filter(|_| is_apart) {
             Some(owner) => owner,
             None => source_of(world, place.parent),

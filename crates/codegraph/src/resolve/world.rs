@@ -162,7 +162,8 @@ impl<'a> World<'a> {
     /// The imports of one name in one scope, the last first.
     pub(super) fn imports_of(&self, scope: Item, word: Word) -> impl Iterator<Item = ImportLink> {
         let first = self.imported.get(&(scope, word)).and_then(|link| at(&self.links, *link));
-        let before = |link: &ImportLink| link.before.and_then(|link| at(&self.links, link)).copied();
+        let before =
+            |link: &ImportLink| link.before.and_then(|link| at(&self.links, link)).copied();
         std::iter::successors(first.copied(), before)
     }
 
@@ -234,7 +235,8 @@ impl<'a> World<'a> {
     /// Go names a package by the last part of its path that isn't a version.
     fn word_of_package(&self, path: &str) -> Word {
         let is_version = |part: &str| {
-            part.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+            part.strip_prefix('v')
+                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
         };
         let part = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(path);
         let name = part.split_once('.').map_or(part, |(name, _)| name);

@@ -65,7 +65,9 @@ fn survive(language: Language, bytes: &[u8]) -> Option<Facts> {
 fn deep_nesting_overflows_no_stack() {
     const DEPTH: usize = 100_000;
     for language in Language::ALL {
-        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(", ")"), ("a.", ""), ("!", "")] {
+        for (open, close) in
+            [("(", ")"), ("[", "]"), ("{", "}"), ("f(", ")"), ("a.", ""), ("!", "")]
+        {
             let source = format!("{}x{}", open.repeat(DEPTH), close.repeat(DEPTH));
             survive(language, source.as_bytes());
             survive(language, open.repeat(DEPTH).as_bytes());
@@ -88,7 +90,8 @@ fn deep_nesting_overflows_no_stack() {
 fn long_lines_and_long_names_are_read() {
     let line = format!("x = {}1\n", "1 + ".repeat(5 << 18));
     assert!(extract(Language::Python, line.as_bytes()).is_ok());
-    let class = format!("class {}:\n{}", "A".repeat(1 << 20), "  def f(self): pass\n".repeat(1_000));
+    let class =
+        format!("class {}:\n{}", "A".repeat(1 << 20), "  def f(self): pass\n".repeat(1_000));
     let facts = survive(Language::Python, class.as_bytes()).unwrap();
     assert_eq!(facts.symbols.len(), 1_001);
 }

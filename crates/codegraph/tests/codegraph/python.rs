@@ -2,9 +2,7 @@
 
 use timestrata_codegraph::{EdgeKind, Language, ReferenceKind};
 
-use crate::told::{
-    calls, edges, expect, expect_calls, facts, graph, imports, references, symbols,
-};
+use crate::told::{calls, edges, expect, expect_calls, facts, graph, imports, references, symbols};
 
 const SHAPES: &str = "\
 import os.path, json as j
@@ -103,8 +101,14 @@ fn names_are_found_in_the_scope_the_file_and_through_imports() {
             ("pkg/__init__.py", "from .tool import run as start\n"),
             ("pkg/tool.py", "def run(): run()\ndef other(): pass\n"),
             ("pkg/sub/__init__.py", ""),
-            ("pkg/sub/leaf.py", "from ..tool import other\nfrom .. import tool as t\ndef f():\n  other()\n  t.run()\n  len(t)\n"),
-            ("main.py", "import pkg.tool\nimport pkg.sub.leaf as leaf\nfrom pkg import start, tool\ndef main():\n  pkg.tool.run()\n  leaf.f()\n  start()\n  tool.other()\n  pkg.start()\n"),
+            (
+                "pkg/sub/leaf.py",
+                "from ..tool import other\nfrom .. import tool as t\ndef f():\n  other()\n  t.run()\n  len(t)\n",
+            ),
+            (
+                "main.py",
+                "import pkg.tool\nimport pkg.sub.leaf as leaf\nfrom pkg import start, tool\ndef main():\n  pkg.tool.run()\n  leaf.f()\n  start()\n  tool.other()\n  pkg.start()\n",
+            ),
         ],
         &[
             "pkg/tool.py::run -> pkg/tool.py::run @1",
@@ -194,7 +198,10 @@ fn circles_of_bases_and_imports_end() {
     expect_calls(
         &[
             ("a.py", "from b import f\nimport b\nclass A(b.B):\n  def m(self): self.gone()\nf()\n"),
-            ("b.py", "from a import f\nfrom a import *\nfrom b import *\nimport a\nclass B(a.A): pass\n"),
+            (
+                "b.py",
+                "from a import f\nfrom a import *\nfrom b import *\nimport a\nclass B(a.A): pass\n",
+            ),
         ],
         &["a.py::A.m -> !self.gone @4", "a.py -> !f @5"],
     );
@@ -212,8 +219,14 @@ fn duplicates_have_numbers_and_the_last_one_counts() {
 fn a_name_that_only_one_has_is_marked_as_a_guess() {
     expect_calls(
         &[
-            ("a.py", "class A:\n  def peculiar(self): pass\n  def append(self): pass\ndef lonely(): pass\n"),
-            ("b.py", "import os\ndef f(x):\n  x.peculiar()\n  x.append()\n  lonely()\n  os.lonely()\n"),
+            (
+                "a.py",
+                "class A:\n  def peculiar(self): pass\n  def append(self): pass\ndef lonely(): pass\n",
+            ),
+            (
+                "b.py",
+                "import os\ndef f(x):\n  x.peculiar()\n  x.append()\n  lonely()\n  os.lonely()\n",
+            ),
         ],
         &[
             "b.py::f -> ?a.py::A.peculiar @3",

@@ -18,7 +18,8 @@ fn told(root: &Path, options: &SourceOptions) -> Vec<String> {
 fn ignored_hidden_and_foreign_files_are_left_out_and_the_rest_is_sorted() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
-    for path in ["b.py", "a/z.rs", "a.py", "a/b.c", "note.txt", ".hid/x.py", "out/x.py", "x_gen.go"] {
+    for path in ["b.py", "a/z.rs", "a.py", "a/b.c", "note.txt", ".hid/x.py", "out/x.py", "x_gen.go"]
+    {
         write(root, path, "");
     }
     write(root, "script", "#!/usr/bin/python\n");

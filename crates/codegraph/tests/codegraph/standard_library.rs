@@ -46,7 +46,8 @@ fn known_calls_of_the_standard_library_are_found() {
     };
     let (read, skipped) = files(&root);
     println!("{} files read, {} skipped: {skipped:#?}", read.len(), skipped.len());
-    let given: Vec<(&str, &Facts)> = read.iter().map(|(path, facts)| (path.as_str(), facts)).collect();
+    let given: Vec<(&str, &Facts)> =
+        read.iter().map(|(path, facts)| (path.as_str(), facts)).collect();
     let graph = resolve(&given);
     let parse = callers(&graph, "argparse.py::ArgumentParser.parse_known_args");
     assert!(parse.contains(&"argparse.py::ArgumentParser.parse_args"), "{parse:?}");

@@ -96,7 +96,8 @@ pub(crate) fn edges(graph: &Resolved, kind: EdgeKind) -> Vec<String> {
 
 /// Fails with what is missing and what is too much.
 pub(crate) fn expect(found: &[String], expected: &[&str]) {
-    let missing: Vec<_> = expected.iter().filter(|line| !found.iter().any(|f| f == **line)).collect();
+    let missing: Vec<_> =
+        expected.iter().filter(|line| !found.iter().any(|f| f == **line)).collect();
     let surplus: Vec<_> = found.iter().filter(|line| !expected.contains(&line.as_str())).collect();
     assert!(missing.is_empty() && surplus.is_empty(), "missing {missing:#?}\nsurplus {surplus:#?}");
 }

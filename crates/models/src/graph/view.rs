@@ -9,7 +9,7 @@ use timestrata_engine::{Cell, KeyRange, Result, Row, ScanSpec, Snapshot};
 
 use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
-use super::edge::{Edge, Side};
+use super::edge::{Edge, EdgeRows, Side};
 use super::handle::{Graph, Shared};
 use super::read;
 
@@ -164,6 +164,24 @@ impl GraphView {
             edges.extend(found.into_iter().filter(is_new));
         }
         Ok(edges)
+    }
+
+    /// All edges, by source, kind and target.
+    ///
+    /// # Errors
+    /// What reading may fail with; each item can be an error, and is the last one then.
+    pub fn all_edges(&self) -> Result<impl Iterator<Item = Result<Edge>>> {
+        let scan = self.snapshot.scan(self.shared.edges_out, &ScanSpec::default())?;
+        Ok(scan.flat_map(|rows| {
+            let edges = rows.and_then(|rows| {
+                Ok(EdgeRows::of(Side::Out, &rows)?.edges().collect::<Vec<Edge>>())
+            });
+            let (edges, error) = match edges {
+                Ok(edges) => (edges, None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            edges.into_iter().map(Ok).chain(error)
+        }))
     }
 
     /// How many blocks there are.

@@ -1,0 +1,121 @@
+//! The files of a tree: read, and taken apart unless that was done before.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use timestrata_codegraph::{
+    FACTS_VERSION, Facts, Language, Source, SourceOptions, extract, sources,
+};
+use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
+
+use crate::index::{Progress, Skipped};
+use crate::nodes::hash_text;
+
+/// Threads that take files apart at most.
+const THREADS_MAX: usize = 8;
+
+/// A file that was read.
+pub(crate) struct File {
+    pub(crate) path: String,
+    /// SHA-256 of its bytes, with what else its facts depend on.
+    pub(crate) hash: String,
+    pub(crate) facts: Facts,
+    /// Its bytes; `None` where they are those of last time.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+/// The sources of a folder, and those that can't be told.
+pub(crate) fn listed(root: &Path, skipped: &mut Vec<Skipped>) -> Vec<Source> {
+    let options = SourceOptions { with_scripts: true, ..SourceOptions::default() };
+    let mut found = Vec::new();
+    for source in sources(root, &options) {
+        match source {
+            Ok(source) => found.push(source),
+            Err(error) => skipped.push(Skipped { path: String::new(), why: error.to_string() }),
+        }
+    }
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// Reads files, and takes apart those of which `known` has no facts. In the order of the paths.
+pub(crate) fn read(
+    io: &Io,
+    root: &Path,
+    listed: &[Source],
+    known: &(dyn Fn(&str, &str) -> Option<Facts> + Sync),
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Vec<std::result::Result<Option<File>, Skipped>> {
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut results = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = listed.get(place) else { return results };
+            results.push((place, read_one(io, root, source, known)));
+            let files = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(Progress { files, files_all: listed.len() });
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let mut all: Vec<_> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(THREADS_MAX)).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            // A thread that died has taken what it had done with it: it is done here.
+            all.extend(other.join().unwrap_or_default());
+        }
+        all
+    });
+    all.sort_unstable_by_key(|(place, _)| *place);
+    let missing = listed
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| all.binary_search_by_key(place, |(place, _)| *place).is_err());
+    let again: Vec<_> =
+        missing.map(|(place, source)| (place, read_one(io, root, source, known))).collect();
+    all.extend(again);
+    all.sort_unstable_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// `None` for what turns out to be no source.
+fn read_one(
+    io: &Io,
+    root: &Path,
+    source: &Source,
+    known: &dyn Fn(&str, &str) -> Option<Facts>,
+) -> std::result::Result<Option<File>, Skipped> {
+    let skipped = |why: String| Skipped { path: source.path.clone(), why };
+    let bytes =
+        read_file(io, &root.join(&source.path)).map_err(|error| skipped(error.to_string()))?;
+    let Some(language) = source.language.or_else(|| Language::of_first_line(&bytes)) else {
+        return Ok(None);
+    };
+    let hash = format!("{}.{}.{}", hash_text(&bytes), language.name(), FACTS_VERSION);
+    if let Some(facts) = known(&source.path, &hash) {
+        return Ok(Some(File { path: source.path.clone(), hash, facts, bytes: None }));
+    }
+    let facts = extract(language, &bytes).map_err(|unparsed| skipped(unparsed.to_string()))?;
+    Ok(Some(File { path: source.path.clone(), hash, facts, bytes: Some(bytes) }))
+}
+
+/// The error for what can't be read.
+pub(crate) fn unread(what: &str, path: &Path, cause: io::Error) -> Error {
+    let kind = match cause.kind() {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, format!("could not read {what}: {cause}")).at(path).caused_by(cause)
+}
+
+/// All bytes of a file, once: what is read is what counts, whatever becomes of the file meanwhile.
+fn read_file(io: &Io, path: &Path) -> Result<Vec<u8>> {
+    let failed = |cause| unread("a source", path, cause);
+    let file = io.disk.open(path, OpenMode::Read).map_err(failed)?;
+    let length = file.len().map_err(failed)?;
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(isize::MAX as usize)];
+    file.read_at(0, &mut bytes).map_err(failed)?;
+    Ok(bytes)
+}

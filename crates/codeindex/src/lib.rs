@@ -1,0 +1,21 @@
+//! A tree of sources as a code graph: a block a file, class and function, and edges for what contains,
+//! imports, calls and inherits what.
+//!
+//! Indexing again writes what has changed, and always ends with what indexing into an empty graph gives:
+//! what a file says depends on its bytes alone and is kept beside it, and who means whom is worked out
+//! anew from all files each time. So a callee that is renamed, moved or edited keeps its callers where
+//! their sources still name it, and loses them where they don't.
+//!
+//! Blocks are known by what they stand for: `path`, `path::Outer.inner`. Names that nothing in the tree
+//! has are blocks too, of kind `external`, so that one can ask who calls them.
+#![forbid(unsafe_code)]
+
+mod diff;
+mod files;
+mod index;
+mod nodes;
+mod show;
+
+pub use index::{IndexOptions, Indexed, Progress, Skipped, index};
+pub use nodes::{external_id, node_id};
+pub use show::{Shown, Site, find, shown_edges};
