@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
-    backup, check, compact, completions, delete, export, info, ingest, query, topic, version,
+    backup, check, compact, completions, delete, export, graph, info, ingest, query, topic, version,
 };
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
@@ -57,6 +57,7 @@ enum Verb {
     #[cfg(feature = "sql")]
     Config(config::Arguments),
     Delete(delete::Arguments),
+    Graph(graph::Arguments),
     Topic(topic::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "sql")]
         Verb::Config(arguments) => config::run(arguments),
         Verb::Delete(arguments) => delete::run(arguments),
+        Verb::Graph(arguments) => graph::run(arguments),
         Verb::Topic(arguments) => topic::run(arguments),
         Verb::Produce(arguments) => produce::run(arguments),
         Verb::Consume(arguments) => consume::run(arguments),

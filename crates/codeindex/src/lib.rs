@@ -18,4 +18,4 @@ mod show;
 
 pub use index::{IndexOptions, Indexed, Progress, Skipped, index};
 pub use nodes::{external_id, node_id};
-pub use show::{Shown, Site, find, shown_edges};
+pub use show::{Shown, Site, find, node_of, shown_edges};

@@ -59,6 +59,14 @@ fn site(value: &Value) -> Option<Site> {
     Some(Site { line: line.as_u64()?, column: column.as_u64()? })
 }
 
+/// What a block stands for; `None` if it isn't there, or stands for nothing in the sources.
+///
+/// # Errors
+/// What reading may fail with.
+pub fn node_of(view: &GraphView, id: BlockId) -> Result<Option<Shown>> {
+    Ok(view.get(id)?.as_ref().and_then(Shown::of))
+}
+
 /// What has a name: its own (`inner`), the whole (`Outer.inner`), or a file's path; in the order of files
 /// and lines.
 ///

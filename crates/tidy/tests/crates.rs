@@ -3,17 +3,19 @@
 use timestrata_tidy::{expect_none, texts};
 
 /// Each crate of the workspace, and those it may stand on.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("crates/io", &[]),
     ("crates/format", &[]),
     ("crates/merkle", &[]),
     ("crates/tidy", &[]),
     ("crates/engine", &["io", "format"]),
     ("crates/models", &["engine", "merkle"]),
+    ("crates/codegraph", &[]),
+    ("crates/codeindex", &["codegraph", "engine", "merkle", "models"]),
     ("crates/timestrata", &["engine", "merkle", "models"]),
     ("crates/sql", &["engine", "models", "timestrata"]),
     ("crates/server", &["engine", "models", "timestrata", "sql"]),
-    ("crates/cli", &["engine", "models", "timestrata", "sql", "server"]),
+    ("crates/cli", &["codeindex", "engine", "models", "timestrata", "sql", "server"]),
     ("python", &["engine", "merkle", "models", "timestrata", "sql"]),
     ("crates/sim", &["io", "format", "engine", "merkle", "models", "timestrata"]),
     ("crates/bench", &["io", "format", "engine", "models", "timestrata", "sql"]),

@@ -3,6 +3,7 @@
 //!
 //! A [`Store`] is a directory (or memory). Models live in it side by side; so far:
 //!
+//! - [`graph`]: versioned blocks and typed edges between them, walked in memory;
 //! - [`table`]: typed rows by time, from CSV, JSON, Arrow and Parquet, with upsert keys;
 //! - [`timelog`]: values (bytes, or objects as CBOR) by timestamp, with slices, late data and
 //!   range deletes;
@@ -42,4 +43,4 @@ pub use timestrata_engine::{
     StreamSpec, StreamStats, check, duration_of_text, size_of_text,
 };
 pub use timestrata_merkle as merkle;
-pub use timestrata_models::{table, timelog, topic};
+pub use timestrata_models::{graph, table, timelog, topic};

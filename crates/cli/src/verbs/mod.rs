@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod export;
+pub(crate) mod graph;
 pub(crate) mod info;
 pub(crate) mod ingest;
 pub(crate) mod query;

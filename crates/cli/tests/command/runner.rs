@@ -36,6 +36,12 @@ impl Runner {
         name.to_owned()
     }
 
+    /// Makes a folder of the user.
+    #[expect(clippy::disallowed_methods, reason = "a user's folder, not one of a store")]
+    pub(crate) fn dir(&self, name: &str) {
+        fs::create_dir(self.path(name)).unwrap();
+    }
+
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_timestrata"));
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
@@ -51,6 +57,13 @@ impl Runner {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
         ran.out
+    }
+
+    /// Runs a command that must succeed; gives what it told on stderr.
+    pub(crate) fn told(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
+        ran.err
     }
 
     /// Runs a command that must fail with `code` and say all of `words` on stderr.

@@ -1,0 +1,82 @@
+//! `timestrata graph`.
+
+mod export;
+mod index;
+mod show;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use timestrata::Access;
+use timestrata::graph::{Graph, GraphView};
+
+use super::open;
+use crate::failure::Result;
+
+/// Index sources as a code graph, and ask it who calls what.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timestrata graph index ./store code ./src
+  timestrata graph find ./store code Parser.parse
+  timestrata graph show ./store code callers parse
+  timestrata graph path ./store code main parse
+  timestrata graph stats ./store code
+  timestrata graph export ./store code --format dot | dot -Tsvg > code.svg
+
+Python, Rust, C, JavaScript, TypeScript and Go are read; what .gitignore and .ignore name is not. \
+Indexing again reads what has changed and writes what differs. A file that can't be parsed is told and \
+left out whole.
+
+A NAME is that of a function, class or file: 'parse', 'Parser.parse', 'src/parser.py'; or of something \
+that the tree uses and doesn't have, as it is written there: 'os.path.join'.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Index(index::Arguments),
+    Find(show::FindArguments),
+    Show(show::Arguments),
+    Path(show::PathArguments),
+    Stats(export::StatsArguments),
+    Export(export::Arguments),
+}
+
+/// A graph of a store.
+#[derive(Debug, Args)]
+struct Of {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The graph.
+    graph: String,
+}
+
+impl Of {
+    fn view(&self) -> Result<GraphView> {
+        let store = open(&self.dir, Access::Read)?;
+        Ok(Graph::open(&store, &self.graph)?.view()?)
+    }
+}
+
+/// How answers are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line each, for people: file, line, kind and name.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.verb {
+        Verb::Index(arguments) => index::run(arguments),
+        Verb::Find(arguments) => show::find(arguments),
+        Verb::Show(arguments) => show::run(arguments),
+        Verb::Path(arguments) => show::path(arguments),
+        Verb::Stats(arguments) => export::stats(arguments),
+        Verb::Export(arguments) => export::run(arguments),
+    }
+}

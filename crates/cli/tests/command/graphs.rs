@@ -1,0 +1,82 @@
+//! Code graphs: indexed, asked, exported.
+
+use serde_json::Value;
+
+use crate::runner::Runner;
+
+const SHAPE: &str =
+    "class Shape:\n    def area(self):\n        return self.side() ** 2\n    def side(self): ...\n";
+const MAIN: &str = "import os\nfrom shape import Shape\n\ndef main():\n    s = Shape()\n    s.area()\n    os.getcwd()\n";
+
+fn indexed() -> Runner {
+    let runner = Runner::new();
+    runner.dir("tree");
+    runner.file("tree/shape.py", SHAPE);
+    runner.file("tree/main.py", MAIN);
+    runner.file("tree/.gitignore", "made.py\n");
+    runner.file("tree/made.py", "def made(): ...\n");
+    let told = runner.told(&["graph", "index", "store", "code", "tree"]);
+    assert!(told.contains("code: 2 files, 2 read anew"), "{told}");
+    runner
+}
+
+#[test]
+fn callers_are_printed_with_file_line_and_column() {
+    let runner = indexed();
+    let callers = runner.ok(&["graph", "show", "store", "code", "callers", "Shape"]);
+    assert_eq!(callers, "main.py:5:9: function main\n");
+    let callees = runner.ok(&["graph", "show", "store", "code", "callees", "Shape.area"]);
+    assert_eq!(callees, "shape.py:3:21: method Shape.side\n");
+    let members = runner.ok(&["graph", "show", "store", "code", "members", "Shape"]);
+    assert_eq!(members.lines().count(), 2, "{members}");
+    let found = runner.ok(&["graph", "find", "store", "code", "side"]);
+    assert_eq!(found, "shape.py:4: method Shape.side\n");
+    let users = runner.ok(&["graph", "show", "store", "code", "callers", "os.getcwd"]);
+    assert_eq!(users, "main.py:7:8: function main\n");
+    let json =
+        runner.ok(&["graph", "show", "store", "code", "callers", "Shape", "--format", "json"]);
+    let line: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&line["name"], &line["sites"][0][0]), (&Value::from("main"), &Value::from(5)));
+    let path = runner.ok(&["graph", "path", "store", "code", "main", "side"]);
+    assert!(path.starts_with("main.py:4: function main\n"), "{path}");
+    assert!(path.ends_with("shape.py:4: method Shape.side\n"), "{path}");
+    runner.fails(&["graph", "find", "store", "code", "made"], 1, &["nothing is called 'made'"]);
+    runner.fails(&["graph", "path", "store", "code", "side", "main"], 1, &["nothing leads"]);
+    runner.fails(&["graph", "find", "store", "other", "f"], 1, &["no graph 'other'"]);
+}
+
+#[test]
+fn indexing_again_reads_what_has_changed_and_writes_what_differs() {
+    let runner = indexed();
+    let again = runner.told(&["graph", "index", "store", "code", "tree"]);
+    assert!(again.contains("2 files, 0 read anew; 0 blocks written, 0 deleted"), "{again}");
+    runner.file("tree/main.py", &MAIN.replace("os.getcwd()", "pass"));
+    runner.file("tree/bad.py", "def (:\n");
+    let edited = runner.told(&["graph", "index", "store", "code", "tree"]);
+    assert!(edited.contains("2 files, 1 read anew; 3 blocks written, 1 deleted"), "{edited}");
+    assert!(edited.contains("left out: bad.py: line 1"), "{edited}");
+    runner.dir("other");
+    let other = ["graph", "index", "store", "code", "other"];
+    runner.fails(&other, 1, &["graph 'code' holds the tree"]);
+    runner.ok(&[&other[..], &["--replace"]].concat());
+    runner.fails(&["graph", "find", "store", "code", "main"], 1, &["nothing is called"]);
+    runner.fails(&["graph", "index", "store", "code", "nowhere"], 1, &["nowhere"]);
+}
+
+#[test]
+fn a_graph_is_counted_and_exported_whole() {
+    let runner = indexed();
+    let stats: Value =
+        serde_json::from_str(&runner.ok(&["graph", "stats", "store", "code", "--json"])).unwrap();
+    assert_eq!((&stats["blocks"]["file"], &stats["blocks"]["method"]), (&2.into(), &2.into()));
+    let json = runner.ok(&["graph", "export", "store", "code"]);
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |what: &str| lines.iter().filter(|line| line.get(what).is_some()).count() as u64;
+    let sum = |of: &Value| of.as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!((count("block"), count("kind")), (sum(&stats["blocks"]), sum(&stats["edges"])));
+    let text = runner.ok(&["graph", "export", "store", "code", "--format", "text"]);
+    assert!(text.contains("main.py::main -calls-> shape.py::Shape\n"), "{text}");
+    let dot = runner.ok(&["graph", "export", "store", "code", "--format", "dot"]);
+    assert!(dot.starts_with("digraph {\n") && dot.ends_with("}\n"), "{dot}");
+    assert!(dot.contains("\"main.py::main\" -> \"shape.py::Shape\" [label=\"calls\"]\n"), "{dot}");
+}
