@@ -5,8 +5,9 @@ file is read) into a durable time log, in the order of the file, which is not th
 time. Then slices, counts, deletes and compacts; then kills a writer in the middle of its
 appends and looks for every append that it had acknowledged; then joins the flights with the
 weather, as tables, in SQL, from Python and over HTTP; then sends the departures through a topic,
-to a group that counts them, and proves one of them to a process that has no store. Each answer
-is compared with what plain Python makes of the same files. The exit code is 1 if any differs.
+to a group that counts them, and proves one of them to a process that has no store; then indexes
+the sources of Python's own library, and asks who calls what. Each answer is compared with what plain
+Python makes of the same files. The exit code is 1 if any differs.
 
     python demo/run.py [--keep] [--flights FILE] [--command FILE]
 """
@@ -31,6 +32,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import timestrata
+from graphs import show_graphs
 from tables import show_tables
 from topics import show_topics
 
@@ -62,6 +64,7 @@ def main() -> int:
         show_a_killed_writer(directory)
         show_tables(directory, flights, arguments.command, tell, verify)
         show_topics(read_flights(flights), arguments.command, tell, verify)
+        show_graphs(arguments.command, tell, verify)
         show_check(directory)
     finally:
         if arguments.keep:
