@@ -42,6 +42,10 @@ pub(super) struct Builder<'t> {
     outer: HashSet<(u32, Name)>,
     /// Whether the function that comes next has no receiver, by its decorators.
     pub(super) is_static: bool,
+    /// Whether the class expression that comes next has got its name already.
+    pub(super) is_named: bool,
+    /// Whether what is in the node that the walk is at says nothing.
+    pub(super) is_skipped: bool,
     buffer: String,
 }
 
@@ -112,6 +116,8 @@ impl<'t> Builder<'t> {
             bound: HashMap::new(),
             outer: HashSet::new(),
             is_static: false,
+            is_named: false,
+            is_skipped: false,
             buffer: String::new(),
         }
     }
@@ -184,6 +190,11 @@ impl<'t> Builder<'t> {
     /// The innermost symbol that the walk is in.
     pub(super) fn current(&self) -> Option<u32> {
         self.open.last().map(|open| open.symbol)
+    }
+
+    /// How much deeper the walk is in the tree than the node of the present symbol.
+    pub(super) fn depth_in_current(&self) -> Option<u32> {
+        self.open.last().and_then(|open| self.depth.checked_sub(open.depth))
     }
 
     pub(super) fn symbol(&self, index: u32) -> Option<&Symbol> {

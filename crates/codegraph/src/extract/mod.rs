@@ -4,7 +4,11 @@
 //! source nests is up to strangers. Each language has a module here that knows its nodes.
 
 mod build;
+mod c;
+mod go;
 mod python;
+mod rust;
+mod script;
 mod walk;
 
 use std::ops::ControlFlow;
@@ -80,7 +84,7 @@ fn check_bytes(bytes: &[u8], options: &ExtractOptions) -> Result<(), Unparsed> {
 fn position_of_byte(bytes: &[u8], at: usize) -> Position {
     let before = bytes.get(..at).unwrap_or(bytes);
     let lines = before.split(|byte| *byte == b'\n');
-    let column = lines.clone().last().map_or(0, <[u8]>::len);
+    let column = lines.clone().next_back().map_or(0, <[u8]>::len);
     Position { line: number(lines.count()), column: number(column) }
 }
 
@@ -122,7 +126,9 @@ fn check_tree(tree: &Tree) -> Result<(), Unparsed> {
     let mut deepest = Position { line: 1, column: 0 };
     loop {
         let node = cursor.node();
-        if node.is_error() || node.is_missing() {
+        // Where hardly anything is right, the whole file is wrong; what is within tells more.
+        let is_whole = node.is_error() && node.parent().is_none();
+        if (node.is_error() && !is_whole) || node.is_missing() {
             let reason = if node.is_missing() { Reason::Missing } else { Reason::Unexpected };
             return Err(Unparsed { reason, at: build::position(node.start_position()) });
         }

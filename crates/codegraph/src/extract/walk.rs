@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tree_sitter::{Language as Grammar, Node, Tree};
 
 use super::build::Builder;
-use super::python;
+use super::{c, go, python, rust, script};
 use crate::{Facts, Language};
 
 /// What is done where a node of some kind begins.
@@ -23,9 +23,8 @@ pub(super) enum Field {
     Constructor,
     Declarator,
     Definition,
-    Field,
+    Member,
     Function,
-    Imported,
     Left,
     List,
     Macro,
@@ -40,7 +39,6 @@ pub(super) enum Field {
     Pattern,
     Property,
     Receiver,
-    Result,
     Right,
     Source,
     Superclasses,
@@ -49,7 +47,7 @@ pub(super) enum Field {
     Value,
 }
 
-const FIELDS: [(Field, &str); 32] = [
+const FIELDS: [(Field, &str); 30] = [
     (Field::Alias, "alias"),
     (Field::Argument, "argument"),
     (Field::Attribute, "attribute"),
@@ -58,9 +56,8 @@ const FIELDS: [(Field, &str); 32] = [
     (Field::Constructor, "constructor"),
     (Field::Declarator, "declarator"),
     (Field::Definition, "definition"),
-    (Field::Field, "field"),
+    (Field::Member, "field"),
     (Field::Function, "function"),
-    (Field::Imported, "imported"),
     (Field::Left, "left"),
     (Field::List, "list"),
     (Field::Macro, "macro"),
@@ -75,7 +72,6 @@ const FIELDS: [(Field, &str); 32] = [
     (Field::Pattern, "pattern"),
     (Field::Property, "property"),
     (Field::Receiver, "receiver"),
-    (Field::Result, "result"),
     (Field::Right, "right"),
     (Field::Source, "source"),
     (Field::Superclasses, "superclasses"),
@@ -134,7 +130,11 @@ fn table_of(language: Language) -> &'static Table {
 fn steps_of(language: Language) -> &'static [(&'static str, Step)] {
     match language {
         Language::Python => python::STEPS,
-        _ => &[],
+        Language::Rust => rust::STEPS,
+        Language::C => c::STEPS,
+        Language::JavaScript => script::STEPS,
+        Language::TypeScript | Language::Tsx => script::TYPED_STEPS,
+        Language::Go => go::STEPS,
     }
 }
 
@@ -150,7 +150,8 @@ pub(super) fn walk(language: Language, tree: &Tree, source: &[u8]) -> Facts {
             builder.depth = depth;
             step(&mut builder, node);
         }
-        if cursor.goto_first_child() {
+        let is_skipped = std::mem::take(&mut builder.is_skipped);
+        if !is_skipped && cursor.goto_first_child() {
             depth += 1;
             continue;
         }
@@ -185,7 +186,11 @@ mod tests {
     fn every_node_that_a_language_asks_for_is_in_its_grammar() {
         for language in Language::ALL {
             let grammar = grammar_of(language);
-            for (kind, _) in steps_of(language) {
+            // Plain TypeScript shares its steps with the grammar that has JSX.
+            let has_jsx = language != Language::TypeScript;
+            let kinds =
+                steps_of(language).iter().filter(|(kind, _)| has_jsx || !kind.starts_with("jsx"));
+            for (kind, _) in kinds {
                 assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{language:?}: {kind}");
             }
         }

@@ -105,7 +105,5 @@ impl Folders {
 }
 
 fn stem_of(name: &str) -> &str {
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // Types of TypeScript without code: `shape.d.ts`.
-    stem.strip_suffix(".d").unwrap_or(stem)
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

@@ -147,7 +147,7 @@ impl World<'_> {
             }
             at = place.parent;
         }
-        modules::beyond(self, file, at, word)
+        modules::beyond(self, file, word)
     }
 
     /// What a file, a module or a function has by this name itself.

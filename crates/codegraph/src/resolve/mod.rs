@@ -17,7 +17,8 @@ mod world;
 
 use hashbrown::HashMap;
 
-use crate::{Facts, Reference, ReferenceKind, SymbolKind};
+use crate::language::Family;
+use crate::{Facts, Name, Reference, ReferenceKind, SymbolKind};
 use edges::{Edges, Loose, LooseName, Site};
 pub use graph::{Confidence, Edge, EdgeKind, Node, NodeKind, Resolved, Unresolved};
 use lookup::{Found, Trail};
@@ -180,9 +181,12 @@ fn add_imports(world: &World<'_>, number: u32, file: &File<'_>, edges: &mut Edge
     }
 }
 
+/// What a call leads to, if that is known.
+type Target = Option<(Item, Confidence)>;
+
 fn add_calls(world: &World<'_>, unique: &Unique, file: &File<'_>, edges: &mut Edges) {
     // One name means the same at all places of one scope.
-    let mut known: HashMap<(Option<u32>, crate::Name), Option<(Item, Confidence)>> = HashMap::new();
+    let mut known: HashMap<(Option<u32>, Name), Target> = HashMap::new();
     for reference in &file.facts.references {
         if reference.kind != ReferenceKind::Call {
             continue;
@@ -205,15 +209,33 @@ fn add_calls(world: &World<'_>, unique: &Unique, file: &File<'_>, edges: &mut Ed
     }
 }
 
+/// A module that is called is what it exports by default, and `super()` is the base class.
+fn called_module(world: &World<'_>, found: Found, is_alone: bool) -> Found {
+    match found {
+        Found::Item(item) if world.is_file(item) => {
+            let default = modules::default_of(world, item, &mut Trail::default());
+            default.unwrap_or(Found::Outside)
+        }
+        Found::Base(class) if is_alone => {
+            let base = world.bases.get(&class).and_then(|bases| bases.first());
+            base.map_or(Found::Outside, |base| Found::Item(*base))
+        }
+        found => found,
+    }
+}
+
 fn target_of_call(
     world: &World<'_>,
     unique: &Unique,
     file: &File<'_>,
     scope: Item,
-    callee: crate::Name,
-) -> Option<(Item, Confidence)> {
+    callee: Name,
+) -> Target {
     let path = file.words.of(callee);
-    let found = world.look_up(scope, path, &mut Trail::default());
+    let mut found = world.look_up(scope, path, &mut Trail::default());
+    if file.family == Family::Script {
+        found = called_module(world, found, path.len() == 1);
+    }
     match found {
         Found::Item(item) => {
             let kind = world.kind(item)?;

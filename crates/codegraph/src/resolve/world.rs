@@ -74,6 +74,12 @@ pub(super) struct World<'a> {
     pub(super) init: Option<Word>,
     /// The folders in which a Python module or package of a name can be imported from everywhere.
     pub(super) python_roots: HashMap<Word, Vec<Folder>>,
+    /// The roots of Rust's libraries, by name.
+    pub(super) crates: HashMap<String, FileNumber>,
+    /// Functions of C that any file can call, by name.
+    pub(super) linked: HashMap<Word, Vec<Item>>,
+    /// Headers of C by the last part of their path.
+    pub(super) headers: HashMap<Word, Vec<FileNumber>>,
 }
 
 /// A length as a number of files or items, of which there are fewer than fit.
@@ -115,6 +121,9 @@ impl<'a> World<'a> {
             has_foreign_base: HashSet::new(),
             init: None,
             python_roots: HashMap::new(),
+            crates: HashMap::new(),
+            linked: HashMap::new(),
+            headers: HashMap::new(),
         };
         world.init = world.words.known("__init__");
         for number in 0..world.files.len() {
@@ -123,6 +132,9 @@ impl<'a> World<'a> {
             world.add_bindings(number);
         }
         world.python_roots = modules::python_roots(&world);
+        world.crates = modules::rust_crates(&world);
+        world.linked = modules::c::linked(&world);
+        world.headers = modules::c::headers(&mut world);
         world
     }
 

@@ -96,11 +96,38 @@ fn long_lines_and_long_names_are_read() {
     assert_eq!(facts.symbols.len(), 1_001);
 }
 
-const REAL: [(Language, &str); 1] = [(
-    Language::Python,
-    "from .a import b as c\nclass A(c.B):\n  x: int = C()\n  @d\n  def f(self, *a, k=1, **kw):\n    \
-     with g() as h: self.y = h.i(j)[0](); return super().f(lambda z: z)\nif __name__: A().f(1)\n",
-)];
+const REAL: [(Language, &str); 6] = [
+    (
+        Language::Python,
+        "from .a import b as c\nclass A(c.B):\n  x: int = C()\n  @d\n  def f(self, *a, k=1, **kw):\n    \
+         with g() as h: self.y = h.i(j)[0](); return super().f(lambda z: z)\nif __name__: A().f(1)\n",
+    ),
+    (
+        Language::Rust,
+        "use a::{b as c, d::*};mod m;impl<T> A<T> for B{fn f(&self,x:&C)->D{let y=D::new(x)?;\
+         self.g(|z|z.h::<u8>());e!(i(j),k.l());D{m:1}}}",
+    ),
+    (
+        Language::C,
+        "#include <a.h>\n#define B(x) x\nstatic int *f(struct c *d, int (*e)(void)) { return g(d->h(e)); }\n\
+         typedef struct { int i; } j;\n",
+    ),
+    (
+        Language::JavaScript,
+        "import a,{b as c} from './d';const {e}=require('f');class G extends a.H{#i=()=>this.j();k(){\
+         super.k(<L/>)}}module.exports={m:b};export default n=>o`p${q()}`;",
+    ),
+    (
+        Language::Tsx,
+        "abstract class A<T> extends B<T> implements C{constructor(private d:E){super()}f=()=><G h={i()}/>}\
+         namespace j{export const k=new L<M>()}",
+    ),
+    (
+        Language::Go,
+        "package a\nimport b \"c/d\"\ntype E struct{F;g *b.H}\nfunc (e *E) I(j b.K) (l int){m:=&E{};\
+         for n:=range o(){m.g.P(n)};return NewQ().R()}\n",
+    ),
+];
 
 fn mutated() -> impl Strategy<Value = (Language, Vec<u8>)> {
     let change = (any::<prop::sample::Index>(), any::<u8>(), 0..4_u8);

@@ -1,4 +1,5 @@
 //! Which files of a folder are told.
+#![expect(clippy::disallowed_methods, reason = "sources are files of other people")]
 
 use std::path::Path;
 

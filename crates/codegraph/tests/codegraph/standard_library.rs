@@ -1,5 +1,6 @@
 //! The standard library of the Python that is here, as much code as there is at hand: known things
 //! about it are found, and nothing in it does harm.
+#![expect(clippy::disallowed_methods, reason = "sources are files of other people")]
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -57,6 +58,6 @@ fn known_calls_of_the_standard_library_are_found() {
     println!("callers of json.dumps: {dumps:?}");
     let join = callers(&graph, "posixpath.py::join");
     assert!(join.len() > 100, "{} callers of posixpath.join", join.len());
-    let classes = callers(&graph, "collections/__init__.py::OrderedDict#2");
-    println!("makers of OrderedDict: {classes:?}");
+    let classes = callers(&graph, "collections/__init__.py::OrderedDict");
+    assert!(classes.len() > 10, "{} makers of OrderedDict", classes.len());
 }

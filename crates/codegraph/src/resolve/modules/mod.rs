@@ -1,9 +1,13 @@
 //! Which file or folder the module of an import is, by the rules of each language.
 
+pub(super) mod c;
+mod go;
 mod python;
 pub(super) mod rust;
+mod script;
 
 pub(super) use python::roots as python_roots;
+pub(super) use rust::crates as rust_crates;
 
 use super::folders::Folder;
 use super::lookup::{Found, Trail};
@@ -22,7 +26,9 @@ pub(super) fn module(
     match file.family {
         Family::Python => python::module(world, file, import),
         Family::Rust => rust::module(world, file, import, trail),
-        Family::C | Family::Script | Family::Go => Found::Outside,
+        Family::C => c::module(world, file, import),
+        Family::Script => script::module(world, file, import),
+        Family::Go => go::module(world, file, import),
     }
 }
 
@@ -61,6 +67,7 @@ pub(super) fn in_file(world: &World<'_>, item: Item, word: Word, trail: &mut Tra
             python::in_package(world, file, word)
         }
         Family::Rust if !found.is_something() => rust::child(world, file, word),
+        Family::Script if !found.is_something() => in_default(world, item, word, trail),
         _ => None,
     };
     match (below, found) {
@@ -69,6 +76,18 @@ pub(super) fn in_file(world: &World<'_>, item: Item, word: Word, trail: &mut Tra
         (None, Found::Nothing) => Found::Outside,
         (None, found) => found,
     }
+}
+
+/// What a module exports by default, where that is asked for without its name.
+pub(super) fn default_of(world: &World<'_>, item: Item, trail: &mut Trail) -> Option<Found> {
+    let default = world.own(item, world.words.known("default")?, trail);
+    default.is_something().then_some(default)
+}
+
+fn in_default(world: &World<'_>, item: Item, word: Word, trail: &mut Trail) -> Option<Found> {
+    let default = default_of(world, item, trail)?;
+    let is_file = matches!(default, Found::Item(item) if world.is_file(item));
+    if is_file { None } else { Some(world.step(default, word, trail)) }
 }
 
 /// What a package that is a folder has by a name.
@@ -80,13 +99,14 @@ pub(super) fn in_folder(world: &World<'_>, folder: Folder, word: Word) -> Found 
 }
 
 /// What a name means that nothing around it defines.
-pub(super) fn beyond(world: &World<'_>, file: &File<'_>, scope: Item, word: Word) -> Found {
+pub(super) fn beyond(world: &World<'_>, file: &File<'_>, word: Word) -> Found {
     match file.family {
         Family::Go => {
             let found = world.packages.get(&(file.place.folder, word));
             found.map_or(Found::Nothing, |item| Found::Item(*item))
         }
-        Family::Rust => rust::beyond(world, file, scope, word),
-        Family::Python | Family::C | Family::Script => Found::Nothing,
+        Family::Rust => rust::beyond(world, word),
+        Family::C => c::beyond(world, file, word),
+        Family::Python | Family::Script => Found::Nothing,
     }
 }

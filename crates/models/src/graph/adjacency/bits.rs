@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// Words of a part: 4 KiB, which tell of 32,768 nodes.
-const WORDS: usize = 512;
+/// Words of a part: 1 KiB, which tells of 8,192 nodes.
+const WORDS: usize = 128;
 
 /// Nodes of a part.
 const NODES: usize = WORDS * 64;

@@ -6,7 +6,7 @@ use super::base::Base;
 use super::bits::Bits;
 use super::numbers::{NODES_MAX, too_many};
 use super::sorted::{Place, Sorted};
-use super::{ALWAYS, BlockId, Edge, Side, Weight, valid_from_of};
+use super::{ALWAYS, BlockId, Edge, EdgeFilter, Neighbor, Side, Weight, valid_from_of};
 
 /// A change of one edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +47,21 @@ pub(super) struct Changed {
     pub(super) is_linked: bool,
     /// Whether the base has it, whatever its weight there.
     is_in_base: bool,
+}
+
+impl Changed {
+    /// Whether the edge is there and meant.
+    #[inline]
+    pub(super) fn counts(&self, kind: u16, filter: &EdgeFilter) -> bool {
+        self.is_linked && filter.kinds.has(kind) && filter.has_time(self.valid_from)
+    }
+
+    /// The other end of the edge.
+    #[inline]
+    pub(super) fn neighbor(&self, kind: u16, number: u32) -> Neighbor {
+        let valid_from = valid_from_of(self.valid_from);
+        Neighbor { number, kind, weight: self.weight.get(), valid_from }
+    }
 }
 
 /// The changes as the nodes of one side see them.
@@ -243,16 +258,29 @@ impl Delta {
         self.side(side).nodes.has(number)
     }
 
+    /// The changed edges of a node from a kind on, in order of kind and number.
+    #[inline]
+    pub(super) fn changes_of(
+        &self,
+        number: u32,
+        kind: u16,
+        side: Side,
+    ) -> impl Iterator<Item = (u16, u32, Changed)> {
+        let changes = self.side(side).edges.from(Key::first_of(number, kind));
+        let of_node = changes.take_while(move |(key, _)| key.node == number);
+        of_node.map(|(key, changed)| (key.kind, key.other, *changed))
+    }
+
     /// Edges that a node has more than in the base; fewer below zero.
     pub(super) fn more_edges_of(&self, number: u32, side: Side) -> i64 {
-        let edges = self.side(side).edges.from(Key::first_of(number, 0));
-        edges
-            .take_while(|(key, _)| key.node == number)
-            .map(|(_, changed)| i64::from(changed.is_linked) - i64::from(changed.is_in_base))
+        let changes = self.changes_of(number, 0, side);
+        changes
+            .map(|(_, _, changed)| i64::from(changed.is_linked) - i64::from(changed.is_in_base))
             .sum()
     }
 
     /// Where the changed edges of a node begin, from a kind on.
+    #[inline(never)]
     pub(super) fn seek(&self, number: u32, kind: u16, side: Side) -> Place {
         self.side(side).edges.seek(&Key::first_of(number, kind))
     }

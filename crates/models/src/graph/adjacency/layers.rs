@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::base::{Base, Rows};
 use super::sorted::Place;
-use super::{BlockId, Delta, Direction, EdgeFilter, Neighbor, Side, valid_from_of};
+use super::{BlockId, Delta, Direction, EdgeFilter, Neighbor, Side};
 
 /// A base and what has changed since.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,15 @@ pub(crate) struct Cursor {
     is_first: bool,
 }
 
-impl<'a> Layers<'a> {
+impl Cursor {
+    /// Whether it is known that no edge comes any more.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.at >= self.end && self.changes.is_none() && !self.is_first
+    }
+}
+
+impl Layers<'_> {
     pub(super) fn nodes(self) -> usize {
         self.base.nodes() + self.delta.new_nodes()
     }
@@ -50,19 +58,23 @@ impl<'a> Layers<'a> {
 
     #[inline]
     pub(super) fn degree(self, number: u32, direction: Direction) -> usize {
-        let of_side = |side: &Side| {
-            let settled = self.base.row(number, *side).len();
-            if !self.delta.touches(number, *side) {
+        let of_side = |side: Side| {
+            let settled = self.base.row(number, side).len();
+            if !self.delta.touches(number, side) {
                 return settled;
             }
-            let degree = settled as i64 + self.delta.more_edges_of(number, *side);
+            let degree = settled as i64 + self.delta.more_edges_of(number, side);
             usize::try_from(degree).unwrap_or_default()
         };
-        direction.sides().iter().map(of_side).sum()
+        match direction {
+            Direction::Out => of_side(Side::Out),
+            Direction::In => of_side(Side::In),
+            Direction::Both => of_side(Side::Out) + of_side(Side::In),
+        }
     }
 
     /// Shows every edge of a node that counts, until told to stop.
-    #[inline]
+    #[inline(always)]
     pub(super) fn visit<B>(
         self,
         number: u32,
@@ -70,51 +82,96 @@ impl<'a> Layers<'a> {
         filter: &EdgeFilter,
         each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        for side in direction.sides() {
-            if self.delta.touches(number, *side) {
-                let mut cursor = self.cursor_of_side(number, *side, filter);
-                while let Some(neighbor) = self.advance(&mut cursor, filter) {
-                    each(neighbor)?;
-                }
-                continue;
-            }
-            let rows = self.base.rows(*side);
-            let row = row_for(rows, self.base.row(number, *side), filter);
-            let is_each_of_it = filter.kinds.is_all() || filter.kinds.only().is_some();
-            if is_each_of_it && (filter.as_of.is_none() || rows.valid_from.is_empty()) {
-                visit_row(rows, row, each)?;
-            } else {
-                visit_some(rows, row, filter, each)?;
-            }
+        // Each side by its name, and not in turn: that one of them is meant is then known where
+        // the edges are gone through.
+        if direction != Direction::In {
+            self.visit_side(number, Side::Out, filter, each)?;
+        }
+        if direction != Direction::Out {
+            self.visit_side(number, Side::In, filter, each)?;
         }
         ControlFlow::Continue(())
     }
 
+    #[inline(always)]
+    fn visit_side<B>(
+        self,
+        number: u32,
+        side: Side,
+        filter: &EdgeFilter,
+        each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let rows = self.base.rows(side);
+        let row = self.base.row(number, side);
+        if self.delta.touches(number, side) {
+            return self.visit_changed(number, side, filter, each);
+        }
+        let needs_time = filter.as_of.is_some() && !rows.valid_from.is_empty();
+        match filter.kinds.only() {
+            _ if needs_time => visit_some(rows, row, filter, each),
+            Some(kind) => visit_row(rows, rows.of_kind(row, kind), each),
+            None if filter.kinds.is_all() => visit_row(rows, row, each),
+            None => visit_some(rows, row, filter, each),
+        }
+    }
+
+    /// The same for a node of which edges have changed: between two changed edges those of the
+    /// base that come there, but for the changed one itself.
+    #[inline(never)]
+    fn visit_changed<B>(
+        self,
+        number: u32,
+        side: Side,
+        filter: &EdgeFilter,
+        each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let rows = self.base.rows(side);
+        let Range { start: mut at, end } = row_for(rows, self.base.row(number, side), filter);
+        let only = filter.kinds.only();
+        let mut changes = self.delta.changes_of(number, only.unwrap_or_default(), side);
+        loop {
+            // Behind the only kind wanted nothing can come.
+            let next = changes.next().filter(|(kind, ..)| only.is_none_or(|only| *kind <= only));
+            let next_key = next.map(|(kind, other, _)| (kind, other));
+            while at < end
+                && let Some((kind, other)) = rows.key(at)
+                && next_key.is_none_or(|next| (kind, other) < next)
+            {
+                if filter.kinds.has(kind) && filter.has_time(rows.valid_from(at)) {
+                    each(rows.neighbor(at, kind, other))?;
+                }
+                at += 1;
+            }
+            let Some((kind, other, changed)) = next else { return ControlFlow::Continue(()) };
+            at += usize::from(at < end && rows.key(at) == next_key);
+            if changed.counts(kind, filter) {
+                each(changed.neighbor(kind, other))?;
+            }
+        }
+    }
+
     /// Before the first edge of a node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cursor(self, number: u32, direction: Direction, filter: &EdgeFilter) -> Cursor {
-        let side = direction.sides().first().copied().unwrap_or(Side::Out);
+        let side = if direction == Direction::In { Side::In } else { Side::Out };
         let cursor = self.cursor_of_side(number, side, filter);
         Cursor { is_first: direction == Direction::Both, ..cursor }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cursor_of_side(self, number: u32, side: Side, filter: &EdgeFilter) -> Cursor {
         let row = row_for(self.base.rows(side), self.base.row(number, side), filter);
-        let changes = self.delta.touches(number, side);
-        let first_kind = filter.kinds.only().unwrap_or_default();
-        Cursor {
-            number,
-            at: row.start as u32,
-            end: row.end as u32,
-            changes: changes.then(|| self.delta.seek(number, first_kind, side)),
-            side,
-            is_first: false,
-        }
+        let changes = match self.delta.touches(number, side) {
+            true => Some(self.delta.seek(number, filter.kinds.only().unwrap_or_default(), side)),
+            false => None,
+        };
+        let (at, end) = (row.start as u32, row.end as u32);
+        Cursor { number, at, end, changes, side, is_first: false }
     }
 
-    /// The next edge that counts.
-    #[inline]
+    /// The next edge that counts. Inlined wherever it is used: what is not asked of an edge is then
+    /// not looked up, and an edge not written to memory.
+    #[inline(always)]
     pub(super) fn advance(self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
         loop {
             let next = match cursor.changes {
@@ -130,6 +187,7 @@ impl<'a> Layers<'a> {
 
     /// The same for a node of which edges have changed: both lists are in order, and of an edge
     /// that both have the changed one counts.
+    #[inline(never)]
     fn advance_changed(self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
         let rows = self.base.rows(cursor.side);
         let mut place = cursor.changes?;
@@ -155,11 +213,8 @@ impl<'a> Layers<'a> {
             };
             cursor.at += u32::from(settled == Some((kind, other)));
             place.forward();
-            let counts = changed.is_linked && filter.has_time(changed.valid_from);
-            if counts && filter.kinds.has(kind) {
-                let weight = changed.weight.get();
-                let valid_from = valid_from_of(changed.valid_from);
-                break Some(Neighbor { number: other, kind, weight, valid_from });
+            if changed.counts(kind, filter) {
+                break Some(changed.neighbor(kind, other));
             }
         };
         cursor.changes = Some(place);
@@ -176,7 +231,7 @@ fn row_for(rows: &Rows, row: Range<usize>, filter: &EdgeFilter) -> Range<usize> 
     }
 }
 
-#[inline]
+#[inline(always)]
 fn visit_row<B>(
     rows: &Rows,
     row: Range<usize>,
@@ -190,6 +245,7 @@ fn visit_row<B>(
     ControlFlow::Continue(())
 }
 
+#[inline(never)]
 fn visit_some<B>(
     rows: &Rows,
     row: Range<usize>,
@@ -211,7 +267,7 @@ fn visit_some<B>(
     ControlFlow::Continue(())
 }
 
-#[inline]
+#[inline(always)]
 fn advance_row(rows: &Rows, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
     while cursor.at < cursor.end {
         let at = cursor.at as usize;

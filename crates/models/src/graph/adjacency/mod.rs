@@ -83,16 +83,6 @@ impl Direction {
             Self::Both => Self::Both,
         }
     }
-
-    /// The sides of a node that are looked at, in this order.
-    #[inline]
-    fn sides(self) -> &'static [Side] {
-        match self {
-            Self::Out => &[Side::Out],
-            Self::In => &[Side::In],
-            Self::Both => &[Side::Out, Side::In],
-        }
-    }
 }
 
 /// One of the two lists that have each edge.

@@ -94,7 +94,7 @@ impl View {
 
     /// Shows every edge of a node that counts, in the order of [`Self::neighbors`] and a bit
     /// quicker.
-    #[inline]
+    #[inline(always)]
     pub fn for_each(
         &self,
         number: u32,
@@ -110,7 +110,7 @@ impl View {
     }
 
     /// The same, until told to stop.
-    #[inline]
+    #[inline(always)]
     pub fn visit<B>(
         &self,
         number: u32,
@@ -122,13 +122,13 @@ impl View {
     }
 
     /// Before the first edge of a node.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cursor(&self, number: u32, direction: Direction, filter: &EdgeFilter) -> Cursor {
         self.layers().cursor(number, direction, filter)
     }
 
     /// The next edge that counts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
         self.layers().advance(cursor, filter)
     }
@@ -145,7 +145,7 @@ pub struct Neighbors<'a> {
 impl Iterator for Neighbors<'_> {
     type Item = Neighbor;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Neighbor> {
         self.layers.advance(&mut self.cursor, self.filter)
     }

@@ -9,6 +9,9 @@ use super::scratch::{Frame, Scratch};
 /// Stands for the parent of a node that the walk began with.
 const NO_PARENT: u32 = u32::MAX;
 
+/// Nodes that a walk has room for at first.
+const NODES_FIRST: usize = 256;
+
 /// In which order a walk comes to nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
@@ -116,7 +119,8 @@ pub fn walk(
 ) -> Walk {
     let mark = scratch.marks.begin(view.nodes(), 1);
     let nodes_max = options.nodes_max.min(NO_PARENT as usize);
-    let walk = Walk::default();
+    let nodes = Vec::with_capacity(NODES_FIRST.min(nodes_max));
+    let walk = Walk { nodes, is_cut: false };
     let mut walker = Walker { view, scratch, options, filter, mark, nodes_max, walk };
     match options.order {
         Order::Breadth => walker.in_breadth(starts),
@@ -209,35 +213,50 @@ impl<F: FnMut(u32) -> bool> Walker<'_, F> {
         let Self { view, scratch, options, filter, mark, nodes_max, walk } = self;
         let Scratch { marks, frames, .. } = &mut **scratch;
         let nodes = &mut walk.nodes;
-        let mut next = Some(first);
+        if nodes.len() >= *nodes_max {
+            return ControlFlow::Break(());
+        }
+        let mut place = nodes.len() as u32;
+        let mut depth = 0;
+        nodes.push(first);
+        if options.depth_max == 0 {
+            return ControlFlow::Continue(());
+        }
+        let mut cursor = view.cursor(first.number, options.direction, &options.edges);
         loop {
-            if let Some(step) = next {
-                if nodes.len() >= *nodes_max {
-                    return ControlFlow::Break(());
-                }
-                if step.depth < options.depth_max {
-                    let cursor = view.cursor(step.number, options.direction, &options.edges);
-                    frames.push(Frame { cursor, place: nodes.len() as u32, depth: step.depth });
-                }
-                nodes.push(step);
-            }
-            let Some(frame) = frames.last_mut() else { return ControlFlow::Continue(()) };
-            next = loop {
-                let Some(neighbor) = view.advance(&mut frame.cursor, &options.edges) else {
-                    frames.pop();
-                    break None;
-                };
-                if marks.enter(neighbor.number, *mark) && filter(neighbor.number) {
-                    let (place, depth) = (frame.place, frame.depth);
-                    break Some(Step::behind(place, depth, neighbor.number, neighbor.kind));
-                }
+            let Some(neighbor) = view.advance(&mut cursor, &options.edges) else {
+                let Some(above) = frames.pop() else { return ControlFlow::Continue(()) };
+                Frame { cursor, place, depth } = above;
+                continue;
             };
+            let number = neighbor.number;
+            if !marks.enter(number, *mark) || !filter(number) {
+                continue;
+            }
+            if nodes.len() >= *nodes_max {
+                return ControlFlow::Break(());
+            }
+            let next_place = nodes.len() as u32;
+            nodes.push(Step::behind(place, depth, number, neighbor.kind));
+            if depth + 1 >= options.depth_max {
+                continue;
+            }
+            let below = view.cursor(number, options.direction, &options.edges);
+            // Many nodes lead nowhere: there is no way down from them, and so none back.
+            if !below.is_done() {
+                frames.push(Frame { cursor, place, depth });
+                (cursor, place, depth) = (below, next_place, depth + 1);
+            }
         }
     }
 
     /// Says that the walk is cut if a node as deep as may be, from a place on, leads to another.
     fn look_deeper(&mut self, from: usize) {
         let Self { view, scratch, options, filter, mark, walk, .. } = self;
+        if options.depth_max as usize >= walk.nodes.len() {
+            // There is none so deep.
+            return;
+        }
         let deepest = walk.nodes.iter().skip(from);
         let mut deepest = deepest.filter(|step| step.depth == options.depth_max);
         walk.is_cut = deepest.any(|step| {

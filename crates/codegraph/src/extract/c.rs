@@ -1,0 +1,159 @@
+//! What C's nodes mean.
+
+use tree_sitter::Node;
+
+use super::build::{Builder, Parts, Path, position};
+use super::walk::{Field, Step};
+use crate::{BindingKind, Import, SymbolKind};
+
+pub(super) const STEPS: &[(&str, Step)] = &[
+    ("call_expression", call),
+    ("enum_specifier", |b, node| open_with_body(b, node, SymbolKind::Enum)),
+    ("function_definition", function),
+    ("preproc_function_def", macro_definition),
+    ("preproc_include", include),
+    ("struct_specifier", |b, node| open_with_body(b, node, SymbolKind::Struct)),
+    ("type_definition", type_definition),
+    ("union_specifier", |b, node| open_with_body(b, node, SymbolKind::Struct)),
+];
+
+/// How many pointers, arrays and brackets a declared name may stand in.
+const DECLARATORS_MAX: usize = 32;
+
+/// The name that a declarator declares, through pointers, arrays and parameters.
+fn declared<'t>(b: &Builder<'t>, declarator: Node<'t>) -> Option<Node<'t>> {
+    let mut node = declarator;
+    for _ in 0..DECLARATORS_MAX {
+        node = match node.kind() {
+            "identifier" | "type_identifier" | "field_identifier" => return Some(node),
+            "parenthesized_declarator" | "attributed_declarator" => {
+                let inner = b.children(node);
+                inner.into_iter().find(|inner| {
+                    inner.kind().ends_with("declarator") || inner.kind().ends_with("identifier")
+                })?
+            }
+            _ => b.field(node, Field::Declarator)?,
+        };
+    }
+    None
+}
+
+fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(declarator) = b.field(node, Field::Declarator) else { return };
+    let Some(name) = declared(b, declarator) else { return };
+    let Some(symbol) = b.open(SymbolKind::Function, b.text(name), node) else { return };
+    let is_static =
+        |child: &Node<'t>| child.kind() == "storage_class_specifier" && b.text(*child) == "static";
+    let is_hidden = b.children(node).iter().any(is_static);
+    if is_hidden {
+        b.hide(symbol);
+    }
+    bind_parameters(b, declarator);
+}
+
+/// A parameter hides a function of its name.
+fn bind_parameters<'t>(b: &mut Builder<'t>, declarator: Node<'t>) {
+    let mut node = declarator;
+    for _ in 0..DECLARATORS_MAX {
+        if node.kind() == "function_declarator" {
+            break;
+        }
+        let Some(inner) = b.field(node, Field::Declarator) else { return };
+        node = inner;
+    }
+    let Some(parameters) = b.field(node, Field::Parameters) else { return };
+    for parameter in b.children(parameters) {
+        let name = b.field(parameter, Field::Declarator).and_then(|inner| declared(b, inner));
+        if let Some(name) = name {
+            let name = b.name(b.text(name));
+            b.bind(name, BindingKind::Opaque, None);
+        }
+    }
+}
+
+/// A struct, union or enum where it is defined, not where it is used.
+fn open_with_body<'t>(b: &mut Builder<'t>, node: Node<'t>, kind: SymbolKind) {
+    if let (Some(name), Some(_)) = (b.field(node, Field::Name), b.field(node, Field::Body)) {
+        b.open(kind, b.text(name), node);
+    }
+}
+
+/// `typedef struct { ... } name` defines a struct as much as one with a name of its own.
+fn type_definition<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let (Some(of), Some(declarator)) =
+        (b.field(node, Field::Type), b.field(node, Field::Declarator))
+    else {
+        return;
+    };
+    let Some(name) = declared(b, declarator) else { return };
+    let text = b.text(name);
+    let (inner, body) = (b.field(of, Field::Name), b.field(of, Field::Body));
+    let is_told = body.is_some() && inner.is_some_and(|inner| b.text(inner) == text);
+    let kind = match of.kind() {
+        "struct_specifier" | "union_specifier" if body.is_some() && inner.is_none() => {
+            SymbolKind::Struct
+        }
+        "enum_specifier" if body.is_some() && inner.is_none() => SymbolKind::Enum,
+        _ => SymbolKind::Type,
+    };
+    if !is_told {
+        b.open(kind, text, node);
+    }
+}
+
+fn macro_definition<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    if let Some(name) = b.field(node, Field::Name) {
+        b.open(SymbolKind::Macro, b.text(name), node);
+    }
+}
+
+/// All names of an included file can be used.
+fn include<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(path) = b.field(node, Field::Path) else { return };
+    let is_quoted = path.kind() == "string_literal";
+    if !is_quoted && path.kind() != "system_lib_string" {
+        return;
+    }
+    let text = b.text(path).trim_matches(['"', '<', '>']);
+    let module = b.name(text);
+    b.import(Import {
+        module,
+        imported: None,
+        alias: None,
+        level: u32::from(is_quoted),
+        is_wildcard: true,
+        at: position(path.start_position()),
+        inside: b.current(),
+    });
+}
+
+fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
+    let mut parts = Parts::new();
+    let mut node = node;
+    loop {
+        match node.kind() {
+            "identifier" => {
+                parts.push(b.text(node), node);
+                break;
+            }
+            "field_expression" => {
+                let name = b.field(node, Field::Member)?;
+                if !parts.push(b.text(name), name) {
+                    break;
+                }
+                node = b.field(node, Field::Argument)?;
+            }
+            "parenthesized_expression" => node = node.named_child(0)?,
+            _ => {
+                parts.push("", node);
+                break;
+            }
+        }
+    }
+    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+}
+
+fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
+    b.call(path);
+}
