@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use arrow_array::RecordBatch;
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot};
 
 use super::adjacency::BlockId;
@@ -362,41 +361,34 @@ impl<'a> Staged<'a> {
                 changes = changes.delete_keys(stream, block::version_keys(&gone)?);
             }
         }
-        // In the order in which they were made: of several changes to one edge the last one counts.
-        for run in self.edges.chunk_by(|a, b| a.is_link() == b.is_link()) {
-            for (stream, side) in
-                [(self.shared.edges_out, Side::Out), (self.shared.edges_in, Side::In)]
-            {
-                let rows = edge_rows(run, side)?;
-                changes = match run.first().is_some_and(EdgeChange::is_link) {
-                    true => changes.insert(stream, rows),
-                    false => changes.delete_keys(stream, rows),
-                };
+        let (linked, unlinked) = last_of_each(&self.edges);
+        for side in [Side::Out, Side::In] {
+            let stream = self.shared.edges(side);
+            if !linked.is_empty() {
+                changes = changes.insert(stream, side.rows(&linked)?);
+            }
+            if !unlinked.is_empty() {
+                changes = changes.delete_keys(stream, side.keys(&unlinked)?);
             }
         }
         Ok(changes)
     }
 }
 
-impl EdgeChange {
-    fn is_link(&self) -> bool {
-        matches!(self, Self::Link(_))
+/// Edges that are linked in the end, and keys of those that are not, by key: of several changes to one
+/// edge the last one counts.
+fn last_of_each(changes: &[EdgeChange]) -> (Vec<&Edge>, Vec<&EdgeKey>) {
+    let mut sorted: Vec<&EdgeChange> = changes.iter().collect();
+    sorted.sort_by_key(|change| change.key());
+    let (mut linked, mut unlinked) = (Vec::new(), Vec::new());
+    for same in sorted.chunk_by(|a, b| a.key() == b.key()) {
+        match same.last() {
+            Some(EdgeChange::Link(edge)) => linked.push(edge),
+            Some(EdgeChange::Unlink(key)) => unlinked.push(key),
+            None => {}
+        }
     }
-}
-
-/// Edges that are linked as rows, or keys of those that are unlinked.
-fn edge_rows(changes: &[EdgeChange], side: Side) -> Result<RecordBatch> {
-    let linked: Vec<&Edge> = changes
-        .iter()
-        .filter_map(|change| match change {
-            EdgeChange::Link(edge) => Some(edge),
-            EdgeChange::Unlink(_) => None,
-        })
-        .collect();
-    match linked.is_empty() {
-        false => side.rows(&linked),
-        true => side.keys(&changes.iter().map(EdgeChange::key).collect::<Vec<_>>()),
-    }
+    (linked, unlinked)
 }
 
 impl Unlinked {

@@ -6,6 +6,7 @@ mod blocks;
 mod edges;
 mod model;
 mod seen_to_fail;
+mod walks;
 
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_models::graph::{
