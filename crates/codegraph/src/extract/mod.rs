@@ -20,9 +20,9 @@ use crate::{Facts, Language, Position};
 
 /// Steps of the parser that each byte may cost, as the parser counts them; sources that people
 /// write need less than one, and what is made to be hard would take hours.
-const STEPS_PER_BYTE: usize = 20;
+const STEPS_PER_BYTE: usize = 8;
 /// What a file may cost whatever its length.
-const STEPS_FREE: usize = 1_000_000;
+const STEPS_FREE: usize = 500_000;
 /// After how many steps the parser asks whether to go on.
 const STEPS_BETWEEN_CHECKS: usize = 100;
 

@@ -7,12 +7,15 @@
 use super::folders::Folder;
 use super::modules;
 use super::words::{NO_WORD, Word};
-use super::world::{Bound, File, ImportLink, Item, World};
+use super::world::{Bound, ImportLink, Item, World};
 use crate::language::Family;
 use crate::{BindingKind, Name, SymbolKind};
 
 /// How many names may be followed to find what one means.
 const TRAIL_MAX: usize = 24;
+/// How many names may be looked at in all for one: names that several imports give can each lead to
+/// several, and so on.
+const NAMES_MAX: usize = 500;
 /// How many classes are looked through for one member.
 const BASES_MAX: usize = 200;
 /// How many modules are looked through for a name of which it isn't known where it comes from.
@@ -49,12 +52,16 @@ impl Found {
 #[derive(Debug, Default)]
 pub(super) struct Trail {
     open: Vec<(Item, Word)>,
+    names: usize,
     wildcards: usize,
 }
 
 impl Trail {
     fn enter(&mut self, scope: Item, word: Word) -> bool {
-        let is_new = self.open.len() < TRAIL_MAX && !self.open.contains(&(scope, word));
+        self.names += 1;
+        let is_new = self.names <= NAMES_MAX
+            && self.open.len() < TRAIL_MAX
+            && !self.open.contains(&(scope, word));
         if is_new {
             self.open.push((scope, word));
         }
@@ -70,11 +77,10 @@ impl World<'_> {
     /// What a path of names means where it is written.
     pub(super) fn look_up(&self, scope: Item, path: &[Word], trail: &mut Trail) -> Found {
         let Some((head, rest)) = path.split_first() else { return Found::Nothing };
-        let Some(file) = self.file_of(scope) else { return Found::Nothing };
         if *head == NO_WORD {
             return Found::Opaque;
         }
-        let (mut found, rest) = match self.keyword(file, scope, *head, rest) {
+        let (mut found, rest) = match self.keyword(scope, path, trail) {
             Some((found, used)) => (found, rest.get(used..).unwrap_or_default()),
             None => (self.find(scope, *head, trail), rest),
         };
@@ -92,20 +98,16 @@ impl World<'_> {
     }
 
     /// What words mean that a language keeps for itself, and how many further words go with them.
-    fn keyword(
-        &self,
-        file: &File<'_>,
-        scope: Item,
-        head: Word,
-        rest: &[Word],
-    ) -> Option<(Found, usize)> {
+    fn keyword(&self, scope: Item, path: &[Word], trail: &mut Trail) -> Option<(Found, usize)> {
+        let file = self.file_of(scope)?;
+        let (head, rest) = path.split_first()?;
         let class = || self.type_around(scope);
-        match (file.family, self.words.text(head)) {
+        match (file.family, self.words.text(*head)) {
             (Family::Python, "super") | (Family::Script, "super") => {
                 Some((class().map_or(Found::Opaque, Found::Base), 0))
             }
             (Family::Script, "this") => Some((class().map_or(Found::Opaque, Found::Value), 0)),
-            (Family::Rust, _) => modules::rust::keyword(self, scope, head, rest),
+            (Family::Rust, _) => modules::rust::keyword(self, scope, *head, rest, trail),
             _ => None,
         }
     }

@@ -69,3 +69,16 @@ fn edges_and_nodes_are_in_order_and_told_once() {
     sorted.dedup();
     assert_eq!(keys, sorted);
 }
+
+#[test]
+fn names_that_lead_everywhere_end_soon() {
+    let modules: Vec<String> = (0..30).map(|number| format!("m{number}.py")).collect();
+    let imports: String = (0..30).map(|number| format!("from m{number} import f\n")).collect();
+    let source = imports + "from m1 import *\nf()\ng()\nx = x.y\nx()\n";
+    let files: Vec<(&str, &str)> =
+        modules.iter().map(|path| (path.as_str(), source.as_str())).collect();
+    assert!(crate::told::graph(&files).edges.len() > 800);
+    let itself =
+        "struct A { x: self::x, y: Self }\nimpl A { fn f(&self) { self.x.x.f(); self.y.y.f() } }\n";
+    crate::told::expect_calls(&[("lib.rs", itself)], &["lib.rs::A.f -> lib.rs::A.f @2,2"]);
+}

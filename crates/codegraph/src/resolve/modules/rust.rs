@@ -34,6 +34,7 @@ pub(in super::super) fn keyword(
     scope: Item,
     head: Word,
     rest: &[Word],
+    trail: &mut Trail,
 ) -> Option<(Found, usize)> {
     let is_super = |word: &&Word| world.words.text(**word) == "super";
     match world.words.text(head) {
@@ -43,9 +44,7 @@ pub(in super::super) fn keyword(
             let module = module_around(world, scope);
             // `self::f` and `self.f` look alike here.
             let is_member = class.is_some_and(|class| {
-                rest.first().is_some_and(|first| {
-                    world.step(class, *first, &mut Trail::default()).is_something()
-                })
+                rest.first().is_some_and(|first| world.step(class, *first, trail).is_something())
             });
             let supers = rest.iter().take_while(is_super).count();
             if supers > 0 {
