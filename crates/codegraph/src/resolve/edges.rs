@@ -114,7 +114,7 @@ fn nodes(world: &World<'_>) -> (Vec<Node>, Vec<u32>) {
             *ordinal += 1;
             let name = file.facts.text(symbol.qualified);
             let key = match *ordinal {
-                1 => format!("{}::{name}", file.path),
+                1 if !looks_numbered(name) => format!("{}::{name}", file.path),
                 nth => format!("{}::{name}#{nth}", file.path),
             };
             let (kind, symbol) = (NodeKind::Symbol(symbol.kind), Some(count(index)));
@@ -122,4 +122,9 @@ fn nodes(world: &World<'_>) -> (Vec<Node>, Vec<u32>) {
         }
     }
     (nodes, numbers)
+}
+
+/// Whether a name could pass for another's with an ordinal; strings can name methods.
+fn looks_numbered(name: &str) -> bool {
+    name.split('#').skip(1).any(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }

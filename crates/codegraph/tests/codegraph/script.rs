@@ -192,3 +192,13 @@ fn parameters_hide_functions_and_objects_have_theirs() {
         ],
     );
 }
+
+#[test]
+fn keys_differ_even_where_strings_name_methods() {
+    let graph = graph(&[("a.js", "class A { f() {} f() {} 'f#2'() {} #f() {} }\n")]);
+    let keys: Vec<&str> = graph.nodes.iter().map(|node| node.key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["a.js", "a.js::A", "a.js::A.f", "a.js::A.f#2", "a.js::A.f#2#1", "a.js::A.#f"]
+    );
+}
