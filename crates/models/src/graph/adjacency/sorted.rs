@@ -10,7 +10,8 @@ const BRANCH_LEAVES: usize = 64;
 /// What lies below a key, shared by all copies that have the same.
 #[derive(Debug)]
 struct Below<K, T> {
-    /// The first key of it, or one before that.
+    /// None of its keys is before this one, but for what lies first of all: nothing else could
+    /// have the keys before.
     first: K,
     items: Arc<Vec<T>>,
 }
@@ -99,11 +100,9 @@ impl<K: Copy + Ord, V: Copy> Sorted<K, V> {
         }
         let branch_place = Below::place_of(&self.branches, &key);
         let Some(branch) = self.branches.get_mut(branch_place) else { return };
-        branch.first = branch.first.min(key);
         let leaves = branch.own(BRANCH_LEAVES);
         let leaf_place = Below::place_of(leaves, &key);
         let Some(leaf) = leaves.get_mut(leaf_place) else { return };
-        leaf.first = leaf.first.min(key);
         let entries = leaf.own(LEAF_ENTRIES);
         match entries.binary_search_by(|(own, _)| own.cmp(&key)) {
             Ok(place) => {
