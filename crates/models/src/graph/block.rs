@@ -6,6 +6,7 @@ use arrow_array::builder::{FixedSizeBinaryBuilder, LargeBinaryBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
+use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde_json::{Map, Value};
 use timestrata_engine::{Error, ErrorKind, Result, Row};
@@ -158,6 +159,18 @@ impl Block {
     pub fn content(&self) -> &[u8] {
         let column = self.row.batch.column(column::CONTENT).as_binary_opt::<i64>();
         column.map(|column| column.value(self.row.index)).unwrap_or_default()
+    }
+
+    /// What it holds, as memory that others may keep: it is not copied.
+    #[must_use]
+    pub fn content_buffer(&self) -> Buffer {
+        let column = self.row.batch.column(column::CONTENT).as_binary_opt::<i64>();
+        let place = column.and_then(|column| {
+            let start = usize::try_from(*column.value_offsets().get(self.row.index)?).ok()?;
+            let bytes = column.value(self.row.index).len();
+            Some(column.values().slice_with_length(start, bytes))
+        });
+        place.unwrap_or_default()
     }
 
     fn text(&self, index: usize) -> Option<&str> {

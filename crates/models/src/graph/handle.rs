@@ -145,6 +145,15 @@ impl Graph {
         drop_parts(store, name)
     }
 
+    /// Names of all graphs of a store, in order.
+    #[must_use]
+    pub fn names(store: &Store) -> Vec<String> {
+        let streams = store.streams();
+        let graphs =
+            streams.iter().filter(|stream| GraphPart::of(stream) == Some(GraphPart::Blocks));
+        graphs.map(|stream| stream.name().to_owned()).collect()
+    }
+
     /// The graph's name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
 use serde_json::{Map, Value};
-use timestrata_engine::{Cell, KeyRange, Result, Row, ScanSpec, Snapshot};
+use timestrata_engine::{Cell, KeyRange, Result, Row, Scan, ScanSpec, Snapshot};
 
 use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
@@ -171,8 +171,7 @@ impl GraphView {
     /// # Errors
     /// What reading may fail with; each item can be an error, and is the last one then.
     pub fn all_edges(&self) -> Result<impl Iterator<Item = Result<Edge>>> {
-        let scan = self.snapshot.scan(self.shared.edges_out, &ScanSpec::default())?;
-        Ok(scan.flat_map(|rows| {
+        Ok(self.scan_edges()?.flat_map(|rows| {
             let edges = rows.and_then(|rows| {
                 Ok(EdgeRows::of(Side::Out, &rows)?.edges().collect::<Vec<Edge>>())
             });
@@ -182,6 +181,22 @@ impl GraphView {
             };
             edges.into_iter().map(Ok).chain(error)
         }))
+    }
+
+    /// All blocks as rows, by id, with the columns that their stream has.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn scan_blocks(&self) -> Result<Scan> {
+        self.snapshot.scan(self.shared.blocks, &ScanSpec::default())
+    }
+
+    /// All edges as rows, by source, kind and target, with the columns that their stream has.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn scan_edges(&self) -> Result<Scan> {
+        self.snapshot.scan(self.shared.edges_out, &ScanSpec::default())
     }
 
     /// How many blocks there are.
