@@ -6,11 +6,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use timestrata_engine::{Error, ErrorKind, StreamStats};
+use timestrata_models::graph::Graph as GraphModel;
 use timestrata_models::table::{Table as TableModel, TableOptions};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 use timestrata_models::topic::Topic as TopicModel;
 
 use crate::error::to_python;
+use crate::graph::Graph;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{detached, interruptible};
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
@@ -273,6 +275,47 @@ impl Store {
     /// List the names of all topics.
     fn topics(&self) -> PyResult<Vec<String>> {
         Ok(TopicModel::names(self.handle.store()?))
+    }
+
+    /// Give the graph of this name; make it if it is missing.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     1 to 249 letters, digits, dots, underscores and hyphens.
+    /// keep_versions : int, optional
+    ///     How many versions of a block stay readable, the latest among them. A new graph has 1; one
+    ///     that exists keeps its own.
+    /// create : bool, optional
+    ///     False: it must exist.
+    ///
+    /// Raises
+    /// ------
+    /// AlreadyExistsError
+    ///     It exists with another number of versions than asked for.
+    /// NotFoundError
+    ///     It doesn't exist, and may not be made.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.graph("code", keep_versions=3)
+    /// <Graph "code" keep_versions=3>
+    #[pyo3(signature = (name, *, keep_versions=None, create=true))]
+    fn graph<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        keep_versions: Option<u32>,
+        create: bool,
+    ) -> PyResult<Bound<'py, Graph>> {
+        Graph::named(py, Arc::clone(&self.handle), name, keep_versions, create)
+    }
+
+    /// List the names of all graphs.
+    fn graphs(&self) -> PyResult<Vec<String>> {
+        Ok(GraphModel::names(self.handle.store()?))
     }
 
     /// Give a consumer of several topics; see `Topic.consumer`.

@@ -58,6 +58,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
         "ColumnFigures",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "ExportedTiles",
+        "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",
     }
     hooks = {"_after_fork_in_child", "_close_all"}
     offered = {name for name in vars(native) if not name.startswith("__")} - hooks
@@ -113,7 +114,8 @@ def test_the_examples_in_native_docs_run() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     runner = doctest.DocTestRunner()
     count = 0
-    for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter"):
+    for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter", "GraphView",
+                 "Graph", "Block", "Edge", "Route", "Walk"):
         for test in finder.find(getattr(native, name), name, module=False, globs={}):
             count += len(test.examples)
             runner.run(test)

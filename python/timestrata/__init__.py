@@ -3,7 +3,8 @@
 An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timelog` gives a
 `Timelog`, which keeps Python objects by timestamp and gives them back by slices of time;
 `Store.table` gives a `Table`, which keeps typed rows by time; `Store.topic` gives a `Topic`, an event
-log whose records can be proved to others.
+log whose records can be proved to others; `Store.graph` gives a `Graph`, which keeps versioned blocks
+and the edges between them.
 
 Examples
 --------
@@ -21,9 +22,13 @@ from __future__ import annotations
 from timestrata._timestrata import (
     FORMAT_VERSION,
     BackupReport,
+    Block,
     CheckReport,
     Consumer,
+    Edge,
     Finding,
+    Graph,
+    GraphView,
     PageSpan,
     PageSpanIter,
     PageSpanObjectsView,
@@ -33,6 +38,7 @@ from timestrata._timestrata import (
     Receipt,
     Record,
     RecoveryReport,
+    Route,
     Rows,
     RowsIter,
     SigningKey,
@@ -41,6 +47,7 @@ from timestrata._timestrata import (
     Timelog,
     TimelogIter,
     Topic,
+    Walk,
     __version__,
     cbor_decode,
     cbor_encode,
@@ -77,14 +84,18 @@ __all__ = [
     "FORMAT_VERSION",
     "AlreadyExistsError",
     "BackupReport",
+    "Block",
     "BusyError",
     "CheckReport",
     "ClosedError",
     "ConflictError",
     "Consumer",
     "CorruptionError",
+    "Edge",
     "Finding",
     "ForkedError",
+    "Graph",
+    "GraphView",
     "InvalidArgumentError",
     "InvalidDataError",
     "IoError",
@@ -104,6 +115,7 @@ __all__ = [
     "Receipt",
     "Record",
     "RecoveryReport",
+    "Route",
     "Rows",
     "RowsIter",
     "SigningKey",
@@ -118,6 +130,7 @@ __all__ = [
     "Topic",
     "UnsupportedVersionError",
     "VerificationError",
+    "Walk",
     "__version__",
     "cbor_decode",
     "cbor_encode",

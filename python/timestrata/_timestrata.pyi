@@ -1,6 +1,6 @@
 # What the native module offers, for type checkers. A test compares it with the module.
 
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import (
     final,
     overload,
 )
+
+from uuid import UUID
 
 from typing_extensions import Buffer, Self
 
@@ -48,6 +50,14 @@ Rowlike: TypeAlias = (
 Payload: TypeAlias = bytes | bytearray | memoryview | str
 Headers: TypeAlias = Mapping[str, Payload] | Sequence[tuple[str, Payload]]
 Recordlike: TypeAlias = Record | Mapping[str, Any] | Payload
+
+# What graphs take as an id, as several, as a block and as an edge.
+BlockId: TypeAlias = bytes | bytearray | memoryview | str | UUID
+EdgeDirection: TypeAlias = Literal["out", "in", "both"]
+Kinds: TypeAlias = str | Iterable[str]
+Durability: TypeAlias = Literal["written", "buffered", "synced"]
+Blocklike: TypeAlias = Block | Mapping[str, Any] | Buffer | str
+Edgelike: TypeAlias = Edge | Mapping[str, Any] | Sequence[Any]
 
 __version__: str
 FORMAT_VERSION: int
@@ -137,6 +147,10 @@ class Store:
         create: bool = True,
     ) -> Topic: ...
     def topics(self) -> list[str]: ...
+    def graph(
+        self, name: str, *, keep_versions: int | None = None, create: bool = True
+    ) -> Graph: ...
+    def graphs(self) -> list[str]: ...
     def consumer(
         self,
         topics: Sequence[str],
@@ -815,3 +829,216 @@ class RecoveryReport:
     def strays(self) -> list[str]: ...
     @property
     def seconds(self) -> float: ...
+
+@final
+class Block:
+    @property
+    def id(self) -> bytes: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def source_uri(self) -> str | None: ...
+    @property
+    def metadata(self) -> dict[str, Any] | None: ...
+    @property
+    def is_text(self) -> bool: ...
+    @property
+    def content(self) -> bytes | str: ...
+    def view(self) -> memoryview: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Edge:
+    @property
+    def source(self) -> bytes: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def target(self) -> bytes: ...
+    @property
+    def weight(self) -> float | None: ...
+    @property
+    def valid_from(self) -> int | None: ...
+    @property
+    def properties(self) -> dict[str, Any] | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class GraphView:
+    @property
+    def name(self) -> str: ...
+    def get(self, id: BlockId) -> Block | None: ...
+    def get_many(self, ids: Iterable[BlockId]) -> list[Block | None]: ...
+    def contains(self, id: BlockId) -> bool: ...
+    def __contains__(self, id: BlockId, /) -> bool: ...
+    def versions(self, id: BlockId) -> list[Block]: ...
+    def find(
+        self,
+        source_uri: str | None = None,
+        metadata: Mapping[str, Any] | str | None = None,
+        limit: int | None = None,
+    ) -> list[Block]: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def edge_count(self) -> int: ...
+    def edges(
+        self, id: BlockId, direction: EdgeDirection = "out", kinds: Kinds | None = None
+    ) -> list[Edge]: ...
+    def walk(
+        self,
+        start: BlockId | Iterable[BlockId],
+        *,
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        depth: int | None = None,
+        limit: int | None = None,
+        order: Literal["bfs", "dfs"] = "bfs",
+        filter: Callable[[bytes], object] | None = None,
+        as_of: TableTime | None = None,
+    ) -> Walk: ...
+    def shortest_path(
+        self,
+        source: BlockId,
+        target: BlockId,
+        *,
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        depth: int | None = None,
+        weighted: bool = False,
+        as_of: TableTime | None = None,
+    ) -> Route | None: ...
+    def reachable(
+        self,
+        source: BlockId,
+        target: BlockId,
+        *,
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        depth: int | None = None,
+        as_of: TableTime | None = None,
+    ) -> bool: ...
+    @overload
+    def neighbors(  # type: ignore[overload-overlap]  # Text is a sequence of texts.
+        self,
+        ids: BlockId,
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        *,
+        as_of: TableTime | None = None,
+    ) -> list[tuple[bytes, str]]: ...
+    @overload
+    def neighbors(
+        self,
+        ids: Sequence[BlockId],
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        *,
+        as_of: TableTime | None = None,
+    ) -> list[list[tuple[bytes, str]]]: ...
+    def degree(
+        self,
+        id: BlockId,
+        direction: EdgeDirection = "out",
+        kinds: Kinds | None = None,
+        *,
+        as_of: TableTime | None = None,
+    ) -> int: ...
+    def components(self, kinds: Kinds | None = None) -> dict[bytes, int]: ...
+    def pagerank(self, damping: float = 0.85, kinds: Kinds | None = None) -> dict[bytes, float]: ...
+    def subgraph(self, ids: Iterable[BlockId]) -> tuple[Rows, Rows]: ...
+    def to_arrow(self) -> tuple[Rows, Rows]: ...
+    def to_networkx(self) -> Any: ...
+    def to_rustworkx(self) -> Any: ...
+
+@final
+class Graph(GraphView):
+    @property
+    def keep_versions(self) -> int: ...
+    def put(
+        self,
+        content: Buffer | str,
+        *,
+        id: BlockId | None = None,
+        version: int | None = None,
+        source_uri: str | None = None,
+        metadata: Mapping[str, Any] | str | None = None,
+        durability: Durability | None = None,
+    ) -> bytes: ...
+    def put_many(
+        self,
+        blocks: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray,
+        durability: Durability | None = None,
+    ) -> list[bytes]: ...
+    def delete(self, id: BlockId, *, durability: Durability | None = None) -> None: ...
+    def delete_many(
+        self, ids: Iterable[BlockId], *, durability: Durability | None = None
+    ) -> None: ...
+    def link(
+        self,
+        source: BlockId,
+        kind: str,
+        target: BlockId,
+        *,
+        weight: float | None = None,
+        valid_from: TableTime | None = None,
+        properties: Mapping[str, Any] | str | None = None,
+        durability: Durability | None = None,
+    ) -> None: ...
+    def link_many(
+        self,
+        edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray,
+        durability: Durability | None = None,
+    ) -> None: ...
+    def unlink(
+        self,
+        source: BlockId,
+        kind: str,
+        target: BlockId,
+        *,
+        durability: Durability | None = None,
+    ) -> None: ...
+    def unlink_all(
+        self,
+        source: BlockId | None = None,
+        target: BlockId | None = None,
+        kind: str | None = None,
+        *,
+        durability: Durability | None = None,
+    ) -> None: ...
+    def view(self) -> GraphView: ...
+    def at(self, pin: str) -> GraphView: ...
+    def drop(self) -> None: ...
+
+@final
+class Route:
+    @property
+    def ids(self) -> list[bytes]: ...
+    @property
+    def kinds(self) -> list[str]: ...
+    @property
+    def cost(self) -> float: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Walk:
+    @property
+    def ids(self) -> list[bytes]: ...
+    @property
+    def depths(self) -> list[int]: ...
+    @property
+    def parents(self) -> list[bytes | None]: ...
+    @property
+    def kinds(self) -> list[str | None]: ...
+    @property
+    def is_cut(self) -> bool: ...
+    def to_arrow(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[tuple[bytes, int]]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -139,7 +139,7 @@ pub(super) fn headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(PyBackedStr, Pa
 }
 
 /// A time in nanoseconds: an int of them, a datetime, an ISO string, a numpy or pandas time.
-pub(super) fn time_ns(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+pub(crate) fn time_ns(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ mod proof;
 mod receipt;
 mod record;
 
-pub(crate) use arguments::{span_ns, stamp_of};
+pub(crate) use arguments::{span_ns, stamp_of, time_ns};
 pub(crate) use consumer::{Consumer, ConsumerAsked};
 pub(crate) use object::{Topic, TopicAsked};
 pub(crate) use producer::Producer;

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyString};
 use timestrata_models::timelog::ValueColumns;
 
 pub(crate) use arrow::{
-    ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, fitted_to, is_arrow,
+    ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, buffer, fitted_to, is_arrow,
 };
 pub(crate) use cells::Held;
 pub(crate) use kind::Kind;

@@ -1,0 +1,123 @@
+//! `Block`: one block of a graph, as it was read.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView, PyString};
+use timestrata_models::graph::Block as ModelBlock;
+
+use super::arguments::{id_object, json_object};
+use crate::typed::buffer;
+
+/// A block of a graph: content with an id, a version, where it came from and what is said about it.
+/// Given by `Graph.get` and others; `Graph.put_many` takes it too.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> graph = timestrata.open().graph("code")
+/// >>> block = graph.get(graph.put("def f(): ...", source_uri="f.py", metadata={"lines": 1}))
+/// >>> block.content, block.version, block.source_uri, block.metadata
+/// ('def f(): ...', 1, 'f.py', {'lines': 1})
+/// >>> block.view().nbytes
+/// 12
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Block {
+    block: ModelBlock,
+}
+
+impl From<ModelBlock> for Block {
+    fn from(block: ModelBlock) -> Self {
+        Self { block }
+    }
+}
+
+impl Block {
+    pub(super) fn model(&self) -> &ModelBlock {
+        &self.block
+    }
+}
+
+#[pymethods]
+impl Block {
+    /// Its 16 bytes of id.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        id_object(py, self.block.id())
+    }
+
+    /// How often it was put, unless versions were given.
+    #[getter]
+    fn version(&self) -> u32 {
+        self.block.version()
+    }
+
+    /// Where it came from; None if nobody said.
+    #[getter]
+    fn source_uri(&self) -> Option<&str> {
+        self.block.source_uri()
+    }
+
+    /// What is said about it, as a dict made anew each time; None if nothing is.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        json_object(py, self.block.metadata())
+    }
+
+    /// Whether its content is text.
+    #[getter]
+    fn is_text(&self) -> bool {
+        self.block.is_text()
+    }
+
+    /// What it holds: str if it was put as text, else bytes.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let content = self.block.content();
+        match self.block.is_text() {
+            true => Ok(PyString::from_bytes(py, content)?.into_any()),
+            false => Ok(PyBytes::new(py, content).into_any()),
+        }
+    }
+
+    /// Give the bytes of its content where the store has them: a memoryview that copies nothing, can't
+    /// be written to, and may be kept.
+    fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMemoryView>> {
+        PyMemoryView::from(&buffer(py, &self.block.content_buffer())?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.block.content().len()
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let (one, other) = (&self.block, &other.get().block);
+        let is_same = one.id() == other.id()
+            && one.version() == other.version()
+            && one.source_uri() == other.source_uri()
+            && one.is_text() == other.is_text()
+            && one.content() == other.content();
+        if !is_same || one.metadata() == other.metadata() {
+            return Ok(is_same);
+        }
+        match (json_object(py, one.metadata())?, json_object(py, other.metadata())?) {
+            (Some(one), Some(other)) => one.eq(other),
+            _ => Ok(false),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        (self.id(py), self.version()).into_pyobject(py)?.hash()
+    }
+
+    fn __repr__(&self) -> String {
+        let what = if self.block.is_text() { "text of" } else { "of" };
+        let from = self.block.source_uri().map(|uri| format!(" from {uri:?}")).unwrap_or_default();
+        let (id, version) = (self.block.id(), self.block.version());
+        format!("<Block {id} version={version} {what} {} bytes{from}>", self.block.content().len())
+    }
+}

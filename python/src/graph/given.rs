@@ -1,0 +1,218 @@
+//! Blocks and edges that callers bring as objects: mappings, tuples, contents.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{
+    PyByteArray, PyBytes, PyList, PyMapping, PyMappingMethods, PyMemoryView, PyString, PyTuple,
+};
+use timestrata_models::graph::{Block as ModelBlock, BlockId, Edge as ModelEdge, NewBlock};
+
+use super::arguments::{id_of, json_of};
+use super::{Block, Edge};
+use crate::timestamp::type_name;
+use crate::topic::time_ns;
+
+/// Content of a block, without a copy where it is bytes, text, or a block that was read.
+#[derive(Debug)]
+pub(super) enum Content {
+    Bytes(PyBackedBytes),
+    Text(PyBackedStr),
+    Read(ModelBlock),
+}
+
+impl Content {
+    pub(super) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.clone().into()));
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self::Text(text.clone().try_into()?));
+        }
+        if let Ok(bytes) = value.cast::<PyByteArray>() {
+            return Ok(Self::Bytes(bytes.clone().into()));
+        }
+        let Ok(view) = PyMemoryView::from(value) else {
+            return Err(PyTypeError::new_err(format!(
+                "the content of a block is bytes-like or str, not '{}'",
+                type_name(value)
+            )));
+        };
+        let bytes = view.call_method0("tobytes")?;
+        Ok(Self::Bytes(bytes.cast_into::<PyBytes>()?.into()))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Text(text) => text.as_bytes(),
+            Self::Read(block) => block.content(),
+        }
+    }
+
+    fn is_text(&self) -> bool {
+        match self {
+            Self::Bytes(_) => false,
+            Self::Text(_) => true,
+            Self::Read(block) => block.is_text(),
+        }
+    }
+}
+
+/// A block that somebody gave.
+#[derive(Debug)]
+pub(super) struct GivenBlock {
+    pub(super) id: Option<BlockId>,
+    pub(super) version: Option<u32>,
+    pub(super) source_uri: Option<String>,
+    pub(super) metadata: Option<String>,
+    /// Said by rows that were read; else as the content is.
+    is_text: Option<bool>,
+    content: Content,
+}
+
+impl GivenBlock {
+    pub(super) fn new(content: Content) -> Self {
+        Self { id: None, version: None, source_uri: None, metadata: None, is_text: None, content }
+    }
+
+    /// A `Block`, a mapping of its parts, or the content alone.
+    pub(super) fn of(block: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(block) = block.cast::<Block>() {
+            let model = block.get().model();
+            return Ok(Self {
+                id: Some(model.id()),
+                version: Some(model.version()),
+                source_uri: model.source_uri().map(str::to_owned),
+                metadata: model.metadata().map(str::to_owned),
+                is_text: None,
+                content: Content::Read(model.clone()),
+            });
+        }
+        let Ok(parts) = block.cast::<PyMapping>() else {
+            return Content::of(block).map(Self::new);
+        };
+        let Some(content) = parts.get_item("content").ok().filter(|content| !content.is_none())
+        else {
+            return Err(PyValueError::new_err("a block has no part \"content\", which it needs"));
+        };
+        let mut given = Self::new(Content::of(&content)?);
+        for item in parts.items()? {
+            let (name, part) = item.extract::<(PyBackedStr, Bound<'_, PyAny>)>()?;
+            given.set(&name, &part)?;
+        }
+        Ok(given)
+    }
+
+    fn set(&mut self, name: &str, part: &Bound<'_, PyAny>) -> PyResult<()> {
+        match name {
+            "content" => {}
+            "id" if part.is_none() => self.id = None,
+            "id" => self.id = Some(id_of(part)?),
+            "version" => self.version = part.extract()?,
+            "source_uri" => self.source_uri = part.extract()?,
+            "metadata" => self.metadata = json_of("a block's metadata", part)?,
+            "is_text" => self.is_text = part.extract()?,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "a block has no part {other:?}: it has id, version, source_uri, metadata, \
+                     content and is_text"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn block(&self) -> NewBlock<'_> {
+        NewBlock {
+            id: self.id,
+            version: self.version,
+            source_uri: self.source_uri.as_deref(),
+            metadata: self.metadata.as_deref(),
+            is_text: self.is_text.unwrap_or_else(|| self.content.is_text()),
+            content: self.content.bytes(),
+        }
+    }
+}
+
+/// The parts of an edge, in the order that they have in a tuple.
+const PARTS: [&str; 6] = ["source", "kind", "target", "weight", "valid_from", "properties"];
+
+/// An edge that somebody gave: an `Edge`, a tuple or list of three to six, or a mapping.
+pub(super) fn edge_of(edge: &Bound<'_, PyAny>) -> PyResult<ModelEdge> {
+    if let Ok(edge) = edge.cast::<Edge>() {
+        return Ok(edge.get().model().clone());
+    }
+    if let Ok(parts) = edge.cast::<PyTuple>() {
+        return of_parts(&parts.iter().collect::<Vec<_>>());
+    }
+    if let Ok(parts) = edge.cast::<PyList>() {
+        return of_parts(&parts.iter().collect::<Vec<_>>());
+    }
+    let Ok(named) = edge.cast::<PyMapping>() else {
+        return Err(PyTypeError::new_err(format!(
+            "an edge is a tuple of source, kind and target, a mapping or an Edge, not '{}'",
+            type_name(edge)
+        )));
+    };
+    let mut parts = vec![edge.py().None().into_bound(edge.py()); PARTS.len()];
+    for item in named.items()? {
+        let (name, part) = item.extract::<(PyBackedStr, Bound<'_, PyAny>)>()?;
+        let Some(place) = PARTS.iter().position(|known| **known == *name) else {
+            return Err(PyValueError::new_err(format!(
+                "an edge has no part {:?}: it has {}",
+                &*name,
+                PARTS.join(", ")
+            )));
+        };
+        parts[place] = part;
+    }
+    of_parts(&parts)
+}
+
+fn of_parts(parts: &[Bound<'_, PyAny>]) -> PyResult<ModelEdge> {
+    let ([source, kind, target], rest) = match parts.split_first_chunk() {
+        Some((first, rest)) if parts.len() <= PARTS.len() => (first, rest),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "an edge has 3 to {} parts ({}), not {}",
+                PARTS.len(),
+                PARTS.join(", "),
+                parts.len()
+            )));
+        }
+    };
+    let said = Said { weight: rest.first(), valid_from: rest.get(1), properties: rest.get(2) };
+    said.edge(source, kind, target)
+}
+
+/// What more is said of an edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'a, 'py> {
+    pub(super) weight: Option<&'a Bound<'py, PyAny>>,
+    pub(super) valid_from: Option<&'a Bound<'py, PyAny>>,
+    pub(super) properties: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Said<'_, '_> {
+    pub(super) fn edge(
+        self,
+        source: &Bound<'_, PyAny>,
+        kind: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+    ) -> PyResult<ModelEdge> {
+        let Ok(kind) = kind.extract::<PyBackedStr>() else {
+            return Err(PyTypeError::new_err(format!(
+                "the kind of an edge is a str, not '{}'",
+                type_name(kind)
+            )));
+        };
+        let mut edge = ModelEdge::new(id_of(source)?, &*kind, id_of(target)?);
+        let part = self.weight.filter(|part| !part.is_none());
+        edge.weight = part.map(|part| part.extract()).transpose()?;
+        edge.valid_from_ns = self.valid_from.map(time_ns).transpose()?.flatten();
+        let properties = self.properties.map(|part| json_of("an edge's properties", part));
+        edge.properties = properties.transpose()?.flatten().map(Into::into);
+        Ok(edge)
+    }
+}

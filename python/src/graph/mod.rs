@@ -1,0 +1,18 @@
+//! Graphs: blocks and the edges between them, what is read of both, walks.
+
+mod arguments;
+mod arrow;
+mod block;
+mod edge;
+mod given;
+mod object;
+mod route;
+mod view;
+mod walk;
+
+pub(crate) use block::Block;
+pub(crate) use edge::Edge;
+pub(crate) use object::Graph;
+pub(crate) use route::Route;
+pub(crate) use view::GraphView;
+pub(crate) use walk::Walk;

@@ -1,0 +1,365 @@
+//! `Graph`: the class that writes; reading is its base's.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use timestrata_engine::ErrorKind;
+use timestrata_models::graph::{
+    BlockId, Edge as ModelEdge, EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked,
+};
+
+use super::GraphView;
+use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
+use super::arrow::{ArrowBlocks, edges_of};
+use super::given::{Content, GivenBlock, Said, edge_of};
+use super::view::Moment;
+use crate::error::refused;
+use crate::fork::Guarded;
+use crate::handle::Handle;
+use crate::interrupt::detached;
+use crate::typed::is_arrow;
+
+/// Versioned blocks and the edges between them. Made by `Store.graph`.
+///
+/// A block has an id of 16 bytes, given as bytes, as a str of 32 hexadecimal digits or as a
+/// ``uuid.UUID``; one that is put without is given the first half of its content's SHA-256. An edge has
+/// a source, a kind and a target, and there is one of each three. It reads as a `GraphView` does, but
+/// always what is there when it is asked.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> graph = store.graph("code")
+/// >>> main = graph.put("main()", source_uri="main.py")
+/// >>> helper = graph.put("helper()", source_uri="helper.py")
+/// >>> graph.link(main, "calls", helper)
+/// >>> [graph.get(id).content for id in graph.walk(main).ids]
+/// ['main()', 'helper()']
+/// >>> len(graph), graph.edge_count()
+/// (2, 1)
+#[pyclass(frozen, extends = GraphView, module = "timestrata")]
+#[derive(Debug)]
+pub(crate) struct Graph {
+    handle: Arc<Handle>,
+    model: GraphModel,
+}
+
+impl Graph {
+    /// The graph of this name; made if it is missing and may be.
+    pub(crate) fn named<'py>(
+        py: Python<'py>,
+        handle: Arc<Handle>,
+        name: &str,
+        keep_versions: Option<u32>,
+        create: bool,
+    ) -> PyResult<Bound<'py, Self>> {
+        let store = handle.store()?;
+        let may_make = create && handle.mode != "r";
+        let model = detached(py, || {
+            let wanted = |found: GraphOptions| GraphOptions {
+                keep_versions: keep_versions.unwrap_or(found.keep_versions),
+            };
+            if store.stream(name).is_some() || !may_make {
+                let found = GraphModel::open(store, name)?;
+                return match wanted(found.options()) == found.options() {
+                    true => Ok(found),
+                    // Says what it is and what was asked for.
+                    false => GraphModel::create(store, name, &wanted(found.options())),
+                };
+            }
+            GraphModel::create(store, name, &wanted(GraphOptions::default()))
+        })?;
+        let reads = GraphView::new(Arc::clone(&handle), Moment::Now(model.clone()));
+        Bound::new(py, PyClassInitializer::from(reads).add_subclass(Self { handle, model }))
+    }
+
+    /// Makes changes, in one commit. Gives the ids of the blocks that were put.
+    fn change(
+        &self,
+        py: Python<'_>,
+        changes: &GraphChanges<'_>,
+        durability: Option<&str>,
+    ) -> PyResult<Vec<BlockId>> {
+        self.handle.store()?;
+        let durability = durability_of(&self.handle, durability)?;
+        let changed = detached(py, || self.model.change(changes, durability))?;
+        Ok(changed.put.into_iter().map(|(id, _)| id).collect())
+    }
+
+    fn put_all<'a, 'py>(
+        &self,
+        py: Python<'py>,
+        blocks: impl Iterator<Item = timestrata_models::graph::NewBlock<'a>>,
+        durability: Option<&str>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let changes = blocks.fold(GraphChanges::new(), GraphChanges::put);
+        let put = self.change(py, &changes, durability)?;
+        Ok(put.into_iter().map(|id| id_object(py, id)).collect())
+    }
+
+    fn link_all(
+        &self,
+        py: Python<'_>,
+        edges: Vec<ModelEdge>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let changes = edges.into_iter().fold(GraphChanges::new(), GraphChanges::link);
+        self.change(py, &changes, durability).map(|_| ())
+    }
+}
+
+#[pymethods]
+impl Graph {
+    /// How many versions of a block stay readable, the latest among them.
+    #[getter]
+    fn keep_versions(&self) -> u32 {
+        self.model.options().keep_versions
+    }
+
+    /// Put a block: it is the latest of its id from then on. Gives its id.
+    ///
+    /// Parameters
+    /// ----------
+    /// content : bytes-like or str
+    ///     What it holds; it is given back as bytes, or as str.
+    /// id : bytes, str or UUID, optional
+    ///     16 bytes, or 32 hexadecimal digits; else the first half of the content's SHA-256.
+    /// version : int, optional
+    ///     At least that of the block that is there; else one more, 1 for a new one.
+    /// source_uri : str, optional
+    ///     Where it came from.
+    /// metadata : mapping or str, optional
+    ///     What is said about it: what JSON can say, or a JSON object.
+    /// durability : {"written", "buffered", "synced"}, optional
+    ///     What it survives; else as the store was opened.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     The block that is there has a later version.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> graph.put("x = 1").hex()
+    /// '8ff436def1451285599a1b1ad7080049'
+    /// >>> id = graph.put(b"bytes", id="000102030405060708090a0b0c0d0e0f", version=7)
+    /// >>> graph.get(id)
+    /// <Block 000102030405060708090a0b0c0d0e0f version=7 of 5 bytes>
+    #[pyo3(signature = (content, *, id=None, version=None, source_uri=None, metadata=None,
+                        durability=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn put<'py>(
+        &self,
+        py: Python<'py>,
+        content: &Bound<'py, PyAny>,
+        id: Option<&Bound<'py, PyAny>>,
+        version: Option<u32>,
+        source_uri: Option<String>,
+        metadata: Option<&Bound<'py, PyAny>>,
+        durability: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut given = GivenBlock::new(Content::of(content)?);
+        given.id = id.map(id_of).transpose()?;
+        given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
+        (given.version, given.source_uri) = (version, source_uri);
+        let ids = self.put_all(py, std::iter::once(given.block()), durability)?;
+        let none = || refused(ErrorKind::InvalidArgument, "no block");
+        ids.into_iter().next().ok_or_else(none)
+    }
+
+    /// Put blocks in one commit, all or none. Gives their ids, in their order.
+    ///
+    /// Parameters
+    /// ----------
+    /// blocks : iterable, or Arrow data
+    ///     Each a mapping of what `put` takes, a `Block` that was read, which keeps its version, or a
+    ///     content alone. Or anything with ``__arrow_c_stream__``: columns content and, where there are
+    ///     any, id, version, source_uri, metadata and is_text.
+    /// durability : {"written", "buffered", "synced"}, optional
+    #[pyo3(signature = (blocks, durability=None))]
+    fn put_many<'py>(
+        &self,
+        py: Python<'py>,
+        blocks: &Bound<'py, PyAny>,
+        durability: Option<&str>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        if is_arrow(blocks)? {
+            let blocks = ArrowBlocks::of(blocks)?;
+            return self.put_all(py, blocks.blocks(), durability);
+        }
+        let mut given = Vec::new();
+        for block in blocks.try_iter()? {
+            given.push(GivenBlock::of(&block?)?);
+        }
+        self.put_all(py, given.iter().map(GivenBlock::block), durability)
+    }
+
+    /// Delete a block, with its earlier versions and all of its edges, if it is there.
+    #[pyo3(signature = (id, *, durability=None))]
+    fn delete(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let changes = GraphChanges::new().delete(id_of(id)?);
+        self.change(py, &changes, durability).map(|_| ())
+    }
+
+    /// Delete blocks in one commit; see `delete`.
+    #[pyo3(signature = (ids, *, durability=None))]
+    fn delete_many(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let changes = ids_of(ids)?.into_iter().fold(GraphChanges::new(), GraphChanges::delete);
+        self.change(py, &changes, durability).map(|_| ())
+    }
+
+    /// Link two blocks, which need not exist; an edge of that kind which is there is replaced.
+    ///
+    /// Parameters
+    /// ----------
+    /// source : bytes, str or UUID
+    /// kind : str
+    ///     What the edge says: any name.
+    /// target : bytes, str or UUID
+    /// weight : float, optional
+    ///     How much it counts along a path; else 1.
+    /// valid_from : int, datetime or str, optional
+    ///     Since when it holds, an int in nanoseconds; else always.
+    /// properties : mapping or str, optional
+    ///     What else is said about it: what JSON can say, or a JSON object.
+    /// durability : {"written", "buffered", "synced"}, optional
+    #[pyo3(signature = (source, kind, target, *, weight=None, valid_from=None, properties=None,
+                        durability=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn link(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        kind: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        weight: Option<&Bound<'_, PyAny>>,
+        valid_from: Option<&Bound<'_, PyAny>>,
+        properties: Option<&Bound<'_, PyAny>>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let edge = Said { weight, valid_from, properties }.edge(source, kind, target)?;
+        self.link_all(py, vec![edge], durability)
+    }
+
+    /// Link blocks in one commit, all or none.
+    ///
+    /// Parameters
+    /// ----------
+    /// edges : iterable, or Arrow data
+    ///     Each a tuple of source, kind, target and, where they are said, weight, valid_from and
+    ///     properties; a mapping of them; or an `Edge`. Or anything with ``__arrow_c_stream__``:
+    ///     columns source, kind, target and, where there are any, weight, valid_from and properties.
+    /// durability : {"written", "buffered", "synced"}, optional
+    #[pyo3(signature = (edges, durability=None))]
+    fn link_many(
+        &self,
+        py: Python<'_>,
+        edges: &Bound<'_, PyAny>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        if is_arrow(edges)? {
+            return self.link_all(py, edges_of(edges)?, durability);
+        }
+        let mut given = Vec::new();
+        for edge in edges.try_iter()? {
+            given.push(edge_of(&edge?)?);
+        }
+        self.link_all(py, given, durability)
+    }
+
+    /// Take an edge away, if it is there.
+    #[pyo3(signature = (source, kind, target, *, durability=None))]
+    fn unlink(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        kind: &str,
+        target: &Bound<'_, PyAny>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
+        self.change(py, &GraphChanges::new().unlink(key), durability).map(|_| ())
+    }
+
+    /// Take all edges away that come from a block, that go to one, or that are of a kind: one of the
+    /// three is named.
+    #[pyo3(signature = (source=None, target=None, kind=None, *, durability=None))]
+    fn unlink_all(
+        &self,
+        py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
+        target: Option<&Bound<'_, PyAny>>,
+        kind: Option<String>,
+        durability: Option<&str>,
+    ) -> PyResult<()> {
+        let which = match (source, target, kind) {
+            (Some(source), None, None) => Unlinked::Source(id_of(source)?),
+            (None, Some(target), None) => Unlinked::Target(id_of(target)?),
+            (None, None, Some(kind)) => Unlinked::Kind(kind),
+            _ => {
+                return Err(refused(
+                    ErrorKind::InvalidArgument,
+                    "unlink_all takes exactly one of source, target and kind",
+                ));
+            }
+        };
+        self.change(py, &GraphChanges::new().unlink_all(which), durability).map(|_| ())
+    }
+
+    /// Give the graph as it is now: what is written later is not in it.
+    fn view(&self, py: Python<'_>) -> PyResult<GraphView> {
+        self.handle.store()?;
+        let view = detached(py, || self.model.view())?;
+        Ok(self.moment(view))
+    }
+
+    /// Give the graph as a pin of the store keeps it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> graph = store.graph("code")
+    /// >>> text = graph.put("text")
+    /// >>> commit = store.pin("monday")
+    /// >>> graph.delete(text)
+    /// >>> text in graph, text in graph.at("monday")
+    /// (False, True)
+    fn at(&self, py: Python<'_>, pin: &str) -> PyResult<GraphView> {
+        let store = self.handle.store()?;
+        let view = detached(py, || Ok(self.model.view_at(store.snapshot_at(pin)?)))?;
+        Ok(self.moment(view))
+    }
+
+    /// Remove the graph with all that it holds, durably.
+    fn drop(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || GraphModel::drop(store, self.model.name()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Graph {:?} keep_versions={}>", self.model.name(), self.keep_versions())
+    }
+}
+
+impl Graph {
+    fn moment(&self, view: timestrata_models::graph::GraphView) -> GraphView {
+        let view = Box::new(Guarded::new(view));
+        let name = self.model.name().to_owned();
+        GraphView::new(Arc::clone(&self.handle), Moment::At { name, view })
+    }
+}
