@@ -86,7 +86,12 @@ impl<'a> Columns<'a> {
         let plain = match column.data_type() {
             DataType::Utf8 => DataType::Utf8,
             DataType::FixedSizeBinary(bytes) => DataType::FixedSizeBinary(*bytes),
-            _ => DataType::LargeBinary,
+            DataType::Binary | DataType::LargeBinary => DataType::LargeBinary,
+            other => {
+                return Err(invalid(format!(
+                    "column '{name}' holds ids: bytes or text of hexadecimal digits, not {other}"
+                )));
+            }
         };
         let column = fitted_to(column, &Field::new(name, plain, true))?;
         let id_of = |row: usize| {
