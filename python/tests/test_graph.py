@@ -1,8 +1,10 @@
 """Graphs: blocks with versions, edges, what is refused, what is there after reopening."""
 
 import hashlib
+import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -398,6 +400,44 @@ def test_a_closed_store_is_told(tmp_path: Path) -> None:
             call()
     assert block.content == "a"
     assert blocks.columns[0] == "id"
+
+
+def test_a_child_process_gets_nothing_of_the_parents_graph(
+    child: Callable[..., subprocess.Popen[str]], path: Path
+) -> None:
+    program = """
+        import os, sys, timestrata
+        store = timestrata.open(sys.argv[1])
+        graph = store.graph("g")
+        id = graph.put("text")
+        view = graph.view()
+        process = os.fork()
+        if process == 0:
+            for one in (graph, view):
+                try:
+                    one.get(id)
+                except timestrata.ForkedError:
+                    print("refused", flush=True)
+            os._exit(0)
+        os.waitpid(process, 0)
+        print(graph.get(id).content, view.get(id).content)
+    """
+    output, errors = child(program, path).communicate(timeout=60)
+    assert output.split() == ["refused", "refused", "text", "text"], errors
+
+
+def test_threads_write_and_read_at_once(graph: timestrata.Graph) -> None:
+    def write(worker: int) -> None:
+        for n in range(50):
+            id = bytes([worker, n]) * 8
+            graph.put(f"{worker} {n}", id=id)
+            graph.link(A, "x", id)
+            assert graph.reachable(A, id)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert len(graph) == graph.edge_count() == 200
+    assert len(graph.walk(A)) == 201
 
 
 def pairs() -> Iterator[bytes]:

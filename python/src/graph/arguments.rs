@@ -48,7 +48,8 @@ fn single_id(value: &Bound<'_, PyAny>) -> PyResult<Option<BlockId>> {
 pub(super) fn id_of(value: &Bound<'_, PyAny>) -> PyResult<BlockId> {
     single_id(value)?.ok_or_else(|| {
         PyTypeError::new_err(format!(
-            "the id of a block is 16 bytes, a str of 32 hexadecimal digits or a uuid.UUID, not '{}'",
+            "the id of a block is 16 bytes, a str of 32 hexadecimal digits or a uuid.UUID, not \
+             '{}'",
             type_name(value)
         ))
     })
@@ -124,10 +125,8 @@ impl KindNames {
         if kinds.is_instance_of::<PyString>() {
             return Ok(Self(vec![kinds.extract()?]));
         }
-        let mut names: Vec<PyBackedStr> = kinds
-            .try_iter()?
-            .map(|kind| kind?.extract().map_err(PyErr::from))
-            .collect::<PyResult<_>>()?;
+        let mut names: Vec<PyBackedStr> =
+            kinds.try_iter()?.map(|kind| kind?.extract()).collect::<PyResult<_>>()?;
         if names.is_empty() {
             // To the model no names are all kinds; no edge has a kind without a name.
             names.push(PyString::new(kinds.py(), "").extract()?);
@@ -156,7 +155,7 @@ impl AlongAsked {
         Ok(Self { direction, kinds, depth: None, limit: None, as_of_ns: None })
     }
 
-    pub(super) fn as_of(mut self, time: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(super) fn at_time(mut self, time: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.as_of_ns = time.map(time_ns).transpose()?.flatten();
         Ok(self)
     }

@@ -225,15 +225,15 @@ impl GraphView {
         filter: Option<Py<PyAny>>,
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Walk> {
-        let along = AlongAsked::of(direction, kinds)?.as_of(as_of)?;
+        let along = AlongAsked::of(direction, kinds)?.at_time(as_of)?;
         let along = AlongAsked { depth, limit, ..along };
         let (start, order) = (Ids::of(start)?, order_of(order)?);
-        let filter = filter.map(Filter::of);
+        let mut filter = filter.map(Filter::of);
         let walked = self.ask(py, |view| {
-            let takes = |id| filter.as_ref().is_none_or(|filter| filter.takes(id));
+            let takes = |id| filter.as_mut().is_none_or(|filter| filter.takes(id));
             along.with(|along| view.walk(start.as_slice(), along, order, takes))
         })?;
-        match filter.and_then(Filter::raised) {
+        match filter.and_then(|filter| filter.raised) {
             Some(error) => Err(error),
             None => Ok(Walk::from(walked)),
         }
@@ -276,7 +276,7 @@ impl GraphView {
         weighted: bool,
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Route>> {
-        let along = AlongAsked::of(direction, kinds)?.as_of(as_of)?;
+        let along = AlongAsked::of(direction, kinds)?.at_time(as_of)?;
         let along = AlongAsked { depth, ..along };
         let (source, target) = (id_of(source)?, id_of(target)?);
         let found = self.ask(py, |view| {
@@ -320,7 +320,7 @@ impl GraphView {
         kinds: Option<&Bound<'py, PyAny>>,
         as_of: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (ids, along) = (Ids::of(ids)?, AlongAsked::of(direction, kinds)?.as_of(as_of)?);
+        let (ids, along) = (Ids::of(ids)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
         let found =
             self.ask(py, |view| along.with(|along| view.neighbors(ids.as_slice(), along)))?;
         let mut lists: Vec<Vec<(Bound<'py, PyBytes>, String)>> = found
@@ -346,7 +346,7 @@ impl GraphView {
         kinds: Option<&Bound<'_, PyAny>>,
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let (id, along) = (id_of(id)?, AlongAsked::of(direction, kinds)?.as_of(as_of)?);
+        let (id, along) = (id_of(id)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
         let found = self.ask(py, |view| along.with(|along| view.neighbors(&[id], along)))?;
         Ok(found.iter().map(Vec::len).sum())
     }
@@ -455,17 +455,16 @@ impl GraphView {
 struct Filter {
     function: Py<PyAny>,
     /// The first that it raised; from then on nothing is taken, so that the walk ends.
-    raised: std::sync::Mutex<Option<PyErr>>,
+    raised: Option<PyErr>,
 }
 
 impl Filter {
     fn of(function: Py<PyAny>) -> Self {
-        Self { function, raised: std::sync::Mutex::new(None) }
+        Self { function, raised: None }
     }
 
-    fn takes(&self, id: BlockId) -> bool {
-        let mut raised = self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if raised.is_some() {
+    fn takes(&mut self, id: BlockId) -> bool {
+        if self.raised.is_some() {
             return false;
         }
         let answer = Python::attach(|py| {
@@ -473,12 +472,8 @@ impl Filter {
             self.function.bind(py).call1((id_object(py, id),))?.is_truthy()
         });
         answer.unwrap_or_else(|error| {
-            *raised = Some(error);
+            self.raised = Some(error);
             false
         })
-    }
-
-    fn raised(self) -> Option<PyErr> {
-        self.raised.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
