@@ -50,7 +50,7 @@ fn indexing_again_reads_what_has_changed_and_writes_what_differs() {
     let runner = indexed();
     let again = runner.told(&["graph", "index", "store", "code", "tree"]);
     assert!(again.contains("2 files, 0 read anew; 0 blocks written, 0 deleted"), "{again}");
-    runner.file("tree/main.py", &MAIN.replace("os.getcwd()", "pass"));
+    runner.file("tree/main.py", MAIN.replace("os.getcwd()", "pass"));
     runner.file("tree/bad.py", "def (:\n");
     let edited = runner.told(&["graph", "index", "store", "code", "tree"]);
     assert!(edited.contains("2 files, 1 read anew; 3 blocks written, 1 deleted"), "{edited}");
