@@ -1,7 +1,10 @@
 //! Names of topics, groups and graphs: Kafka's rules, so that a name can be a file's or a URL's part
 //! anywhere.
 
-use timestrata_engine::{Error, ErrorKind, Result};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use timestrata_engine::{Error, ErrorKind, Result, Store, Stream};
 
 /// Longest name.
 pub const NAME_BYTES_MAX: usize = 249;
@@ -27,4 +30,36 @@ pub(crate) fn check(what: &str, name: &str) -> Result<()> {
             name.len()
         ),
     ))
+}
+
+/// The stream of this name, which is what somebody opens.
+///
+/// # Errors
+/// `InvalidArgument` for a name that can't be, `NotFound` if the store has none.
+pub(crate) fn stream(store: &Store, what: &str, name: &str) -> Result<Arc<Stream>> {
+    check(what, name)?;
+    store.stream(name).ok_or_else(|| {
+        let place = store.path().map(|path| format!(" in {}", path.display()));
+        let message = format!("no {what} '{name}'{}", place.unwrap_or_default());
+        Error::new(ErrorKind::NotFound, message)
+    })
+}
+
+/// An error unless what was made earlier was made as it is asked for now.
+///
+/// # Errors
+/// `AlreadyExists`.
+pub(crate) fn expect_same<T: Debug + PartialEq>(
+    what: &str,
+    name: &str,
+    found: &T,
+    asked: &T,
+) -> Result<()> {
+    match found == asked {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::AlreadyExists,
+            format!("{what} '{name}' exists with {found:?}; {asked:?} was asked for"),
+        )),
+    }
 }

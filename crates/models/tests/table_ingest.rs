@@ -215,3 +215,29 @@ fn no_rows_make_no_table() {
     assert_eq!((done.rows, done.seq), (0, None));
     assert!(done.table.is_none() && store.streams().is_empty());
 }
+
+#[test]
+fn a_table_that_several_threads_make_at_once_is_one_and_knows_all_of_their_rows() {
+    const THREADS: u64 = 4;
+    let store = Store::memory(Settings::default()).unwrap();
+    let table = TableOptions { key: vec!["id".to_owned()], ..TableOptions::default() };
+    let options = IngestOptions { table, ..IngestOptions::default() };
+    let put = |name: &str, ids: std::ops::Range<u64>, time: i64| {
+        let rows: Vec<Row> = ids.map(|id| Row { id, time, value: time }).collect();
+        ingest(&store, name, &mut std::iter::once(Ok(batch(&rows, false))), &options).unwrap();
+    };
+    for round in 0..60 {
+        let name = format!("t{round}");
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (name, put) = (&name, &put);
+                scope.spawn(move || put(name, thread * 10..thread * 10 + 10, 1));
+            }
+        });
+        // Each row is found by its key, and so replaced.
+        put(&name, 0..THREADS * 10, 2);
+        let rows = rows_of(&Table::open(&store, &name).unwrap());
+        assert_eq!(rows.len() as u64, THREADS * 10, "round {round}");
+        assert!(rows.iter().all(|row| row.time == 2), "round {round}");
+    }
+}

@@ -1,10 +1,11 @@
 //! The simulator: a disk that crashes where it is told to, reference models of a store of
-//! streams, of one of tables and of one of topics, and a runner that compares the two after every crash.
+//! streams, of tables, of topics and of graphs, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
 
 mod disk;
+mod graphs;
 mod runner;
 mod story;
 mod streams;
@@ -17,6 +18,7 @@ pub use disk::{
     CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
 };
 
+pub use graphs::GraphStep;
 pub use runner::{Effort, Report, Violation, damage, run};
 pub use streams::StreamStep;
 pub use subject::Step;
@@ -31,6 +33,8 @@ use timestrata_io::{Io, ManualClock, SeededRng};
 
 /// Workloads over plain streams of the engine.
 pub type StreamWorkload = Workload<StreamStep>;
+/// Workloads over graphs.
+pub type GraphWorkload = Workload<GraphStep>;
 /// Workloads over tables.
 pub type TableWorkload = Workload<TableStep>;
 /// Workloads over topics.

@@ -73,9 +73,12 @@ impl Engine {
         if bytes >= self.direct_bytes_min() {
             return Ok((self.commit_direct(prepared)?, false));
         }
-        let record = match &self.wal {
-            Some(wal) => Some(encode(wal, &prepared)?),
-            None => None,
+        let record = match self.wal.as_ref().map(|wal| encode(wal, &prepared)).transpose() {
+            // Of many small changes the log's record is larger than the rows are.
+            Err(error) if error.kind() == ErrorKind::TooLarge => {
+                return Ok((self.commit_direct(prepared)?, false));
+            }
+            record => record?,
         };
         let mut core = self.lock_with_room(bytes)?;
         let slots = resolve(&core, &prepared)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
-use timestrata_engine::{Error, ErrorKind, Merge, Result, Store, Stream, StreamId, StreamSpec};
+use timestrata_engine::{Merge, Result, Store, Stream, StreamId, StreamSpec};
 
 use super::block;
 use super::edge::Side;
@@ -56,15 +56,7 @@ impl Graph {
     /// `NotFound` if the store has no graph of that name, `InvalidArgument` if the name is another
     /// kind of stream's or can't be a graph's.
     pub fn open(store: &Store, name: &str) -> Result<Self> {
-        name::check("graph", name)?;
-        let Some(stream) = store.stream(name) else {
-            let place = store.path().map(|path| format!(" in {}", path.display()));
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no graph '{name}'{}", place.unwrap_or_default()),
-            ));
-        };
-        Self::of_stream(store, &stream)
+        Self::of_stream(store, &name::stream(store, "graph", name)?)
     }
 
     /// Creates a graph, or opens the one that exists with the same options.
@@ -78,14 +70,8 @@ impl Graph {
         let graphs = store.model_state::<Graphs>();
         let _changing = graphs.changing.lock();
         if let Some(stream) = store.stream(name) {
-            let found = GraphOptions::of(&stream)?;
-            return match found == *options {
-                true => Self::of_stream(store, &stream),
-                false => Err(Error::new(
-                    ErrorKind::AlreadyExists,
-                    format!("graph '{name}' exists with {found:?}; {options:?} was asked for"),
-                )),
-            };
+            name::expect_same("graph", name, &GraphOptions::of(&stream)?, options)?;
+            return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its edges.
         drop_parts(store, name)?;
@@ -123,7 +109,8 @@ impl Graph {
             } else {
                 None
             },
-            resident: Mutex::default(),
+            // What an older snapshot has, such as a pin's, may be other than what there is from now on.
+            resident: Mutex::new(Resident::new(store.snapshot()?.seq())),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
         });

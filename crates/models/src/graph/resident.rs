@@ -24,18 +24,13 @@ pub(super) struct Resident {
     /// Changes each time that what is in memory is made anew, so that who made it meanwhile of
     /// something older doesn't put that in its place.
     epoch: u64,
-    /// The last commit that changed edges, as far as somebody told; and the snapshot that was read.
+    /// The last commit that may have changed edges: the last there was when the graph was opened, or a
+    /// later one that somebody told of.
     changed: SeqNo,
+    /// The snapshot that was read.
     read_at: SeqNo,
     /// Bytes that all edges may take.
     pub(super) bytes_max: u64,
-}
-
-impl Default for Resident {
-    fn default() -> Self {
-        let (state, zero) = (State::Absent, SeqNo(0));
-        Self { state, epoch: 0, changed: zero, read_at: zero, bytes_max: CACHE_BYTES_MAX }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +59,17 @@ pub(super) enum Begun {
 }
 
 impl Resident {
+    /// Nothing, of a graph that was opened when this was the last commit.
+    pub(super) fn new(opened_at: SeqNo) -> Self {
+        Self {
+            state: State::Absent,
+            epoch: 0,
+            changed: opened_at,
+            read_at: SeqNo(0),
+            bytes_max: CACHE_BYTES_MAX,
+        }
+    }
+
     /// The edges as a snapshot has them, if they are in memory. One who `follows` isn't told of
     /// commits, and so knows of no snapshot but the one that was read.
     pub(super) fn at(&self, snapshot: SeqNo, follows: bool) -> Option<View> {

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parking_lot::{Mutex, RwLock};
 use timestrata_engine::{
-    Error, ErrorKind, Result, Retention, RowAppender, Store, Stream, StreamId,
+    Error, ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
 };
 
 use super::layout::Layout;
@@ -32,6 +32,10 @@ pub(super) struct Shared {
     /// in it: the greatest identity that was handed out.
     pub(super) lock: Arc<RwLock<u64>>,
 }
+
+/// Held while a table of an open store is made or removed, which are several steps.
+#[derive(Debug, Default)]
+struct Changing(Mutex<()>);
 
 impl Table {
     /// Opens a table that exists.
@@ -63,6 +67,8 @@ impl Table {
         columns: &SchemaRef,
         options: &TableOptions,
     ) -> Result<Self> {
+        let changing = store.model_state::<Changing>();
+        let _changing = changing.0.lock();
         if let Some(stream) = store.stream(name) {
             return Self::open_as(store, stream, options);
         }
@@ -76,7 +82,7 @@ impl Table {
         }
         match store.create_stream(specs.main) {
             Ok(_) => Self::open(store, name),
-            // Somebody made it meanwhile.
+            // Somebody made a stream of that name meanwhile.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Self::open_as(store, store.expect_stream(name)?, options)
             }
@@ -215,12 +221,34 @@ impl Table {
     /// # Errors
     /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
     pub fn drop(store: &Store, name: &str) -> Result<()> {
+        let changing = store.model_state::<Changing>();
+        let _changing = changing.0.lock();
         let table = Self::open(store, name)?;
-        let index = table.layout()?.definition().index.clone();
         let _alone = table.shared.lock.write();
-        store.drop_stream(name)?;
-        match index {
-            Some(index) => store.drop_stream(&index),
+        table.drop_streams()
+    }
+
+    /// Removes the table unless it has rows.
+    ///
+    /// # Errors
+    /// What reading and removing may fail with.
+    pub(super) fn drop_if_empty(&self) -> Result<()> {
+        let changing = self.shared.store.model_state::<Changing>();
+        let _changing = changing.0.lock();
+        // Nobody commits rows between the look and the removal.
+        let _alone = self.shared.lock.write();
+        match self.view()?.count(&KeyRange::ALL)? {
+            0 => self.drop_streams(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes its streams, its own first. Both locks are held.
+    fn drop_streams(&self) -> Result<()> {
+        let (store, layout) = (&self.shared.store, self.layout()?);
+        store.drop_stream(layout.name())?;
+        match &layout.definition().index {
+            Some(index) => store.drop_stream(index),
             None => Ok(()),
         }
     }

@@ -82,7 +82,9 @@ pub fn ingest(
         Commits::Every(rows) => table.ingest_parts(&mut batches, options.write, rows),
     };
     if done.is_err() && !exists {
-        table.drop_if_empty();
+        // If this fails there is an empty table too many, which is no reason to hide the error that led
+        // here.
+        let _ = table.drop_if_empty();
     }
     let (rows, seq) = done?;
     Ok(Ingested { rows, seq, table: Some(table) })
@@ -135,16 +137,6 @@ impl Table {
             }
         }
         Ok((rows, seq))
-    }
-
-    /// Undoes the making of a table that nobody has used.
-    fn drop_if_empty(&self) {
-        let is_empty = || -> Result<bool> { Ok(self.view()?.count(&KeyRange::ALL)? == 0) };
-        if let (Ok(true), Ok(name)) = (is_empty(), self.name()) {
-            // If this fails there is an empty table too many, which is no reason to hide the
-            // error that led here.
-            let _ = Table::drop(&self.shared.store, &name);
-        }
     }
 }
 

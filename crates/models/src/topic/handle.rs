@@ -63,15 +63,7 @@ impl Topic {
     /// `NotFound` if the store has no topic of that name, `InvalidArgument` if the name is another
     /// kind of stream's or can't be a topic's.
     pub fn open(store: &Store, name: &str) -> Result<Self> {
-        name::check("topic", name)?;
-        let Some(stream) = store.stream(name) else {
-            let place = store.path().map(|path| format!(" in {}", path.display()));
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no topic '{name}'{}", place.unwrap_or_default()),
-            ));
-        };
-        Self::of_stream(store, &stream)
+        Self::of_stream(store, &name::stream(store, "topic", name)?)
     }
 
     /// Creates a topic, or opens the one that exists with the same options.
@@ -85,14 +77,8 @@ impl Topic {
         let hub = store.model_state::<Hub>();
         let _changing = hub.changing.lock();
         if let Some(stream) = store.stream(name) {
-            let found = TopicOptions::of(&stream)?;
-            return match found == *options {
-                true => Self::of_stream(store, &stream),
-                false => Err(Error::new(
-                    ErrorKind::AlreadyExists,
-                    format!("topic '{name}' exists with {found:?}; {options:?} was asked for"),
-                )),
-            };
+            name::expect_same("topic", name, &TopicOptions::of(&stream)?, options)?;
+            return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its records.
         drop_parts(store, name)?;

@@ -87,6 +87,29 @@ fn a_view_and_a_pin_keep_what_was_there() {
 }
 
 #[test]
+fn a_pin_of_an_earlier_life_keeps_the_edges_that_were_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || timestrata_engine::Store::open(dir.path(), Default::default()).unwrap();
+    let edges = |view: &timestrata_models::graph::GraphView| {
+        view.neighbors(&[id(1)], &Default::default()).unwrap()[0].len()
+    };
+    {
+        let store = open();
+        let graph = graph(&store);
+        change(&graph, GraphChanges::new().link(super::edge(1, "calls", 2)));
+        store.pin("release").unwrap();
+        change(&graph, GraphChanges::new().link(super::edge(1, "calls", 3)));
+        store.close().unwrap();
+    }
+    let store = open();
+    let graph = Graph::open(&store, "code").unwrap();
+    // The one that is read first stays in memory: it must not answer for the other.
+    assert_eq!(edges(&graph.view().unwrap()), 2);
+    assert_eq!(edges(&graph.view_at(store.snapshot_at("release").unwrap())), 1);
+    assert_eq!(edges(&graph.view().unwrap()), 2);
+}
+
+#[test]
 fn as_many_versions_stay_as_the_graph_was_made_to_keep() {
     let store = memory();
     let options = GraphOptions { keep_versions: 3 };
