@@ -1,5 +1,6 @@
 //! What differs between the graph and the tree.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::json;
@@ -12,27 +13,27 @@ use crate::index::{Indexed, Stored};
 use crate::nodes::{self, FACTS, TREE, external_id, facts_id, tree_id};
 
 /// A block that is to be written.
-struct Put {
+struct Put<'a> {
     id: BlockId,
-    path: Option<String>,
+    path: Option<&'a str>,
     metadata: String,
     is_text: bool,
-    content: Vec<u8>,
+    content: Cow<'a, [u8]>,
 }
 
 /// What is to be written.
-pub(crate) struct Diff {
-    put: Vec<Put>,
+pub(crate) struct Diff<'a> {
+    put: Vec<Put<'a>>,
     deleted: Vec<BlockId>,
     linked: Vec<Edge>,
     unlinked: Vec<EdgeKey>,
 }
 
-impl Diff {
+impl<'a> Diff<'a> {
     pub(crate) fn new(
         view: &GraphView,
-        tree: &str,
-        files: &[File],
+        tree: &'a str,
+        files: &'a [File],
         resolved: &Resolved,
         stored: &Stored,
     ) -> Result<Self> {
@@ -48,7 +49,7 @@ impl Diff {
             let metadata = nodes::external_metadata(name);
             diff.put_if_other(
                 view,
-                Put { id, path: None, metadata, is_text: true, content: Vec::new() },
+                Put { id, path: None, metadata, is_text: true, content: Cow::default() },
             )?;
         }
         let stored_ids = stored.of_file.values().flatten().chain(&stored.others);
@@ -58,21 +59,21 @@ impl Diff {
         Ok(diff)
     }
 
-    fn add_tree(&mut self, view: &GraphView, tree: &str) -> Result<()> {
+    fn add_tree(&mut self, view: &GraphView, tree: &'a str) -> Result<()> {
         let metadata = json!({ "kind": TREE }).to_string();
-        let (id, path) = (tree_id(), Some(tree.to_owned()));
-        self.put_if_other(view, Put { id, path, metadata, is_text: true, content: Vec::new() })
+        let (id, path) = (tree_id(), Some(tree));
+        self.put_if_other(view, Put { id, path, metadata, is_text: true, content: Cow::default() })
     }
 
     fn add_files(
         &mut self,
         view: &GraphView,
-        files: &[File],
+        files: &'a [File],
         resolved: &Resolved,
         stored: &Stored,
         kept: &mut HashSet<BlockId>,
     ) -> Result<()> {
-        let by_path: HashMap<&str, &File> =
+        let by_path: HashMap<&str, &'a File> =
             files.iter().map(|file| (file.path.as_str(), file)).collect();
         for file in files {
             kept.insert(facts_id(&file.path));
@@ -87,8 +88,11 @@ impl Diff {
                 Error::new(ErrorKind::InvalidData, message)
             })?;
             let metadata = json!({ "kind": FACTS, "hash": file.hash }).to_string();
-            let (id, path) = (facts_id(&file.path), Some(file.path.clone()));
-            self.put_if_other(view, Put { id, path, metadata, is_text: false, content })?;
+            let (id, path) = (facts_id(&file.path), Some(file.path.as_str()));
+            self.put_if_other(
+                view,
+                Put { id, path, metadata, is_text: false, content: content.into() },
+            )?;
         }
         for node in resolved.nodes.iter().filter(|node| nodes::is_shown(node)) {
             let Some(file) = by_path.get(resolved.path_of(node)) else { continue };
@@ -96,17 +100,17 @@ impl Diff {
             let wanted = nodes::block(node, &file.path, &file.facts, bytes);
             kept.insert(wanted.id);
             let (id, metadata) = (wanted.id, wanted.metadata);
-            let (path, content) = (Some(wanted.path.to_owned()), wanted.content.to_vec());
+            let (path, content) = (Some(wanted.path), Cow::Borrowed(wanted.content));
             self.put_if_other(view, Put { id, path, metadata, is_text: true, content })?;
         }
         Ok(())
     }
 
-    fn put_if_other(&mut self, view: &GraphView, put: Put) -> Result<()> {
+    fn put_if_other(&mut self, view: &GraphView, put: Put<'a>) -> Result<()> {
         let is_same = view.get(put.id)?.is_some_and(|block| {
-            block.source_uri() == put.path.as_deref()
+            block.source_uri() == put.path
                 && block.metadata() == Some(put.metadata.as_str())
-                && block.content() == put.content
+                && *block.content() == *put.content
         });
         if !is_same {
             self.put.push(put);
@@ -150,7 +154,7 @@ impl Diff {
             changes = changes.put(NewBlock {
                 id: Some(put.id),
                 version: None,
-                source_uri: put.path.as_deref(),
+                source_uri: put.path,
                 metadata: Some(&put.metadata),
                 is_text: put.is_text,
                 content: &put.content,
