@@ -9,7 +9,7 @@ SHELL := /bin/bash
 SUITE ?= engine
 # Those of timestrata-bench, and all that there are.
 SUITES_RUST = engine
-SUITES = all $(SUITES_RUST) table timelog topic
+SUITES = all $(SUITES_RUST) graph table timelog topic
 
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
@@ -21,7 +21,8 @@ help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also table, timelog, topic, all"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, table,"
+	@echo "                        timelog, topic, all"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
@@ -64,8 +65,15 @@ ifneq ($(filter topic all,$(SUITE)),)
 	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
 		--no-default-features --features topic --bin timestrata-bench-topic
 endif
-ifneq ($(filter table timelog all,$(SUITE)),)
+ifneq ($(filter graph all,$(SUITE)),)
+	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
+		--no-default-features --features graph --bin timestrata-bench-graph
+endif
+ifneq ($(filter graph table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+endif
+ifneq ($(filter graph all,$(SUITE)),)
+	@$(IN_BENCH) python -m bench.graph
 endif
 ifneq ($(filter timelog all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.timelog

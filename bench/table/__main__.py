@@ -6,14 +6,14 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from bench.common import report
+from bench.common.run import play
 from bench.table import growth, loading, reading, serving
+from bench.table.bench import Bench
 from bench.table.data import Files
-from bench.table.race import Bench
 
 ROOT = Path(__file__).resolve().parents[2]
 # Beside the repository, where it is checked out for development.
@@ -49,24 +49,15 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     asked = arguments()
-    files = Files(asked.dir / "files", asked.shared)
-    bench = Bench(files, asked.dir, asked.command, asked.bench_command, asked.quick)
-    print(report.heading(), flush=True)
-    wanted = {name: group for name, group in GROUPS.items() if asked.only in name}
-    for name, group in wanted.items():
-        print(f"\n== {name}", flush=True)
-        start = time.monotonic()
-        try:
-            group(bench)
-        except Exception as error:
-            bench.fail(name, error)
-        print(f"({name}: {time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
-    whole = len(wanted) == len(GROUPS) and not bench.failures
-    report.merge_into(asked.out, "table", bench.measures, whole=whole)
-    print(f"\n{len(bench.measures)} measures in {asked.out}")
-    for failure in bench.failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if bench.failures else 0
+    bench = Bench(
+        files=Files(asked.dir / "files", asked.shared),
+        command=asked.command,
+        bench_command=asked.bench_command,
+        dir=asked.dir,
+        quick=asked.quick,
+    )
+    groups = [(name, partial(group, bench)) for name, group in GROUPS.items()]
+    return play(bench, "table", groups, asked.only, asked.out)
 
 
 if __name__ == "__main__":

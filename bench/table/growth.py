@@ -7,11 +7,12 @@ import time
 
 import timestrata
 
+from bench.common.files import fresh
 from bench.common.report import Measure
 from bench.common.sample import percentile, quiet, timed
+from bench.table.bench import Bench
 from bench.table.data import chunks, write_csv
-from bench.table.race import Bench
-from bench.table.sides import fresh, moment, run_bytes
+from bench.table.sides import moment, run_bytes
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 ASKED_ROWS, SAMPLES = 100, 500

@@ -14,10 +14,12 @@ from typing import Any
 import pyarrow as pa
 import timestrata
 
+from bench.common.files import bytes_of, fresh
+from bench.common.race import OURS, race
 from bench.common.report import Measure
+from bench.table.bench import Bench
 from bench.table.data import chunks
-from bench.table.race import OURS, Bench, race
-from bench.table.sides import Duck, bytes_of, fresh, moment, opened, run_bytes
+from bench.table.sides import Duck, moment, opened, run_bytes
 
 ROWS = 10_000_000
 PEER_ROWS_PER_S = 355_000

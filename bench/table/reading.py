@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import timestrata
 
+from bench.common.race import OURS, latencies, race
 from bench.common.report import Measure
 from bench.common.sample import percentile, quiet, timed
+from bench.table.bench import Bench
 from bench.table.loading import ROWS, duck
-from bench.table.race import OURS, Bench, latencies, race
 from bench.table.sides import Duck, Fusion, Polars, moment, opened
 
 SAMPLES = 2_000

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.common.files import fresh
+from bench.common.race import OURS, race
 from bench.common.report import Measure
 from bench.common.sample import median
+from bench.table.bench import Bench
 from bench.table.loading import ROWS, ingest
-from bench.table.race import OURS, Bench, race
-from bench.table.sides import fresh, moment
+from bench.table.sides import moment
 
 BATCH_ROWS, CONNECTIONS, SECONDS, ROUNDS = 10_000, 8, 5, 3
 TIMEOUT_S = 600

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 import timestrata
 from datafusion import SessionContext
 
+from bench.common.files import fresh
 from bench.table.data import START_MS, STEP_MS
 
 THREADS = 2
@@ -20,22 +20,6 @@ THREADS = 2
 def moment(row: int) -> datetime:
     """The time of a trade."""
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=START_MS + row * STEP_MS)
-
-
-def fresh(path: Path) -> Path:
-    """A path where nothing is."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-    return path
-
-
-def bytes_of(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
 
 
 def run_bytes(store: timestrata.Store) -> int:

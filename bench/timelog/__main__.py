@@ -7,10 +7,10 @@ import os
 import platform
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
-from bench.common import report
+from bench.common.run import play
 from bench.timelog.groups import GROUPS, Sources
 from bench.timelog.race import Bench
 from bench.timelog.sides import PEER_MODULE, side
@@ -33,22 +33,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(bench: Bench, only: str) -> bool:
-    """Runs the groups; whether all of them were asked for and none failed."""
-    sources = Sources(bench)
-    print(report.heading(), flush=True)
-    wanted = [(name, group) for name, group in GROUPS if only in name]
-    for name, group in wanted:
-        print(f"\n== {name}", flush=True)
-        start = time.monotonic()
-        try:
-            group(bench, sources)
-        except Exception as error:
-            bench.fail(name, error)
-        print(f"({name}: {time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
-    return len(wanted) == len(GROUPS) and not bench.failures
-
-
 def main() -> int:
     asked = arguments()
     try:
@@ -57,15 +41,14 @@ def main() -> int:
         print(f"bench.timelog: one side cannot be used: {error}", file=sys.stderr)
         return 2
     asked.dir.mkdir(parents=True, exist_ok=True)
-    bench = Bench(ours, peer, asked.dir, asked.market, asked.quick)
+    bench = Bench(
+        ours=ours, peer=peer, market=asked.market, dir=asked.dir, quick=asked.quick
+    )
     python = f"{platform.python_implementation()} {platform.python_version()}"
     print(f"{ours.label} beside {peer.label}, {python}, {os.cpu_count()} processors")
-    whole = run(bench, asked.only)
-    report.merge_into(asked.out, "timelog", bench.measures, whole=whole)
-    print(f"\n{len(bench.measures)} measures in {asked.out}")
-    for failure in bench.failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if bench.failures else 0
+    sources = Sources(bench)
+    groups = [(name, partial(group, bench, sources)) for name, group in GROUPS]
+    return play(bench, "timelog", groups, asked.only, asked.out)
 
 
 if __name__ == "__main__":

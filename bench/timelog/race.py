@@ -7,16 +7,17 @@ and no figure: a fast wrong answer is worth nothing.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.timelog.data import Book
-from bench.common.report import Measure, line
+from bench.common.race import DiffersError, same
+from bench.common.report import Measure
+from bench.common.run import Run
 from bench.common.sample import median, quiet, repeats_for, seconds_of, timed
+from bench.timelog.data import Book
 from bench.timelog.sides import Log, Side, settle
 
 SCALE = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -30,10 +31,6 @@ WARM_S = 0.1
 ROW_S = 1e-6
 
 
-class DiffersError(Exception):
-    """The two sides gave different answers."""
-
-
 @dataclass
 class Logs:
     """The same rows in a log of each side."""
@@ -45,21 +42,13 @@ class Logs:
         return self.ours if side is bench.ours else self.peer
 
 
-@dataclass
-class Bench:
-    """A run: what all groups share, and what came out so far."""
+@dataclass(kw_only=True)
+class Bench(Run):
+    """A run of this suite."""
 
     ours: Side
     peer: Side
-    dir: Path
     market: Path
-    quick: bool
-    measures: list[Measure] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-
-    def many(self, full: int) -> int:
-        """How many of something: `full`, or few of them in a quick run."""
-        return max(full // 50, min(full, 2_000)) if self.quick else full
 
     def rounds(self, full: int, seconds: float | None = None) -> int:
         """How many turns: `full`, or more of them where each takes few `seconds`."""
@@ -74,19 +63,8 @@ class Bench:
         for turn in range(self.rounds(rounds, seconds)):
             yield (self.ours, self.peer) if turn % 2 == 0 else (self.peer, self.ours)
 
-    def report(self, measure: Measure) -> None:
-        if any(measure.name == other.name for other in self.measures):
-            raise ValueError(f"there are two measures {measure.name}")
-        print(line(measure), flush=True)
-        self.measures.append(measure)
-
     def skip(self, what: str, why: str) -> None:
         print(f"{what:<70} skipped: {why}", flush=True)
-
-    def fail(self, what: str, error: BaseException) -> None:
-        text = f"{what}: {type(error).__name__}: {error}"
-        self.failures.append(text)
-        print(f"FAILED {text}", file=sys.stderr, flush=True)
 
     def compare(
         self,
@@ -99,15 +77,6 @@ class Bench:
     ) -> None:
         """Reports a figure of both."""
         self.report(Measure(name, unit, ours, self.peer.label, peer, aim, note))
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two answers are equal; sums of floats may round differently."""
-    if isinstance(left, float) and isinstance(right, float):
-        return math.isclose(left, right, rel_tol=1e-9)
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right)
 
 
 def figure(seconds: float, amount: int, unit: str) -> float:

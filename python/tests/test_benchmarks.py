@@ -73,3 +73,23 @@ def test_trades_are_those_of_their_seed_and_late_ones_are_the_same(
         table = store.table("t", time="timestamp")
         table.ingest(files.csv(1_000))
         assert table.scan().to_arrow()["volume"] == data.trades(0, 1_000)["volume"]
+
+
+def test_graphs_are_those_of_their_seed_and_come_in_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.syspath_prepend(str(ROOT))
+    data = importlib.import_module("bench.graph.data")
+    for make in (data.uniform, data.power_law):
+        shape, again = make(500, 4_000), make(500, 4_000)
+        assert shape.arrow().equals(again.arrow())
+        assert 3_500 < shape.edges <= 4_000
+        with timestrata.open(tmp_path / shape.name) as store:
+            graph = store.graph("g")
+            graph.link_many(shape.arrow())
+            assert graph.edge_count() == shape.edges
+            busiest = shape.ids()[shape.busiest()]
+            assert graph.degree(busiest) == max(graph.degree(id) for id in shape.ids())
+    # A tenth of the nodes gets more than half of a power law's edges.
+    assert (shape.targets < shape.nodes // 10).mean() > 0.5

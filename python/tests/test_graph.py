@@ -309,6 +309,41 @@ def test_a_block_that_is_deleted_takes_its_edges_with_it(graph: timestrata.Graph
     assert graph.edge_count() == 1
 
 
+def test_blocks_and_edges_are_changed_in_one_commit(store: timestrata.Store) -> None:
+    graph = store.graph("g")
+    graph.change(put=[{"id": A, "content": "a"}, {"id": B, "content": "b"}], link=[(A, "calls", B)])
+    before = graph.view()
+    put = graph.change(
+        delete=[A],
+        unlink=[(B, "calls", C)],
+        put=[{"id": C, "content": "c"}, "alone"],
+        link=[(B, "calls", C), (C, "calls", D)],
+        durability="synced",
+    )
+    assert put == [C, hashlib.sha256(b"alone").digest()[:16]]
+    # What goes, goes first: an edge that is named in both is there.
+    assert keys(graph.edges(B)) == [(B, "calls", C)]
+    assert (A in graph, len(graph), graph.edge_count()) == (False, 3, 2)
+    assert (A in before, len(before), before.edge_count()) == (True, 2, 1)
+    assert graph.change() == []
+    # All or none: the last edge can't be.
+    with pytest.raises(timestrata.InvalidArgumentError, match="1 to 255 bytes"):
+        graph.change(delete=[B], put=["more"], link=[(B, "calls", C), (B, "", C)])
+    assert (B in graph, len(graph), graph.edge_count()) == (True, 3, 2)
+    with pytest.raises(TypeError):
+        graph.change(["a"])  # type: ignore[misc]
+
+
+def test_edges_take_no_more_memory_than_they_may(graph: timestrata.Graph) -> None:
+    graph.link_many([(A, "calls", B), (B, "calls", C)])
+    graph.set_cache_bytes_max(1)
+    assert graph.walk(A).ids == [A, B, C]
+    with pytest.raises(timestrata.TooLargeError, match="more memory than they may"):
+        graph.pagerank()
+    graph.set_cache_bytes_max(1 << 30)
+    assert set(graph.pagerank()) == {A, B, C}
+
+
 def test_a_graph_is_as_it_was_at_a_view_and_at_a_pin(store: timestrata.Store) -> None:
     graph = store.graph("g")
     graph.put("first", id=A)

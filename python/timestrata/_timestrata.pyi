@@ -992,6 +992,15 @@ class Graph(GraphView):
         edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray,
         durability: Durability | None = None,
     ) -> None: ...
+    def change(
+        self,
+        *,
+        put: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray | None = None,
+        link: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray | None = None,
+        delete: Iterable[BlockId] | None = None,
+        unlink: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray | None = None,
+        durability: Durability | None = None,
+    ) -> list[bytes]: ...
     def unlink(
         self,
         source: BlockId,
@@ -1010,6 +1019,7 @@ class Graph(GraphView):
     ) -> None: ...
     def view(self) -> GraphView: ...
     def at(self, pin: str) -> GraphView: ...
+    def set_cache_bytes_max(self, bytes: int) -> None: ...
     def drop(self) -> None: ...
 
 @final

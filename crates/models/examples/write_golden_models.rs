@@ -13,6 +13,9 @@ use arrow_schema::DataType;
 use timestrata_engine::{Access, Cell, Durability, Io, Maintenance, Settings, Store};
 use timestrata_io::OpenMode;
 use timestrata_merkle::{KeyName, Signer};
+use timestrata_models::graph::{
+    BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock,
+};
 use timestrata_models::table::{Table, TableOptions, WriteOptions};
 use timestrata_models::timelog::{EntryBatch, Timelog, TimelogOptions, ValueColumns};
 use timestrata_models::topic::{
@@ -43,6 +46,7 @@ fn main() -> Result {
         put_timelogs(&store, round)?;
         put_tables(&store, round)?;
         put_topics(&store, round)?;
+        put_graphs(&store, round)?;
         match round {
             0 => store.compact(None)?,
             _ => store.flush()?,
@@ -156,4 +160,39 @@ fn send(topic: &Topic, partition: u32, round: i64, count: usize) -> Result {
     };
     topic.send_batch(&records, &options)?;
     Ok(())
+}
+
+/// Blocks of a few versions and edges with all that can be said of them; some are gone in the end.
+fn put_graphs(store: &Store, round: i64) -> Result {
+    for (name, keep_versions) in [("latest code", 1), ("code", 3)] {
+        let graph = Graph::create(store, name, &GraphOptions { keep_versions })?;
+        let id = |number: i64| [u8::try_from(number).unwrap_or_default(); 16].into();
+        let contents: Vec<String> =
+            (0..8).map(|number| format!("fn f{number}() {{ {round} }}")).collect();
+        let mut changes = GraphChanges::new();
+        for (number, content) in (0..).zip(&contents) {
+            changes = changes.put(NewBlock {
+                id: Some(id(number)),
+                source_uri: (number % 2 == 0).then_some("src/lib.rs"),
+                metadata: (number % 3 == 0).then_some(r#"{"kind":"function"}"#),
+                is_text: number % 4 > 0,
+                content: content.as_bytes(),
+                ..NewBlock::default()
+            });
+            let calls = Edge::new(id(number), "calls", id((number * 3 + round) % 8));
+            let said = Edge {
+                weight: Some(number as f64 / 4.0),
+                valid_from_ns: Some(START_MS * 1_000_000 + number),
+                properties: Some(r#"{"sites":[[1,0]]}"#.into()),
+                ..Edge::new(id(number), "imports", id(number + 1))
+            };
+            changes = changes.link(calls).link(said);
+        }
+        graph.change(&changes.delete(id(7)).unlink(key(id(2), id(3))), Durability::Written)?;
+    }
+    Ok(())
+}
+
+fn key(source: BlockId, target: BlockId) -> EdgeKey {
+    EdgeKey { source, kind: "imports".into(), target }
 }

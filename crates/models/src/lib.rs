@@ -6,6 +6,7 @@
 //! [`Store`](timestrata_engine::Store).
 #![forbid(unsafe_code)]
 
+mod fit;
 pub mod graph;
 mod name;
 mod processors;
@@ -13,3 +14,5 @@ mod range;
 pub mod table;
 pub mod timelog;
 pub mod topic;
+
+pub use fit::fit;

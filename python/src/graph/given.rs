@@ -6,12 +6,16 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{
     PyByteArray, PyBytes, PyList, PyMapping, PyMappingMethods, PyMemoryView, PyString, PyTuple,
 };
-use timestrata_models::graph::{Block as ModelBlock, BlockId, Edge as ModelEdge, NewBlock};
+use timestrata_models::graph::{
+    Block as ModelBlock, BlockId, Edge as ModelEdge, GraphChanges, NewBlock,
+};
 
 use super::arguments::{id_of, json_of};
+use super::arrow::{self, ArrowBlocks};
 use super::{Block, Edge};
 use crate::timestamp::type_name;
 use crate::topic::time_ns;
+use crate::typed::is_arrow;
 
 /// Content of a block, without a copy where it is bytes, text, or a block that was read.
 #[derive(Debug)]
@@ -135,11 +139,46 @@ impl GivenBlock {
     }
 }
 
+/// Blocks that somebody gave: one by one, or as columns of Arrow.
+#[derive(Debug)]
+pub(super) enum GivenBlocks {
+    Each(Vec<GivenBlock>),
+    Arrow(ArrowBlocks),
+}
+
+impl GivenBlocks {
+    pub(super) fn of(blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if is_arrow(blocks)? {
+            return ArrowBlocks::of(blocks).map(Self::Arrow);
+        }
+        let each = blocks.try_iter()?.map(|block| GivenBlock::of(&block?));
+        each.collect::<PyResult<_>>().map(Self::Each)
+    }
+
+    /// Puts all of them, in their order.
+    pub(super) fn put<'a>(&'a self, changes: GraphChanges<'a>) -> GraphChanges<'a> {
+        match self {
+            Self::Each(blocks) => {
+                blocks.iter().map(GivenBlock::block).fold(changes, GraphChanges::put)
+            }
+            Self::Arrow(blocks) => blocks.blocks().fold(changes, GraphChanges::put),
+        }
+    }
+}
+
+/// Edges that somebody gave: one by one, or as columns of Arrow.
+pub(super) fn edges_of(edges: &Bound<'_, PyAny>) -> PyResult<Vec<ModelEdge>> {
+    if is_arrow(edges)? {
+        return arrow::edges_of(edges);
+    }
+    edges.try_iter()?.map(|edge| edge_of(&edge?)).collect()
+}
+
 /// The parts of an edge, in the order that they have in a tuple.
 const PARTS: [&str; 6] = ["source", "kind", "target", "weight", "valid_from", "properties"];
 
 /// An edge that somebody gave: an `Edge`, a tuple or list of three to six, or a mapping.
-pub(super) fn edge_of(edge: &Bound<'_, PyAny>) -> PyResult<ModelEdge> {
+fn edge_of(edge: &Bound<'_, PyAny>) -> PyResult<ModelEdge> {
     if let Ok(edge) = edge.cast::<Edge>() {
         return Ok(edge.get().model().clone());
     }

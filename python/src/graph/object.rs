@@ -6,19 +6,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use timestrata_engine::ErrorKind;
 use timestrata_models::graph::{
-    BlockId, Edge as ModelEdge, EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked,
+    EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked,
 };
 
 use super::GraphView;
 use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
-use super::arrow::{ArrowBlocks, edges_of};
-use super::given::{Content, GivenBlock, Said, edge_of};
+use super::given::{Content, GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
 use crate::error::refused;
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::detached;
-use crate::typed::is_arrow;
 
 /// Versioned blocks and the edges between them. Made by `Store.graph`.
 ///
@@ -76,37 +74,16 @@ impl Graph {
     }
 
     /// Makes changes, in one commit. Gives the ids of the blocks that were put.
-    fn change(
+    fn commit<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         changes: &GraphChanges<'_>,
         durability: Option<&str>,
-    ) -> PyResult<Vec<BlockId>> {
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         self.handle.store()?;
         let durability = durability_of(&self.handle, durability)?;
         let changed = detached(py, || self.model.change(changes, durability))?;
-        Ok(changed.put.into_iter().map(|(id, _)| id).collect())
-    }
-
-    fn put_all<'a, 'py>(
-        &self,
-        py: Python<'py>,
-        blocks: impl Iterator<Item = timestrata_models::graph::NewBlock<'a>>,
-        durability: Option<&str>,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let changes = blocks.fold(GraphChanges::new(), GraphChanges::put);
-        let put = self.change(py, &changes, durability)?;
-        Ok(put.into_iter().map(|id| id_object(py, id)).collect())
-    }
-
-    fn link_all(
-        &self,
-        py: Python<'_>,
-        edges: Vec<ModelEdge>,
-        durability: Option<&str>,
-    ) -> PyResult<()> {
-        let changes = edges.into_iter().fold(GraphChanges::new(), GraphChanges::link);
-        self.change(py, &changes, durability).map(|_| ())
+        Ok(changed.put.into_iter().map(|(id, _)| id_object(py, id)).collect())
     }
 }
 
@@ -166,7 +143,7 @@ impl Graph {
         given.id = id.map(id_of).transpose()?;
         given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
         (given.version, given.source_uri) = (version, source_uri);
-        let ids = self.put_all(py, std::iter::once(given.block()), durability)?;
+        let ids = self.commit(py, &GraphChanges::new().put(given.block()), durability)?;
         let none = || refused(ErrorKind::InvalidArgument, "no block");
         ids.into_iter().next().ok_or_else(none)
     }
@@ -187,15 +164,8 @@ impl Graph {
         blocks: &Bound<'py, PyAny>,
         durability: Option<&str>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        if is_arrow(blocks)? {
-            let blocks = ArrowBlocks::of(blocks)?;
-            return self.put_all(py, blocks.blocks(), durability);
-        }
-        let mut given = Vec::new();
-        for block in blocks.try_iter()? {
-            given.push(GivenBlock::of(&block?)?);
-        }
-        self.put_all(py, given.iter().map(GivenBlock::block), durability)
+        let blocks = GivenBlocks::of(blocks)?;
+        self.commit(py, &blocks.put(GraphChanges::new()), durability)
     }
 
     /// Delete a block, with its earlier versions and all of its edges, if it is there.
@@ -207,7 +177,7 @@ impl Graph {
         durability: Option<&str>,
     ) -> PyResult<()> {
         let changes = GraphChanges::new().delete(id_of(id)?);
-        self.change(py, &changes, durability).map(|_| ())
+        self.commit(py, &changes, durability).map(|_| ())
     }
 
     /// Delete blocks in one commit; see `delete`.
@@ -219,7 +189,7 @@ impl Graph {
         durability: Option<&str>,
     ) -> PyResult<()> {
         let changes = ids_of(ids)?.into_iter().fold(GraphChanges::new(), GraphChanges::delete);
-        self.change(py, &changes, durability).map(|_| ())
+        self.commit(py, &changes, durability).map(|_| ())
     }
 
     /// Link two blocks, which need not exist; an edge of that kind which is there is replaced.
@@ -252,7 +222,7 @@ impl Graph {
         durability: Option<&str>,
     ) -> PyResult<()> {
         let edge = Said { weight, valid_from, properties }.edge(source, kind, target)?;
-        self.link_all(py, vec![edge], durability)
+        self.commit(py, &GraphChanges::new().link(edge), durability).map(|_| ())
     }
 
     /// Link blocks in one commit, all or none.
@@ -271,14 +241,59 @@ impl Graph {
         edges: &Bound<'_, PyAny>,
         durability: Option<&str>,
     ) -> PyResult<()> {
-        if is_arrow(edges)? {
-            return self.link_all(py, edges_of(edges)?, durability);
-        }
-        let mut given = Vec::new();
-        for edge in edges.try_iter()? {
-            given.push(edge_of(&edge?)?);
-        }
-        self.link_all(py, given, durability)
+        let changes = edges_of(edges)?.into_iter().fold(GraphChanges::new(), GraphChanges::link);
+        self.commit(py, &changes, durability).map(|_| ())
+    }
+
+    /// Change several things in one commit, all or none: what is deleted and unlinked goes first, then
+    /// what is put and linked comes. Gives the ids of the blocks that were put.
+    ///
+    /// Parameters
+    /// ----------
+    /// put : iterable, or Arrow data, optional
+    ///     Blocks, as `put_many` takes them.
+    /// link : iterable, or Arrow data, optional
+    ///     Edges, as `link_many` takes them.
+    /// delete : iterable, optional
+    ///     Ids of blocks, which go with all of their edges.
+    /// unlink : iterable, or Arrow data, optional
+    ///     Edges that go; only their source, kind and target count.
+    /// durability : {"written", "buffered", "synced"}, optional
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> old = graph.put("def f(): g()")
+    /// >>> f, g = bytes(15) + b"f", bytes(15) + b"g"
+    /// >>> blocks = [{"id": f, "content": "def f(): g()"}, {"id": g, "content": "def g(): pass"}]
+    /// >>> graph.change(delete=[old], put=blocks, link=[(f, "calls", g)]) == [f, g]
+    /// True
+    /// >>> old in graph, len(graph), graph.edge_count()
+    /// (False, 2, 1)
+    #[pyo3(signature = (*, put=None, link=None, delete=None, unlink=None, durability=None))]
+    fn change<'py>(
+        &self,
+        py: Python<'py>,
+        put: Option<&Bound<'py, PyAny>>,
+        link: Option<&Bound<'py, PyAny>>,
+        delete: Option<&Bound<'py, PyAny>>,
+        unlink: Option<&Bound<'py, PyAny>>,
+        durability: Option<&str>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let gone = delete.map(ids_of).transpose()?.unwrap_or_default();
+        let unlinked = unlink.map(edges_of).transpose()?.unwrap_or_default();
+        let blocks = put.map(GivenBlocks::of).transpose()?;
+        let linked = link.map(edges_of).transpose()?.unwrap_or_default();
+        let changes = gone.into_iter().fold(GraphChanges::new(), GraphChanges::delete);
+        let keys = unlinked.into_iter().map(|edge| edge.key);
+        let changes = keys.fold(changes, GraphChanges::unlink);
+        let changes = match &blocks {
+            Some(blocks) => blocks.put(changes),
+            None => changes,
+        };
+        let changes = linked.into_iter().fold(changes, GraphChanges::link);
+        self.commit(py, &changes, durability)
     }
 
     /// Take an edge away, if it is there.
@@ -292,7 +307,7 @@ impl Graph {
         durability: Option<&str>,
     ) -> PyResult<()> {
         let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
-        self.change(py, &GraphChanges::new().unlink(key), durability).map(|_| ())
+        self.commit(py, &GraphChanges::new().unlink(key), durability).map(|_| ())
     }
 
     /// Take all edges away that come from a block, that go to one, or that are of a kind: one of the
@@ -317,7 +332,7 @@ impl Graph {
                 ));
             }
         };
-        self.change(py, &GraphChanges::new().unlink_all(which), durability).map(|_| ())
+        self.commit(py, &GraphChanges::new().unlink_all(which), durability).map(|_| ())
     }
 
     /// Give the graph as it is now: what is written later is not in it.
@@ -343,6 +358,15 @@ impl Graph {
         let store = self.handle.store()?;
         let view = detached(py, || Ok(self.model.view_at(store.snapshot_at(pin)?)))?;
         Ok(self.moment(view))
+    }
+
+    /// Bound the memory that the edges may take, in bytes; 4 GiB unless it is said. Where they would take
+    /// more, walks read those that they need, and what needs all of them, such as `pagerank`, is
+    /// refused. Holds until the store is closed.
+    fn set_cache_bytes_max(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
+        self.handle.store()?;
+        py.detach(|| self.model.set_cache_bytes_max(bytes));
+        Ok(())
     }
 
     /// Remove the graph with all that it holds, durably.

@@ -23,6 +23,7 @@ use pyo3_arrow::buffer::PyArrowBuffer;
 use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_models::fit;
 use timestrata_models::timelog::{Unit, ValueColumns};
 
 use crate::error::to_python;
@@ -193,51 +194,10 @@ fn times_in(column: &dyn Array, unit: Unit, first_row: usize) -> Result<ScalarBu
 pub(crate) fn fitted_to(column: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     let wrong = |error: ArrowError| invalid(format!("column '{}': {error}", field.name()));
     column.to_data().validate_full().map_err(wrong)?;
-    if column.null_count() > 0 && !field.is_nullable() {
-        return Err(invalid(format!("column '{}' takes no nulls", field.name())));
-    }
-    let column = if column.data_type() == field.data_type() {
-        column.clone()
-    } else if keeps_values(column.data_type(), field.data_type()) {
-        let options = CastOptions { safe: false, ..CastOptions::default() };
-        cast_with_options(column, field.data_type(), &options).map_err(wrong)?
-    } else {
-        return Err(invalid(format!(
-            "column '{}' takes {}, and {} would lose something: cast it first",
-            field.name(),
-            field.data_type(),
-            column.data_type()
-        )));
-    };
-    let data = column.to_data();
+    let data = fit(column, field)?.to_data();
     let mut copy = MutableArrayData::new(vec![&data], false, data.len());
     copy.try_extend(0, 0, data.len()).map_err(wrong)?;
     Ok(make_array(copy.freeze()))
-}
-
-/// Whether a cast keeps every value that it doesn't refuse.
-fn keeps_values(from: &DataType, to: &DataType) -> bool {
-    use DataType as T;
-    match (from, to) {
-        (T::Null, _) => true,
-        (T::Dictionary(_, values), to) => values.as_ref() == to || keeps_values(values, to),
-        (from, to) if from.is_integer() => to.is_integer() || matches!(to, T::Float64),
-        (T::Float16 | T::Float32, T::Float64) => true,
-        (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8) => true,
-        (
-            T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
-            T::Binary | T::LargeBinary,
-        ) => true,
-        (T::Timestamp(from, zone), T::Timestamp(to, other)) => {
-            zone.is_some() == other.is_some() && is_finer(*to, *from)
-        }
-        (T::Duration(from), T::Duration(to)) => is_finer(*to, *from),
-        _ => false,
-    }
-}
-
-fn is_finer(unit: TimeUnit, than: TimeUnit) -> bool {
-    Unit::from(unit).per_second() >= Unit::from(than).per_second()
 }
 
 /// The numbers of a buffer of one dimension (a numpy array, an `array.array`), copied; `None` if

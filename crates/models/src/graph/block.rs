@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt3
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde_json::{Map, Value};
-use timestrata_engine::{Error, ErrorKind, Result, Row};
+use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_merkle::Hash;
 
 use super::adjacency::BlockId;
@@ -88,101 +88,116 @@ fn object(text: &str) -> std::result::Result<Map<String, Value>, String> {
     }
 }
 
-/// A block of a graph. Its content lies where the engine has it: nothing is copied.
+/// A block of a graph. Cheap to clone: clones share what it holds.
 #[derive(Debug, Clone)]
-pub struct Block {
+pub struct Block(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     id: BlockId,
     version: u32,
-    row: Row,
+    is_text: bool,
+    source_uri: Option<Box<str>>,
+    metadata: Option<Box<str>>,
+    /// Where the engine has it, unless it is small and was read before.
+    content: Buffer,
 }
 
 impl Block {
-    /// The block in a row of the blocks' stream.
+    /// The block in a row of the blocks' stream. Its content is not copied.
     ///
     /// # Errors
     /// `Corruption` for a row that has other columns.
-    pub(super) fn of_row(row: Row) -> Result<Self> {
+    pub(super) fn of_row(rows: &RecordBatch, row: usize) -> Result<Self> {
         let parts = || {
-            let column = |index: usize| row.batch.columns().get(index);
-            let ids = column(column::ID)?.as_fixed_size_binary_opt()?;
-            let versions = column(column::VERSION)?.as_primitive_opt::<UInt32Type>()?;
-            column(column::SOURCE_URI)?.as_string_opt::<i32>()?;
-            column(column::METADATA)?.as_string_opt::<i32>()?;
-            column(column::IS_TEXT)?.as_boolean_opt()?;
-            column(column::CONTENT)?.as_binary_opt::<i64>()?;
-            if row.index >= row.batch.num_rows() {
+            let column = |index: usize| rows.columns().get(index);
+            let text = |index: usize| -> Option<Option<Box<str>>> {
+                let texts = column(index)?.as_string_opt::<i32>()?;
+                Some(texts.is_valid(row).then(|| texts.value(row).into()))
+            };
+            if row >= rows.num_rows() {
                 return None;
             }
-            let id = ids.value(row.index).try_into().ok()?;
-            Some((BlockId::new(id), versions.value(row.index)))
+            let ids = column(column::ID)?.as_fixed_size_binary_opt()?;
+            let versions = column(column::VERSION)?.as_primitive_opt::<UInt32Type>()?;
+            let contents = column(column::CONTENT)?.as_binary_opt::<i64>()?;
+            let start = usize::try_from(*contents.value_offsets().get(row)?).ok()?;
+            let bytes = contents.value(row).len();
+            Some(Parts {
+                id: BlockId::new(ids.value(row).try_into().ok()?),
+                version: versions.value(row),
+                is_text: column(column::IS_TEXT)?.as_boolean_opt()?.value(row),
+                source_uri: text(column::SOURCE_URI)?,
+                metadata: text(column::METADATA)?,
+                content: contents.values().slice_with_length(start, bytes),
+            })
         };
-        let Some((id, version)) = parts() else {
+        parts().map(|parts| Self(Arc::new(parts))).ok_or_else(|| {
             let message = "a row of a graph's blocks has other columns than a block";
-            return Err(Error::new(ErrorKind::Corruption, message));
-        };
-        Ok(Self { id, version, row })
+            Error::new(ErrorKind::Corruption, message)
+        })
+    }
+
+    /// Copies the content out of where the engine has it.
+    pub(super) fn own_content(&mut self) {
+        if let Some(parts) = Arc::get_mut(&mut self.0) {
+            parts.content = Buffer::from(parts.content.as_slice());
+        }
+    }
+
+    /// The memory that its parts take.
+    pub(super) fn bytes(&self) -> usize {
+        let length = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
+        self.0.content.len() + length(&self.0.source_uri) + length(&self.0.metadata)
     }
 
     /// What it is known by.
     #[must_use]
     pub fn id(&self) -> BlockId {
-        self.id
+        self.0.id
     }
 
     /// How often it was put, unless versions were given.
     #[must_use]
     pub fn version(&self) -> u32 {
-        self.version
+        self.0.version
     }
 
     /// Where it came from.
     #[must_use]
     pub fn source_uri(&self) -> Option<&str> {
-        self.text(column::SOURCE_URI)
+        self.0.source_uri.as_deref()
     }
 
     /// A JSON object, as text.
     #[must_use]
     pub fn metadata(&self) -> Option<&str> {
-        self.text(column::METADATA)
+        self.0.metadata.as_deref()
     }
 
     /// Whether the content is UTF-8 text.
     #[must_use]
     pub fn is_text(&self) -> bool {
-        let column = self.row.batch.column(column::IS_TEXT).as_boolean_opt();
-        column.is_some_and(|column| column.value(self.row.index))
+        self.0.is_text
     }
 
     /// What it holds.
     #[must_use]
     pub fn content(&self) -> &[u8] {
-        let column = self.row.batch.column(column::CONTENT).as_binary_opt::<i64>();
-        column.map(|column| column.value(self.row.index)).unwrap_or_default()
+        &self.0.content
     }
 
     /// What it holds, as memory that others may keep: it is not copied.
     #[must_use]
     pub fn content_buffer(&self) -> Buffer {
-        let column = self.row.batch.column(column::CONTENT).as_binary_opt::<i64>();
-        let place = column.and_then(|column| {
-            let start = usize::try_from(*column.value_offsets().get(self.row.index)?).ok()?;
-            let bytes = column.value(self.row.index).len();
-            Some(column.values().slice_with_length(start, bytes))
-        });
-        place.unwrap_or_default()
-    }
-
-    fn text(&self, index: usize) -> Option<&str> {
-        let column = self.row.batch.column(index).as_string_opt::<i32>()?;
-        column.is_valid(self.row.index).then(|| column.value(self.row.index))
+        self.0.content.clone()
     }
 
     /// The block as one that is put with the version that it has.
     pub(super) fn as_new(&self) -> NewBlock<'_> {
         NewBlock {
-            id: Some(self.id),
-            version: Some(self.version),
+            id: Some(self.id()),
+            version: Some(self.version()),
             source_uri: self.source_uri(),
             metadata: self.metadata(),
             is_text: self.is_text(),

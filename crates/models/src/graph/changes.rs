@@ -149,17 +149,13 @@ impl Graph {
         for change in &changes.list {
             staged.add(change)?;
         }
-        let Staged { put, edges, .. } = &staged;
-        let (put, edges) = (put.clone(), edges.clone());
-        let all = staged.into_changes(others)?;
+        let blocks: Vec<BlockId> = staged.blocks.keys().copied().collect();
+        let all = staged.changes(others)?;
+        let Staged { put, edges, .. } = staged;
         if all.is_empty() {
             return Ok(Changed { seq: None, put });
         }
-        let committed = match durability {
-            // Synced once the graph is free again for others, who share the sync.
-            Durability::Synced => self.store.commit_to_sync(all),
-            weaker => self.store.commit(all, weaker),
-        };
+        let committed = self.commit(all, &blocks, durability);
         match &committed {
             Ok(seq) => resident.change(*seq, &edges),
             Err(_) => resident.forget(),
@@ -171,6 +167,21 @@ impl Graph {
             self.store.sync_through(seq)?;
         }
         Ok(Changed { seq: Some(seq), put })
+    }
+
+    fn commit(&self, all: Changes, blocks: &[BlockId], durability: Durability) -> Result<SeqNo> {
+        let commit = || match durability {
+            // Synced once the graph is free again for others, who share the sync.
+            Durability::Synced => self.store.commit_to_sync(all),
+            weaker => self.store.commit(all, weaker),
+        };
+        if blocks.is_empty() {
+            return commit();
+        }
+        self.shared.read_blocks.begin_change(blocks);
+        let seq = commit()?;
+        self.shared.read_blocks.end_change(seq);
+        Ok(seq)
     }
 }
 
@@ -185,8 +196,10 @@ struct Staged<'a> {
     versions: BTreeMap<(BlockId, u32), Option<Kept<'a>>>,
     put: Vec<(BlockId, u32)>,
     edges: Vec<EdgeChange>,
-    /// Changes to edges, by the blocks at their ends.
+    /// Changes to edges by the blocks at their ends, of those up to some place: only who takes all
+    /// edges of a block away needs them.
     at_ends: HashMap<BlockId, Vec<usize>>,
+    at_ends_up_to: usize,
 }
 
 /// An earlier version: as it was put by these changes, or before.
@@ -207,6 +220,7 @@ impl<'a> Staged<'a> {
             put: Vec::new(),
             edges: Vec::new(),
             at_ends: HashMap::new(),
+            at_ends_up_to: 0,
         })
     }
 
@@ -215,11 +229,11 @@ impl<'a> Staged<'a> {
             Change::Put(block) => self.put(*block),
             Change::Delete(id) => self.delete(*id),
             Change::Link(edge) => {
-                self.edge(EdgeChange::Link(edge.clone()));
+                self.edges.push(EdgeChange::Link(edge.clone()));
                 Ok(())
             }
             Change::Unlink(key) => {
-                self.edge(EdgeChange::Unlink(key.clone()));
+                self.edges.push(EdgeChange::Unlink(key.clone()));
                 Ok(())
             }
             Change::UnlinkAll(which) => self.unlink_all(which),
@@ -228,7 +242,7 @@ impl<'a> Staged<'a> {
 
     fn stored(&self, id: BlockId) -> Result<Option<Block>> {
         match self.has_blocks {
-            true => read::block(self.snapshot, self.shared.blocks, id),
+            true => read::latest_block(self.snapshot, self.shared, id),
             false => Ok(None),
         }
     }
@@ -309,12 +323,16 @@ impl<'a> Staged<'a> {
         self.unlink_all(&Unlinked::Target(id))
     }
 
-    fn edge(&mut self, change: EdgeChange) {
-        let (place, key) = (self.edges.len(), change.key());
-        for id in [key.source, key.target] {
-            self.at_ends.entry(id).or_default().push(place);
+    /// The places of changes to edges of a block.
+    fn places_at(&mut self, id: BlockId) -> Vec<usize> {
+        for (place, change) in self.edges.iter().enumerate().skip(self.at_ends_up_to) {
+            let key = change.key();
+            for end in [key.source, key.target] {
+                self.at_ends.entry(end).or_default().push(place);
+            }
         }
-        self.edges.push(change);
+        self.at_ends_up_to = self.edges.len();
+        self.at_ends.get(&id).cloned().unwrap_or_default()
     }
 
     fn unlink_all(&mut self, which: &Unlinked) -> Result<()> {
@@ -324,30 +342,28 @@ impl<'a> Staged<'a> {
             Unlinked::Kind(kind) => read::edge_keys_of_kind(self.snapshot, self.shared, kind)?,
         };
         let added = match which {
-            Unlinked::Source(id) | Unlinked::Target(id) => {
-                self.at_ends.get(id).cloned().unwrap_or_default()
-            }
+            Unlinked::Source(id) | Unlinked::Target(id) => self.places_at(*id),
             Unlinked::Kind(_) => (0..self.edges.len()).collect(),
         };
         let added = added.iter().filter_map(|place| self.edges.get(*place));
         keys.extend(added.map(EdgeChange::key).filter(|key| which.takes(key)).cloned());
         keys.sort_unstable();
         keys.dedup();
-        keys.into_iter().for_each(|key| self.edge(EdgeChange::Unlink(key)));
+        self.edges.extend(keys.into_iter().map(EdgeChange::Unlink));
         Ok(())
     }
 
     /// What the engine is to change.
-    fn into_changes(self, others: Changes) -> Result<Changes> {
+    fn changes(&self, others: Changes) -> Result<Changes> {
         let mut changes = others;
-        let (there, gone): (Vec<_>, Vec<_>) =
-            self.blocks.into_iter().partition(|(_, block)| block.is_some());
-        let there: Vec<_> = there.into_iter().filter_map(|(_, block)| block).collect();
+        let there: Vec<_> = self.blocks.values().copied().flatten().collect();
         if !there.is_empty() {
             changes = changes.insert(self.shared.blocks, block::to_batch(&there)?);
         }
+        let gone = self.blocks.iter().filter(|(_, block)| block.is_none());
+        let gone: Vec<BlockId> = gone.map(|(id, _)| *id).collect();
         if !gone.is_empty() {
-            let keys = block::keys(gone.iter().map(|(id, _)| *id))?;
+            let keys = block::keys(gone.iter().copied())?;
             changes = changes.delete_keys(self.shared.blocks, keys);
         }
         if let Some(stream) = self.shared.versions {

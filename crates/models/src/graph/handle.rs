@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use timestrata_engine::{Merge, Result, Store, Stream, StreamId, StreamSpec};
 
 use super::block;
+use super::cache::BlockCache;
 use super::edge::Side;
 use super::options::{GraphOptions, GraphPart};
 use super::resident::Resident;
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     /// Held by who writes, from looking at what is there until it is changed, and for a moment by who
     /// begins to read: so what is in memory is what a snapshot has.
     pub(super) resident: Mutex<Resident>,
+    /// Blocks that were read lately.
+    pub(super) read_blocks: BlockCache,
     /// What walks use again.
     pub(super) scratch: ScratchPool,
     /// Held by who reads all edges.
@@ -97,6 +100,8 @@ impl Graph {
             return Ok(Self { store: store.clone(), shared: Arc::clone(shared) });
         }
         let name = stream.name();
+        // What an older snapshot has, such as a pin's, may be other than what there is from now on.
+        let opened_at = store.snapshot()?.seq();
         let part = |part: GraphPart| Ok(store.expect_stream(&part.stream_name(name))?.id());
         let shared = Arc::new(Shared {
             name: name.to_owned(),
@@ -109,8 +114,8 @@ impl Graph {
             } else {
                 None
             },
-            // What an older snapshot has, such as a pin's, may be other than what there is from now on.
-            resident: Mutex::new(Resident::new(store.snapshot()?.seq())),
+            resident: Mutex::new(Resident::new(opened_at)),
+            read_blocks: BlockCache::new(opened_at),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
         });

@@ -9,8 +9,11 @@
 
 pub mod adjacency;
 mod block;
+mod cache;
 mod changes;
+mod columns;
 mod edge;
+mod edge_list;
 mod handle;
 mod loading;
 mod options;
@@ -23,7 +26,9 @@ mod walks;
 pub use adjacency::{BlockId, Direction};
 pub use block::{Block, NewBlock, id_of_content};
 pub use changes::{Changed, GraphChanges, Unlinked};
+pub use columns::{BlockColumns, add_edges};
 pub use edge::{Edge, EdgeKey, KIND_BYTES_MAX};
+pub use edge_list::{EdgeList, ImportedEdges};
 pub use handle::Graph;
 pub use options::{GraphOptions, GraphPart, KEEP_VERSIONS_MAX};
 pub use view::{Find, GraphView};

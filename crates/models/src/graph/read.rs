@@ -11,9 +11,23 @@ use super::block::{Block, column};
 use super::edge::{Edge, EdgeKey, EdgeRows, Side};
 use super::handle::Shared;
 
+/// The block with a key: of an id, or of an id and a version.
+pub(super) fn block(
+    snapshot: &Snapshot,
+    stream: StreamId,
+    key: &[Cell<'_>],
+) -> Result<Option<Block>> {
+    let Some(row) = snapshot.get(stream, key)? else { return Ok(None) };
+    Block::of_row(&row.batch, row.index).map(Some)
+}
+
 /// The latest block of an id.
-pub(super) fn block(snapshot: &Snapshot, blocks: StreamId, id: BlockId) -> Result<Option<Block>> {
-    snapshot.get(blocks, &[Cell::Bytes(id.bytes())])?.map(Block::of_row).transpose()
+pub(super) fn latest_block(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    id: BlockId,
+) -> Result<Option<Block>> {
+    block(snapshot, shared.blocks, &[Cell::Bytes(id.bytes())])
 }
 
 /// All that has one id as its leading key.

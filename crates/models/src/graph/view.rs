@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
 use serde_json::{Map, Value};
-use timestrata_engine::{Cell, KeyRange, Result, Row, Scan, ScanSpec, Snapshot};
+use timestrata_engine::{Cell, KeyRange, Result, Scan, ScanSpec, Snapshot};
 
 use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
@@ -93,7 +93,13 @@ impl GraphView {
     /// # Errors
     /// What reading may fail with.
     pub fn get(&self, id: BlockId) -> Result<Option<Block>> {
-        read::block(&self.snapshot, self.shared.blocks, id)
+        let (cache, seq) = (&self.shared.read_blocks, self.snapshot.seq());
+        let kept = cache.get(id, seq, self.follows);
+        if kept.is_some() {
+            return Ok(kept);
+        }
+        let found = read::latest_block(&self.snapshot, &self.shared, id)?;
+        Ok(found.map(|block| cache.keep(block, seq, self.follows)))
     }
 
     /// The latest block of each id, in their order.
@@ -121,7 +127,7 @@ impl GraphView {
         let Some(stream) = self.shared.versions else { return Ok(found) };
         for number in read::version_numbers(&self.snapshot, stream, id)?.into_iter().rev() {
             let key = [Cell::Bytes(id.bytes()), Cell::UInt(number.into())];
-            found.extend(self.snapshot.get(stream, &key)?.map(Block::of_row).transpose()?);
+            found.extend(read::block(&self.snapshot, stream, &key)?);
         }
         Ok(found)
     }
@@ -139,7 +145,7 @@ impl GraphView {
                 if found.len() >= most {
                     return Ok(found);
                 }
-                found.push(Block::of_row(Row { batch: rows.clone(), index: row })?);
+                found.push(Block::of_row(&rows, row)?);
             }
         }
         Ok(found)

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use arrow_array::RecordBatch;
 use arrow_cast::pretty::pretty_format_batches;
 use timestrata_engine::Store;
+use timestrata_models::graph::walk::Order;
+use timestrata_models::graph::{Along, Direction, Find, Graph};
 use timestrata_models::table::{Table, TableScan};
 use timestrata_models::timelog::Timelog;
 use timestrata_models::topic::{Records, Topic};
@@ -39,7 +41,26 @@ pub(crate) fn describe(store: &Store) -> String {
             .unwrap();
         (0..topic.partitions()).for_each(|partition| put_partition(&mut text, &topic, partition));
     }
+    for name in Graph::names(store) {
+        put_graph(&mut text, &Graph::open(store, &name).unwrap());
+    }
     text
+}
+
+fn put_graph(text: &mut String, graph: &Graph) {
+    let view = graph.view().unwrap();
+    writeln!(text, "graph {}: {:?}", graph.name(), graph.options()).unwrap();
+    put_rows(text, view.scan_blocks().unwrap().map(Result::unwrap));
+    put_rows(text, view.scan_edges().unwrap().map(Result::unwrap));
+    for block in view.find(&Find::default()).unwrap() {
+        let versions = view.versions(block.id()).unwrap();
+        let versions: Vec<_> =
+            versions.iter().map(|kept| (kept.version(), kept.content())).collect();
+        let incoming = view.edges(block.id(), Direction::In, &[]).unwrap();
+        let walked = view.walk(&[block.id()], &Along::default(), Order::Breadth, |_| true).unwrap();
+        writeln!(text, "{}: versions {versions:?}, edges in {incoming:?}", block.id()).unwrap();
+        writeln!(text, "reaches {:?}", walked.blocks).unwrap();
+    }
 }
 
 /// Rows in one block of text, however they come in batches.

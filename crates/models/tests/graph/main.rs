@@ -3,6 +3,8 @@
 
 mod bad_input;
 mod blocks;
+mod cache;
+mod edge_list;
 mod edges;
 mod model;
 mod seen_to_fail;

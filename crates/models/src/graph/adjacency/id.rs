@@ -26,7 +26,7 @@ impl BlockId {
     /// A number in which every bit hangs on every bit of the id: ids that people give may be
     /// counted, or differ in their last byte only.
     #[inline]
-    pub(super) fn spread(self) -> u64 {
+    pub(in crate::graph) fn spread(self) -> u64 {
         // Digits of pi, odd.
         const FACTORS: [u64; 3] =
             [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1];

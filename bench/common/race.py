@@ -6,15 +6,12 @@ Each turn begins with another side. An answer that differs is an error and no fi
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from bench.common.report import Measure, line, told
+from bench.common.report import Measure
+from bench.common.run import Run
 from bench.common.sample import median, percentile, quiet, timed
-from bench.table.data import Files
 
 OURS = "timestrata"
 Work = Callable[[], Any]
@@ -29,39 +26,8 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return math.isclose(left, right, rel_tol=1e-9)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        return len(left) == len(right) and all(map(same, left, right))
+        return left == right or (len(left) == len(right) and all(map(same, left, right)))
     return bool(left == right)
-
-
-@dataclass
-class Bench:
-    """A run: what all groups share, and what came out so far."""
-
-    files: Files
-    dir: Path
-    command: Path
-    bench_command: Path
-    quick: bool
-    measures: list[Measure] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-
-    def many(self, full: int) -> int:
-        """How many of something: `full`, or few of them in a quick run."""
-        return max(full // 50, min(full, 2_000)) if self.quick else full
-
-    def report(self, measure: Measure) -> None:
-        if any(measure.name == other.name for other in self.measures):
-            raise ValueError(f"there are two measures {measure.name}")
-        print(line(measure), flush=True)
-        self.measures.append(measure)
-
-    def told(self, name: str, unit: str, value: float, note: str = "") -> None:
-        self.report(told(name, unit, value, note))
-
-    def fail(self, what: str, error: BaseException) -> None:
-        text = f"{what}: {type(error).__name__}: {error}"
-        self.failures.append(text)
-        print(f"FAILED {text}", file=sys.stderr, flush=True)
 
 
 def agree(answers: Mapping[str, Any]) -> None:
@@ -77,17 +43,18 @@ def turns(sides: list[str], rounds: int) -> list[list[str]]:
 
 
 def race(
-    bench: Bench,
+    bench: Run,
     name: str,
     amount: int,
     works: Mapping[str, Work],
     aims: Mapping[str, float],
     *,
+    unit: str = "rows/s",
     rounds: int = 5,
     answer: Callable[[Any], Any] = lambda given: given,
     note: str = "",
 ) -> None:
-    """Times what each side does with `amount` rows; one line for each of the others."""
+    """Times what each side does with `amount` of something; one line for each of the others."""
     try:
         taken: dict[str, list[float]] = {side: [] for side in works}
         for order in turns(list(works), 2 if bench.quick else rounds):
@@ -111,19 +78,22 @@ def race(
             aim = aims.get(side)
             text = f"{how}; {spread}"
             bench.report(
-                Measure(f"{name} [{side}]", "rows/s", rates[OURS], side, rates[side], aim, text)
+                Measure(f"{name} [{side}]", unit, rates[OURS], side, rates[side], aim, text)
             )
     except Exception as error:
         bench.fail(name, error)
 
 
 def latencies(
-    bench: Bench,
+    bench: Run,
     name: str,
     works: Mapping[str, Callable[[int], Any]],
     aims: Mapping[str, float],
     samples: int,
     floor: Callable[[int], Any] | None = None,
+    *,
+    answer: Callable[[Any], Any] = lambda given: given.num_rows,
+    note: str = "",
 ) -> None:
     """p50 and p99 of single calls, which get a number from 0; each call on all sides in turn."""
     try:
@@ -140,7 +110,7 @@ def latencies(
                     if sample >= 0:
                         taken[side].append(seconds)
                     if side != "floor":
-                        answers[side] = given.num_rows
+                        answers[side] = answer(given)
                 agree(answers)
         for side in works:
             if side == OURS:
@@ -148,7 +118,7 @@ def latencies(
             for share, word in ((0.5, "p50"), (0.99, "p99")):
                 ours, other = (percentile(taken[key], share) * 1e6 for key in (OURS, side))
                 title, aim = f"{name}, {word} [{side}]", aims.get(side)
-                text = f"{samples} samples"
+                text = f"{note + '; ' if note else ''}{samples} samples"
                 bench.report(Measure(title, "us", ours, side, other, aim, text))
     except Exception as error:
         bench.fail(name, error)

@@ -1,0 +1,23 @@
+"""Files that sides make."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+
+def fresh(path: Path) -> Path:
+    """A path where nothing is, in a folder that is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def bytes_of(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
