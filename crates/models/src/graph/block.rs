@@ -218,6 +218,23 @@ pub(super) fn schema() -> SchemaRef {
     ]))
 }
 
+/// The ids and versions of rows that have these columns and no others.
+///
+/// # Errors
+/// `Corruption` for rows that have others.
+pub(super) fn ids_and_versions(rows: &RecordBatch) -> Result<(&[[u8; 16]], &[u32])> {
+    let parts = || {
+        let [ids, versions] = rows.columns() else { return None };
+        let (ids, rest) = ids.as_fixed_size_binary_opt()?.value_data().as_chunks();
+        let versions = versions.as_primitive_opt::<UInt32Type>()?.values();
+        (rest.is_empty() && ids.len() == versions.len()).then_some((ids, &**versions))
+    };
+    parts().ok_or_else(|| {
+        let message = "rows of a graph's blocks have other ids and versions than blocks";
+        Error::new(ErrorKind::Corruption, message)
+    })
+}
+
 /// Ids as a column.
 pub(super) fn id_column(ids: impl ExactSizeIterator<Item = BlockId>) -> Result<ArrayRef> {
     let mut column = FixedSizeBinaryBuilder::with_capacity(ids.len(), ID_BYTES);

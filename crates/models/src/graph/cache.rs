@@ -4,7 +4,6 @@
 //! was read at: it is what each later one has, as long as it is kept. What is to be changed is thrown
 //! out before the commit, and nothing is taken in again until that is over.
 
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
@@ -14,6 +13,7 @@ use timestrata_engine::SeqNo;
 
 use super::adjacency::BlockId;
 use super::block::Block;
+use super::hashed::{HashedId, Spread};
 
 /// What the blocks of a graph take in memory at most.
 const BYTES_MAX: u64 = 64 << 20;
@@ -25,7 +25,7 @@ const CONTENT_BYTES_MAX: usize = 32 << 10;
 const BYTES_BESIDES: usize = 160;
 const SHARDS: usize = 8;
 
-type Blocks = Cache<Key, Kept, Weight, BuildHasherDefault<Spread>>;
+type Blocks = Cache<HashedId, Kept, Weight, Spread>;
 
 /// The blocks of a graph that are in memory.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl BlockCache {
     /// commits, and so knows of no snapshot but the one at which it was read.
     #[inline]
     pub(super) fn get(&self, id: BlockId, snapshot: SeqNo, follows: bool) -> Option<Block> {
-        let kept = self.blocks.get()?.get(&Key(id))?;
+        let kept = self.blocks.get()?.get(&HashedId(id))?;
         let is_same = if follows { kept.read_at == snapshot } else { kept.read_at <= snapshot };
         is_same.then_some(kept.block)
     }
@@ -70,7 +70,7 @@ impl BlockCache {
         if let Some(blocks) = self.blocks.get().or_else(|| self.first()) {
             // What lies in a file would keep all of the file's blocks on the disk.
             block.own_content();
-            blocks.insert(Key(block.id()), Kept { block: block.clone(), read_at: snapshot });
+            blocks.insert(HashedId(block.id()), Kept { block: block.clone(), read_at: snapshot });
         }
         drop(changed);
         block
@@ -82,21 +82,16 @@ impl BlockCache {
         options.shards(SHARDS).estimated_items_capacity(items).weight_capacity(BYTES_MAX);
         let options = options.build().ok()?;
         Some(self.blocks.get_or_init(|| {
-            Cache::with_options(
-                options,
-                Weight,
-                BuildHasherDefault::default(),
-                DefaultLifecycle::default(),
-            )
+            Cache::with_options(options, Weight, Spread::default(), DefaultLifecycle::default())
         }))
     }
 
     /// Throws out blocks that are to be changed. Nothing is taken in until it is told that they were.
-    pub(super) fn begin_change(&self, ids: &[BlockId]) {
+    pub(super) fn begin_change(&self, ids: impl IntoIterator<Item = BlockId>) {
         *self.changed.lock() = None;
         let Some(blocks) = self.blocks.get() else { return };
         for id in ids {
-            blocks.remove(&Key(*id));
+            blocks.remove(&HashedId(id));
         }
     }
 
@@ -106,45 +101,12 @@ impl BlockCache {
     }
 }
 
-/// An id, hashed by what spreads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Key(BlockId);
-
-impl Hash for Key {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.spread());
-    }
-}
-
-/// Takes a number that is spread already as it is.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-}
-
 /// Weighs blocks by the memory that they take.
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Key, Kept> for Weight {
-    fn weight(&self, _: &Key, kept: &Kept) -> u64 {
+impl Weighter<HashedId, Kept> for Weight {
+    fn weight(&self, _: &HashedId, kept: &Kept) -> u64 {
         (kept.block.bytes() + BYTES_BESIDES) as u64
     }
 }

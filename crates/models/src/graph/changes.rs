@@ -143,14 +143,22 @@ impl Graph {
         others: Changes,
     ) -> Result<Changed> {
         changes.check()?;
+        if let [Change::Put(block)] = changes.list.as_slice()
+            && others.is_empty()
+            && let Some(changed) = self.put_alone(block, durability)?
+        {
+            return Ok(changed);
+        }
         let mut resident = self.shared.resident.lock();
         let snapshot = self.store.snapshot()?;
         let mut staged = Staged::new(&self.shared, &snapshot)?;
         for change in &changes.list {
             staged.add(change)?;
         }
-        let blocks: Vec<BlockId> = staged.blocks.keys().copied().collect();
         let all = staged.changes(others)?;
+        let version = |block: Option<(NewBlock<'_>, u32)>| block.map(|(_, version)| version);
+        let blocks: Vec<(BlockId, Option<u32>)> =
+            staged.blocks.iter().map(|(id, block)| (*id, version(*block))).collect();
         let Staged { put, edges, .. } = staged;
         if all.is_empty() {
             return Ok(Changed { seq: None, put });
@@ -169,7 +177,13 @@ impl Graph {
         Ok(Changed { seq: Some(seq), put })
     }
 
-    fn commit(&self, all: Changes, blocks: &[BlockId], durability: Durability) -> Result<SeqNo> {
+    /// Commits changes, of which some are to blocks: to these versions, or away.
+    fn commit(
+        &self,
+        all: Changes,
+        blocks: &[(BlockId, Option<u32>)],
+        durability: Durability,
+    ) -> Result<SeqNo> {
         let commit = || match durability {
             // Synced once the graph is free again for others, who share the sync.
             Durability::Synced => self.store.commit_to_sync(all),
@@ -178,10 +192,17 @@ impl Graph {
         if blocks.is_empty() {
             return commit();
         }
-        self.shared.read_blocks.begin_change(blocks);
-        let seq = commit()?;
-        self.shared.read_blocks.end_change(seq);
-        Ok(seq)
+        self.shared.read_blocks.begin_change(blocks.iter().map(|(id, _)| *id));
+        let committed = commit();
+        let mut latest = self.shared.latest.lock();
+        match &committed {
+            Ok(seq) => {
+                self.shared.read_blocks.end_change(*seq);
+                latest.change(blocks.iter().copied());
+            }
+            Err(_) => latest.forget(),
+        }
+        committed
     }
 }
 
@@ -254,23 +275,7 @@ impl<'a> Staged<'a> {
             None => self.stored(id)?.map(Kept::Stored),
         };
         let latest = before.as_ref().map_or(0, Kept::version);
-        let version = match block.version {
-            Some(version) if version >= latest => version,
-            Some(version) => {
-                let message = format!(
-                    "graph '{}': block {id} has version {latest}; version {version} is older",
-                    self.shared.name
-                );
-                return Err(Error::new(ErrorKind::Conflict, message));
-            }
-            None => latest.checked_add(1).ok_or_else(|| {
-                let message = format!(
-                    "graph '{}': block {id} has version {latest}, and there is none behind it",
-                    self.shared.name
-                );
-                Error::new(ErrorKind::InvalidArgument, message)
-            })?,
-        };
+        let version = next_version(&self.shared.name, id, latest, block.version)?;
         if let Some(before) = before.filter(|before| before.version() < version) {
             self.keep(id, before)?;
         }
@@ -388,6 +393,30 @@ impl<'a> Staged<'a> {
             }
         }
         Ok(changes)
+    }
+}
+
+/// The version of a block that is put behind one of version `latest`, 0 for none.
+pub(super) fn next_version(
+    graph: &str,
+    id: BlockId,
+    latest: u32,
+    given: Option<u32>,
+) -> Result<u32> {
+    match given {
+        Some(version) if version >= latest => Ok(version),
+        Some(version) => {
+            let message = format!(
+                "graph '{graph}': block {id} has version {latest}; version {version} is older"
+            );
+            Err(Error::new(ErrorKind::Conflict, message))
+        }
+        None => latest.checked_add(1).ok_or_else(|| {
+            let message = format!(
+                "graph '{graph}': block {id} has version {latest}, and there is none behind it"
+            );
+            Error::new(ErrorKind::InvalidArgument, message)
+        }),
     }
 }
 

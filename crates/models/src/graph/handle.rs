@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
-use timestrata_engine::{Merge, Result, Store, Stream, StreamId, StreamSpec};
+use timestrata_engine::{Merge, Result, RowAppender, Store, Stream, StreamId, StreamSpec};
 
 use super::block;
 use super::cache::BlockCache;
 use super::edge::Side;
+use super::latest::LatestVersions;
 use super::options::{GraphOptions, GraphPart};
 use super::resident::Resident;
 use super::walk::ScratchPool;
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     /// Held by who writes, from looking at what is there until it is changed, and for a moment by who
     /// begins to read: so what is in memory is what a snapshot has.
     pub(super) resident: Mutex<Resident>,
+    /// Versions of all blocks, once somebody puts many one by one. Taken behind `resident`.
+    pub(super) latest: Mutex<LatestVersions>,
     /// Blocks that were read lately.
     pub(super) read_blocks: BlockCache,
     /// What walks use again.
@@ -50,6 +53,8 @@ pub(super) struct Shared {
 pub struct Graph {
     pub(super) store: Store,
     pub(super) shared: Arc<Shared>,
+    /// Of the blocks. It holds the store open, as this handle does.
+    pub(super) appender: Arc<Mutex<Option<RowAppender>>>,
 }
 
 impl Graph {
@@ -97,7 +102,7 @@ impl Graph {
         let graphs = store.model_state::<Graphs>();
         let mut by_stream = graphs.by_stream.lock();
         if let Some(shared) = by_stream.get(&stream.id()) {
-            return Ok(Self { store: store.clone(), shared: Arc::clone(shared) });
+            return Ok(Self::of_shared(store, Arc::clone(shared)));
         }
         let name = stream.name();
         // What an older snapshot has, such as a pin's, may be other than what there is from now on.
@@ -115,12 +120,17 @@ impl Graph {
                 None
             },
             resident: Mutex::new(Resident::new(opened_at)),
+            latest: Mutex::default(),
             read_blocks: BlockCache::new(opened_at),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
         });
         by_stream.insert(stream.id(), Arc::clone(&shared));
-        Ok(Self { store: store.clone(), shared })
+        Ok(Self::of_shared(store, shared))
+    }
+
+    fn of_shared(store: &Store, shared: Arc<Shared>) -> Self {
+        Self { store: store.clone(), shared, appender: Arc::default() }
     }
 
     /// Removes a graph with all that it holds, durably.

@@ -108,3 +108,56 @@ fn readers_beside_a_writer_never_see_a_block_of_the_past() {
     });
     assert_eq!(text(&graph, 1), Some(VERSIONS.to_string()));
 }
+
+/// Blocks put one by one take the short way once versions are in memory; whatever else changes them in
+/// between, each put is one version behind the last, and what is read is what was put last.
+#[test]
+fn versions_rise_by_one_whoever_changes_a_block_and_however() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || {
+        let store = Store::open(dir.path(), Settings::default()).unwrap();
+        let graph = Graph::create(&store, "code", &Default::default()).unwrap();
+        (store, graph)
+    };
+    let (mut store, mut graph) = open();
+    let mut expected = [0_u32; 8];
+    for round in 0_u32..600 {
+        let number = (round * 7 % 8) as u8;
+        let content = format!("{number} {round}");
+        let one = || GraphChanges::new().put(block(number, &content));
+        let changed = match round % 50 {
+            // Another handle of the same graph.
+            10 => change(&Graph::open(&store, "code").unwrap(), one()),
+            // With others in one commit: the general way.
+            20 => change(&graph, one().link(super::edge(number, "calls", 1))),
+            30 => {
+                change(&graph, GraphChanges::new().delete(id(number)));
+                expected[usize::from(number)] = 0;
+                change(&graph, one())
+            }
+            40 => {
+                store.flush().unwrap();
+                store.compact(None).unwrap();
+                change(&graph, one())
+            }
+            49 if round % 100 == 99 => {
+                store.close().unwrap();
+                drop((store, graph));
+                (store, graph) = open();
+                change(&graph, one())
+            }
+            _ => change(&graph, one()),
+        };
+        expected[usize::from(number)] += 1;
+        assert_eq!(changed.put, [(id(number), expected[usize::from(number)])], "round {round}");
+        if round % 3 == 0 {
+            assert_eq!(text(&graph, number).as_deref(), Some(&*content));
+        }
+    }
+    let given = |version| NewBlock { version: Some(version), ..block(1, "given") };
+    let error = graph.change(&GraphChanges::new().put(given(1)), Durability::Written).unwrap_err();
+    assert!(error.to_string().contains("version 1 is older"), "{error}");
+    let changed = change(&graph, GraphChanges::new().put(given(1_000)));
+    assert_eq!(changed.put, [(id(1), 1_000)]);
+    assert!(store.check().unwrap().findings.is_empty());
+}
