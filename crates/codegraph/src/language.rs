@@ -19,11 +19,13 @@ pub enum Language {
     Tsx,
     /// Go: `.go`.
     Go,
+    /// Zig: `.zig`.
+    Zig,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Python,
         Self::Rust,
         Self::C,
@@ -31,6 +33,7 @@ impl Language {
         Self::TypeScript,
         Self::Tsx,
         Self::Go,
+        Self::Zig,
     ];
 
     /// The language that a path's ending names.
@@ -49,6 +52,7 @@ impl Language {
             "ts" | "mts" | "cts" => Some(Self::TypeScript),
             "tsx" => Some(Self::Tsx),
             "go" => Some(Self::Go),
+            "zig" => Some(Self::Zig),
             _ => None,
         }
     }
@@ -83,6 +87,7 @@ impl Language {
             Self::TypeScript => "typescript",
             Self::Tsx => "tsx",
             Self::Go => "go",
+            Self::Zig => "zig",
         }
     }
 
@@ -94,6 +99,7 @@ impl Language {
             Self::C => Family::C,
             Self::JavaScript | Self::TypeScript | Self::Tsx => Family::Script,
             Self::Go => Family::Go,
+            Self::Zig => Family::Zig,
         }
     }
 }
@@ -106,6 +112,7 @@ pub(crate) enum Family {
     C,
     Script,
     Go,
+    Zig,
 }
 
 #[cfg(test)]
@@ -123,6 +130,7 @@ mod tests {
             ("x.d.ts", Language::TypeScript),
             ("x.tsx", Language::Tsx),
             ("x.go", Language::Go),
+            ("build.zig", Language::Zig),
         ];
         for (path, language) in known {
             assert_eq!(Language::of_path(path), Some(language), "{path}");

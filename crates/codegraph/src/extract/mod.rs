@@ -10,7 +10,9 @@ mod python;
 mod rust;
 mod script;
 mod walk;
+mod zig;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
@@ -59,7 +61,11 @@ pub fn extract_with(
     options: &ExtractOptions,
 ) -> Result<Facts, Unparsed> {
     check_bytes(bytes, options)?;
-    let tree = parse(language, bytes)?;
+    let readable = match language {
+        Language::Zig => zig::readable(bytes),
+        _ => Cow::Borrowed(bytes),
+    };
+    let tree = parse(language, &readable)?;
     check_tree(&tree)?;
     Ok(walk::walk(language, &tree, bytes))
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tree_sitter::{Language as Grammar, Node, Tree};
 
 use super::build::Builder;
-use super::{c, go, python, rust, script};
+use super::{c, go, python, rust, script, zig};
 use crate::{Facts, Language};
 
 /// What is done where a node of some kind begins.
@@ -15,6 +15,7 @@ pub(super) type Step = for<'t> fn(&mut Builder<'t>, Node<'t>);
 /// The fields of nodes that are asked for, in any language.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Field {
+    Accessed,
     Alias,
     Argument,
     Attribute,
@@ -47,7 +48,8 @@ pub(super) enum Field {
     Value,
 }
 
-const FIELDS: [(Field, &str); 30] = [
+const FIELDS: [(Field, &str); 31] = [
+    (Field::Accessed, "member"),
     (Field::Alias, "alias"),
     (Field::Argument, "argument"),
     (Field::Attribute, "attribute"),
@@ -116,6 +118,7 @@ pub(super) fn grammar_of(language: Language) -> Grammar {
         Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
         Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
         Language::Go => tree_sitter_go::LANGUAGE,
+        Language::Zig => tree_sitter_zig::LANGUAGE,
     };
     Grammar::new(grammar)
 }
@@ -135,6 +138,7 @@ fn steps_of(language: Language) -> &'static [(&'static str, Step)] {
         Language::JavaScript => script::STEPS,
         Language::TypeScript | Language::Tsx => script::TYPED_STEPS,
         Language::Go => go::STEPS,
+        Language::Zig => zig::STEPS,
     }
 }
 

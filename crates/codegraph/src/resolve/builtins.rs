@@ -90,6 +90,15 @@ const GO_METHODS: &str = "Add Bytes Close Done Err Error Errorf Fatal Fatalf Flu
     Int Is Len Less Load Lock Log Logf Name Read RLock RUnlock Reset Run Scan Set Sprintf Store \
     String Sub Swap Unlock Unwrap Value Wait Write WriteString";
 
+const ZIG_METHODS: &str = "alloc allocator append appendAssumeCapacity appendNTimes appendSlice \
+    appendSliceAssumeCapacity clearAndFree clearRetainingCapacity clone close contains count create \
+    deinit destroy dupe dupeZ ensureTotalCapacity ensureUnusedCapacity eql fetchRemove first flush \
+    format free get getLast getLastOrNull getOrPut getPtr index init initCapacity insert items \
+    iterator join keyIterator keys last len load lock next open orderedRemove pop popOrNull print put \
+    putNoClobber read readAll readByte realloc remove reset resize seekTo shrinkAndFree signal slice \
+    spawn stat store swap swapRemove sync toOwnedSlice toOwnedSliceSentinel tryLock unlock \
+    valueIterator values wait write writeAll writeByte writer";
+
 /// Whether a name called alone, or one called on something, may be the language's.
 pub(super) fn is_builtin(family: Family, name: &str, is_method: bool) -> bool {
     let names = match (family, is_method) {
@@ -102,7 +111,9 @@ pub(super) fn is_builtin(family: Family, name: &str, is_method: bool) -> bool {
         (Family::Script, true) => SCRIPT_METHODS,
         (Family::Go, false) => GO,
         (Family::Go, true) => GO_METHODS,
-        (Family::C, true) => "",
+        (Family::Zig, true) => ZIG_METHODS,
+        // What the compiler itself brings begins with `@` and is no call.
+        (Family::C, true) | (Family::Zig, false) => "",
     };
     names.split_ascii_whitespace().any(|known| known == name)
 }

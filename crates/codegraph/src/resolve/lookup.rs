@@ -107,6 +107,7 @@ impl World<'_> {
                 Some((class().map_or(Found::Opaque, Found::Base), 0))
             }
             (Family::Script, "this") => Some((class().map_or(Found::Opaque, Found::Value), 0)),
+            (Family::Zig, "@This") => Some((class().map_or(Found::Opaque, Found::Item), 0)),
             (Family::Rust, _) => modules::rust::keyword(self, scope, *head, rest, trail),
             _ => None,
         }
@@ -122,7 +123,8 @@ impl World<'_> {
             }
             match place.kind {
                 Some(kind) if kind.is_type() => return Some(item),
-                Some(SymbolKind::Module) | None => return None,
+                None => return Some(item).filter(|file| self.has_values(*file)),
+                Some(SymbolKind::Module) => return None,
                 Some(_) => item = place.parent,
             }
         }
@@ -134,9 +136,13 @@ impl World<'_> {
         let mut at = scope;
         loop {
             let Some(place) = self.place(at) else { return Found::Nothing };
-            // What a type holds is named through the type, but in the body of Python's classes.
-            let is_hidden = place.kind.is_some_and(SymbolKind::is_type)
-                && (at != scope || file.family != Family::Python);
+            // What a type holds is named through the type, but in the body of Python's classes and
+            // everywhere in Zig's.
+            let is_seen = match file.family {
+                Family::Python => at == scope,
+                family => family == Family::Zig,
+            };
+            let is_hidden = place.kind.is_some_and(SymbolKind::is_type) && !is_seen;
             if !is_hidden {
                 let found = self.own(at, word, trail);
                 if found.is_something() {
@@ -215,7 +221,7 @@ impl World<'_> {
                 found.filter(|found| found.is_something()).unwrap_or(Found::Opaque)
             }
             BindingKind::Instance => match of.map(|of| self.look_up_name(scope, of, trail)) {
-                Some(Found::Item(item)) if self.is_type(item) => Found::Value(item),
+                Some(Found::Item(item)) if self.has_values(item) => Found::Value(item),
                 Some(Found::Outside) => Found::Outside,
                 _ => Found::Opaque,
             },

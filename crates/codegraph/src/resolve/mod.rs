@@ -238,8 +238,10 @@ fn target_of_call(
     }
     match found {
         Found::Item(item) => {
-            let kind = world.kind(item)?;
-            let is_callable = kind != SymbolKind::Module;
+            let is_callable = match world.kind(item) {
+                Some(kind) => kind != SymbolKind::Module,
+                None => world.has_values(item),
+            };
             is_callable.then_some((item, Confidence::Scoped))
         }
         // A variable of this name hides what else has it, but says nothing of its methods.

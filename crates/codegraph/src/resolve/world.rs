@@ -163,6 +163,12 @@ impl<'a> World<'a> {
         self.kind(item).is_some_and(SymbolKind::is_type)
     }
 
+    /// Whether it can have values: a type, or a file of Zig, which is a struct.
+    pub(super) fn has_values(&self, item: Item) -> bool {
+        let is_zig = || self.file_of(item).is_some_and(|file| file.family == Family::Zig);
+        self.is_type(item) || (self.is_file(item) && is_zig())
+    }
+
     pub(super) fn is_file(&self, item: Item) -> bool {
         self.place(item).is_some_and(|place| place.symbol.is_none())
     }
@@ -239,7 +245,7 @@ impl<'a> World<'a> {
             Family::Python => module.first(),
             Family::Rust => module.last(),
             Family::Go => return self.word_of_package(file.facts.text(import.module)),
-            Family::C | Family::Script => None,
+            Family::C | Family::Script | Family::Zig => None,
         };
         word.copied().unwrap_or(NO_WORD)
     }

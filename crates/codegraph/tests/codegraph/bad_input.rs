@@ -33,6 +33,7 @@ fn a_file_that_is_cut_off_is_left_out_with_the_place() {
     assert_eq!(reason(Language::Python, b"x = 1\ndef f(:\n").1, 2);
     assert_eq!(reason(Language::Rust, b"fn f() {}\nfn g() {\n").1, 2);
     assert_eq!(reason(Language::Go, b"package a\nfunc f( {\n").1, 2);
+    assert_eq!(reason(Language::Zig, b"const a = 1;\nfn f( void {\n").1, 2);
     assert_eq!(reason(Language::C, b"int f(void) { return 1;\n").0, Reason::Missing);
 }
 
@@ -74,12 +75,13 @@ fn deep_nesting_overflows_no_stack() {
         survive(language, "(".repeat(DEPTH).as_bytes());
         survive(language, "f(a[".repeat(DEPTH).as_bytes());
     }
-    let nested: [(Language, &str, &str); 5] = [
+    let nested: [(Language, &str, &str); 6] = [
         (Language::Rust, "fn f() {", "}"),
         (Language::Rust, "mod a {", "}"),
         (Language::JavaScript, "function f() {", "}"),
         (Language::TypeScript, "class A { m() {", "}}"),
         (Language::C, "int f() {", "}"),
+        (Language::Zig, "const A = struct { fn f() void {", "}};"),
     ];
     for (language, open, close) in nested {
         let source = open.repeat(DEPTH / 4) + &close.repeat(DEPTH / 4);
@@ -97,7 +99,7 @@ fn long_lines_and_long_names_are_read() {
     assert_eq!(facts.symbols.len(), 1_001);
 }
 
-const REAL: [(Language, &str); 6] = [
+const REAL: [(Language, &str); 7] = [
     (
         Language::Python,
         "from .a import b as c\nclass A(c.B):\n  x: int = C()\n  @d\n  def f(self, *a, k=1, **kw):\n    \
@@ -127,6 +129,12 @@ const REAL: [(Language, &str); 6] = [
         Language::Go,
         "package a\nimport b \"c/d\"\ntype E struct{F;g *b.H}\nfunc (e *E) I(j b.K) (l int){m:=&E{};\
          for n:=range o(){m.g.P(n)};return NewQ().R()}\n",
+    ),
+    (
+        Language::Zig,
+        "const a=@import(\"b.zig\").c;fn D(comptime T:type)type{return struct{const Self=@This();e:?*a.F,\
+         fn g(self:*Self)!T{var h=try D(u8).init();if(h)|i|i.j();return .{.k=@import(\"l\").m()};}};}\
+         test \"n\"{const o,var p=q();o=p.?.*.r();}usingnamespace @import(\"s.zig\");",
     ),
 ];
 
@@ -171,7 +179,7 @@ proptest! {
             "class ", "def ", "fn ", "impl ", "struct ", "import ", "from ", "use ", "a", "b", ".",
             "::", "(", ")", "{", "}", "[", "]", ":", ";", ",", "\n", "  ", "=", "=>", "->", "func ",
             "type ", "interface ", "extends ", "'x'", "\"y\"", "#include ", "self", "*", "&", "<", ">",
-            "new ", "for ", "as ", "export ", "default ", "package ", "trait ", "mod ", "function ",
+            "new ", "for ", "as ", "const ", "pub ", "@import(", "@This()", "test ", "|", "export ", "default ", "package ", "trait ", "mod ", "function ",
         ]), 0..40),
     ) {
         let source = tokens.concat();

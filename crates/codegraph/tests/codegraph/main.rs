@@ -12,3 +12,4 @@ mod script;
 mod sources;
 mod standard_library;
 mod told;
+mod zig;

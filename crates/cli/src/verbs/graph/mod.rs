@@ -24,7 +24,7 @@ Examples:
   timestrata graph stats ./store code
   timestrata graph export ./store code --format dot | dot -Tsvg > code.svg
 
-Python, Rust, C, JavaScript, TypeScript and Go are read; what .gitignore and .ignore name is not. \
+Python, Rust, C, JavaScript, TypeScript, Go and Zig are read; what .gitignore and .ignore name is not. \
 Indexing again reads what has changed and writes what differs. A file that can't be parsed is told and \
 left out whole.
 

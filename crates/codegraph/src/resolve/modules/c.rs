@@ -6,6 +6,7 @@ use super::super::folders::{FileNumber, Folder};
 use super::super::lookup::Found;
 use super::super::words::Word;
 use super::super::world::{File, Item, World, count};
+use super::relative;
 use crate::language::Family;
 use crate::{Import, SymbolKind};
 
@@ -61,20 +62,6 @@ pub(super) fn module(world: &World<'_>, file: &File<'_>, import: &Import) -> Fou
 /// The system's headers go by names that many a tree has too; those meant for all stand apart.
 fn is_include(world: &World<'_>, folder: Folder) -> bool {
     world.folders.above(folder).is_some_and(|(_, name)| world.words.text(name) == "include")
-}
-
-fn relative(world: &World<'_>, folder: Folder, path: &str) -> Option<Found> {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut folder = folder;
-    for part in folders.split('/') {
-        folder = match part {
-            "" | "." => folder,
-            ".." => world.folders.above(folder)?.0,
-            part => world.folders.folder(folder, world.words.known(part)?)?,
-        };
-    }
-    let file = world.folders.file(folder, world.words.known(name)?)?;
-    world.file(file).map(|file| Found::Item(file.item))
 }
 
 /// How many folders up from one it is to one that both stand in.

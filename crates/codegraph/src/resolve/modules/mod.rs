@@ -5,6 +5,7 @@ mod go;
 mod python;
 pub(super) mod rust;
 mod script;
+mod zig;
 
 pub(super) use python::roots as python_roots;
 pub(super) use rust::crates as rust_crates;
@@ -29,6 +30,7 @@ pub(super) fn module(
         Family::C => c::module(world, file, import),
         Family::Script => script::module(world, file, import),
         Family::Go => go::module(world, file, import),
+        Family::Zig => zig::module(world, file, import),
     }
 }
 
@@ -43,6 +45,21 @@ pub(super) fn bound_module(
         Family::Python if import.alias.is_none() => python::first_module(world, file, import),
         _ => module(world, file, import, trail),
     }
+}
+
+/// The file that a path leads to from a folder, by its whole name.
+fn relative(world: &World<'_>, folder: Folder, path: &str) -> Option<Found> {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut folder = folder;
+    for part in folders.split('/') {
+        folder = match part {
+            "" | "." => folder,
+            ".." => world.folders.above(folder)?.0,
+            part => world.folders.folder(folder, world.words.known(part)?)?,
+        };
+    }
+    let file = world.folders.file(folder, world.words.known(name)?)?;
+    world.file(file).map(|file| Found::Item(file.item))
 }
 
 /// The nodes that stand for a module: a folder has none of its own, so its files do.
@@ -107,6 +124,6 @@ pub(super) fn beyond(world: &World<'_>, file: &File<'_>, word: Word) -> Found {
         }
         Family::Rust => rust::beyond(world, word),
         Family::C => c::beyond(world, file, word),
-        Family::Python | Family::Script => Found::Nothing,
+        Family::Python | Family::Script | Family::Zig => Found::Nothing,
     }
 }
