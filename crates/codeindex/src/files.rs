@@ -88,8 +88,8 @@ fn read_one(
     known: &dyn Fn(&str, &str) -> Option<Facts>,
 ) -> std::result::Result<Option<File>, Skipped> {
     let skipped = |why: String| Skipped { path: source.path.clone(), why };
-    let bytes =
-        read_file(io, &root.join(&source.path)).map_err(|error| skipped(error.to_string()))?;
+    let bytes = read_file(io, "a source", &root.join(&source.path), u64::MAX)
+        .map_err(|error| skipped(error.to_string()))?;
     let Some(language) = source.language.or_else(|| Language::of_first_line(&bytes)) else {
         return Ok(None);
     };
@@ -111,10 +111,15 @@ pub(crate) fn unread(what: &str, path: &Path, cause: io::Error) -> Error {
 }
 
 /// All bytes of a file, once: what is read is what counts, whatever becomes of the file meanwhile.
-fn read_file(io: &Io, path: &Path) -> Result<Vec<u8>> {
-    let failed = |cause| unread("a source", path, cause);
+pub(crate) fn read_file(io: &Io, what: &str, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let failed = |cause| unread(what, path, cause);
     let file = io.disk.open(path, OpenMode::Read).map_err(failed)?;
     let length = file.len().map_err(failed)?;
+    if length > bytes_max {
+        let message =
+            format!("{what} of {length} bytes is too large, at most {bytes_max} are read");
+        return Err(Error::new(ErrorKind::TooLarge, message).at(path));
+    }
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(isize::MAX as usize)];
     file.read_at(0, &mut bytes).map_err(failed)?;
     Ok(bytes)

@@ -1,18 +1,21 @@
 //! Indexing a tree: what is there is read, what has changed is taken apart, all of it is resolved, and
 //! what differs from what the graph has is written in one commit.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use timestrata_codegraph::{Facts, resolve};
-use timestrata_engine::{Durability, Error, ErrorKind, Io, Result, SeqNo};
-use timestrata_models::graph::{BlockId, Find, Graph, GraphView};
+use serde_json::json;
+use timestrata_codegraph::{Facts, Resolved, resolve};
+use timestrata_engine::{Durability, Error, ErrorKind, Io, Result};
+use timestrata_models::graph::Graph;
 
-use crate::diff::Diff;
+use crate::diff::{Diff, Put, Written};
 use crate::files::{self, File};
-use crate::nodes::{FACTS, facts_id, tree_id};
+use crate::nodes::{self, FACTS, external_id, facts_id};
+use crate::stored::{Stored, check_tree};
 
-/// How a tree is indexed.
+/// How a tree, or an index that another program made of one, is taken into a graph.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IndexOptions {
     /// Whether a graph that holds another tree is to hold this one instead.
@@ -33,7 +36,7 @@ pub struct Progress {
 /// A file that is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its path in the tree; empty where it can't be told.
+    /// Its path in the tree; empty where it can't be told, or where it isn't about a file.
     pub path: String,
     /// Why.
     pub why: String,
@@ -48,16 +51,8 @@ pub struct Indexed {
     pub parsed: usize,
     /// Files that were left out, in the order of their paths.
     pub skipped: Vec<Skipped>,
-    /// Blocks written and deleted.
-    pub blocks_put: usize,
-    /// Blocks deleted.
-    pub blocks_deleted: usize,
-    /// Edges written.
-    pub edges_linked: usize,
-    /// Edges taken away.
-    pub edges_unlinked: usize,
-    /// The commit; `None` if nothing had changed.
-    pub seq: Option<SeqNo>,
+    /// What of the graph had to change.
+    pub written: Written,
 }
 
 /// Indexes the sources below `root` into a graph, which then holds this tree and nothing else.
@@ -76,7 +71,7 @@ pub fn index(
 ) -> Result<Indexed> {
     let view = graph.view()?;
     let tree = root.to_string_lossy();
-    check_tree(graph, &view, &tree, options)?;
+    check_tree(graph, &view, &tree, options.replace)?;
     io.disk.list(root).map_err(|cause| files::unread("the folder", root, cause))?;
     let mut indexed = Indexed::default();
     let listed = files::listed(root, &mut indexed.skipped);
@@ -95,81 +90,48 @@ pub fn index(
     let each: Vec<(&str, &Facts)> =
         files.iter().map(|file| (file.path.as_str(), &file.facts)).collect();
     let resolved = resolve(&each);
-    let diff = Diff::new(&view, &tree, &files, &resolved, &stored)?;
-    diff.count(&mut indexed);
-    indexed.seq = graph.change(&diff.changes(), options.durability)?.seq;
+    let mut diff = Diff::new(&view, &tree)?;
+    add_files(&mut diff, &files, &resolved, &stored)?;
+    let (edges, names) = nodes::edges(&resolved);
+    for name in &names {
+        let (id, metadata) = (external_id(name), nodes::external(name).to_string());
+        diff.put(Put { id, path: None, metadata, is_text: true, content: Cow::default() })?;
+    }
+    diff.finish(&stored, edges)?;
+    indexed.written = diff.write(graph, options.durability)?;
     Ok(indexed)
 }
 
-/// An error if the graph holds something else than this tree.
-fn check_tree(graph: &Graph, view: &GraphView, tree: &str, options: IndexOptions) -> Result<()> {
-    let held = view.get(tree_id())?;
-    let held = held.as_ref().and_then(|block| block.source_uri());
-    let what = match held {
-        Some(held) if held == tree => return Ok(()),
-        Some(held) => format!("the tree {held}"),
-        None if view.block_count()? == 0 => return Ok(()),
-        None => "blocks that are no tree's".to_owned(),
-    };
-    if options.replace && held.is_some() {
-        return Ok(());
-    }
-    let message = format!(
-        "graph '{}' holds {what}; index {tree} into a graph of another name, or replace it",
-        graph.name()
-    );
-    Err(Error::new(ErrorKind::AlreadyExists, message))
-}
-
-/// What the graph has, by file.
-#[derive(Debug, Default)]
-pub(crate) struct Stored {
-    /// Hashes of the files whose facts are there.
-    hashes: HashMap<String, String>,
-    /// Blocks of each file, its facts' among them.
-    pub(crate) of_file: HashMap<String, Vec<BlockId>>,
-    /// Blocks of no file: names that nothing in the tree had.
-    pub(crate) others: Vec<BlockId>,
-}
-
-impl Stored {
-    fn of(view: &GraphView) -> Result<Self> {
-        let mut stored = Self::default();
-        for block in view.find(&Find::default())? {
-            let Some(path) = block.source_uri() else {
-                stored.others.push(block.id());
-                continue;
-            };
-            if block.id() == tree_id() {
-                continue;
-            }
-            if block.id() == facts_id(path)
-                && let Some(hash) = hash_of(block.metadata())
-            {
-                stored.hashes.insert(path.to_owned(), hash);
-            }
-            stored.of_file.entry(path.to_owned()).or_default().push(block.id());
+/// The blocks of files and of what they define.
+fn add_files<'a>(
+    diff: &mut Diff<'a>,
+    files: &'a [File],
+    resolved: &Resolved,
+    stored: &Stored,
+) -> Result<()> {
+    let by_path: HashMap<&str, &'a File> =
+        files.iter().map(|file| (file.path.as_str(), file)).collect();
+    for file in files {
+        let (id, path) = (facts_id(&file.path), Some(file.path.as_str()));
+        if file.bytes.is_none() {
+            // As it was: so are its blocks.
+            diff.keep(id);
+            let blocks = stored.of_file.get(&file.path);
+            blocks.into_iter().flatten().for_each(|block| diff.keep(*block));
+            continue;
         }
-        Ok(stored)
+        let mut content = Vec::new();
+        ciborium::into_writer(&file.facts, &mut content).map_err(|error| {
+            let message = format!("{}: its facts can't be written: {error}", file.path);
+            Error::new(ErrorKind::InvalidData, message)
+        })?;
+        let metadata = json!({ "kind": FACTS, "hash": file.hash }).to_string();
+        diff.put(Put { id, path, metadata, is_text: false, content: content.into() })?;
     }
-
-    /// Whether a file is as it was.
-    pub(crate) fn is_same(&self, path: &str, hash: &str) -> bool {
-        self.hashes.get(path).is_some_and(|known| known == hash)
+    for node in resolved.nodes.iter().filter(|node| nodes::is_shown(node)) {
+        let Some(file) = by_path.get(resolved.path_of(node)) else { continue };
+        let Some(bytes) = &file.bytes else { continue };
+        diff.put(nodes::block(node, &file.path, &file.facts, bytes))?;
     }
-
-    /// The facts of a file that is as it was; `None` if they can't be read, so that they are made anew.
-    fn facts(&self, view: &GraphView, path: &str, hash: &str) -> Option<Facts> {
-        if !self.is_same(path, hash) {
-            return None;
-        }
-        let block = view.get(facts_id(path)).ok()??;
-        ciborium::from_reader(block.content()).ok()
-    }
-}
-
-/// What the metadata of a file's facts say it was.
-fn hash_of(metadata: Option<&str>) -> Option<String> {
-    let said: serde_json::Value = serde_json::from_str(metadata?).ok()?;
-    (said.get("kind")?.as_str()? == FACTS).then(|| said.get("hash")?.as_str().map(str::to_owned))?
+    Ok(())
 }

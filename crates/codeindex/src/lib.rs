@@ -15,7 +15,9 @@ mod files;
 mod index;
 mod nodes;
 mod show;
+mod stored;
 
+pub use diff::Written;
 pub use index::{IndexOptions, Indexed, Progress, Skipped, index};
 pub use nodes::{external_id, node_id};
 pub use show::{Shown, Site, find, node_of, shown_edges};

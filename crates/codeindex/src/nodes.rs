@@ -1,5 +1,6 @@
 //! What the graph of a tree is as blocks and edges.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -8,6 +9,8 @@ use timestrata_codegraph::{
 };
 use timestrata_merkle::Hash;
 use timestrata_models::graph::{BlockId, Edge, EdgeKey};
+
+use crate::diff::Put;
 
 /// Kinds of blocks that are no symbol's.
 pub(crate) const FILE: &str = "file";
@@ -45,46 +48,55 @@ pub(crate) fn hash_text(bytes: &[u8]) -> String {
     Hash::of_bytes(bytes).0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A block as it has to be.
-pub(crate) struct Wanted<'a> {
-    pub(crate) id: BlockId,
-    pub(crate) path: &'a str,
-    pub(crate) metadata: String,
-    pub(crate) content: &'a [u8],
-}
-
 /// The block of a node, of whose file these are the facts and the bytes.
-pub(crate) fn block<'a>(node: &Node, path: &'a str, facts: &Facts, bytes: &'a [u8]) -> Wanted<'a> {
+pub(crate) fn block<'a>(node: &Node, path: &'a str, facts: &Facts, bytes: &'a [u8]) -> Put<'a> {
     let symbol = node.symbol.and_then(|symbol| facts.symbols.get(symbol as usize));
     let mut said = json!({ "path": path, "language": facts.language.name() });
     let content = match symbol {
         None => {
-            set(&mut said, "kind", json!(FILE));
-            set(&mut said, "name", json!(path.rsplit('/').next().unwrap_or(path)));
-            set(&mut said, "qualified", json!(path));
+            set_names(&mut said, FILE, file_name(path), path);
             bytes
         }
         Some(symbol) => {
             let span = symbol.span;
-            set(&mut said, "kind", json!(symbol.kind.name()));
-            set(&mut said, "name", json!(facts.text(symbol.name)));
-            set(&mut said, "qualified", json!(facts.text(symbol.qualified)));
+            let (name, qualified) = (facts.text(symbol.name), facts.text(symbol.qualified));
+            set_names(&mut said, symbol.kind.name(), name, qualified);
             set(&mut said, "start", place(span.start));
             set(&mut said, "end", place(span.end));
             bytes.get(span.start_byte as usize..span.end_byte as usize).unwrap_or_default()
         }
     };
-    set(&mut said, "hash", json!(hash_text(content)));
-    Wanted { id: node_id(&node.key), path, metadata: said.to_string(), content }
+    put(node_id(&node.key), path, said, Cow::Borrowed(content))
 }
 
-fn set(object: &mut Value, name: &str, value: Value) {
+/// A block of a file with what is said of it, and its content's hash.
+pub(crate) fn put<'a>(
+    id: BlockId,
+    path: &'a str,
+    mut said: Value,
+    content: Cow<'a, [u8]>,
+) -> Put<'a> {
+    set(&mut said, "hash", json!(hash_text(&content)));
+    Put { id, path: Some(path), metadata: said.to_string(), is_text: true, content }
+}
+
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+pub(crate) fn set_names(said: &mut Value, kind: &str, name: &str, qualified: &str) {
+    set(said, "kind", json!(kind));
+    set(said, "name", json!(name));
+    set(said, "qualified", json!(qualified));
+}
+
+pub(crate) fn set(object: &mut Value, name: &str, value: Value) {
     if let Some(object) = object.as_object_mut() {
         object.insert(name.to_owned(), value);
     }
 }
 
-fn place(at: Position) -> Value {
+pub(crate) fn place(at: Position) -> Value {
     json!([at.line, at.column])
 }
 
@@ -96,9 +108,7 @@ pub(crate) fn edges(resolved: &Resolved) -> (BTreeMap<EdgeKey, Edge>, Vec<String
     let mut add =
         |source: Option<BlockId>, kind: EdgeKind, target: Option<BlockId>, said: Value| {
             if let (Some(source), Some(target)) = (source, target) {
-                let mut edge = Edge::new(source, kind.name(), target);
-                edge.properties = Some(said.to_string().into());
-                edges.insert(edge.key.clone(), edge);
+                add_edge(&mut edges, EdgeKey { source, kind: kind.name().into(), target }, said);
             }
         };
     for edge in &resolved.edges {
@@ -117,14 +127,21 @@ pub(crate) fn edges(resolved: &Resolved) -> (BTreeMap<EdgeKey, Edge>, Vec<String
     (edges, names)
 }
 
-fn sites(sites: &[Position]) -> Value {
+pub(crate) fn add_edge(edges: &mut BTreeMap<EdgeKey, Edge>, key: EdgeKey, said: Value) {
+    let mut edge = Edge::new(key.source, key.kind.clone(), key.target);
+    edge.properties = Some(said.to_string().into());
+    edges.insert(key, edge);
+}
+
+pub(crate) fn sites(sites: &[Position]) -> Value {
     json!({ "sites": sites.iter().map(|at| place(*at)).collect::<Vec<_>>() })
 }
 
 /// What is said of a name that nothing in the tree has.
-pub(crate) fn external_metadata(name: &str) -> String {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    json!({ "kind": EXTERNAL, "name": last, "qualified": name }).to_string()
+pub(crate) fn external(name: &str) -> Value {
+    let mut said = json!({});
+    set_names(&mut said, EXTERNAL, name.rsplit('.').next().unwrap_or(name), name);
+    said
 }
 
 /// Whether a node has a block of its own.

@@ -53,13 +53,13 @@ fn a_tree_as_it_was_is_not_written_again() {
     let first = indexed(&graph, &tree);
     let before = contents(&graph);
     let again = indexed(&graph, &tree);
-    assert_eq!((again.files, again.parsed, again.seq), (2, 0, None));
-    assert!(first.seq.is_some() && contents(&graph) == before);
+    assert_eq!((again.files, again.parsed, again.written.seq), (2, 0, None));
+    assert!(first.written.seq.is_some() && contents(&graph) == before);
     tree.write("main.py", &MAIN.replace("s = Shape()", "return Shape()"));
     let edited = indexed(&graph, &tree);
-    assert_eq!((edited.parsed, edited.blocks_deleted), (1, 0));
+    assert_eq!((edited.parsed, edited.written.blocks_deleted), (1, 0));
     // The file, its facts, and the function that was edited.
-    assert_eq!(edited.blocks_put, 3);
+    assert_eq!(edited.written.blocks_put, 3);
     let version = |name: &str| {
         let view = graph.view().unwrap();
         view.get(find(&view, name).unwrap()[0].id).unwrap().unwrap().version()

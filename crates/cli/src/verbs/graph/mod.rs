@@ -2,6 +2,7 @@
 
 mod export;
 mod index;
+mod progress;
 mod show;
 
 use std::path::PathBuf;
