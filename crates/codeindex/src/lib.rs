@@ -8,16 +8,20 @@
 //!
 //! Blocks are known by what they stand for: `path`, `path::Outer.inner`. Names that nothing in the tree
 //! has are blocks too, of kind `external`, so that one can ask who calls them.
+//!
+//! A tree in another language comes as an index that a program made which knows it: see [`import_scip`].
 #![forbid(unsafe_code)]
 
 mod diff;
 mod files;
 mod index;
 mod nodes;
+mod scip;
 mod show;
 mod stored;
 
 pub use diff::Written;
 pub use index::{IndexOptions, Indexed, Progress, Skipped, index};
-pub use nodes::{external_id, node_id};
+pub use nodes::{external_id, node_id, symbol_id};
+pub use scip::{Imported, import_scip};
 pub use show::{Shown, Site, find, node_of, shown_edges};

@@ -30,6 +30,12 @@ pub fn external_id(name: &str) -> BlockId {
     id_of(EXTERNAL, name)
 }
 
+/// The block of a symbol that an index of another program names, be it defined there or not.
+#[must_use]
+pub fn symbol_id(symbol: &str) -> BlockId {
+    id_of("symbol", symbol)
+}
+
 pub(crate) fn facts_id(path: &str) -> BlockId {
     id_of(FACTS, path)
 }

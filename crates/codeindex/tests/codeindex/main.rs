@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "trees are written to be indexed")]
 
 mod again;
+mod scip;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,118 @@
+//! Indexes that other programs made, in the SCIP format, as graphs.
+//!
+//! What an indexer knows of a tree is taken as it says, so that languages which aren't read here have
+//! their graphs too. An index is decoded twice, once for the symbols and once for what refers to them;
+//! the graph is written when all of it was found to be right.
+
+mod documents;
+mod kinds;
+mod positions;
+mod symbol;
+mod symbols;
+mod wire;
+
+use std::path::{Path, PathBuf};
+
+use timestrata_engine::{Io, Result};
+use timestrata_models::graph::Graph;
+
+use crate::diff::{Diff, Written};
+use crate::files::read_file;
+use crate::index::{IndexOptions, Progress, Skipped};
+use crate::stored::{Stored, check_tree};
+use documents::Told;
+use symbols::Symbols;
+use wire::Index;
+
+/// No message of the format can be larger.
+const INDEX_BYTES_MAX: u64 = (1 << 31) - 1;
+/// The text of larger sources isn't looked up.
+const SOURCE_BYTES_MAX: u64 = 64 << 20;
+
+/// What importing did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Files in the graph now.
+    pub files: usize,
+    /// Symbols in the graph now that one of these files defines.
+    pub symbols: usize,
+    /// Symbols in the graph now that are only referred to.
+    pub externals: usize,
+    /// What was left out, in the order of the paths.
+    pub skipped: Vec<Skipped>,
+    /// What of the graph had to change.
+    pub written: Written,
+}
+
+/// Takes an index in the SCIP format into a graph, which then holds what it says and nothing else.
+///
+/// The text of a document comes from the index, or else from where the index says that the tree is, if
+/// that is here; it is needed to count columns in bytes, and is what the blocks hold. Documents and
+/// symbols that aren't as the format has them are left out, and told.
+///
+/// # Errors
+/// `NotFound` if there is no such file; `InvalidData` if it is no index, or not all of one; `TooLarge`;
+/// `AlreadyExists` if the graph holds another tree; what reading and writing the graph may fail with.
+/// Nothing is written then.
+pub fn import_scip(
+    graph: &Graph,
+    io: &Io,
+    file: &Path,
+    options: IndexOptions,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Imported> {
+    let mut imported = Imported::default();
+    let bytes = read_file(io, "the index", file, INDEX_BYTES_MAX)?;
+    let index = Index::of(&bytes, file, &mut imported.skipped)?;
+    let view = graph.view()?;
+    check_tree(graph, &view, &index.root, options.replace)?;
+    let symbols = Symbols::of(&index, file, &mut imported.skipped)?;
+    let stored = Stored::of(&view)?;
+    let mut diff = Diff::new(&view, &index.root)?;
+    let mut told = Told::new(&symbols, index.documents.len());
+    let root = folder_of(&index.root).filter(|root| io.disk.list(root).is_ok());
+    for (number, document) in index.documents.iter().enumerate() {
+        let found = match (document.text, &root) {
+            (None, Some(root)) => source(io, &root.join(document.path)),
+            _ => None,
+        };
+        let text = document.text.or(found.as_deref());
+        told.add(&mut diff, number, document, text, &mut imported.skipped)?;
+        progress(Progress { files: number + 1, files_all: index.documents.len() });
+    }
+    (imported.files, imported.symbols) = (index.documents.len(), told.defined);
+    let (externals, edges) = told.finish(&mut diff)?;
+    imported.externals = externals;
+    imported.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    diff.finish(&stored, edges)?;
+    imported.written = diff.write(graph, options.durability)?;
+    Ok(imported)
+}
+
+/// The text of a source that is here; the index may be of another machine, or of another day.
+fn source(io: &Io, path: &Path) -> Option<String> {
+    let bytes = read_file(io, "a source", path, SOURCE_BYTES_MAX).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The folder that a URI names, if it is one of this machine.
+fn folder_of(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://")?;
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        let escaped = (*byte == b'%').then(|| behind.split_at_checked(2)).flatten();
+        let escaped = escaped.and_then(|(digits, behind)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, behind))
+        });
+        let (byte, behind) = escaped.unwrap_or((*byte, behind));
+        bytes.push(byte);
+        rest = behind;
+    }
+    String::from_utf8(bytes).ok().filter(|path| !path.contains('\0')).map(PathBuf::from)
+}
