@@ -1,5 +1,7 @@
 //! Code graphs: indexed, asked, exported.
 
+use protobuf::{Message, MessageField};
+use scip::types::{Document, Index, Metadata, Occurrence, SymbolRole};
 use serde_json::Value;
 
 use crate::runner::Runner;
@@ -79,4 +81,57 @@ fn a_graph_is_counted_and_exported_whole() {
     let dot = runner.ok(&["graph", "export", "store", "code", "--format", "dot"]);
     assert!(dot.starts_with("digraph {\n") && dot.ends_with("}\n"), "{dot}");
     assert!(dot.contains("\"main.py::main\" -> \"shape.py::Shape\" [label=\"calls\"]\n"), "{dot}");
+}
+
+/// An index of one file, whose function `run` calls `stop` of another tree.
+fn scip_index(root: &str, path: &str) -> Vec<u8> {
+    let run = Occurrence {
+        range: vec![0, 4, 7],
+        enclosing_range: vec![0, 0, 2, 1],
+        symbol: "s java shop 1.0 Cart#run().".to_owned(),
+        symbol_roles: SymbolRole::Definition as i32,
+        ..Occurrence::default()
+    };
+    let stop = Occurrence {
+        range: vec![1, 2, 6],
+        symbol: "s java net 1.0 Net#stop().".to_owned(),
+        ..Occurrence::default()
+    };
+    let document = Document {
+        relative_path: path.to_owned(),
+        occurrences: vec![run, stop],
+        ..Document::default()
+    };
+    let metadata = Metadata { project_root: root.to_owned(), ..Metadata::default() };
+    let metadata = MessageField::some(metadata);
+    let index = Index { metadata, documents: vec![document], ..Index::default() };
+    index.write_to_bytes().unwrap()
+}
+
+#[test]
+fn an_index_of_another_program_is_imported_and_asked_as_a_tree_is() {
+    let runner = Runner::new();
+    runner.file("index.scip", scip_index("file:///nowhere/shop", "Cart.java"));
+    let import = ["graph", "import", "store", "java", "index.scip"];
+    let told = runner.told(&import);
+    assert!(told.contains("java: 1 file, 1 symbol, 1 of other trees; 4 blocks written"), "{told}");
+    assert!(runner.told(&import).contains("; 0 blocks written, 0 deleted, 0 edges linked"));
+    let found = runner.ok(&["graph", "find", "store", "java", "run"]);
+    assert_eq!(found, "Cart.java:1: method Cart.run\n");
+    let callers = runner.ok(&["graph", "show", "store", "java", "callers", "Net.stop"]);
+    assert_eq!(callers, "Cart.java:2:3: method Cart.run\n");
+    let path = runner.ok(&["graph", "path", "store", "java", "run", "stop"]);
+    assert_eq!(path, "Cart.java:1: method Cart.run\n-: external Net.stop\n");
+    runner.file("other", scip_index("file:///nowhere/other", "../up.java"));
+    let other = ["graph", "import", "store", "java", "other"];
+    runner.fails(&other, 1, &["its name doesn't say what it is", "--format scip"]);
+    let other = [&other[..], &["--format", "scip"]].concat();
+    runner.fails(&other, 1, &["graph 'java' holds the tree file:///nowhere/shop"]);
+    let replaced = runner.told(&[&other[..], &["--replace"]].concat());
+    assert!(replaced.contains("left out: ../up.java: not a path below"), "{replaced}");
+    assert!(replaced.contains("java: 0 files"), "{replaced}");
+    runner.file("cut.scip", &scip_index("file:///nowhere/other", "a.java")[..40]);
+    let cut = ["graph", "import", "store", "java", "cut.scip"];
+    runner.fails(&cut, 1, &["cut.scip", "not all of one"]);
+    runner.fails(&["graph", "import", "store", "java", "gone.scip"], 1, &["no such file"]);
 }

@@ -1,6 +1,7 @@
 //! `timestrata graph`.
 
 mod export;
+mod import;
 mod index;
 mod progress;
 mod show;
@@ -14,11 +15,12 @@ use timestrata::graph::{Graph, GraphView};
 use super::open;
 use crate::failure::Result;
 
-/// Index sources as a code graph, and ask it who calls what.
+/// Index sources as a code graph, or import an index of them, and ask it who calls what.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   timestrata graph index ./store code ./src
+  timestrata graph import ./store java index.scip
   timestrata graph find ./store code Parser.parse
   timestrata graph show ./store code callers parse
   timestrata graph path ./store code main parse
@@ -27,7 +29,7 @@ Examples:
 
 Python, Rust, C, JavaScript, TypeScript, Go and Zig are read; what .gitignore and .ignore name is not. \
 Indexing again reads what has changed and writes what differs. A file that can't be parsed is told and \
-left out whole.
+left out whole. Other languages come as an index in the SCIP format, which their own indexers write.
 
 A NAME is that of a function, class or file: 'parse', 'Parser.parse', 'src/parser.py'; or of something \
 that the tree uses and doesn't have, as it is written there: 'os.path.join'.")]
@@ -39,6 +41,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Index(index::Arguments),
+    Import(import::Arguments),
     Find(show::FindArguments),
     Show(show::Arguments),
     Path(show::PathArguments),
@@ -74,6 +77,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.verb {
         Verb::Index(arguments) => index::run(arguments),
+        Verb::Import(arguments) => import::run(arguments),
         Verb::Find(arguments) => show::find(arguments),
         Verb::Show(arguments) => show::run(arguments),
         Verb::Path(arguments) => show::path(arguments),
