@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use timestrata_engine::{ErrorKind, Result};
 use timestrata_models::graph::{BlockId, Find, Graph as GraphModel, GraphView as ModelView};
 
@@ -323,11 +323,20 @@ impl GraphView {
         let (ids, along) = (Ids::of(ids)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
         let found =
             self.ask(py, |view| along.with(|along| view.neighbors(ids.as_slice(), along)))?;
-        let mut lists: Vec<Vec<(Bound<'py, PyBytes>, String)>> = found
+        // Edges come by kind: most have the name of the one before.
+        let mut last: Option<(Arc<str>, Bound<'py, PyString>)> = None;
+        let mut name = |kind: Arc<str>| match &last {
+            Some((known, name)) if Arc::ptr_eq(known, &kind) => name.clone(),
+            _ => {
+                let name = PyString::new(py, &kind);
+                last = Some((kind, name.clone()));
+                name
+            }
+        };
+        let mut lists: Vec<Vec<(Bound<'py, PyBytes>, Bound<'py, PyString>)>> = found
             .into_iter()
             .map(|each| {
-                let each = each.into_iter();
-                each.map(|(id, kind)| (id_object(py, id), kind.as_ref().to_owned())).collect()
+                each.into_iter().map(|(id, kind)| (id_object(py, id), name(kind))).collect()
             })
             .collect();
         match ids {
@@ -347,8 +356,7 @@ impl GraphView {
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let (id, along) = (id_of(id)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
-        let found = self.ask(py, |view| along.with(|along| view.neighbors(&[id], along)))?;
-        Ok(found.iter().map(Vec::len).sum())
+        self.ask(py, |view| along.with(|along| view.degree(id, along)))
     }
 
     /// The parts of the graph between which there is no edge, whatever its direction: the number of its

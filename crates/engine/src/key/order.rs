@@ -152,7 +152,7 @@ impl KeyRows<'_> {
             Self::Single(KeyView::Offset(keys)) => sorted_rows(keys.iter().copied()),
             Self::Single(KeyView::Id16(keys)) => sorted_rows(keys.iter()),
             Self::Single(KeyView::Id32(keys)) => sorted_rows(keys.iter()),
-            Self::Composite(rows) => sorted_rows(rows.iter()),
+            Self::Composite(rows) => sorted_rows(rows.iter().map(|row| Prefixed::new(row.data()))),
         }
     }
 
@@ -182,6 +182,23 @@ impl KeyRows<'_> {
             }
         }
         low
+    }
+}
+
+/// The bytes of a key with the first of them at hand: most comparisons need no others, which lie
+/// anywhere in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Prefixed<'a> {
+    /// The first 16 bytes, zeros behind a shorter key's end: they never order keys as the bytes don't.
+    prefix: u128,
+    bytes: &'a [u8],
+}
+
+impl<'a> Prefixed<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let mut prefix = [0; 16];
+        prefix.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+        Self { prefix: u128::from_be_bytes(prefix), bytes }
     }
 }
 

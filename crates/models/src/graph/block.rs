@@ -8,11 +8,11 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use serde_json::{Map, Value};
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_merkle::Hash;
 
 use super::adjacency::BlockId;
+use super::json::refuse_object;
 
 /// Bytes of an id.
 pub(super) const ID_BYTES: i32 = 16;
@@ -58,7 +58,7 @@ impl NewBlock<'_> {
             Err(Error::new(ErrorKind::InvalidArgument, message))
         };
         if let Some(metadata) = self.metadata
-            && let Err(why) = object(metadata)
+            && let Some(why) = refuse_object(metadata)
         {
             return wrong(format!("its metadata must be a JSON object: {why}"));
         }
@@ -77,15 +77,6 @@ impl NewBlock<'_> {
 pub fn id_of_content(content: &[u8]) -> BlockId {
     let hash = Hash::of_bytes(content).0;
     BlockId::new(std::array::from_fn(|place| hash[place]))
-}
-
-/// A JSON object, or why it is none.
-fn object(text: &str) -> std::result::Result<Map<String, Value>, String> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err("it is another JSON value".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// A block of a graph. Cheap to clone: clones share what it holds.

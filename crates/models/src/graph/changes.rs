@@ -1,12 +1,13 @@
 //! What is changed together: blocks put and deleted, edges linked and unlinked, in one commit.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot};
 
 use super::adjacency::BlockId;
 use super::block::{self, Block, NewBlock};
-use super::edge::{Edge, EdgeKey, Side, check_kind};
+use super::edge::{Edge, EdgeKey, Side, check_kind, edge_rows, key_rows};
 use super::handle::{Graph, Shared};
 use super::read;
 
@@ -107,12 +108,12 @@ impl<'a> GraphChanges<'a> {
 
 /// One change to the edges.
 #[derive(Debug, Clone)]
-pub(super) enum EdgeChange {
-    Link(Edge),
-    Unlink(EdgeKey),
+pub(super) enum EdgeChange<'a> {
+    Link(&'a Edge),
+    Unlink(Cow<'a, EdgeKey>),
 }
 
-impl EdgeChange {
+impl EdgeChange<'_> {
     pub(super) fn key(&self) -> &EdgeKey {
         match self {
             Self::Link(edge) => &edge.key,
@@ -216,7 +217,7 @@ struct Staged<'a> {
     /// Earlier versions that will be there, or not.
     versions: BTreeMap<(BlockId, u32), Option<Kept<'a>>>,
     put: Vec<(BlockId, u32)>,
-    edges: Vec<EdgeChange>,
+    edges: Vec<EdgeChange<'a>>,
     /// Changes to edges by the blocks at their ends, of those up to some place: only who takes all
     /// edges of a block away needs them.
     at_ends: HashMap<BlockId, Vec<usize>>,
@@ -245,16 +246,16 @@ impl<'a> Staged<'a> {
         })
     }
 
-    fn add(&mut self, change: &Change<'a>) -> Result<()> {
+    fn add(&mut self, change: &'a Change<'a>) -> Result<()> {
         match change {
             Change::Put(block) => self.put(*block),
             Change::Delete(id) => self.delete(*id),
             Change::Link(edge) => {
-                self.edges.push(EdgeChange::Link(edge.clone()));
+                self.edges.push(EdgeChange::Link(edge));
                 Ok(())
             }
             Change::Unlink(key) => {
-                self.edges.push(EdgeChange::Unlink(key.clone()));
+                self.edges.push(EdgeChange::Unlink(Cow::Borrowed(key)));
                 Ok(())
             }
             Change::UnlinkAll(which) => self.unlink_all(which),
@@ -354,7 +355,7 @@ impl<'a> Staged<'a> {
         keys.extend(added.map(EdgeChange::key).filter(|key| which.takes(key)).cloned());
         keys.sort_unstable();
         keys.dedup();
-        self.edges.extend(keys.into_iter().map(EdgeChange::Unlink));
+        self.edges.extend(keys.into_iter().map(|key| EdgeChange::Unlink(Cow::Owned(key))));
         Ok(())
     }
 
@@ -383,13 +384,14 @@ impl<'a> Staged<'a> {
             }
         }
         let (linked, unlinked) = last_of_each(&self.edges);
-        for side in [Side::Out, Side::In] {
-            let stream = self.shared.edges(side);
-            if !linked.is_empty() {
-                changes = changes.insert(stream, side.rows(&linked)?);
+        if !linked.is_empty() {
+            for (side, rows) in edge_rows(&linked)? {
+                changes = changes.insert(self.shared.edges(side), rows);
             }
-            if !unlinked.is_empty() {
-                changes = changes.delete_keys(stream, side.keys(&unlinked)?);
+        }
+        if !unlinked.is_empty() {
+            for (side, keys) in key_rows(&unlinked)? {
+                changes = changes.delete_keys(self.shared.edges(side), keys);
             }
         }
         Ok(changes)
@@ -422,14 +424,18 @@ pub(super) fn next_version(
 
 /// Edges that are linked in the end, and keys of those that are not, by key: of several changes to one
 /// edge the last one counts.
-fn last_of_each(changes: &[EdgeChange]) -> (Vec<&Edge>, Vec<&EdgeKey>) {
-    let mut sorted: Vec<&EdgeChange> = changes.iter().collect();
-    sorted.sort_by_key(|change| change.key());
+fn last_of_each<'a>(changes: &'a [EdgeChange<'a>]) -> (Vec<&'a Edge>, Vec<&'a EdgeKey>) {
+    // Most comparisons need no more than the source, which is at hand.
+    let lead = |change: &EdgeChange<'_>| u128::from_be_bytes(*change.key().source.bytes());
+    let mut sorted: Vec<(u128, &EdgeChange<'a>)> =
+        changes.iter().map(|change| (lead(change), change)).collect();
+    sorted
+        .sort_by(|(a_lead, a), (b_lead, b)| a_lead.cmp(b_lead).then_with(|| a.key().cmp(b.key())));
     let (mut linked, mut unlinked) = (Vec::new(), Vec::new());
-    for same in sorted.chunk_by(|a, b| a.key() == b.key()) {
-        match same.last() {
-            Some(EdgeChange::Link(edge)) => linked.push(edge),
-            Some(EdgeChange::Unlink(key)) => unlinked.push(key),
+    for same in sorted.chunk_by(|(a_lead, a), (b_lead, b)| a_lead == b_lead && a.key() == b.key()) {
+        match same.last().map(|(_, change)| *change) {
+            Some(EdgeChange::Link(edge)) => linked.push(*edge),
+            Some(EdgeChange::Unlink(key)) => unlinked.push(key.as_ref()),
             None => {}
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{
+    FixedSizeBinaryBuilder, Float64Builder, StringBuilder, TimestampNanosecondBuilder,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampNanosecondType};
 use arrow_array::{
@@ -12,7 +14,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::adjacency::{BlockId, Direction};
-use super::block::{ID_BYTES, id_column, unmade};
+use super::block::{ID_BYTES, unmade};
+use super::json::refuse_object;
 
 /// Longest name of a kind.
 pub const KIND_BYTES_MAX: usize = 255;
@@ -61,11 +64,9 @@ impl Edge {
         if let Some(weight) = self.weight.filter(|weight| !weight.is_finite()) {
             return wrong(format!("its weight is {weight}; it must be a finite number"));
         }
-        let Some(properties) = &self.properties else { return Ok(()) };
-        match serde_json::from_str::<serde_json::Value>(properties) {
-            Ok(serde_json::Value::Object(_)) => Ok(()),
-            Ok(_) => wrong("its properties must be a JSON object".to_owned()),
-            Err(error) => wrong(format!("its properties must be a JSON object: {error}")),
+        match self.properties.as_deref().and_then(refuse_object) {
+            None => Ok(()),
+            Some(why) => wrong(format!("its properties must be a JSON object: {why}")),
         }
     }
 }
@@ -124,36 +125,79 @@ impl Side {
         Arc::new(Schema::new(fields))
     }
 
-    /// Keys as rows.
-    pub(super) fn keys(self, keys: &[&EdgeKey]) -> Result<RecordBatch> {
-        let schema = Arc::new(Schema::new(self.fields()));
-        RecordBatch::try_new(schema, self.key_columns(keys)?).map_err(|error| unmade(&error))
+    /// Rows of its stream, of columns in the other direction's or the same order.
+    fn batch(self, schema: Schema, out: &[ArrayRef]) -> Result<RecordBatch> {
+        let mut columns = out.to_vec();
+        if self == Self::In {
+            columns.swap(0, 2);
+        }
+        RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| unmade(&error))
+    }
+}
+
+/// Keys as rows of both streams, in the order that is given: they share their columns.
+pub(super) fn key_rows(keys: &[&EdgeKey]) -> Result<[(Side, RecordBatch); 2]> {
+    let mut columns = KeyColumns::with_capacity(keys.len());
+    keys.iter().try_for_each(|key| columns.push(key))?;
+    let columns = columns.finish();
+    let rows = |side: Side| Ok((side, side.batch(Schema::new(side.fields()), &columns)?));
+    Ok([rows(Side::Out)?, rows(Side::In)?])
+}
+
+/// Edges as rows of both streams, in the order that is given: they share their columns.
+pub(super) fn edge_rows(edges: &[&Edge]) -> Result<[(Side, RecordBatch); 2]> {
+    let mut keys = KeyColumns::with_capacity(edges.len());
+    let mut weights = Float64Builder::with_capacity(edges.len());
+    let mut times = TimestampNanosecondBuilder::with_capacity(edges.len());
+    let mut properties = StringBuilder::new();
+    // Once through the edges, which lie anywhere in memory.
+    for edge in edges {
+        keys.push(&edge.key)?;
+        weights.append_option(edge.weight);
+        times.append_option(edge.valid_from_ns);
+        properties.append_option(edge.properties.as_deref());
+    }
+    let mut columns = keys.finish();
+    columns.push(Arc::new(weights.finish()));
+    columns.push(Arc::new(times.finish().with_timezone("UTC")));
+    columns.push(Arc::new(properties.finish()));
+    let rows = |side: Side| {
+        let schema = Arc::unwrap_or_clone(side.schema());
+        Ok((side, side.batch(schema, &columns)?))
+    };
+    Ok([rows(Side::Out)?, rows(Side::In)?])
+}
+
+/// The key columns of edges, as they are made.
+struct KeyColumns {
+    sources: FixedSizeBinaryBuilder,
+    kinds: StringBuilder,
+    targets: FixedSizeBinaryBuilder,
+}
+
+impl KeyColumns {
+    fn with_capacity(edges: usize) -> Self {
+        Self {
+            sources: FixedSizeBinaryBuilder::with_capacity(edges, ID_BYTES),
+            kinds: StringBuilder::new(),
+            targets: FixedSizeBinaryBuilder::with_capacity(edges, ID_BYTES),
+        }
     }
 
-    fn key_columns(self, keys: &[&EdgeKey]) -> Result<Vec<ArrayRef>> {
-        let sources = id_column(keys.iter().map(|key| key.source))?;
-        let targets = id_column(keys.iter().map(|key| key.target))?;
-        let mut kinds = StringBuilder::new();
-        keys.iter().for_each(|key| kinds.append_value(&key.kind));
-        let kinds: ArrayRef = Arc::new(kinds.finish());
-        Ok(match self {
-            Self::Out => vec![sources, kinds, targets],
-            Self::In => vec![targets, kinds, sources],
-        })
+    fn push(&mut self, key: &EdgeKey) -> Result<()> {
+        self.kinds.append_value(&key.kind);
+        let ids = [(&mut self.sources, key.source), (&mut self.targets, key.target)];
+        ids.into_iter()
+            .try_for_each(|(column, id)| column.append_value(id.bytes()))
+            .map_err(|error| unmade(&error))
     }
 
-    /// Edges as rows.
-    pub(super) fn rows(self, edges: &[&Edge]) -> Result<RecordBatch> {
-        let keys: Vec<&EdgeKey> = edges.iter().map(|edge| &edge.key).collect();
-        let mut columns = self.key_columns(&keys)?;
-        let weights = edges.iter().map(|edge| edge.weight);
-        columns.push(Arc::new(weights.collect::<Float64Array>()));
-        let times = edges.iter().map(|edge| edge.valid_from_ns);
-        let times = times.collect::<TimestampNanosecondArray>().with_timezone("UTC");
-        columns.push(Arc::new(times));
-        let properties = edges.iter().map(|edge| edge.properties.as_deref());
-        columns.push(Arc::new(properties.collect::<StringArray>()));
-        RecordBatch::try_new(self.schema(), columns).map_err(|error| unmade(&error))
+    fn finish(mut self) -> Vec<ArrayRef> {
+        vec![
+            Arc::new(self.sources.finish()),
+            Arc::new(self.kinds.finish()),
+            Arc::new(self.targets.finish()),
+        ]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use arrow_schema::SchemaRef;
 use parking_lot::Mutex;
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     pub(super) scratch: ScratchPool,
     /// Held by who reads all edges.
     pub(super) loading: Mutex<()>,
+    /// Blocks whose edges were read one by one, while not all were in memory.
+    pub(super) blocks_near: AtomicUsize,
 }
 
 /// A graph of an open store. Cheap to clone; clones are the same graph, and may be used from several
@@ -124,6 +127,7 @@ impl Graph {
             read_blocks: BlockCache::new(opened_at),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
+            blocks_near: AtomicUsize::new(0),
         });
         by_stream.insert(stream.id(), Arc::clone(&shared));
         Ok(Self::of_shared(store, shared))

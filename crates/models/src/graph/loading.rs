@@ -2,6 +2,7 @@
 //! many, those near to where the walk begins.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use hashbrown::HashSet;
@@ -18,6 +19,10 @@ use super::view::GraphView;
 const EDGE_BYTES: u64 = 24;
 /// What the edges of a graph may take in memory, unless it is told otherwise.
 pub(super) const CACHE_BYTES_MAX: u64 = 4 << 30;
+
+/// All edges are read in about the time in which those of one in so many as there are edges are, block
+/// by block.
+const EDGES_PER_BLOCK_NEAR: u64 = 128;
 
 /// How far edges are needed where not all of them are in memory.
 #[derive(Debug, Clone, Copy)]
@@ -87,11 +92,36 @@ impl GraphView {
     }
 
     /// All edges, or those that a walk from some blocks may come to.
+    ///
+    /// The first short walks of a large graph read what they need, and don't wait until all edges are in
+    /// memory; once they have read as much as takes about as long as that, all are.
     pub(super) fn adjacency_near(&self, starts: &[BlockId], reach: Reach) -> Result<View> {
+        if self.adjacency.get().is_none()
+            && let Some(view) = self.near_at_first(starts, reach)?
+        {
+            return Ok(view);
+        }
         match self.adjacency()? {
             Some(view) => Ok(view),
-            None => near(&self.snapshot, &self.shared, starts, reach),
+            None => {
+                let found = near(&self.snapshot, &self.shared, starts, reach, usize::MAX)?;
+                Ok(found.view)
+            }
         }
+    }
+
+    /// The edges that a walk may come to, if they are few and it is worth it.
+    fn near_at_first(&self, starts: &[BlockId], reach: Reach) -> Result<Option<View>> {
+        let edges = self.snapshot.count(self.shared.edges_out, &KeyRange::ALL)?;
+        let most = usize::try_from(edges / EDGES_PER_BLOCK_NEAR).unwrap_or(usize::MAX);
+        let read = self.shared.blocks_near.load(Ordering::Relaxed);
+        let Some(left) = most.checked_sub(read).filter(|left| *left > 0) else { return Ok(None) };
+        if self.shared.resident.lock().at(self.snapshot.seq(), self.follows).is_some() {
+            return Ok(None);
+        }
+        let found = near(&self.snapshot, &self.shared, starts, reach, left)?;
+        self.shared.blocks_near.fetch_add(found.blocks, Ordering::Relaxed);
+        Ok((!found.is_cut).then_some(found.view))
     }
 }
 
@@ -104,10 +134,25 @@ fn load(snapshot: &Snapshot, shared: &Shared, edges: u64) -> Result<View> {
     Ok(taking.finish())
 }
 
-/// Reads the edges that a walk may come to: those of the blocks it begins with, then those of the blocks
-/// at their other ends, as far as it goes.
-fn near(snapshot: &Snapshot, shared: &Shared, starts: &[BlockId], reach: Reach) -> Result<View> {
-    let mut taking = Taking::new(0);
+/// The edges that a walk may come to.
+struct Near {
+    view: View,
+    /// Blocks of which edges were read.
+    blocks: usize,
+    /// Whether there were more than may be read.
+    is_cut: bool,
+}
+
+/// Reads the edges that a walk may come to, of at most so many blocks: those of the blocks it begins with,
+/// then those of the blocks at their other ends, as far as it goes.
+fn near(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    starts: &[BlockId],
+    reach: Reach,
+    blocks_max: usize,
+) -> Result<Near> {
+    let (mut taking, mut blocks) = (Taking::new(0), 0);
     let mut seen: HashSet<BlockId> = starts.iter().copied().collect();
     let mut front: Vec<BlockId> = seen.iter().copied().collect();
     // One step more than the walk goes: it tells whether there was more.
@@ -115,10 +160,12 @@ fn near(snapshot: &Snapshot, shared: &Shared, starts: &[BlockId], reach: Reach) 
         let mut next = Vec::new();
         for id in std::mem::take(&mut front) {
             // All of a block's edges are read, or none.
-            if seen.len() / 2 > reach.nodes_max {
-                // What is missing lies behind the walk's bound.
-                return Ok(taking.finish());
+            let is_cut = blocks >= blocks_max;
+            // Behind the walk's own bound nothing is missing.
+            if is_cut || seen.len() / 2 > reach.nodes_max {
+                return Ok(Near { view: taking.finish(), blocks, is_cut });
             }
+            blocks += 1;
             for side in Side::of(reach.direction) {
                 let spec = ScanSpec { range: read::range_of(id), ..columns_needed() };
                 for rows in snapshot.scan(shared.edges(*side), &spec)? {
@@ -135,7 +182,7 @@ fn near(snapshot: &Snapshot, shared: &Shared, starts: &[BlockId], reach: Reach) 
         }
         front = next;
     }
-    Ok(taking.finish())
+    Ok(Near { view: taking.finish(), blocks, is_cut: false })
 }
 
 /// Everything of an edge but its properties.

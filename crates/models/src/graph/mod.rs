@@ -16,6 +16,7 @@ mod edge;
 mod edge_list;
 mod handle;
 mod hashed;
+mod json;
 mod latest;
 mod loading;
 mod options;

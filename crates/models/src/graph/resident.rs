@@ -4,12 +4,14 @@
 //! meanwhile is noted and added behind. From then on each commit is added to what has changed since,
 //! and once that has grown, both are merged anew, by a thread of its own.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use timestrata_engine::{Result, SeqNo};
 
-use super::adjacency::{Base, Change, Edge, View};
+use super::adjacency::{self, Base, Change, View};
 use super::changes::EdgeChange;
+use super::edge::{Edge, EdgeKey};
 use super::loading::CACHE_BYTES_MAX;
 
 /// Changes from which on a merge is worth its time.
@@ -39,12 +41,35 @@ enum State {
     #[default]
     Absent,
     /// Somebody reads the edges; these were committed meanwhile.
-    Loading(Vec<EdgeChange>),
+    Loading(Vec<Noted>),
     Ready {
         view: View,
         /// Whether somebody merges.
         is_merging: bool,
     },
+}
+
+/// A change that was committed while edges are read.
+#[derive(Debug)]
+enum Noted {
+    Link(Edge),
+    Unlink(EdgeKey),
+}
+
+impl Noted {
+    fn of(change: &EdgeChange<'_>) -> Self {
+        match change {
+            EdgeChange::Link(edge) => Self::Link((*edge).clone()),
+            EdgeChange::Unlink(key) => Self::Unlink(key.as_ref().clone()),
+        }
+    }
+
+    fn change(&self) -> EdgeChange<'_> {
+        match self {
+            Self::Link(edge) => EdgeChange::Link(edge),
+            Self::Unlink(key) => EdgeChange::Unlink(Cow::Borrowed(key)),
+        }
+    }
 }
 
 /// What reading all edges begins with.
@@ -101,22 +126,22 @@ impl Resident {
         if let (State::Loading(changes), Ok(view)) = (state, loaded) {
             self.state = State::Ready { view: view.clone(), is_merging: false };
             self.read_at = snapshot;
-            self.add(&changes);
+            self.add(&changes.iter().map(Noted::change).collect::<Vec<_>>());
         }
     }
 
     /// Adds what a commit has changed.
-    pub(super) fn change(&mut self, seq: SeqNo, changes: &[EdgeChange]) {
+    pub(super) fn change(&mut self, seq: SeqNo, changes: &[EdgeChange<'_>]) {
         if !changes.is_empty() {
             self.changed = self.changed.max(seq);
             self.add(changes);
         }
     }
 
-    fn add(&mut self, changes: &[EdgeChange]) {
+    fn add(&mut self, changes: &[EdgeChange<'_>]) {
         match &mut self.state {
             State::Absent => {}
-            State::Loading(noted) => noted.extend_from_slice(changes),
+            State::Loading(noted) => noted.extend(changes.iter().map(Noted::of)),
             State::Ready { view, .. } => match after(view, changes) {
                 Ok(next) => *view = next,
                 // Too many nodes or kinds to be in memory: who asks reads the streams, and is told.
@@ -166,7 +191,7 @@ impl Resident {
 }
 
 /// A view after some more changes.
-fn after(view: &View, changes: &[EdgeChange]) -> Result<View> {
+fn after(view: &View, changes: &[EdgeChange<'_>]) -> Result<View> {
     let mut kinds = Arc::clone(view.kinds());
     let mut known = Vec::with_capacity(changes.len());
     for change in changes {
@@ -176,7 +201,7 @@ fn after(view: &View, changes: &[EdgeChange]) -> Result<View> {
             None => Arc::make_mut(&mut kinds).intern(&key.kind)?,
         };
         known.push(match change {
-            EdgeChange::Link(edge) => Change::Link(Edge {
+            EdgeChange::Link(edge) => Change::Link(adjacency::Edge {
                 source: key.source,
                 kind,
                 target: key.target,

@@ -226,6 +226,16 @@ impl GraphView {
         Ok(ids.iter().map(of).collect())
     }
 
+    /// How many edges a block has; in both directions, an edge to itself counts twice.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn degree(&self, id: BlockId, along: &Along<'_>) -> Result<usize> {
+        let view = self.adjacency_near(&[id], Reach { depth_max: 0, ..along.reach() })?;
+        let Some(number) = view.number(id) else { return Ok(0) };
+        Ok(view.degree_of(number, along.direction, &along.filter(view.kinds())))
+    }
+
     /// The parts of the graph between which there is no edge, whatever its direction: blocks with their
     /// part, of those that an edge names.
     ///
