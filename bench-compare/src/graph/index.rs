@@ -37,10 +37,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let into = || index(&made.graph, &io, &root, IndexOptions::default(), &|_| {});
         let (seconds, indexed) = bench.watch.time(into)?;
         ours.add(bytes as f64 / seconds / 1e6);
-        counted = (indexed.parsed, indexed.blocks_put, indexed.edges_linked);
+        counted = (indexed.parsed, indexed.written.blocks_put, indexed.written.edges_linked);
         let (seconds, second) = bench.watch.time(into)?;
         again.add(bytes as f64 / seconds / 1e6);
-        if second.parsed != 0 || second.seq.is_some() || nodes == 0 {
+        if second.parsed != 0 || second.written.seq.is_some() || nodes == 0 {
             return Err("a tree that is as it was was indexed again".into());
         }
         made.close()?;

@@ -107,21 +107,23 @@ impl<'a> Diff<'a> {
     }
 
     /// Writes it, in one commit.
-    pub(crate) fn write(&self, graph: &Graph, durability: Durability) -> Result<Written> {
-        Ok(Written {
+    pub(crate) fn write(mut self, graph: &Graph, durability: Durability) -> Result<Written> {
+        let mut written = Written {
             blocks_put: self.put.len(),
             blocks_deleted: self.deleted.len(),
             edges_linked: self.linked.len(),
             edges_unlinked: self.unlinked.len(),
-            seq: graph.change(&self.changes(), durability)?.seq,
-        })
+            seq: None,
+        };
+        let (linked, unlinked) =
+            (std::mem::take(&mut self.linked), std::mem::take(&mut self.unlinked));
+        let changes = unlinked.into_iter().fold(GraphChanges::new(), GraphChanges::unlink);
+        let changes = linked.into_iter().fold(self.add_blocks(changes), GraphChanges::link);
+        written.seq = graph.change(&changes, durability)?.seq;
+        Ok(written)
     }
 
-    fn changes(&self) -> GraphChanges<'_> {
-        let mut changes = GraphChanges::new();
-        for key in &self.unlinked {
-            changes = changes.unlink(key.clone());
-        }
+    fn add_blocks<'b>(&'b self, mut changes: GraphChanges<'b>) -> GraphChanges<'b> {
         for id in &self.deleted {
             changes = changes.delete(*id);
         }
@@ -134,9 +136,6 @@ impl<'a> Diff<'a> {
                 is_text: put.is_text,
                 content: &put.content,
             });
-        }
-        for edge in &self.linked {
-            changes = changes.link(edge.clone());
         }
         changes
     }

@@ -10,7 +10,7 @@ use timestrata_codegraph::{
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 
 use crate::index::{Progress, Skipped};
-use crate::nodes::hash_text;
+use crate::nodes::{self, hash_text};
 
 /// Threads that take files apart at most.
 const THREADS_MAX: usize = 8;
@@ -21,8 +21,30 @@ pub(crate) struct File {
     /// SHA-256 of its bytes, with what else its facts depend on.
     pub(crate) hash: String,
     pub(crate) facts: Facts,
-    /// Its bytes; `None` where they are those of last time.
-    pub(crate) bytes: Option<Vec<u8>>,
+    /// What was made of it; `None` where it is as it was last time.
+    pub(crate) fresh: Option<Fresh>,
+}
+
+/// What is made of a file that was taken apart.
+pub(crate) struct Fresh {
+    pub(crate) bytes: Vec<u8>,
+    /// Its facts, as they are kept.
+    pub(crate) facts: Vec<u8>,
+    /// What is said of the file.
+    pub(crate) metadata: String,
+    /// What is said of each of its symbols.
+    pub(crate) of_symbols: Vec<String>,
+}
+
+impl Fresh {
+    fn new(path: &str, facts: &Facts, bytes: Vec<u8>) -> std::result::Result<Self, String> {
+        let mut kept = Vec::new();
+        ciborium::into_writer(facts, &mut kept)
+            .map_err(|error| format!("its facts can't be written: {error}"))?;
+        let metadata = |symbol| nodes::metadata(path, symbol, facts, &bytes);
+        let of_symbols = facts.symbols.iter().map(|symbol| metadata(Some(symbol))).collect();
+        Ok(Self { facts: kept, metadata: metadata(None), of_symbols, bytes })
+    }
 }
 
 /// The sources of a folder, and those that can't be told.
@@ -95,10 +117,11 @@ fn read_one(
     };
     let hash = format!("{}.{}.{}", hash_text(&bytes), language.name(), FACTS_VERSION);
     if let Some(facts) = known(&source.path, &hash) {
-        return Ok(Some(File { path: source.path.clone(), hash, facts, bytes: None }));
+        return Ok(Some(File { path: source.path.clone(), hash, facts, fresh: None }));
     }
     let facts = extract(language, &bytes).map_err(|unparsed| skipped(unparsed.to_string()))?;
-    Ok(Some(File { path: source.path.clone(), hash, facts, bytes: Some(bytes) }))
+    let fresh = Fresh::new(&source.path, &facts, bytes).map_err(skipped)?;
+    Ok(Some(File { path: source.path.clone(), hash, facts, fresh: Some(fresh) }))
 }
 
 /// The error for what can't be read.

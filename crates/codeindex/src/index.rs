@@ -7,12 +7,12 @@ use std::path::Path;
 
 use serde_json::json;
 use timestrata_codegraph::{Facts, Resolved, resolve};
-use timestrata_engine::{Durability, Error, ErrorKind, Io, Result};
+use timestrata_engine::{Durability, Io, Result};
 use timestrata_models::graph::Graph;
 
 use crate::diff::{Diff, Put, Written};
 use crate::files::{self, File};
-use crate::nodes::{self, FACTS, external_id, facts_id};
+use crate::nodes::{self, FACTS, external_id, facts_id, node_id};
 use crate::stored::{Stored, check_tree};
 
 /// How a tree, or an index that another program made of one, is taken into a graph.
@@ -86,13 +86,18 @@ pub fn index(
     }
     indexed.skipped.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     indexed.files = files.len();
-    indexed.parsed = files.iter().filter(|file| file.bytes.is_some()).count();
+    indexed.parsed = files.iter().filter(|file| file.fresh.is_some()).count();
     let each: Vec<(&str, &Facts)> =
         files.iter().map(|file| (file.path.as_str(), &file.facts)).collect();
     let resolved = resolve(&each);
     let mut diff = Diff::new(&view, &tree)?;
-    add_files(&mut diff, &files, &resolved, &stored)?;
-    let (edges, names) = nodes::edges(&resolved);
+    let (added, edges) = std::thread::scope(|scope| {
+        let edges = scope.spawn(|| nodes::edges(&resolved));
+        (add_files(&mut diff, &files, &resolved, &stored), edges.join())
+    });
+    added?;
+    // A thread that died has left nothing: it is done here.
+    let (edges, names) = edges.unwrap_or_else(|_| nodes::edges(&resolved));
     for name in &names {
         let (id, metadata) = (external_id(name), nodes::external(name).to_string());
         diff.put(Put { id, path: None, metadata, is_text: true, content: Cow::default() })?;
@@ -113,25 +118,32 @@ fn add_files<'a>(
         files.iter().map(|file| (file.path.as_str(), file)).collect();
     for file in files {
         let (id, path) = (facts_id(&file.path), Some(file.path.as_str()));
-        if file.bytes.is_none() {
+        let Some(fresh) = &file.fresh else {
             // As it was: so are its blocks.
             diff.keep(id);
             let blocks = stored.of_file.get(&file.path);
             blocks.into_iter().flatten().for_each(|block| diff.keep(*block));
             continue;
-        }
-        let mut content = Vec::new();
-        ciborium::into_writer(&file.facts, &mut content).map_err(|error| {
-            let message = format!("{}: its facts can't be written: {error}", file.path);
-            Error::new(ErrorKind::InvalidData, message)
-        })?;
+        };
         let metadata = json!({ "kind": FACTS, "hash": file.hash }).to_string();
-        diff.put(Put { id, path, metadata, is_text: false, content: content.into() })?;
+        let content = Cow::Borrowed(fresh.facts.as_slice());
+        diff.put(Put { id, path, metadata, is_text: false, content })?;
     }
     for node in resolved.nodes.iter().filter(|node| nodes::is_shown(node)) {
         let Some(file) = by_path.get(resolved.path_of(node)) else { continue };
-        let Some(bytes) = &file.bytes else { continue };
-        diff.put(nodes::block(node, &file.path, &file.facts, bytes))?;
+        let Some(fresh) = &file.fresh else { continue };
+        let symbol = node.symbol.and_then(|symbol| file.facts.symbols.get(symbol as usize));
+        let metadata = match node.symbol {
+            None => Some(&fresh.metadata),
+            Some(symbol) => fresh.of_symbols.get(symbol as usize),
+        };
+        diff.put(Put {
+            id: node_id(&node.key),
+            path: Some(&file.path),
+            metadata: metadata.cloned().unwrap_or_default(),
+            is_text: true,
+            content: Cow::Borrowed(nodes::content(symbol, &fresh.bytes)),
+        })?;
     }
     Ok(())
 }

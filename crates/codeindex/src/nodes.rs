@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use timestrata_codegraph::{
-    Confidence, EdgeKind, Facts, Node, NodeKind, Position, Resolved, SymbolKind,
+    Confidence, EdgeKind, Facts, Node, NodeKind, Position, Resolved, Symbol, SymbolKind,
 };
 use timestrata_merkle::Hash;
 use timestrata_models::graph::{BlockId, Edge, EdgeKey};
@@ -51,28 +53,31 @@ fn id_of(what: &str, text: &str) -> BlockId {
 
 /// Bytes as hexadecimal digits of their SHA-256.
 pub(crate) fn hash_text(bytes: &[u8]) -> String {
-    Hash::of_bytes(bytes).0.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    let hash = Hash::of_bytes(bytes).0;
+    hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The block of a node, of whose file these are the facts and the bytes.
-pub(crate) fn block<'a>(node: &Node, path: &'a str, facts: &Facts, bytes: &'a [u8]) -> Put<'a> {
-    let symbol = node.symbol.and_then(|symbol| facts.symbols.get(symbol as usize));
+/// What is said of a file, or of a symbol in it, of which these are the facts and the bytes.
+pub(crate) fn metadata(path: &str, symbol: Option<&Symbol>, facts: &Facts, bytes: &[u8]) -> String {
     let mut said = json!({ "path": path, "language": facts.language.name() });
-    let content = match symbol {
-        None => {
-            set_names(&mut said, FILE, file_name(path), path);
-            bytes
-        }
+    match symbol {
+        None => set_names(&mut said, FILE, file_name(path), path),
         Some(symbol) => {
-            let span = symbol.span;
             let (name, qualified) = (facts.text(symbol.name), facts.text(symbol.qualified));
             set_names(&mut said, symbol.kind.name(), name, qualified);
-            set(&mut said, "start", place(span.start));
-            set(&mut said, "end", place(span.end));
-            bytes.get(span.start_byte as usize..span.end_byte as usize).unwrap_or_default()
+            set(&mut said, "start", place(symbol.span.start));
+            set(&mut said, "end", place(symbol.span.end));
         }
-    };
-    put(node_id(&node.key), path, said, Cow::Borrowed(content))
+    }
+    set(&mut said, "hash", json!(hash_text(content(symbol, bytes))));
+    said.to_string()
+}
+
+/// The text of a file, or of a symbol in it.
+pub(crate) fn content<'a>(symbol: Option<&Symbol>, bytes: &'a [u8]) -> &'a [u8] {
+    let Some(span) = symbol.map(|symbol| symbol.span) else { return bytes };
+    bytes.get(span.start_byte as usize..span.end_byte as usize).unwrap_or_default()
 }
 
 /// A block of a file with what is said of it, and its content's hash.
@@ -108,39 +113,55 @@ pub(crate) fn place(at: Position) -> Value {
 
 /// All edges, and the names that nothing in the tree has.
 pub(crate) fn edges(resolved: &Resolved) -> (BTreeMap<EdgeKey, Edge>, Vec<String>) {
-    let mut edges = BTreeMap::new();
-    let mut names: Vec<String> = Vec::new();
-    let id = |number: u32| resolved.node(number).map(|node| node_id(&node.key));
-    let mut add =
-        |source: Option<BlockId>, kind: EdgeKind, target: Option<BlockId>, said: Value| {
-            if let (Some(source), Some(target)) = (source, target) {
-                add_edge(&mut edges, EdgeKey { source, kind: kind.name().into(), target }, said);
-            }
-        };
-    for edge in &resolved.edges {
-        let mut said = sites(&edge.sites);
-        if edge.confidence == Confidence::ByName {
-            set(&mut said, "by", json!("name"));
+    const KINDS: [EdgeKind; 4] =
+        [EdgeKind::Contains, EdgeKind::Imports, EdgeKind::Calls, EdgeKind::Inherits];
+    let kinds = KINDS.map(|kind| (kind, Arc::<str>::from(kind.name())));
+    let named = |kind: EdgeKind| {
+        let known = kinds.iter().find(|(known, _)| *known == kind);
+        known.map_or_else(|| kind.name().into(), |(_, name)| Arc::clone(name))
+    };
+    let ids: Vec<BlockId> = resolved.nodes.iter().map(|node| node_id(&node.key)).collect();
+    let id = |number: u32| ids.get(number as usize).copied();
+    let mut all: Vec<(EdgeKey, Edge)> =
+        Vec::with_capacity(resolved.edges.len() + resolved.unresolved.len());
+    let mut add = |source, kind, target, said| {
+        if let (Some(source), Some(target)) = (source, target) {
+            all.push(edge(EdgeKey { source, kind: named(kind), target }, said));
         }
-        add(id(edge.source), edge.kind, id(edge.target), said);
+    };
+    for edge in &resolved.edges {
+        let is_by_name = edge.confidence == Confidence::ByName;
+        add(id(edge.source), edge.kind, id(edge.target), sites(&edge.sites, is_by_name));
     }
+    let mut names: Vec<&str> = Vec::new();
     for loose in &resolved.unresolved {
-        add(id(loose.source), loose.kind, Some(external_id(&loose.name)), sites(&loose.sites));
-        names.push(loose.name.clone());
+        let target = Some(external_id(&loose.name));
+        add(id(loose.source), loose.kind, target, sites(&loose.sites, false));
+        names.push(&loose.name);
     }
     names.sort_unstable();
     names.dedup();
-    (edges, names)
+    (all.into_iter().collect(), names.into_iter().map(str::to_owned).collect())
 }
 
-pub(crate) fn add_edge(edges: &mut BTreeMap<EdgeKey, Edge>, key: EdgeKey, said: Value) {
-    let mut edge = Edge::new(key.source, key.kind.clone(), key.target);
-    edge.properties = Some(said.to_string().into());
-    edges.insert(key, edge);
+/// An edge of which something is said, by its key.
+pub(crate) fn edge(key: EdgeKey, said: String) -> (EdgeKey, Edge) {
+    let mut edge = Edge::new(key.source, Arc::clone(&key.kind), key.target);
+    edge.properties = Some(said.into());
+    (key, edge)
 }
 
-pub(crate) fn sites(sites: &[Position]) -> Value {
-    json!({ "sites": sites.iter().map(|at| place(*at)).collect::<Vec<_>>() })
+/// Where an edge's reference stands, and whether it was found by its name alone: a JSON object.
+pub(crate) fn sites(sites: &[Position], is_by_name: bool) -> String {
+    let mut said =
+        String::from(if is_by_name { r#"{"by":"name","sites":["# } else { r#"{"sites":["# });
+    for (place, at) in sites.iter().enumerate() {
+        let comma = if place > 0 { "," } else { "" };
+        // Writing to a text never fails.
+        let _ = write!(said, "{comma}[{},{}]", at.line, at.column);
+    }
+    said.push_str("]}");
+    said
 }
 
 /// What is said of a name that nothing in the tree has.

@@ -189,7 +189,7 @@ impl<'s> Told<'s> {
             sites.sort_unstable();
             sites.dedup();
             let key = EdgeKey { source, kind: kind.into(), target };
-            nodes::add_edge(&mut edges, key, nodes::sites(&sites));
+            edges.extend([nodes::edge(key, nodes::sites(&sites, false))]);
         }
         Ok((self.externals.len(), edges))
     }
