@@ -58,10 +58,11 @@ impl Made {
 /// Some edges as what is written.
 pub(crate) fn changes(shape: &Shape, links: &[Link]) -> GraphChanges<'static> {
     let kinds: [Arc<str>; KINDS.len()] = KINDS.map(Arc::from);
-    links.iter().fold(GraphChanges::new(), |changes, (source, kind, target)| {
+    let edges = links.iter().map(|(source, kind, target)| {
         let [source, target] = [source, target].map(|node| shape.ids[*node as usize]);
-        changes.link(Edge::new(source, Arc::clone(&kinds[*kind]), target))
-    })
+        Edge::new(source, Arc::clone(&kinds[*kind]), target)
+    });
+    GraphChanges::new().link_many(edges.collect())
 }
 
 /// The graph as petgraph's users have it, and those of rustworkx.

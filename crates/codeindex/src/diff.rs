@@ -118,7 +118,7 @@ impl<'a> Diff<'a> {
         let (linked, unlinked) =
             (std::mem::take(&mut self.linked), std::mem::take(&mut self.unlinked));
         let changes = unlinked.into_iter().fold(GraphChanges::new(), GraphChanges::unlink);
-        let changes = linked.into_iter().fold(self.add_blocks(changes), GraphChanges::link);
+        let changes = self.add_blocks(changes).link_many(linked);
         written.seq = graph.change(&changes, durability)?.seq;
         Ok(written)
     }

@@ -164,7 +164,7 @@ fn send(topic: &Topic, partition: u32, round: i64, count: usize) -> Result {
 
 /// Blocks of a few versions and edges with all that can be said of them; some are gone in the end.
 fn put_graphs(store: &Store, round: i64) -> Result {
-    for (name, keep_versions) in [("latest code", 1), ("code", 3)] {
+    for (name, keep_versions) in [("latest-code", 1), ("code", 3)] {
         let graph = Graph::create(store, name, &GraphOptions { keep_versions })?;
         let id = |number: i64| [u8::try_from(number).unwrap_or_default(); 16].into();
         let contents: Vec<String> =

@@ -241,7 +241,7 @@ impl Graph {
         edges: &Bound<'_, PyAny>,
         durability: Option<&str>,
     ) -> PyResult<()> {
-        let changes = edges_of(edges)?.into_iter().fold(GraphChanges::new(), GraphChanges::link);
+        let changes = GraphChanges::new().link_many(edges_of(edges)?);
         self.commit(py, &changes, durability).map(|_| ())
     }
 
@@ -292,8 +292,7 @@ impl Graph {
             Some(blocks) => blocks.put(changes),
             None => changes,
         };
-        let changes = linked.into_iter().fold(changes, GraphChanges::link);
-        self.commit(py, &changes, durability)
+        self.commit(py, &changes.link_many(linked), durability)
     }
 
     /// Take an edge away, if it is there.

@@ -135,3 +135,31 @@ fn an_index_of_another_program_is_imported_and_asked_as_a_tree_is() {
     runner.fails(&cut, 1, &["cut.scip", "not all of one"]);
     runner.fails(&["graph", "import", "store", "java", "gone.scip"], 1, &["no such file"]);
 }
+
+#[test]
+fn a_list_of_edges_is_imported_by_ids_and_by_names() {
+    let runner = Runner::new();
+    runner.file("edges.csv", "src,dst,kind\nos,abc,imports\nos,sys,imports\nabc,_abc,calls\n");
+    let import = ["graph", "import", "store", "code", "edges.csv"];
+    runner.fails(&import, 1, &["edges have no column 'src'"]);
+    let named = [&import[..], &["--names", "--source", "src", "--target", "dst"]].concat();
+    let told = runner.told(&named);
+    assert!(told.contains("code: 3 edges linked, 4 blocks written for names"), "{told}");
+    assert!(runner.told(&named).contains("3 edges linked, 0 blocks written for names"));
+    let stats = runner.ok(&["graph", "stats", "store", "code"]);
+    assert!(stats.contains('4') && stats.contains('3'), "{stats}");
+    let [a, b] = ["0a".repeat(16), "0b".repeat(16)];
+    runner.file("edges.jsonl", format!("{{\"source\": \"{a}\", \"target\": \"{b}\"}}\n"));
+    let import = ["graph", "import", "store", "ids", "edges.jsonl"];
+    runner.fails(&import, 1, &["edges need a column 'kind'"]);
+    let told = runner.told(&[&import[..], &["--all-are", "calls"]].concat());
+    assert!(told.contains("ids: 1 edge linked, 0 blocks written for names"), "{told}");
+    let exported = runner.ok(&["graph", "export", "store", "ids", "--format", "json"]);
+    assert!(
+        exported.contains(&a) && exported.contains(&b) && exported.contains("calls"),
+        "{exported}"
+    );
+    runner.file("edges.bin", "?");
+    let unknown = ["graph", "import", "store", "ids", "edges.bin"];
+    runner.fails(&unknown, 1, &["its name doesn't say what it is"]);
+}

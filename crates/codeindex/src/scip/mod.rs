@@ -11,13 +11,13 @@ mod symbol;
 mod symbols;
 mod wire;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use timestrata_engine::{Io, Result};
 use timestrata_models::graph::Graph;
 
 use crate::diff::{Diff, Written};
-use crate::files::read_file;
+use crate::files::{read_file, unread};
 use crate::index::{IndexOptions, Progress, Skipped};
 use crate::stored::{Stored, check_tree};
 use documents::Told;
@@ -46,9 +46,10 @@ pub struct Imported {
 
 /// Takes an index in the SCIP format into a graph, which then holds what it says and nothing else.
 ///
-/// The text of a document comes from the index, or else from where the index says that the tree is, if
-/// that is here; it is needed to count columns in bytes, and is what the blocks hold. Documents and
-/// symbols that aren't as the format has them are left out, and told.
+/// The text of a document comes from the index, or else from its file below `sources`: an index says where
+/// its tree was, but what is read of this machine is up to the caller. It is needed to count columns in
+/// bytes, and is what the blocks hold. Documents and symbols that aren't as the format has them are left
+/// out, and told.
 ///
 /// # Errors
 /// `NotFound` if there is no such file; `InvalidData` if it is no index, or not all of one; `TooLarge`;
@@ -58,6 +59,7 @@ pub fn import_scip(
     graph: &Graph,
     io: &Io,
     file: &Path,
+    sources: Option<&Path>,
     options: IndexOptions,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Imported> {
@@ -70,9 +72,11 @@ pub fn import_scip(
     let stored = Stored::of(&view)?;
     let mut diff = Diff::new(&view, &index.root)?;
     let mut told = Told::new(&symbols, index.documents.len());
-    let root = folder_of(&index.root).filter(|root| io.disk.list(root).is_ok());
+    if let Some(root) = sources {
+        io.disk.list(root).map_err(|cause| unread("the folder", root, cause))?;
+    }
     for (number, document) in index.documents.iter().enumerate() {
-        let found = match (document.text, &root) {
+        let found = match (document.text, sources) {
             (None, Some(root)) => source(io, &root.join(document.path)),
             _ => None,
         };
@@ -93,26 +97,4 @@ pub fn import_scip(
 fn source(io: &Io, path: &Path) -> Option<String> {
     let bytes = read_file(io, "a source", path, SOURCE_BYTES_MAX).ok()?;
     String::from_utf8(bytes).ok()
-}
-
-/// The folder that a URI names, if it is one of this machine.
-fn folder_of(uri: &str) -> Option<PathBuf> {
-    let path = uri.strip_prefix("file://")?;
-    let path = path.strip_prefix("localhost").unwrap_or(path);
-    if !path.starts_with('/') {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((byte, behind)) = rest.split_first() {
-        let escaped = (*byte == b'%').then(|| behind.split_at_checked(2)).flatten();
-        let escaped = escaped.and_then(|(digits, behind)| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 16).ok()?, behind))
-        });
-        let (byte, behind) = escaped.unwrap_or((*byte, behind));
-        bytes.push(byte);
-        rest = behind;
-    }
-    String::from_utf8(bytes).ok().filter(|path| !path.contains('\0')).map(PathBuf::from)
 }

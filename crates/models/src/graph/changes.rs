@@ -7,8 +7,9 @@ use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Sn
 
 use super::adjacency::BlockId;
 use super::block::{self, Block, NewBlock};
-use super::edge::{Edge, EdgeKey, Side, check_kind, edge_rows, key_rows};
+use super::edge::{Edge, EdgeKey, Side, check_kind};
 use super::handle::{Graph, Shared};
+use super::ordered::Ordered;
 use super::read;
 
 /// Changes to a graph, made in the order in which they were added, all or none.
@@ -22,6 +23,7 @@ enum Change<'a> {
     Put(NewBlock<'a>),
     Delete(BlockId),
     Link(Edge),
+    LinkMany(Vec<Edge>),
     Unlink(EdgeKey),
     UnlinkAll(Unlinked),
 }
@@ -75,6 +77,13 @@ impl<'a> GraphChanges<'a> {
         self
     }
 
+    /// Links as [`link`](Self::link) does, one edge after the other.
+    #[must_use]
+    pub fn link_many(mut self, edges: Vec<Edge>) -> Self {
+        self.list.push(Change::LinkMany(edges));
+        self
+    }
+
     /// Takes an edge away, if it is there.
     #[must_use]
     pub fn unlink(mut self, key: EdgeKey) -> Self {
@@ -99,6 +108,7 @@ impl<'a> GraphChanges<'a> {
         self.list.iter().try_for_each(|change| match change {
             Change::Put(block) => block.check(),
             Change::Link(edge) => edge.check(),
+            Change::LinkMany(edges) => edges.iter().try_for_each(Edge::check),
             Change::Unlink(EdgeKey { kind, .. }) => check_kind(kind),
             Change::UnlinkAll(Unlinked::Kind(kind)) => check_kind(kind),
             Change::Delete(_) | Change::UnlinkAll(_) => Ok(()),
@@ -254,6 +264,10 @@ impl<'a> Staged<'a> {
                 self.edges.push(EdgeChange::Link(edge));
                 Ok(())
             }
+            Change::LinkMany(edges) => {
+                self.edges.extend(edges.iter().map(EdgeChange::Link));
+                Ok(())
+            }
             Change::Unlink(key) => {
                 self.edges.push(EdgeChange::Unlink(Cow::Borrowed(key)));
                 Ok(())
@@ -383,16 +397,12 @@ impl<'a> Staged<'a> {
                 changes = changes.delete_keys(stream, block::version_keys(&gone)?);
             }
         }
-        let (linked, unlinked) = last_of_each(&self.edges);
-        if !linked.is_empty() {
-            for (side, rows) in edge_rows(&linked)? {
-                changes = changes.insert(self.shared.edges(side), rows);
-            }
+        let Ordered { linked, unlinked } = Ordered::new(&self.edges);
+        for (side, rows) in linked.edge_rows()? {
+            changes = changes.insert(self.shared.edges(side), rows);
         }
-        if !unlinked.is_empty() {
-            for (side, keys) in key_rows(&unlinked)? {
-                changes = changes.delete_keys(self.shared.edges(side), keys);
-            }
+        for (side, keys) in unlinked.key_rows()? {
+            changes = changes.delete_keys(self.shared.edges(side), keys);
         }
         Ok(changes)
     }
@@ -420,26 +430,6 @@ pub(super) fn next_version(
             Error::new(ErrorKind::InvalidArgument, message)
         }),
     }
-}
-
-/// Edges that are linked in the end, and keys of those that are not, by key: of several changes to one
-/// edge the last one counts.
-fn last_of_each<'a>(changes: &'a [EdgeChange<'a>]) -> (Vec<&'a Edge>, Vec<&'a EdgeKey>) {
-    // Most comparisons need no more than the source, which is at hand.
-    let lead = |change: &EdgeChange<'_>| u128::from_be_bytes(*change.key().source.bytes());
-    let mut sorted: Vec<(u128, &EdgeChange<'a>)> =
-        changes.iter().map(|change| (lead(change), change)).collect();
-    sorted
-        .sort_by(|(a_lead, a), (b_lead, b)| a_lead.cmp(b_lead).then_with(|| a.key().cmp(b.key())));
-    let (mut linked, mut unlinked) = (Vec::new(), Vec::new());
-    for same in sorted.chunk_by(|(a_lead, a), (b_lead, b)| a_lead == b_lead && a.key() == b.key()) {
-        match same.last().map(|(_, change)| *change) {
-            Some(EdgeChange::Link(edge)) => linked.push(*edge),
-            Some(EdgeChange::Unlink(key)) => unlinked.push(key.as_ref()),
-            None => {}
-        }
-    }
-    (linked, unlinked)
 }
 
 impl Unlinked {

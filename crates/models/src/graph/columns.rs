@@ -7,6 +7,7 @@ use arrow_array::types::{Float64Type, TimestampNanosecondType, UInt32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
+use hashbrown::HashMap;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::adjacency::BlockId;
@@ -199,15 +200,10 @@ pub fn add_edges(batch: &RecordBatch, edges: &mut Vec<Edge>) -> Result<()> {
     let weights = columns.typed("weight", DataType::Float64)?;
     let times = columns.times("valid_from")?;
     let properties = columns.typed("properties", DataType::Utf8)?;
-    let mut last: Option<Arc<str>> = None;
+    let mut known: HashMap<&str, Arc<str>> = HashMap::new();
     for (row, (source, target)) in sources.into_iter().zip(targets).enumerate() {
         let name = text(kinds.as_ref(), row).ok_or_else(|| null_in("kind", row))?;
-        // Neighbouring rows mostly have one kind.
-        let kind = match last.take() {
-            Some(kind) if *kind == *name => kind,
-            _ => Arc::from(name),
-        };
-        last = Some(Arc::clone(&kind));
+        let kind = Arc::clone(known.entry(name).or_insert_with(|| Arc::from(name)));
         let weight = weights.as_ref().filter(|all| all.is_valid(row));
         let time = times.as_ref().filter(|all| all.is_valid(row));
         edges.push(Edge {

@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    FixedSizeBinaryBuilder, Float64Builder, StringBuilder, TimestampNanosecondBuilder,
-};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampNanosecondType};
-use arrow_array::{
-    Array, ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray,
-};
+use arrow_array::{Array, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::adjacency::{BlockId, Direction};
-use super::block::{ID_BYTES, unmade};
+use super::block::ID_BYTES;
 use super::json::refuse_object;
 
 /// Longest name of a kind.
@@ -49,6 +44,11 @@ impl Edge {
     pub fn new(source: BlockId, kind: impl Into<Arc<str>>, target: BlockId) -> Self {
         let key = EdgeKey { source, kind: kind.into(), target };
         Self { key, weight: None, valid_from_ns: None, properties: None }
+    }
+
+    /// Whether more is said of it than what it is known by.
+    pub(super) fn says_more(&self) -> bool {
+        self.weight.is_some() || self.valid_from_ns.is_some() || self.properties.is_some()
     }
 
     /// # Errors
@@ -109,7 +109,7 @@ impl Side {
         }
     }
 
-    fn fields(self) -> Vec<Field> {
+    pub(super) fn fields(self) -> Vec<Field> {
         let id = |name| Field::new(name, DataType::FixedSizeBinary(ID_BYTES), false);
         let [lead, kind, last] = self.key();
         vec![id(lead), Field::new(kind, DataType::Utf8, false), id(last)]
@@ -123,81 +123,6 @@ impl Side {
         fields.push(Field::new("valid_from", time, true));
         fields.push(Field::new("properties", DataType::Utf8, true));
         Arc::new(Schema::new(fields))
-    }
-
-    /// Rows of its stream, of columns in the other direction's or the same order.
-    fn batch(self, schema: Schema, out: &[ArrayRef]) -> Result<RecordBatch> {
-        let mut columns = out.to_vec();
-        if self == Self::In {
-            columns.swap(0, 2);
-        }
-        RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| unmade(&error))
-    }
-}
-
-/// Keys as rows of both streams, in the order that is given: they share their columns.
-pub(super) fn key_rows(keys: &[&EdgeKey]) -> Result<[(Side, RecordBatch); 2]> {
-    let mut columns = KeyColumns::with_capacity(keys.len());
-    keys.iter().try_for_each(|key| columns.push(key))?;
-    let columns = columns.finish();
-    let rows = |side: Side| Ok((side, side.batch(Schema::new(side.fields()), &columns)?));
-    Ok([rows(Side::Out)?, rows(Side::In)?])
-}
-
-/// Edges as rows of both streams, in the order that is given: they share their columns.
-pub(super) fn edge_rows(edges: &[&Edge]) -> Result<[(Side, RecordBatch); 2]> {
-    let mut keys = KeyColumns::with_capacity(edges.len());
-    let mut weights = Float64Builder::with_capacity(edges.len());
-    let mut times = TimestampNanosecondBuilder::with_capacity(edges.len());
-    let mut properties = StringBuilder::new();
-    // Once through the edges, which lie anywhere in memory.
-    for edge in edges {
-        keys.push(&edge.key)?;
-        weights.append_option(edge.weight);
-        times.append_option(edge.valid_from_ns);
-        properties.append_option(edge.properties.as_deref());
-    }
-    let mut columns = keys.finish();
-    columns.push(Arc::new(weights.finish()));
-    columns.push(Arc::new(times.finish().with_timezone("UTC")));
-    columns.push(Arc::new(properties.finish()));
-    let rows = |side: Side| {
-        let schema = Arc::unwrap_or_clone(side.schema());
-        Ok((side, side.batch(schema, &columns)?))
-    };
-    Ok([rows(Side::Out)?, rows(Side::In)?])
-}
-
-/// The key columns of edges, as they are made.
-struct KeyColumns {
-    sources: FixedSizeBinaryBuilder,
-    kinds: StringBuilder,
-    targets: FixedSizeBinaryBuilder,
-}
-
-impl KeyColumns {
-    fn with_capacity(edges: usize) -> Self {
-        Self {
-            sources: FixedSizeBinaryBuilder::with_capacity(edges, ID_BYTES),
-            kinds: StringBuilder::new(),
-            targets: FixedSizeBinaryBuilder::with_capacity(edges, ID_BYTES),
-        }
-    }
-
-    fn push(&mut self, key: &EdgeKey) -> Result<()> {
-        self.kinds.append_value(&key.kind);
-        let ids = [(&mut self.sources, key.source), (&mut self.targets, key.target)];
-        ids.into_iter()
-            .try_for_each(|(column, id)| column.append_value(id.bytes()))
-            .map_err(|error| unmade(&error))
-    }
-
-    fn finish(mut self) -> Vec<ArrayRef> {
-        vec![
-            Arc::new(self.sources.finish()),
-            Arc::new(self.kinds.finish()),
-            Arc::new(self.targets.finish()),
-        ]
     }
 }
 

@@ -161,8 +161,7 @@ impl Graph {
                 imported.blocks_put += 1;
             }
         }
-        let changes = edges.into_iter().fold(changes, GraphChanges::link);
-        imported.seq = self.change(&changes, durability)?.seq;
+        imported.seq = self.change(&changes.link_many(edges), durability)?.seq;
         Ok(imported)
     }
 }

@@ -71,7 +71,7 @@ impl GraphView {
         if let Some(view) = self.adjacency.get() {
             return Ok(Some(view.clone()));
         }
-        let edges = self.snapshot.count(self.shared.edges_out, &KeyRange::ALL)?;
+        let edges = self.edges_at_most()?;
         if edges.saturating_mul(EDGE_BYTES) > self.shared.resident.lock().bytes_max {
             return Ok(None);
         }
@@ -110,9 +110,15 @@ impl GraphView {
         }
     }
 
+    /// How many edges there are at most: some of those that were replaced may be counted too. No row is
+    /// read for that.
+    fn edges_at_most(&self) -> Result<u64> {
+        Ok(self.snapshot.survey(self.shared.edges_out, &[KeyRange::ALL])?.rows_max)
+    }
+
     /// The edges that a walk may come to, if they are few and it is worth it.
     fn near_at_first(&self, starts: &[BlockId], reach: Reach) -> Result<Option<View>> {
-        let edges = self.snapshot.count(self.shared.edges_out, &KeyRange::ALL)?;
+        let edges = self.edges_at_most()?;
         let most = usize::try_from(edges / EDGES_PER_BLOCK_NEAR).unwrap_or(usize::MAX);
         let read = self.shared.blocks_near.load(Ordering::Relaxed);
         let Some(left) = most.checked_sub(read).filter(|left| *left > 0) else { return Ok(None) };

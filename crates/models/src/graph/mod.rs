@@ -20,6 +20,7 @@ mod json;
 mod latest;
 mod loading;
 mod options;
+mod ordered;
 mod put;
 mod read;
 mod resident;

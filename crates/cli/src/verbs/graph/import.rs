@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use timestrata::graph::{Graph, GraphOptions};
+use timestrata::graph::{EdgeList, Graph, GraphOptions};
+use timestrata::table::source::{self, ReadOptions, open_path};
 use timestrata::{Access, Durability, Io};
 use timestrata_codeindex::{IndexOptions, import_scip};
 
@@ -12,7 +13,7 @@ use super::progress::{Bar, changes, tell_skipped};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 
-/// Take a file into a graph that another program made: an index of sources.
+/// Take a file into a graph that another program made: an index of sources, or a list of edges.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The store's directory; made if missing.
@@ -24,22 +25,91 @@ pub(crate) struct Arguments {
     /// What the file is; what its name's ending says, if not given.
     #[arg(long, value_enum)]
     format: Option<Format>,
+    #[command(flatten)]
+    index: OfIndex,
+    #[command(flatten)]
+    edges: OfEdges,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "An index in the SCIP format")]
+struct OfIndex {
     /// Put what the file holds in the place of the tree that the graph holds.
     #[arg(long)]
     replace: bool,
+    /// The folder with the sources, whose text is read where the index has none.
+    #[arg(long, value_name = "DIR")]
+    sources: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A list of edges")]
+struct OfEdges {
+    /// The column with the blocks that edges come from.
+    #[arg(long, value_name = "COLUMN", default_value = "source")]
+    source: String,
+    /// The column with the blocks that they go to.
+    #[arg(long, value_name = "COLUMN", default_value = "target")]
+    target: String,
+    /// The column with their kinds.
+    #[arg(long, value_name = "COLUMN", default_value = "kind")]
+    kind: String,
+    /// The kind of all edges of a list without such a column.
+    #[arg(long, value_name = "KIND")]
+    all_are: Option<String>,
+    /// Both ends are names and no ids: each gets a block with the name as its content.
+    #[arg(long)]
+    names: bool,
+}
+
+impl OfEdges {
+    fn list(&self) -> EdgeList {
+        EdgeList {
+            source: self.source.clone(),
+            target: self.target.clone(),
+            kind: self.kind.clone(),
+            kind_of_all: self.all_are.clone(),
+            are_names: self.names,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// An index in the SCIP format (.scip).
     Scip,
+    /// Edges as text in columns (.csv, .tsv), maybe packed (.gz, .zst).
+    Csv,
+    /// Edges as JSON objects, one a line (.jsonl, .ndjson).
+    Jsonl,
+    /// Edges in an Arrow file (.arrow, .feather).
+    Arrow,
+    /// Edges in a Parquet file (.parquet).
+    Parquet,
 }
 
 impl Format {
     fn of(file: &Path) -> Option<Self> {
-        match file.extension()?.to_str()? {
-            "scip" => Some(Self::Scip),
+        if file.extension()?.to_str()? == "scip" {
+            return Some(Self::Scip);
+        }
+        match source::Format::of_path(file)? {
+            source::Format::Csv => Some(Self::Csv),
+            source::Format::JsonLines => Some(Self::Jsonl),
+            source::Format::ArrowFile => Some(Self::Arrow),
+            source::Format::Parquet => Some(Self::Parquet),
             _ => None,
+        }
+    }
+
+    /// As a form of rows; none of an index.
+    fn of_rows(self) -> Option<source::Format> {
+        match self {
+            Self::Scip => None,
+            Self::Csv => Some(source::Format::Csv),
+            Self::Jsonl => Some(source::Format::JsonLines),
+            Self::Arrow => Some(source::Format::ArrowFile),
+            Self::Parquet => Some(source::Format::Parquet),
         }
     }
 }
@@ -49,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let Some(format) = arguments.format.or_else(|| Format::of(file)) else {
         return Err(Failure::failed(
             format!("{}: its name doesn't say what it is", file.display()),
-            "say it with --format scip",
+            "say it with --format scip, csv, jsonl, arrow or parquet",
         ));
     };
     if !file.is_file() {
@@ -57,18 +127,40 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     }
     let store = open(&arguments.dir, Access::Write)?;
     let graph = Graph::create(&store, &arguments.graph, &GraphOptions::default())?;
-    match format {
-        Format::Scip => scip(&graph, arguments)?,
+    match format.of_rows() {
+        None => scip(&graph, arguments)?,
+        Some(rows) => edges(&graph, arguments, rows)?,
     }
     store.close()?;
     Ok(())
 }
 
+fn edges(graph: &Graph, arguments: &Arguments, format: source::Format) -> Result<()> {
+    let list = arguments.edges.list();
+    let is_text = matches!(format, source::Format::Csv | source::Format::JsonLines);
+    let options = ReadOptions {
+        format: Some(format),
+        schema: is_text.then(|| list.text_schema()),
+        ..ReadOptions::default()
+    };
+    let batches = open_path(&Io::os(), &arguments.file, &options)?;
+    let imported = graph.import_edges(batches, &list, Durability::Synced)?;
+    tell(format_args!(
+        "{}: {} linked, {} written for names",
+        arguments.graph,
+        counted(imported.edges, "edge"),
+        counted(imported.blocks_put, "block"),
+    ));
+    Ok(())
+}
+
 fn scip(graph: &Graph, arguments: &Arguments) -> Result<()> {
-    let options = IndexOptions { replace: arguments.replace, durability: Durability::Synced };
+    let OfIndex { replace, sources } = &arguments.index;
+    let options = IndexOptions { replace: *replace, durability: Durability::Synced };
     let bar = Bar::new();
     let show = |progress| bar.show(progress);
-    let imported = import_scip(graph, &Io::os(), &arguments.file, options, &show)?;
+    let (io, file) = (Io::os(), &arguments.file);
+    let imported = import_scip(graph, &io, file, sources.as_deref(), options, &show)?;
     drop(bar);
     tell_skipped(&imported.skipped, "piece");
     tell(format_args!(

@@ -20,7 +20,8 @@ use crate::failure::Result;
 #[command(after_help = "\
 Examples:
   timestrata graph index ./store code ./src
-  timestrata graph import ./store java index.scip
+  timestrata graph import ./store java index.scip --sources ./src
+  timestrata graph import ./store links edges.csv --names
   timestrata graph find ./store code Parser.parse
   timestrata graph show ./store code callers parse
   timestrata graph path ./store code main parse
