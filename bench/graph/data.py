@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ class Shape:
         numbers = np.random.default_rng(31).integers(0, 256, (self.nodes, 16), np.uint8).tobytes()
         return [numbers[at : at + 16] for at in range(0, len(numbers), 16)]
 
+    @cached_property
     def arrow(self) -> pa.Table:
         """Source, kind and target of each edge, as our graphs take them."""
         ids = pa.array(self.ids(), pa.binary(16))
@@ -44,6 +46,18 @@ class Shape:
         columns = [ids.take(pa.array(self.sources)), kinds.cast(pa.string())]
         columns.append(ids.take(pa.array(self.targets)))
         return pa.table(columns, names=["source", "kind", "target"])
+
+    @cached_property
+    def numbers(self) -> pa.Table:
+        """The same with numbers for nodes and kinds, as kuzu takes them."""
+        columns = [pa.array(column) for column in (self.sources, self.targets, self.kinds)]
+        return pa.table(columns, names=["from", "to", "kind"])
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int, int]]:
+        """The same as SQLite takes them."""
+        columns = (self.sources, self.kinds, self.targets)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def busiest(self) -> int:
         """The node with most edges: from it most of a graph is reached."""

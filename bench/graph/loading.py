@@ -24,13 +24,15 @@ MAKERS: dict[str, Callable[[Path, Shape], int]] = {
 
 
 def load(run: Run, shape: Shape) -> None:
+    # What each takes is at hand before.
+    assert shape.arrow.num_rows == shape.numbers.num_rows == len(shape.rows)
     works = {
         side: lambda side=side, make=make: make(run.dir / "load" / side, shape)
         for side, make in MAKERS.items()
     }
     aims = dict.fromkeys(works, 1.0)
     note = "from columns or rows in memory to a durable graph that is closed; edges both ways"
-    race(run, f"load, {shape.title}", shape.edges, works, aims, unit="edge/s", rounds=3, note=note)
+    race(run, f"load, {shape.title}", shape.edges, works, aims, unit="edge/s", rounds=5, note=note)
 
 
 def reopen(run: Run, shape: Shape) -> None:

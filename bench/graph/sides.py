@@ -19,7 +19,7 @@ def store(path: Path, shape: Shape) -> int:
     """All edges in a durable graph of ours; gives how many there are."""
     with timestrata.open(fresh(path)) as opened:
         graph = opened.graph("graph")
-        graph.link_many(shape.arrow(), durability="synced")
+        graph.link_many(shape.arrow, durability="synced")
         return graph.edge_count()
 
 
@@ -31,9 +31,8 @@ def sqlite(path: Path, shape: Shape) -> int:
             "CREATE TABLE edges (source INTEGER, kind INTEGER, target INTEGER, "
             "PRIMARY KEY (source, kind, target)) WITHOUT ROWID;"
         )
-        rows = zip(shape.sources.tolist(), shape.kinds.tolist(), shape.targets.tolist(), strict=True)
         connection.execute("BEGIN")
-        connection.executemany("INSERT INTO edges VALUES (?, ?, ?)", rows)
+        connection.executemany("INSERT INTO edges VALUES (?, ?, ?)", shape.rows)
         connection.execute("CREATE INDEX incoming ON edges (target, kind, source)")
         connection.commit()
         return int(connection.execute("SELECT count(*) FROM edges").fetchone()[0])
@@ -50,10 +49,7 @@ def in_kuzu(path: Path, shape: Shape) -> int:
     connection.execute("CREATE NODE TABLE block(id INT64, PRIMARY KEY (id))")
     connection.execute("CREATE REL TABLE edge(FROM block TO block, kind INT64)")
     nodes = pa.table({"id": pa.array(range(shape.nodes), pa.int64())})
-    edges = pa.table(
-        [pa.array(shape.sources), pa.array(shape.targets), pa.array(shape.kinds)],
-        names=["from", "to", "kind"],
-    )
+    edges = shape.numbers
     connection.execute("COPY block FROM nodes")
     connection.execute("COPY edge FROM edges")
     count = connection.execute("MATCH ()-[e:edge]->() RETURN count(e)").get_next()[0]

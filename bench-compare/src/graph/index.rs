@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use timestrata_bench::Result;
 use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
@@ -16,7 +17,7 @@ use tree_sitter::Parser;
 
 use crate::made::Made;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Share of the parser's speed hoped for.
 const AIM: f64 = 0.5;
 /// As many as indexing has here at most.
@@ -25,45 +26,94 @@ const THREADS_MAX: usize = 8;
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let root = source_tree()?;
     let files = python_files(&root)?;
-    let bytes: usize = files.iter().map(Vec::len).sum();
-    let io = Io::os();
-    let [mut ours, mut again, mut parsed] = [(); 3].map(|()| Samples::new());
-    let mut counted = (0, 0, 0);
-    for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, nodes) = bench.watch.time(|| parse_all(&files))?;
-        parsed.add(bytes as f64 / seconds / 1e6);
-        let dir = scratch(&bench.dir)?;
-        let made = Made::empty(dir.path())?;
-        let into = || index(&made.graph, &io, &root, IndexOptions::default(), &|_| {});
-        let (seconds, indexed) = bench.watch.time(into)?;
-        ours.add(bytes as f64 / seconds / 1e6);
-        counted = (indexed.parsed, indexed.written.blocks_put, indexed.written.edges_linked);
-        let (seconds, second) = bench.watch.time(into)?;
-        again.add(bytes as f64 / seconds / 1e6);
-        if second.parsed != 0 || second.written.seq.is_some() || nodes == 0 {
-            return Err("a tree that is as it was was indexed again".into());
+    for (where_, is_alone) in [("one core", true), ("all cores", false)] {
+        let (mut taken, mut counted) = (Speeds::default(), (0, 0, 0));
+        for _ in 0..bench.rounds(ROUNDS) {
+            let mut round = || round(bench, &root, &files, &mut taken);
+            counted = if is_alone { on_one_core(round)? } else { round()? };
         }
-        made.close()?;
+        report(bench, where_, &files, taken, counted);
     }
-    let (parsed_files, blocks, edges) = counted;
+    Ok(())
+}
+
+/// Megabytes a second.
+#[derive(Default)]
+struct Speeds {
+    parsed: Samples,
+    indexed: Samples,
+    again: Samples,
+}
+
+/// Both do their work once; gives how many files, blocks and edges were taken in.
+fn round(
+    bench: &Bench,
+    root: &Path,
+    files: &[Vec<u8>],
+    taken: &mut Speeds,
+) -> Result<(usize, usize, usize)> {
+    let megabytes = files.iter().map(Vec::len).sum::<usize>() as f64 / 1e6;
+    let (seconds, nodes) = bench.watch.time(|| parse_all(files))?;
+    taken.parsed.add(megabytes / seconds);
+    let dir = scratch(&bench.dir)?;
+    let made = Made::empty(dir.path())?;
+    let io = Io::os();
+    let into = || index(&made.graph, &io, root, IndexOptions::default(), &|_| {});
+    let (seconds, first) = bench.watch.time(into)?;
+    taken.indexed.add(megabytes / seconds);
+    let (seconds, second) = bench.watch.time(into)?;
+    taken.again.add(megabytes / seconds);
+    if second.parsed != 0 || second.written.seq.is_some() || nodes == 0 {
+        return Err("a tree that is as it was was indexed again".into());
+    }
+    made.close()?;
+    Ok((first.parsed, first.written.blocks_put, first.written.edges_linked))
+}
+
+fn report(
+    bench: &mut Bench,
+    on: &str,
+    files: &[Vec<u8>],
+    taken: Speeds,
+    (parsed, blocks, edges): (usize, usize, usize),
+) {
     let note = format!(
-        "median of {} rounds in turns; {} files of {bytes} bytes below a Python's standard library, \
-         {parsed_files} of them taken in, {blocks} blocks and {edges} edges; both with a thread a core",
-        ours.count(),
+        "median of {} rounds in turns, both with a thread a core; {} files of {} bytes below a Python's \
+         standard library, {parsed} of all files taken in, {blocks} blocks and {edges} edges",
+        taken.indexed.count(),
         files.len(),
+        files.iter().map(Vec::len).sum::<usize>(),
     );
+    let against = "tree-sitter parsing alone, in memory";
+    let alone = taken.parsed.median();
+    let name = format!("index of a new tree to a `Written` commit, {on}");
     bench.report(
-        Measure::new("index of a new tree, all of it to a `Written` commit", "MB/s", ours.median())
-            .against("tree-sitter parsing alone, in memory", parsed.median(), Better::Higher)
+        Measure::new(name, "MB/s", taken.indexed.median())
+            .against(against, alone, Better::Higher)
             .aim(AIM)
             .note(note.clone()),
     );
     bench.report(
-        Measure::new("index of the same tree once more", "MB/s", again.median())
-            .against("tree-sitter parsing alone, in memory", parsed.median(), Better::Higher)
-            .note(note),
+        Measure::new(
+            format!("index of the same tree once more, {on}"),
+            "MB/s",
+            taken.again.median(),
+        )
+        .against(against, alone, Better::Higher)
+        .note(note),
     );
-    Ok(())
+}
+
+/// Does something on one core, with all threads that it starts.
+fn on_one_core<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let all = sched_getaffinity(None)?;
+    let first = (0..CpuSet::MAX_CPU).find(|core| all.is_set(*core)).ok_or("no core")?;
+    let mut one = CpuSet::new();
+    one.set(first);
+    sched_setaffinity(None, &one)?;
+    let outcome = work();
+    sched_setaffinity(None, &all)?;
+    outcome
 }
 
 /// The sources that are indexed: unless told, the standard library of the Python there is.
