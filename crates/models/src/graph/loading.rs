@@ -20,9 +20,11 @@ const EDGE_BYTES: u64 = 24;
 /// What the edges of a graph may take in memory, unless it is told otherwise.
 pub(super) const CACHE_BYTES_MAX: u64 = 4 << 30;
 
-/// All edges are read in about the time in which those of one in so many as there are edges are, block
-/// by block.
-const EDGES_PER_BLOCK_NEAR: u64 = 128;
+/// The first walks read the edges of one block in so many edges that there are, all together: to read all
+/// edges takes about four times as long.
+const EDGES_PER_BLOCK_NEAR: u64 = 512;
+/// So many walks at most do so: each makes what it reads with anew.
+const WALKS_NEAR: usize = 16;
 
 /// How far edges are needed where not all of them are in memory.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +96,7 @@ impl GraphView {
     /// All edges, or those that a walk from some blocks may come to.
     ///
     /// The first short walks of a large graph read what they need, and don't wait until all edges are in
-    /// memory; once they have read as much as takes about as long as that, all are.
+    /// memory; after some of them, or one that goes far, all are.
     pub(super) fn adjacency_near(&self, starts: &[BlockId], reach: Reach) -> Result<View> {
         if self.adjacency.get().is_none()
             && let Some(view) = self.near_at_first(starts, reach)?
@@ -126,7 +128,7 @@ impl GraphView {
             return Ok(None);
         }
         let found = near(&self.snapshot, &self.shared, starts, reach, left)?;
-        self.shared.blocks_near.fetch_add(found.blocks, Ordering::Relaxed);
+        self.shared.blocks_near.fetch_add(found.blocks + most / WALKS_NEAR, Ordering::Relaxed);
         Ok((!found.is_cut).then_some(found.view))
     }
 }

@@ -179,3 +179,42 @@ fn a_reader_of_another_process_s_store_sees_what_was_written_when_it_looks_again
     let missing = Graph::create(&reader, "other", &GraphOptions::default()).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::ReadOnly);
 }
+
+/// Walks of a graph that was just opened read what they come to, later ones go through memory: both come to
+/// the same blocks.
+#[test]
+fn the_first_walks_come_to_what_later_ones_do() {
+    const NODES: u128 = 3_000;
+    let id = |number: u128| BlockId::new((number * 0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    let dir = tempfile::tempdir().unwrap();
+    let edges = (0..NODES).flat_map(|from| {
+        let to = [(from * 7 + 1) % NODES, (from * 11 + 5) % NODES, from / 2, (from + 1) % NODES];
+        let kinds = ["calls", "imports", "contains", "calls"];
+        to.into_iter().zip(kinds).map(move |(to, kind)| Edge::new(id(from), kind, id(to)))
+    });
+    let store = Store::open(dir.path(), Settings::default()).unwrap();
+    change(&graph(&store), GraphChanges::new().link_many(edges.collect()));
+    store.close().unwrap();
+    let along = |depth_max, kinds| Along { depth_max, kinds, ..Along::default() };
+    let mut first: Vec<Vec<(BlockId, u32)>> = Vec::new();
+    for round in 0..2 {
+        let store = Store::open(dir.path(), Settings::default()).unwrap();
+        let graph = Graph::open(&store, "code").unwrap();
+        if round == 1 {
+            graph.view().unwrap().adjacency().unwrap().unwrap();
+        }
+        for walk in 0..60_u128 {
+            let view = graph.view().unwrap();
+            let along = along(walk as u32 % 4, [&[][..], &["calls"]][walk as usize % 2]);
+            let walked = view.walk(&[id(walk * 37)], &along, Order::Breadth, |_| true).unwrap();
+            let mut found: Vec<_> =
+                walked.blocks.iter().map(|block| (block.id, block.depth)).collect();
+            found.sort_unstable();
+            match round {
+                0 => first.push(found),
+                _ => assert_eq!(first[walk as usize], found, "walk {walk}"),
+            }
+        }
+        store.close().unwrap();
+    }
+}
