@@ -21,8 +21,8 @@ const EDGE_BYTES: u64 = 24;
 pub(super) const CACHE_BYTES_MAX: u64 = 4 << 30;
 
 /// The first walks read the edges of one block in so many edges that there are, all together: to read all
-/// edges takes about four times as long.
-const EDGES_PER_BLOCK_NEAR: u64 = 512;
+/// edges takes about twice as long.
+const EDGES_PER_BLOCK_NEAR: u64 = 256;
 /// So many walks at most do so: each makes what it reads with anew.
 const WALKS_NEAR: usize = 16;
 

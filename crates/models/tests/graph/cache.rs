@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_engine::{Durability, Settings, Store};
+use timestrata_engine::Durability;
 use timestrata_models::graph::{Graph, GraphChanges, GraphView, NewBlock};
 
-use super::{block, change, graph, id, memory, text};
+use super::{block, change, graph, id, memory, open, text};
 
 fn content(view: &GraphView, number: u8) -> Option<Vec<u8>> {
     Some(view.get(id(number)).unwrap()?.content().to_vec())
@@ -37,18 +37,13 @@ fn a_block_that_was_read_is_read_anew_once_it_has_changed() {
 #[test]
 fn a_pin_of_an_earlier_life_is_shown_the_blocks_of_its_own_time() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || {
-        let store = Store::open(dir.path(), Settings::default()).unwrap();
-        let graph = Graph::create(&store, "code", &Default::default()).unwrap();
-        (store, graph)
-    };
-    let (store, graph) = open();
+    let (store, graph) = open(dir.path());
     change(&graph, GraphChanges::new().put(block(1, "first")));
     store.pin("release").unwrap();
     change(&graph, GraphChanges::new().put(block(1, "second")));
     store.close().unwrap();
     drop((store, graph));
-    let (store, graph) = open();
+    let (store, graph) = open(dir.path());
     for _ in 0..2 {
         let pinned = graph.view_at(store.snapshot_at("release").unwrap());
         assert_eq!(content(&pinned, 1).as_deref(), Some(&b"first"[..]));
@@ -114,12 +109,7 @@ fn readers_beside_a_writer_never_see_a_block_of_the_past() {
 #[test]
 fn versions_rise_by_one_whoever_changes_a_block_and_however() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || {
-        let store = Store::open(dir.path(), Settings::default()).unwrap();
-        let graph = Graph::create(&store, "code", &Default::default()).unwrap();
-        (store, graph)
-    };
-    let (mut store, mut graph) = open();
+    let (mut store, mut graph) = open(dir.path());
     let mut expected = [0_u32; 8];
     for round in 0_u32..600 {
         let number = (round * 7 % 8) as u8;
@@ -143,7 +133,7 @@ fn versions_rise_by_one_whoever_changes_a_block_and_however() {
             49 if round % 100 == 99 => {
                 store.close().unwrap();
                 drop((store, graph));
-                (store, graph) = open();
+                (store, graph) = open(dir.path());
                 change(&graph, one())
             }
             _ => change(&graph, one()),

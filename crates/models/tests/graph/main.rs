@@ -10,6 +10,8 @@ mod model;
 mod seen_to_fail;
 mod walks;
 
+use std::path::Path;
+
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_models::graph::{
     BlockId, Changed, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock,
@@ -21,6 +23,13 @@ fn memory() -> Store {
 
 fn graph(store: &Store) -> Graph {
     Graph::create(store, "code", &GraphOptions::default()).unwrap()
+}
+
+/// A graph of a store in a folder, made or opened again.
+fn open(dir: &Path) -> (Store, Graph) {
+    let store = Store::open(dir, Settings::default()).unwrap();
+    let graph = graph(&store);
+    (store, graph)
 }
 
 /// An id that is easy to tell apart.

@@ -1,15 +1,9 @@
 //! What was seen to fail in graph stores that people use.
 
-use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::graph::{Direction, Graph, GraphChanges, GraphOptions, NewBlock};
+use timestrata_engine::Durability;
+use timestrata_models::graph::{Direction, Graph, GraphChanges, NewBlock};
 
-use super::{block, change, edge, graph, id};
-
-fn open(dir: &std::path::Path) -> (Store, Graph) {
-    let store = Store::open(dir, Settings::default()).unwrap();
-    let graph = Graph::create(&store, "code", &GraphOptions::default()).unwrap();
-    (store, graph)
-}
+use super::{block, change, edge, graph, id, open};
 
 fn edges(graph: &Graph, number: u8, direction: Direction) -> usize {
     graph.view().unwrap().edges(id(number), direction, &[]).unwrap().len()
