@@ -1,6 +1,6 @@
 //! Blocks and edges that callers bring as columns of Arrow.
 
-use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::ArrowError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -19,11 +19,8 @@ fn batches(rows: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
         };
         let Some(batch) = reader.next().transpose().map_err(refused)? else { return Ok(None) };
         // What others made is trusted no more than bytes of a file.
-        let columns = batch.columns().iter();
-        columns
-            .map(|column| column.to_data().validate_full())
-            .collect::<std::result::Result<(), _>>()
-            .map_err(refused)?;
+        let check = |column: &ArrayRef| column.to_data().validate_full();
+        batch.columns().iter().try_for_each(check).map_err(refused)?;
         Ok(Some(batch))
     };
     let mut all = Vec::new();

@@ -12,9 +12,8 @@ use arrow_array::{
     StructArray, make_array,
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType, Field, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
