@@ -2,7 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Path, position};
+use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, SymbolKind};
 
@@ -128,29 +129,17 @@ fn include<'t>(b: &mut Builder<'t>, node: Node<'t>) {
 }
 
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
-    loop {
-        match node.kind() {
-            "identifier" => {
-                parts.push(b.text(node), node);
-                break;
-            }
+    path_of(b, node, |b, node| {
+        Some(match node.kind() {
+            "identifier" => Part::First(b.text(node)),
             "field_expression" => {
                 let name = b.field(node, Field::Member)?;
-                if !parts.push(b.text(name), name) {
-                    break;
-                }
-                node = b.field(node, Field::Argument)?;
+                Part::Behind(b.text(name), name, b.field(node, Field::Argument)?)
             }
-            "parenthesized_expression" => node = node.named_child(0)?,
-            _ => {
-                parts.push("", node);
-                break;
-            }
-        }
-    }
-    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+            "parenthesized_expression" => Part::Around(node.named_child(0)?),
+            _ => Part::First(""),
+        })
+    })
 }
 
 fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {

@@ -2,7 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Path, position};
+use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, Name, ReferenceKind, SymbolKind};
 
@@ -24,37 +25,22 @@ pub(super) const STEPS: &[(&str, Step)] = &[
 
 /// The names of an expression or a type like `http.Get`.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
-    loop {
-        let (name, before) = match node.kind() {
-            "identifier" | "type_identifier" | "package_identifier" => {
-                parts.push(b.text(node), node);
-                break;
-            }
-            "selector_expression" => {
-                (b.field(node, Field::Member)?, b.field(node, Field::Operand)?)
-            }
-            "qualified_type" => (b.field(node, Field::Name)?, b.field(node, Field::Package)?),
-            "parenthesized_expression" | "pointer_type" => {
-                node = node.named_child(0)?;
-                continue;
-            }
-            "generic_type" | "type_instantiation_expression" => {
-                node = b.field(node, Field::Type)?;
-                continue;
-            }
-            _ => {
-                parts.push("", node);
-                break;
-            }
+    path_of(b, node, |b, node| {
+        let behind = |name, before| {
+            let name = b.field(node, name)?;
+            Some(Part::Behind(b.text(name), name, b.field(node, before)?))
         };
-        if !parts.push(b.text(name), name) {
-            break;
-        }
-        node = before;
-    }
-    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+        Some(match node.kind() {
+            "identifier" | "type_identifier" | "package_identifier" => Part::First(b.text(node)),
+            "selector_expression" => behind(Field::Member, Field::Operand)?,
+            "qualified_type" => behind(Field::Name, Field::Package)?,
+            "parenthesized_expression" | "pointer_type" => Part::Around(node.named_child(0)?),
+            "generic_type" | "type_instantiation_expression" => {
+                Part::Around(b.field(node, Field::Type)?)
+            }
+            _ => Part::First(""),
+        })
+    })
 }
 
 /// A type with a name; a value of a pointer to it is used alike.

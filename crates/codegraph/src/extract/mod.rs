@@ -6,6 +6,7 @@
 mod build;
 mod c;
 mod go;
+mod path;
 mod python;
 mod rust;
 mod script;

@@ -2,8 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Path, position};
 use super::number;
+use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, ReferenceKind, SymbolKind};
 
@@ -28,35 +29,22 @@ pub(super) const STEPS: &[(&str, Step)] = &[
 /// The names of an expression like `os.path.join`. What isn't a name ends it with an empty one, but
 /// for `super()`, which is written out: `super.run`.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
-    loop {
-        match node.kind() {
-            "identifier" => {
-                parts.push(b.text(node), node);
-                break;
-            }
+    path_of(b, node, |b, node| {
+        Some(match node.kind() {
+            "identifier" => Part::First(b.text(node)),
             "attribute" => {
                 let name = b.field(node, Field::Attribute)?;
-                if !parts.push(b.text(name), name) {
-                    break;
-                }
-                node = b.field(node, Field::Object)?;
+                Part::Behind(b.text(name), name, b.field(node, Field::Object)?)
             }
-            "parenthesized_expression" => node = node.named_child(0)?,
+            "parenthesized_expression" => Part::Around(node.named_child(0)?),
             "call" => {
                 let callee = b.field(node, Field::Function);
                 let is_super = callee.is_some_and(|callee| b.text(callee) == "super");
-                parts.push(if is_super { "super" } else { "" }, node);
-                break;
+                Part::First(if is_super { "super" } else { "" })
             }
-            _ => {
-                parts.push("", node);
-                break;
-            }
-        }
-    }
-    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+            _ => Part::First(""),
+        })
+    })
 }
 
 /// A type as written, without what it is generic over.

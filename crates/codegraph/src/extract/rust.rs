@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::build::{Builder, Parts, Path, position};
+use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, Name, Position, ReferenceKind, SymbolKind};
 
@@ -46,40 +47,27 @@ fn skip<'t>(b: &mut Builder<'t>, _: Node<'t>) {
 
 /// The names of an expression or a type like `a::b::<T>`, `self.x` or `x.y`.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
-    loop {
-        let (name, before) = match node.kind() {
-            "identifier" | "type_identifier" | "self" | "super" | "crate" | "primitive_type" => {
-                parts.push(b.text(node), node);
-                break;
-            }
-            "scoped_identifier" | "scoped_type_identifier" => {
-                (b.field(node, Field::Name)?, b.field(node, Field::Path))
-            }
-            "field_expression" => (b.field(node, Field::Member)?, b.field(node, Field::Value)),
-            "generic_function" => {
-                node = b.field(node, Field::Function)?;
-                continue;
-            }
-            "generic_type" | "generic_type_with_turbofish" => {
-                node = b.field(node, Field::Type)?;
-                continue;
-            }
-            _ => {
-                parts.push("", node);
-                break;
-            }
+    path_of(b, node, |b, node| {
+        let behind = |name, before| {
+            let name = b.field(node, name)?;
+            Some(match b.field(node, before) {
+                Some(before) => Part::Behind(b.text(name), name, before),
+                None => Part::Alone(b.text(name), name),
+            })
         };
-        if !parts.push(b.text(name), name) {
-            break;
-        }
-        match before {
-            Some(before) => node = before,
-            None => break,
-        }
-    }
-    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+        Some(match node.kind() {
+            "identifier" | "type_identifier" | "self" | "super" | "crate" | "primitive_type" => {
+                Part::First(b.text(node))
+            }
+            "scoped_identifier" | "scoped_type_identifier" => behind(Field::Name, Field::Path)?,
+            "field_expression" => behind(Field::Member, Field::Value)?,
+            "generic_function" => Part::Around(b.field(node, Field::Function)?),
+            "generic_type" | "generic_type_with_turbofish" => {
+                Part::Around(b.field(node, Field::Type)?)
+            }
+            _ => Part::First(""),
+        })
+    })
 }
 
 /// The type that a value of this type can be used as, without references and what owns it.

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Path, position};
+use super::path::{Part, names_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, Name, SymbolKind};
 
@@ -109,62 +110,38 @@ fn nameless(module: &str) -> String {
 
 /// The names of an expression or a type like `a.b.C`, with what was imported in its midst.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
     let mut import = None;
-    loop {
-        node = match node.kind() {
-            "identifier" => {
-                parts.push(plain(b, node), node);
-                break;
-            }
-            "builtin_function" if builtin_name(b, node) == Some(THIS) => {
-                parts.push(THIS, node);
-                break;
-            }
+    let path = names_of(b, node, |b, node| {
+        Some(match node.kind() {
+            "identifier" => Part::First(plain(b, node)),
+            "builtin_function" if builtin_name(b, node) == Some(THIS) => Part::First(THIS),
             "builtin_function" => {
                 import = imported_path(b, node);
-                parts.push("", node);
-                break;
+                Part::First("")
             }
             "field_expression" => {
                 let name = b.field(node, Field::Accessed)?;
-                if !parts.push(plain(b, name), name) {
-                    break;
-                }
                 match b.field(node, Field::Object) {
-                    Some(object) => object,
-                    None => {
-                        parts.push("", node);
-                        break;
-                    }
+                    Some(object) => Part::Behind(plain(b, name), name, object),
+                    None => Part::Loose(plain(b, name), name),
                 }
             }
             // What is pointed at, and what may be missing, has the members of what it is.
             "parenthesized_expression" | "dereference_expression" | "null_coercion_expression" => {
-                node.named_child(0)?
+                Part::Around(node.named_child(0)?)
             }
             // The grammar takes `*a.B` for what is called `B` in `*a`.
-            "pointer_type" | "nullable_type" | "error_union_type" => b.children(node).pop()?,
-            "call_expression" => match generic_type(b, node) {
-                Some(of) => of,
-                None => {
-                    parts.push("", node);
-                    break;
-                }
-            },
-            _ => {
-                parts.push("", node);
-                break;
+            "pointer_type" | "nullable_type" | "error_union_type" => {
+                Part::Around(b.children(node).pop()?)
             }
-        };
+            "call_expression" => generic_type(b, node).map_or(Part::First(""), Part::Around),
+            _ => Part::First(""),
+        })
+    })?;
+    match import {
+        Some(import) => Some(path_in_import(b, path, import)),
+        None => Some(path).filter(|path| !b.text_of(path.name).is_empty()),
     }
-    let path =
-        b.path(&parts).filter(|path| !b.text_of(path.name).is_empty() || import.is_some())?;
-    Some(match import {
-        Some(import) => path_in_import(b, path, import),
-        None => path,
-    })
 }
 
 /// `@import("a.zig").b`, whose first name was left empty.

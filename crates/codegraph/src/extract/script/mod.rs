@@ -4,7 +4,8 @@ mod modules;
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Path, position};
+use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Name, ReferenceKind, SymbolKind};
 
@@ -59,37 +60,24 @@ pub(super) const TYPED_STEPS: &[(&str, Step)] = &[
 
 /// The names of an expression or a type like `this.x.run` or `ns.Type<T>`.
 pub(super) fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
-    let mut parts = Parts::new();
-    let mut node = node;
-    loop {
-        let (name, before) = match node.kind() {
-            "identifier" | "type_identifier" | "this" | "super" => {
-                parts.push(b.text(node), node);
-                break;
-            }
+    path_of(b, node, |b, node| {
+        Some(match node.kind() {
+            "identifier" | "type_identifier" | "this" | "super" => Part::First(b.text(node)),
             "member_expression" | "nested_identifier" => {
-                (b.field(node, Field::Property)?, b.field(node, Field::Object)?)
+                let name = b.field(node, Field::Property)?;
+                Part::Behind(b.text(name), name, b.field(node, Field::Object)?)
             }
-            "nested_type_identifier" => (b.field(node, Field::Name)?, node.named_child(0)?),
-            "generic_type" => {
-                node = b.field(node, Field::Name)?;
-                continue;
+            "nested_type_identifier" => {
+                let name = b.field(node, Field::Name)?;
+                Part::Behind(b.text(name), name, node.named_child(0)?)
             }
+            "generic_type" => Part::Around(b.field(node, Field::Name)?),
             "parenthesized_expression" | "non_null_expression" => {
-                node = node.named_child(0)?;
-                continue;
+                Part::Around(node.named_child(0)?)
             }
-            _ => {
-                parts.push("", node);
-                break;
-            }
-        };
-        if !parts.push(b.text(name), name) {
-            break;
-        }
-        node = before;
-    }
-    b.path(&parts).filter(|path| !b.text_of(path.name).is_empty())
+            _ => Part::First(""),
+        })
+    })
 }
 
 fn whole_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
