@@ -142,6 +142,8 @@ fn a_list_of_edges_is_imported_by_ids_and_by_names() {
     runner.file("edges.csv", "src,dst,kind\nos,abc,imports\nos,sys,imports\nabc,_abc,calls\n");
     let import = ["graph", "import", "store", "code", "edges.csv"];
     runner.fails(&import, 1, &["edges have no column 'src'"]);
+    // Nothing is left of a graph that could not be filled.
+    runner.fails(&["graph", "stats", "store", "code"], 1, &["code"]);
     let named = [&import[..], &["--names", "--source", "src", "--target", "dst"]].concat();
     let told = runner.told(&named);
     assert!(told.contains("code: 3 edges linked, 4 blocks written for names"), "{told}");

@@ -82,6 +82,12 @@ impl EdgeList {
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
             let known = standard.iter().find(|(own, _)| *own == field.name());
+            if known.is_none()
+                && let Some((own, name)) = standard.iter().find(|(_, name)| name == field.name())
+            {
+                let message = format!("the list has a column '{name}', and '{own}' is to be it");
+                return Err(Error::new(ErrorKind::InvalidData, message));
+            }
             let name = known.map_or(field.name().as_str(), |(_, name)| name);
             let column = match name {
                 "source" | "target" if self.are_names => ids_of_names(field.name(), column, names)?,

@@ -86,6 +86,9 @@ fn a_list_that_is_none_is_refused_and_nothing_is_linked() {
             "{error}"
         );
     }
+    let other = EdgeList { source: "from".into(), ..EdgeList::default() };
+    let error = import(&graph, "from,source,kind,target\na,b,c,d\n", &other).unwrap_err();
+    assert!(error.to_string().contains("a column 'source', and 'from' is to be it"), "{error}");
     assert_eq!(graph.view().unwrap().edge_count().unwrap(), 0);
     assert_eq!(text(&graph, 1), None);
 }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use timestrata::graph::{EdgeList, Graph, GraphOptions};
+use timestrata::graph::{EdgeList, Graph};
 use timestrata::table::source::{self, ReadOptions, open_path};
-use timestrata::{Access, Durability, Io};
+use timestrata::{Durability, Io};
 use timestrata_codeindex::{IndexOptions, import_scip};
 
-use super::super::{counted, open};
+use super::super::counted;
+use super::fill;
 use super::progress::{Bar, changes, tell_skipped};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
@@ -125,14 +126,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     if !file.is_file() {
         return Err(Failure::plain(format!("{}: there is no such file", file.display())));
     }
-    let store = open(&arguments.dir, Access::Write)?;
-    let graph = Graph::create(&store, &arguments.graph, &GraphOptions::default())?;
-    match format.of_rows() {
-        None => scip(&graph, arguments)?,
-        Some(rows) => edges(&graph, arguments, rows)?,
-    }
-    store.close()?;
-    Ok(())
+    fill(&arguments.dir, &arguments.graph, |graph| match format.of_rows() {
+        None => scip(graph, arguments),
+        Some(rows) => edges(graph, arguments, rows),
+    })
 }
 
 fn edges(graph: &Graph, arguments: &Arguments, format: source::Format) -> Result<()> {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::graph::{Graph, GraphOptions};
-use timestrata::{Access, Durability, Io};
+use timestrata::{Durability, Io};
 use timestrata_codeindex::{IndexOptions, index};
 
-use super::super::{counted, open};
+use super::super::counted;
+use super::fill;
 use super::progress::{Bar, changes, tell_skipped};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
@@ -31,20 +31,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         .sources
         .canonicalize()
         .map_err(|cause| Failure::plain(format!("{}: {cause}", arguments.sources.display())))?;
-    let store = open(&arguments.dir, Access::Write)?;
-    let graph = Graph::create(&store, &arguments.graph, &GraphOptions::default())?;
     let options = IndexOptions { replace: arguments.replace, durability: Durability::Synced };
-    let bar = Bar::new();
-    let indexed = index(&graph, &Io::os(), &root, options, &|progress| bar.show(progress))?;
-    drop(bar);
-    store.close()?;
-    tell_skipped(&indexed.skipped, "file");
-    tell(format_args!(
-        "{}: {}, {} read anew; {}",
-        arguments.graph,
-        counted(indexed.files as u64, "file"),
-        indexed.parsed,
-        changes(&indexed.written),
-    ));
-    Ok(())
+    fill(&arguments.dir, &arguments.graph, |graph| {
+        let bar = Bar::new();
+        let indexed = index(graph, &Io::os(), &root, options, &|progress| bar.show(progress))?;
+        drop(bar);
+        tell_skipped(&indexed.skipped, "file");
+        tell(format_args!(
+            "{}: {}, {} read anew; {}",
+            arguments.graph,
+            counted(indexed.files as u64, "file"),
+            indexed.parsed,
+            changes(&indexed.written),
+        ));
+        Ok(())
+    })
 }

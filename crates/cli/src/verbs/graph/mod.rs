@@ -6,11 +6,11 @@ mod index;
 mod progress;
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use timestrata::Access;
-use timestrata::graph::{Graph, GraphView};
+use timestrata::graph::{Graph, GraphOptions, GraphView};
 
 use super::open;
 use crate::failure::Result;
@@ -64,6 +64,22 @@ impl Of {
         let store = open(&self.dir, Access::Read)?;
         Ok(Graph::open(&store, &self.graph)?.view()?)
     }
+}
+
+/// Fills a graph, which is made if it is missing; where that fails, one that was made for it goes again.
+fn fill(dir: &Path, name: &str, work: impl FnOnce(&Graph) -> Result<()>) -> Result<()> {
+    let store = open(dir, Access::Write)?;
+    let is_new = store.stream(name).is_none();
+    let graph = Graph::create(&store, name, &GraphOptions::default())?;
+    let filled = work(&graph);
+    drop(graph);
+    if filled.is_err() && is_new {
+        // What went wrong first is what is told.
+        let _ = Graph::drop(&store, name);
+    }
+    let closed = store.close();
+    filled?;
+    Ok(closed?)
 }
 
 /// How answers are printed.
