@@ -30,6 +30,7 @@ mod snapshot;
 mod store;
 mod stream;
 mod wal;
+pub mod words;
 
 pub use backup::BackupReport;
 pub use cell::Cell;

@@ -8,6 +8,7 @@
 
 mod fit;
 pub mod graph;
+pub mod logs;
 mod name;
 mod processors;
 mod range;
