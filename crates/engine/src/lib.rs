@@ -39,11 +39,13 @@ pub use check::{CheckReport, Finding, check};
 pub use error::{Error, ErrorKind, Result};
 pub use memtable::RowBatch;
 pub use recovery::RecoveryReport;
-pub use scan::{ColumnSize, Row, Scan, ScanSpec, Survey, Values};
+pub use scan::{ColumnSize, Row, Scan, ScanSpec, Sieve, Survey, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
 pub use store::{Access, BulkCommit, PinInfo, RowAppender, Store, StoreStats, StreamStats};
-pub use stream::{BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec};
+pub use stream::{
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec, WORDS_PROPERTY,
+};
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{
     FORMAT_VERSION, KeyRange, LeadKey, RunFormat, SeqNo, StoreId, StreamId,

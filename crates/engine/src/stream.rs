@@ -21,6 +21,15 @@ const NAME_BYTES_MAX: usize = 255;
 /// block checks a longer piece. A decimal number, at least 1.
 pub const BLOCK_ROWS_PROPERTY: &str = "block_rows";
 
+/// The same for compacted runs. A block is decoded whole, a column at a time: smaller ones make single
+/// rows cheaper, and text a little less compressed. A decimal number, at least 1.
+pub const COLD_BLOCK_ROWS_PROPERTY: &str = "cold_block_rows";
+
+/// The property of streams whose cold runs tell which words each block may have, in the text of all
+/// `Utf8` columns and of the CBOR items in `Binary` columns, whose names are its value, separated by
+/// commas; see [`crate::Snapshot::sift`].
+pub const WORDS_PROPERTY: &str = "words";
+
 /// The property that counts how often a stream's columns have changed.
 const SCHEMA_VERSION_PROPERTY: &str = "schema_version";
 
@@ -44,8 +53,8 @@ pub struct StreamSpec {
     pub run_format: RunFormat,
     /// What may be thrown away by itself.
     pub retention: Retention,
-    /// Words of the model on top, kept with the stream. One is the engine's own:
-    /// [`BLOCK_ROWS_PROPERTY`].
+    /// Words of the model on top, kept with the stream. These are the engine's own:
+    /// [`BLOCK_ROWS_PROPERTY`], [`COLD_BLOCK_ROWS_PROPERTY`], [`WORDS_PROPERTY`].
     pub properties: Vec<(String, String)>,
 }
 
@@ -100,6 +109,7 @@ pub struct Stream {
     key_columns: Vec<usize>,
     stored_schema: SchemaRef,
     block_rows: Option<usize>,
+    cold_block_rows: Option<usize>,
     schema_version: u16,
 }
 
@@ -159,8 +169,18 @@ impl Stream {
             }
         };
         let block_rows = number(&spec, BLOCK_ROWS_PROPERTY, 1)?;
+        let cold_block_rows = number(&spec, COLD_BLOCK_ROWS_PROPERTY, 1)?;
         let schema_version = number(&spec, SCHEMA_VERSION_PROPERTY, 0)?.unwrap_or(0);
-        Ok(Self { id, spec, lead, key_columns, stored_schema, block_rows, schema_version })
+        Ok(Self {
+            id,
+            spec,
+            lead,
+            key_columns,
+            stored_schema,
+            block_rows,
+            cold_block_rows,
+            schema_version,
+        })
     }
 
     /// How often its columns have changed.
@@ -247,6 +267,28 @@ impl Stream {
     /// Rows of a record batch of its hot runs, where it has a number of its own.
     pub(crate) fn block_rows(&self) -> Option<usize> {
         self.block_rows
+    }
+
+    /// The same of its cold runs.
+    pub(crate) fn cold_block_rows(&self) -> Option<usize> {
+        self.cold_block_rows
+    }
+
+    /// Whether blocks of its cold runs tell which words they may have.
+    pub(crate) fn has_words(&self) -> bool {
+        self.property(WORDS_PROPERTY).is_some()
+    }
+
+    /// Whether the values of a binary column are CBOR items whose words count.
+    pub(crate) fn is_cbor(&self, column: &str) -> bool {
+        self.property(WORDS_PROPERTY)
+            .is_some_and(|names| names.split(',').any(|name| name == column))
+    }
+
+    /// A property, if it has it.
+    pub fn property(&self, wanted: &str) -> Option<&str> {
+        let properties = &self.spec.properties;
+        properties.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str())
     }
 
     /// Its identity in the store.

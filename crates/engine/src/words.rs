@@ -2,6 +2,9 @@
 //!
 //! A word is a longest sequence of letters, digits and underscores, in any script, whatever its case.
 
+use minicbor::Decoder;
+use minicbor::data::Type;
+
 /// Whether a character is part of a word.
 pub fn is_word_char(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
@@ -63,6 +66,84 @@ pub fn each(text: &str, mut take: impl FnMut(&[u8])) {
     }
 }
 
+/// What is open in a CBOR item: how many items are still to come, where that is known.
+struct Open {
+    left: Option<u64>,
+    is_map: bool,
+    is_key_next: bool,
+}
+
+impl Open {
+    fn new(left: Option<u64>, is_map: bool) -> Self {
+        Self { left, is_map, is_key_next: is_map }
+    }
+
+    /// Goes one item on; whether that is a key.
+    fn step(&mut self) -> bool {
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        let is_key = self.is_key_next;
+        self.is_key_next = self.is_map && !is_key;
+        is_key
+    }
+}
+
+/// Calls `take` with each text in a CBOR item: texts of lists and values of maps at any depth, not
+/// the keys of maps. A stack of its own, so that no depth is too much.
+///
+/// # Errors
+/// For bytes that are no CBOR item; texts before the fault have been taken.
+///
+/// ```
+/// // {"path": "/a b", "sizes": [1, "large"]}
+/// let item = b"\xa2\x64path\x64/a b\x65sizes\x82\x01\x65large";
+/// let mut texts = Vec::new();
+/// timestrata_engine::words::each_text_in_cbor(item, |text| texts.push(text.to_owned())).unwrap();
+/// assert_eq!(texts, ["/a b", "large"]);
+/// ```
+pub fn each_text_in_cbor(
+    item: &[u8],
+    mut take: impl FnMut(&str),
+) -> Result<(), minicbor::decode::Error> {
+    let mut decoder = Decoder::new(item);
+    let mut open: Vec<Open> = Vec::new();
+    loop {
+        let is_key = open.last_mut().is_some_and(Open::step);
+        while decoder.datatype()? == Type::Tag {
+            decoder.tag()?;
+        }
+        match decoder.datatype()? {
+            Type::String if !is_key => take(decoder.str()?),
+            Type::StringIndef if !is_key => {
+                let pieces: String = decoder.str_iter()?.collect::<Result<_, _>>()?;
+                take(&pieces);
+            }
+            Type::Array | Type::ArrayIndef => open.push(Open::new(decoder.array()?, false)),
+            Type::Map | Type::MapIndef => {
+                let pairs = decoder.map()?;
+                open.push(Open::new(pairs.map(|pairs| pairs.saturating_mul(2)), true));
+            }
+            _ => decoder.skip()?,
+        }
+        loop {
+            let is_over = match open.last() {
+                None => return Ok(()),
+                Some(Open { left: Some(left), .. }) => *left == 0,
+                Some(Open { left: None, .. }) => {
+                    let is_over = decoder.datatype()? == Type::Break;
+                    if is_over {
+                        decoder.set_position(decoder.position() + 1);
+                    }
+                    is_over
+                }
+            };
+            if !is_over {
+                break;
+            }
+            open.pop();
+        }
+    }
+}
+
 /// What an ASCII byte of a word is folded to; 0 for all others.
 const FOLDED: [u8; 256] = {
     let mut folded = [0; 256];
@@ -102,7 +183,31 @@ mod tests {
         assert_eq!(fold('\u{130}'), '\u{130}');
     }
 
+    fn texts(item: &[u8]) -> Result<Vec<String>, minicbor::decode::Error> {
+        let mut texts = Vec::new();
+        each_text_in_cbor(item, |text| texts.push(text.to_owned())).map(|()| texts)
+    }
+
+    #[test]
+    fn texts_in_cbor_are_values_at_any_depth() {
+        // {"a": [1, "x", {"b": "y"}], "c": 2("no"), "d": (_ "p", "q"), "e": []}, a list in pieces
+        let item = b"\xa4\x61a\x9f\x01\x61x\xbf\x61b\x61y\xff\xff\x61c\xc2\x42no\x61d\x7f\x61p\x61q\xff\x61e\x80";
+        assert_eq!(texts(item).unwrap(), ["x", "y", "pq"]);
+        assert_eq!(texts(b"\x61x").unwrap(), ["x"]);
+        assert_eq!(texts(b"\xa0").unwrap(), Vec::<String>::new());
+        for cut in 0..item.len() {
+            assert!(texts(&item[..cut]).is_err(), "cut at {cut}");
+        }
+        let deep = [vec![0x81; 1_000_000], vec![0x61, b'x']].concat();
+        assert_eq!(texts(&deep).unwrap(), ["x"]);
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_are_walked_without_a_panic(bytes: Vec<u8>) {
+            let _ = texts(&bytes);
+        }
+
         #[test]
         fn words_are_the_pieces_between_other_characters(text in "\\PC{0,40}") {
             let folded = folded(&text);

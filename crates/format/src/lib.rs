@@ -14,6 +14,7 @@ mod key;
 pub mod manifest;
 mod run;
 pub mod wal;
+mod word_filters;
 
 pub use error::DecodeError;
 pub use header::HeaderError;
@@ -22,6 +23,7 @@ pub use key::{KeyRange, LeadKey};
 pub use run::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
 };
+pub use word_filters::WordFilters;
 
 /// The version of all file formats of this build. A store records the version that wrote
 /// it; a build opens its own version and every earlier one, and refuses later ones.

@@ -1,6 +1,6 @@
 //! Cold runs: a Parquet file, mapped; columns are decoded and kept in the store's cache.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -16,14 +16,16 @@ use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
-use timestrata_format::RunId;
+use parquet::file::statistics::Statistics;
+use timestrata_format::{RunId, WordFilters};
 
-use super::METADATA_KEY;
 use super::cache::{BlockCache, Form};
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::dictionary;
 use super::tail::Zone;
-use crate::scan::{ColumnSize, Values, views};
+use super::word_filter::BlockWords;
+use super::{METADATA_KEY, WORDS_KEY};
+use crate::scan::{ColumnSize, Sieve, Values, views};
 use crate::{Error, LeadKey, Result, Stream};
 
 /// What the footer says.
@@ -31,6 +33,8 @@ use crate::{Error, LeadKey, Result, Stream};
 pub(super) struct ColdFooter {
     pub(super) schema: SchemaRef,
     pub(super) tail_text: Option<String>,
+    /// Where the filters of its blocks' words are, if it has them.
+    pub(super) words_text: Option<String>,
     metadata: ArrowReaderMetadata,
 }
 
@@ -59,6 +63,7 @@ pub(super) struct ColdFile {
     lead_leaf: Option<usize>,
     /// Bloom filters of the leading key, as row groups were asked for.
     filters: Vec<OnceLock<Option<Sbbf>>>,
+    words: Option<BlockWords>,
 }
 
 /// Reads the footer, which lies in the verified tail at `tail_start`.
@@ -74,9 +79,8 @@ pub(super) fn read_footer(
             let metadata =
                 ParquetMetaDataReader::new().parse_and_finish(&bytes.slice(tail_start..))?;
             let entries = metadata.file_metadata().key_value_metadata();
-            let tail_text = entries.and_then(|entries| {
-                entries.iter().find(|entry| entry.key == METADATA_KEY)?.value.clone()
-            });
+            let entry = |key: &str| entries?.iter().find(|entry| entry.key == key)?.value.clone();
+            let (tail_text, words_text) = (entry(METADATA_KEY), entry(WORDS_KEY));
             let metadata = Arc::new(metadata);
             let as_today = ArrowReaderOptions::new().with_schema(schema.clone());
             let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
@@ -84,7 +88,7 @@ pub(super) fn read_footer(
                 // Written before its stream got other columns: it knows its own.
                 Err(_) => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())?,
             };
-            Ok(ColdFooter { schema: metadata.schema().clone(), tail_text, metadata })
+            Ok(ColdFooter { schema: metadata.schema().clone(), tail_text, words_text, metadata })
         };
         read().map_err(|error| {
             let message = format!("the footer of a run can't be read: {error}");
@@ -128,7 +132,14 @@ impl ColdFile {
             by_dictionary: OnceLock::new(),
             lead_leaf,
             filters,
+            words: None,
         })
+    }
+
+    /// The same, with the filters of its blocks' words.
+    pub(super) fn with_words(mut self, words: Option<WordFilters>) -> Self {
+        self.words = words.map(BlockWords::new);
+        self
     }
 
     pub(super) fn file(&self) -> &CheckedFile {
@@ -352,6 +363,66 @@ impl ColdFile {
             LeadKey::Id32(id) => filter.check(id.as_slice()),
             LeadKey::Time(_) | LeadKey::Offset(_) => true,
         })
+    }
+
+    /// False only if no row of the block has all that `sieve` asks for. `stream` is that of today,
+    /// whose columns the sieve speaks of.
+    pub(super) fn may_match(&self, stream: &Stream, block: usize, sieve: &Sieve) -> Result<bool> {
+        for (column, wanted) in sieve.ranges() {
+            if !self.may_have_between(stream, block, *column, wanted) {
+                return Ok(false);
+            }
+        }
+        let Some(words) = &self.words else { return Ok(true) };
+        for any_of in sieve.words() {
+            let mut may_have = false;
+            for word in any_of {
+                may_have = may_have || words.may_have(&self.file, block, word)?;
+            }
+            if !may_have {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a column of whole numbers or times may have one in a range in the block, as Parquet's
+    /// statistics tell, which are part of the verified tail.
+    fn may_have_between(
+        &self,
+        stream: &Stream,
+        block: usize,
+        column: usize,
+        wanted: &RangeInclusive<i64>,
+    ) -> bool {
+        let Some(field) = stream.stored_schema().fields().get(column) else { return true };
+        let Ok(of_file) = self.schema.index_of(field.name()) else { return false };
+        let schema = self.stored.metadata.parquet_schema();
+        let leaf =
+            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == of_file);
+        let group = self.stored.metadata.metadata().row_groups().get(block);
+        let chunk = group.zip(leaf).and_then(|(group, leaf)| group.columns().get(leaf));
+        let has_same_type =
+            (self.schema.fields().get(of_file)).is_some_and(|f| f.data_type() == field.data_type());
+        let Some(found) = chunk.filter(|_| has_same_type).and_then(|chunk| chunk.statistics())
+        else {
+            return true;
+        };
+        let ends = match found {
+            Statistics::Int32(found) => (
+                found.min_opt().map(|min| i64::from(*min)),
+                found.max_opt().map(|max| i64::from(*max)),
+            ),
+            Statistics::Int64(found) => (found.min_opt().copied(), found.max_opt().copied()),
+            _ => return true,
+        };
+        match ends {
+            (Some(min), Some(max)) => min <= *wanted.end() && *wanted.start() <= max,
+            // None but nulls have no ends, and no null is in a range.
+            _ => found.null_count_opt().is_none_or(|nulls| {
+                group.is_none_or(|group| u64::try_from(group.num_rows()) != Ok(nulls))
+            }),
+        }
     }
 
     fn read_filter(&self, block: usize, leaf: usize) -> Result<Option<Sbbf>> {

@@ -9,7 +9,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use timestrata_format::RunFormat;
 
-use super::METADATA_KEY;
 use super::encodings::writer_properties;
 use super::sink::Sink;
 use crate::Stream;
@@ -70,17 +69,32 @@ impl Encoder {
         }
     }
 
-    /// Writes what follows the blocks, `tail` in the metadata.
-    pub(super) fn finish(&mut self, tail: String) -> Result<(), EncodeError> {
+    /// Writes bytes behind the blocks that no reader of the file's format looks at.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+        match self {
+            Self::Hot(_) | Self::ColdEmpty(_) => Err("only cold runs take other bytes".into()),
+            Self::Cold(writer) => {
+                writer.write_all(bytes)?;
+                Ok(writer.sync()?)
+            }
+        }
+    }
+
+    /// Writes what follows the data, with these entries in the metadata.
+    pub(super) fn finish(
+        &mut self,
+        entries: Vec<(&'static str, String)>,
+    ) -> Result<(), EncodeError> {
         match self {
             Self::Hot(writer) => {
-                writer.write_metadata(METADATA_KEY, tail);
+                entries.into_iter().for_each(|(key, text)| writer.write_metadata(key, text));
                 writer.finish().map_err(boxed_arrow)
             }
             Self::ColdEmpty(_) => Err("a run needs a row".into()),
             Self::Cold(writer) => {
-                let entry = KeyValue::new(METADATA_KEY.to_owned(), Some(tail));
-                writer.append_key_value_metadata(entry);
+                for (key, text) in entries {
+                    writer.append_key_value_metadata(KeyValue::new(key.to_owned(), Some(text)));
+                }
                 writer.finish()?;
                 Ok(writer.sync()?)
             }

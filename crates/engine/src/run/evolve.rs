@@ -49,6 +49,11 @@ pub(super) struct Evolution {
 }
 
 impl Evolution {
+    /// Whether all columns that the file has are of today's types.
+    pub(super) fn keeps_types(&self) -> bool {
+        !self.places.iter().any(|place| matches!(place, Place::Widened(..)))
+    }
+
     /// From a file's columns to a stream's.
     ///
     /// # Errors

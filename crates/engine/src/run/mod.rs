@@ -23,6 +23,7 @@ mod reader;
 mod sink;
 mod tail;
 mod verify;
+mod word_filter;
 mod writer;
 
 #[cfg(test)]
@@ -32,7 +33,11 @@ pub(crate) use cache::BlockCache;
 pub(crate) use layout::check_column_types;
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use reader::RunReader;
+pub(crate) use word_filter::hash as hash_of_word;
 pub(crate) use writer::{Provenance, RunWriter};
 
 /// The key under which a run file's own metadata carries the run's tail, in base64.
 const METADATA_KEY: &str = "timestrata.run";
+
+/// The key under which a cold run's metadata says where the filters of its blocks' words lie.
+const WORDS_KEY: &str = "timestrata.words";

@@ -20,7 +20,7 @@ use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
-use crate::scan::{Block, ColumnSize, Source, Values, views};
+use crate::scan::{Block, ColumnSize, Sieve, Source, Values, views};
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -175,7 +175,16 @@ impl RunReader {
             RunFormat::Cold => {
                 let footer = cold::read_footer(&self.path, &bytes, tail_start, schema)?;
                 let (schema, evolution) = evolved(&footer.schema)?;
+                // What became text later has no words in the file.
+                let keeps_text = evolution.as_ref().is_none_or(Evolution::keeps_types);
                 let tail = check_text(footer.tail_text.as_deref())?;
+                let words = match &footer.words_text {
+                    Some(text) if keeps_text => {
+                        let blocks = tail.zones.len();
+                        Some(tail::word_filters(&self.path, text, blocks, &self.meta)?)
+                    }
+                    _ => None,
+                };
                 let file = CheckedFile::new(self.path.clone(), bytes, &tail);
                 let cold = ColdFile::new(
                     file,
@@ -185,7 +194,8 @@ impl RunReader {
                     &self.stream,
                     footer,
                     &tail.zones,
-                )?;
+                )?
+                .with_words(words);
                 (Content::Cold(cold), tail.zones, schema, evolution)
             }
         };
@@ -311,6 +321,13 @@ impl Source for RunReader {
         match (&opened.content, &opened.evolution, opened.zones.get(block)) {
             (Content::Cold(cold), None, Some(zone)) => cold.values(block, zone, column),
             _ => Ok(None),
+        }
+    }
+
+    fn may_match(&self, block: usize, sieve: &Sieve) -> Result<bool> {
+        match &self.opened()?.content {
+            Content::Hot(_) => Ok(true),
+            Content::Cold(cold) => cold.may_match(&self.stream, block, sieve),
         }
     }
 

@@ -6,14 +6,41 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_format::{HeaderError, RunMeta, StoreId};
+use timestrata_format::{HeaderError, RunMeta, StoreId, WordFilters};
 pub(super) use timestrata_format::{RunTail, Zone};
 
+use super::{METADATA_KEY, WORDS_KEY};
 use crate::{Error, ErrorKind, FORMAT_VERSION, LeadKey, LeadKind, Result, Stream};
 
-/// The tail as the value of the metadata entry.
-pub(super) fn to_text(tail: &RunTail) -> String {
-    STANDARD.encode(tail.encode())
+/// Bytes as the value of a metadata entry.
+pub(super) fn to_text(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// Reads a metadata entry's value.
+///
+/// # Errors
+/// `UnsupportedVersion` for a newer format; `Corruption` where it is unreadable.
+fn entry<T>(
+    (path, offset): (&Path, u64),
+    key: &str,
+    text: &str,
+    decode: impl FnOnce(&[u8]) -> std::result::Result<T, HeaderError>,
+) -> Result<T> {
+    let bad = |message: String| Error::corruption(path, offset, message);
+    let bytes = STANDARD.decode(text).map_err(|error| {
+        bad(format!("bad '{key}' in the metadata: not base64")).caused_by(error)
+    })?;
+    decode(&bytes).map_err(|error| match error {
+        HeaderError::NewerVersion { found } => Error::new(
+            ErrorKind::UnsupportedVersion,
+            format!("run of format version {found}; this build reads up to {FORMAT_VERSION}"),
+        )
+        .at(path),
+        HeaderError::Damaged(error) => {
+            bad(format!("bad '{key}' in the metadata: {error}")).caused_by(error)
+        }
+    })
 }
 
 /// Reads the metadata entry and holds it against the manifest's word for the run.
@@ -28,26 +55,37 @@ pub(super) fn from_text(
     stream: &Stream,
     meta: &RunMeta,
 ) -> Result<RunTail> {
-    let bad = |message: String| Error::corruption(path, meta.tail_offset, message);
-    let text = text
-        .ok_or_else(|| bad(format!("not a run: its metadata has no '{}'", super::METADATA_KEY)))?;
-    let bytes = STANDARD.decode(text).map_err(|error| {
-        let what = format!("bad '{}' in the metadata: not base64", super::METADATA_KEY);
-        bad(what).caused_by(error)
-    })?;
-    let tail = RunTail::decode(&bytes).map_err(|error| match error {
-        HeaderError::NewerVersion { found } => Error::new(
-            ErrorKind::UnsupportedVersion,
-            format!("run of format version {found}; this build reads up to {FORMAT_VERSION}"),
-        )
-        .at(path),
-        HeaderError::Damaged(error) => {
-            bad(format!("bad '{}' in the metadata: {error}", super::METADATA_KEY)).caused_by(error)
-        }
-    })?;
+    let missing = || {
+        let message = format!("not a run: its metadata has no '{METADATA_KEY}'");
+        Error::corruption(path, meta.tail_offset, message)
+    };
+    let place = (path, meta.tail_offset);
+    let tail = entry(place, METADATA_KEY, text.ok_or_else(missing)?, RunTail::decode)?;
     check_identity(path, &tail, store_id, meta)?;
     check_zones(path, &tail, stream, meta)?;
     Ok(tail)
+}
+
+/// Reads where a run's word filters lie, one for each of its blocks.
+///
+/// # Errors
+/// As [`from_text`].
+pub(super) fn word_filters(
+    path: &Path,
+    text: &str,
+    blocks: usize,
+    meta: &RunMeta,
+) -> Result<WordFilters> {
+    let place = (path, meta.tail_offset);
+    let words = entry(place, WORDS_KEY, text, WordFilters::decode)?;
+    match words.lengths.len() == blocks {
+        true => Ok(words),
+        false => Err(Error::corruption(
+            path,
+            meta.tail_offset,
+            format!("a run has {blocks} blocks and {} word filters", words.lengths.len()),
+        )),
+    }
 }
 
 fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta) -> Result<()> {

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, LeadKey, RunFormat, RunId, RunMeta, SeqNo,
-    StoreId,
+    StoreId, WordFilters,
 };
 use timestrata_io::{Io, OpenMode};
 
@@ -16,7 +16,7 @@ use super::encoder::Encoder;
 use super::gather::Gather;
 use super::sink::Sink;
 use super::tail::{self, RunTail, Zone};
-use super::{check_column_types, file_name};
+use super::{METADATA_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
 use crate::key::KeyView;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
@@ -61,6 +61,8 @@ pub(crate) struct RunWriter {
     /// Bytes of the data that one checksum covers.
     checksum_bytes: u32,
     zones: Vec<Zone>,
+    /// Of cold runs of a stream whose words count: the filters of the blocks, and their lengths.
+    words: Option<(Vec<u8>, Vec<u32>)>,
     last_key: Option<LeadKey>,
     rows: u64,
     delete_markers: u64,
@@ -118,6 +120,7 @@ impl RunWriter {
             encoder,
             checksum_bytes,
             zones: Vec::new(),
+            words: (format == RunFormat::Cold && stream.has_words()).then(Default::default),
             last_key: None,
             rows: 0,
             delete_markers: 0,
@@ -174,6 +177,7 @@ impl RunWriter {
         #[expect(clippy::expect_used, reason = "a caller's bug: an empty run is abandoned")]
         let (first, last) = first.zip(last).expect("a run has a row");
         let (key_min, key_max) = (first.key_min, last.key_max);
+        let words = self.write_words()?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         let tail_offset = sink.written();
         let tail = RunTail {
@@ -193,8 +197,9 @@ impl RunWriter {
             block_crcs: sink.begin_tail(),
             zones: std::mem::take(&mut self.zones),
         };
-        let text = tail::to_text(&tail);
-        self.encoder.finish(text).map_err(|error| self.failed("write a run's tail", error))?;
+        let mut entries = vec![(METADATA_KEY, tail::to_text(&tail.encode()))];
+        entries.extend(words.map(|words| (WORDS_KEY, tail::to_text(&words.encode()))));
+        self.encoder.finish(entries).map_err(|error| self.failed("write a run's tail", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         sink.sync(true).map_err(|error| Error::io("sync a run", &self.path, error))?;
         let sums = sink.sums();
@@ -217,6 +222,21 @@ impl RunWriter {
             tail_crc: sums.tail_crc,
             created_wall_ns: provenance.created_wall_ns,
         })
+    }
+
+    /// Writes the filters of words behind the blocks; where they are.
+    fn write_words(&mut self) -> Result<Option<WordFilters>> {
+        let Some((filters, lengths)) = self.words.take() else { return Ok(None) };
+        let offset = self.encoder.bytes_written();
+        self.encoder
+            .append(&filters)
+            .map_err(|error| self.failed("write the words of a run", error))?;
+        Ok(Some(WordFilters {
+            format_version: FORMAT_VERSION,
+            unicode: word_filter::UNICODE,
+            offset,
+            lengths,
+        }))
     }
 
     /// Gives the run up and removes its file, as far as that works.
@@ -259,6 +279,12 @@ impl RunWriter {
             let rows = u32::try_from(block.num_rows()).unwrap_or(u32::MAX);
             self.zones.push(Zone { rows, key_min, key_max });
         }
+        if let Some((filters, lengths)) = &mut self.words {
+            let filter = word_filter::of_rows(&self.stream, block);
+            // A block's text is far below 4 GiB.
+            lengths.push(u32::try_from(filter.len()).unwrap_or(0));
+            filters.extend(filter);
+        }
         self.encoder.write(&self.stream, block).map_err(|error| self.failed("write a run", error))
     }
 
@@ -273,11 +299,11 @@ impl RunWriter {
     }
 }
 
-/// Rows of a block. A cold block is decoded whole, so only hot ones follow the stream's wish.
+/// Rows of a block.
 fn block_rows(stream: &Stream, format: RunFormat, settings: &Settings) -> usize {
     match format {
         RunFormat::Hot => stream.block_rows().unwrap_or(settings.run_batch_rows),
-        RunFormat::Cold => settings.run_batch_rows,
+        RunFormat::Cold => stream.cold_block_rows().unwrap_or(settings.run_batch_rows),
     }
 }
 

@@ -19,6 +19,7 @@ mod pair;
 mod plan;
 mod point;
 mod reverse;
+mod sift;
 mod sizes;
 mod source;
 mod split;
@@ -37,6 +38,8 @@ use timestrata_format::KeyRange;
 
 use crate::Result;
 pub(crate) use merge::merge_sources;
+pub use sift::Sieve;
+pub(crate) use sift::SoughtWord;
 pub use sizes::ColumnSize;
 pub(crate) use source::{Block, Source, StreamView};
 pub use split::Survey;

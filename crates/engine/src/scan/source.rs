@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
-use super::{ColumnSize, Values, views};
+use super::{ColumnSize, Sieve, Values, views};
 use crate::{Result, Stream};
 
 /// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
@@ -58,6 +58,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// without decoding rows.
     fn values(&self, _block: usize, _column: usize) -> Result<Option<Values>> {
         Ok(None)
+    }
+    /// False only where no row of the block has all that the sieve asks for.
+    fn may_match(&self, _block: usize, _sieve: &Sieve) -> Result<bool> {
+        Ok(true)
     }
     /// What each column takes, where the source is a compacted file.
     fn column_sizes(&self) -> Result<Vec<ColumnSize>> {

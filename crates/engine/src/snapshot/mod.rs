@@ -8,7 +8,7 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
 use crate::{
-    Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Stream, Survey, Values,
+    Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Sieve, Stream, Survey, Values,
 };
 
 struct Inner {
@@ -104,6 +104,15 @@ impl Snapshot {
     /// disjoint, ascending, together all of `range`. For readers that take one after the other.
     pub fn pieces(&self, stream: StreamId, range: &KeyRange) -> Result<Vec<KeyRange>> {
         self.view(stream)?.pieces(range)
+    }
+
+    /// The parts of `range` outside of which no row has all that `sieve` asks for: disjoint,
+    /// ascending, none empty. Blocks of cold runs are told apart unread; others may have anything.
+    ///
+    /// # Errors
+    /// `NotFound`; `InvalidArgument` for a stream that keeps the latest row a key; `Corruption`.
+    pub fn sift(&self, stream: StreamId, range: &KeyRange, sieve: &Sieve) -> Result<Vec<KeyRange>> {
+        self.view(stream)?.sift(range, sieve)
     }
 
     /// The values that a column has in `range`, maybe with others, where dictionaries tell them

@@ -219,6 +219,10 @@ impl Source for RunHandle {
         self.reader.column_sizes()
     }
 
+    fn may_match(&self, block: usize, sieve: &crate::Sieve) -> Result<bool> {
+        self.reader.may_match(block, sieve)
+    }
+
     fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {
         self.reader.may_contain(key)
     }

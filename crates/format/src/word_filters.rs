@@ -1,0 +1,90 @@
+//! Where a run's word filters lie: the entry `timestrata.words` of a cold run's metadata.
+
+use crate::checksum::crc32c;
+use crate::header::check_seal;
+use crate::input::Input;
+use crate::{FORMAT_VERSION, HeaderError};
+
+/// The filters of all blocks of a run, one behind the other at the end of its data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordFilters {
+    /// Format version of this structure and of the filters.
+    pub format_version: u32,
+    /// Major version of Unicode by which letters and digits outside ASCII were told.
+    pub unicode: u32,
+    /// Where the first filter begins in the file.
+    pub offset: u64,
+    /// Bytes of each block's filter; 0: the block has none, and may have any word.
+    pub lengths: Vec<u32>,
+}
+
+impl WordFilters {
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24 + 4 * self.lengths.len());
+        out.extend_from_slice(&self.format_version.to_le_bytes());
+        out.extend_from_slice(&self.unicode.to_le_bytes());
+        out.extend_from_slice(&self.offset.to_le_bytes());
+        out.extend_from_slice(&(self.lengths.len() as u32).to_le_bytes());
+        self.lengths.iter().for_each(|length| out.extend_from_slice(&length.to_le_bytes()));
+        let crc = crc32c(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads what [`WordFilters::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        check_seal(bytes, "word filters checksum")?;
+        let sealed = bytes.split_last_chunk::<4>().map_or(bytes, |(covered, _)| covered);
+        let mut input = Input::new(sealed);
+        let format_version = input.u32("word filters version")?;
+        if format_version > FORMAT_VERSION {
+            return Err(HeaderError::NewerVersion { found: format_version });
+        }
+        let unicode = input.u32("Unicode version")?;
+        let offset = input.u64("offset of word filters")?;
+        let count = input.count(4, "number of word filters")?;
+        let lengths =
+            (0..count).map(|_| input.u32("length of a word filter")).collect::<Result<_, _>>()?;
+        input.finish("word filters")?;
+        Ok(Self { format_version, unicode, offset, lengths })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn word_filters_with_any_flipped_bit_or_cut_are_damaged() {
+        let whole = WordFilters {
+            format_version: FORMAT_VERSION,
+            unicode: 16,
+            offset: 4096,
+            lengths: vec![64, 0, 96],
+        };
+        let bytes = whole.encode();
+        assert_eq!(WordFilters::decode(&bytes), Ok(whole));
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let found = WordFilters::decode(&damaged);
+            assert!(matches!(found, Err(HeaderError::Damaged(_))), "bit {bit}");
+        }
+        for cut in 0..bytes.len() {
+            assert!(WordFilters::decode(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(mut bytes: Vec<u8>) {
+            let _ = WordFilters::decode(&bytes);
+            let crc = crc32c(&bytes);
+            bytes.extend_from_slice(&crc.to_le_bytes());
+            let _ = WordFilters::decode(&bytes);
+        }
+    }
+}
