@@ -8,8 +8,10 @@
 
 mod fit;
 pub mod graph;
+mod instant;
 pub mod logs;
 mod name;
+mod number;
 mod processors;
 mod range;
 pub mod table;

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 
-use super::source::instant::date_of;
+use crate::instant::date_of;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Bytes of a time with nine digits behind the point.

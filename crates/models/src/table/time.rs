@@ -9,7 +9,7 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use super::source::instant::{Instant, Unfit, epoch};
+use crate::instant::{Instant, Unfit, epoch, unit_of_magnitude};
 
 /// Names that a time column usually has, the likeliest first.
 const NAMES: [&str; 5] = ["timestamp", "time", "ts", "datetime", "date"];
@@ -67,17 +67,6 @@ pub(super) fn column_type(data_type: &DataType) -> DataType {
         _ => TimeUnit::Microsecond,
     };
     DataType::Timestamp(unit, Some(ZONE.into()))
-}
-
-/// The unit of numbers since 1970, by the magnitude of the largest: seconds reach to the year
-/// 5138, milliseconds and microseconds as far, each a thousand times as large.
-pub(super) fn unit_of_magnitude(largest: u64) -> TimeUnit {
-    match largest {
-        0..100_000_000_000 => TimeUnit::Second,
-        100_000_000_000..100_000_000_000_000 => TimeUnit::Millisecond,
-        100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::Microsecond,
-        _ => TimeUnit::Nanosecond,
-    }
 }
 
 fn epoch_unit(numbers: &Int64Array) -> TimeUnit {

@@ -13,8 +13,9 @@ use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::instant::{self, Instant, Unfit};
-use super::number;
+use crate::instant::{self, Instant, Unfit};
+use crate::number;
+
 use super::report::shorten;
 
 /// What stands for null, where nobody says otherwise, in columns that are not text.

@@ -2,10 +2,10 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::table::time::unit_of_magnitude;
+use crate::instant::{Instant, per_second, unit_of_magnitude};
+use crate::number;
 
-use super::instant::Instant;
-use super::{names, number};
+use super::names;
 
 /// The zone that inferred times are kept in.
 pub(super) const UTC: &str = "UTC";
@@ -113,7 +113,7 @@ impl Seen {
 
     /// Whether the numbers are all times that somebody would write down.
     fn is_plausible(&self, unit: TimeUnit) -> bool {
-        let step = super::instant::per_second(unit);
+        let step = per_second(unit);
         let range = PLAUSIBLE_MIN_S * step..PLAUSIBLE_MAX_S.saturating_mul(step);
         self.bounds.is_some_and(|(min, max)| range.contains(&min) && range.contains(&max))
     }

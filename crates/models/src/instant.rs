@@ -10,18 +10,18 @@ const FRACTION_DIGITS_MAX: usize = 9;
 
 /// A point in time, or a day, as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::table) struct Instant {
+pub(crate) struct Instant {
     /// Seconds since 1970-01-01 UTC, rounded down.
-    pub(super) seconds: i64,
+    pub(crate) seconds: i64,
     /// Nanoseconds on top.
-    pub(super) nanoseconds: u32,
+    pub(crate) nanoseconds: u32,
     /// Whether it is a day without a time of day.
-    pub(super) is_date: bool,
+    pub(crate) is_date: bool,
 }
 
 /// Why a time can't be kept in a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::table) enum Unfit {
+pub(crate) enum Unfit {
     /// It has digits beyond the unit's.
     TooFine,
     /// The unit doesn't reach that far.
@@ -32,7 +32,7 @@ impl Instant {
     /// Reads `YYYY-MM-DD` (or with slashes), behind which may stand a space or `T`,
     /// `HH:MM[:SS[.fraction]]` and a zone: `Z`, `UTC`, `+HH`, `+HHMM` or `+HH:MM`. Without a
     /// zone it is UTC.
-    pub(in crate::table) fn parse(text: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let [y0, y1, y2, y3, first, m0, m1, second, d0, d1, rest @ ..] = text else {
             return None;
         };
@@ -53,12 +53,12 @@ impl Instant {
     }
 
     /// Days since 1970-01-01, if it is a day.
-    pub(super) fn days(self) -> Option<i32> {
+    pub(crate) fn days(self) -> Option<i32> {
         i32::try_from(self.seconds / SECONDS_PER_DAY).ok().filter(|_| self.is_date)
     }
 
     /// As a number of `unit`s; only where that is exact.
-    pub(in crate::table) fn to_unit(self, unit: TimeUnit) -> Result<i64, Unfit> {
+    pub(crate) fn to_unit(self, unit: TimeUnit) -> Result<i64, Unfit> {
         let per_second = per_second(unit);
         let step = 1_000_000_000 / u32::try_from(per_second).unwrap_or(1);
         if !self.nanoseconds.is_multiple_of(step) {
@@ -71,16 +71,12 @@ impl Instant {
 
 /// A decimal number of `from` since 1970-01-01 UTC, as a number of `unit`s; only where that is
 /// exact. `None` for what is no plain decimal number.
-pub(in crate::table) fn epoch(
-    text: &[u8],
-    from: TimeUnit,
-    unit: TimeUnit,
-) -> Option<Result<i64, Unfit>> {
+pub(crate) fn epoch(text: &[u8], from: TimeUnit, unit: TimeUnit) -> Option<Result<i64, Unfit>> {
     let (whole, fraction) = match text.iter().position(|byte| *byte == b'.') {
         Some(point) => (text.get(..point)?, text.get(point + 1..)?),
         None => (text, &b""[..]),
     };
-    let ticks = super::number::integer(whole)?;
+    let ticks = crate::number::integer(whole)?;
     if fraction.is_empty() {
         return Some(rescale(ticks, from, unit));
     }
@@ -100,7 +96,7 @@ pub(in crate::table) fn epoch(
 }
 
 /// A number of `from` as a number of `unit`s; only where that is exact.
-pub(super) fn rescale(ticks: i64, from: TimeUnit, unit: TimeUnit) -> Result<i64, Unfit> {
+pub(crate) fn rescale(ticks: i64, from: TimeUnit, unit: TimeUnit) -> Result<i64, Unfit> {
     let (from, to) = (per_second(from), per_second(unit));
     if to >= from {
         return ticks.checked_mul(to / from).ok_or(Unfit::OutOfRange);
@@ -109,8 +105,19 @@ pub(super) fn rescale(ticks: i64, from: TimeUnit, unit: TimeUnit) -> Result<i64,
     if ticks % step == 0 { Ok(ticks / step) } else { Err(Unfit::TooFine) }
 }
 
+/// The unit of numbers since 1970, by the magnitude of the largest: seconds reach to the year
+/// 5138, milliseconds and microseconds as far, each a thousand times as large.
+pub(crate) fn unit_of_magnitude(largest: u64) -> TimeUnit {
+    match largest {
+        0..100_000_000_000 => TimeUnit::Second,
+        100_000_000_000..100_000_000_000_000 => TimeUnit::Millisecond,
+        100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::Microsecond,
+        _ => TimeUnit::Nanosecond,
+    }
+}
+
 /// How many of a unit are a second.
-pub(super) fn per_second(unit: TimeUnit) -> i64 {
+pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1_000,
@@ -150,7 +157,7 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// Year, month and day of a number of days from 1970-01-01.
-pub(in crate::table) fn date_of(days: i64) -> (i64, i64, i64) {
+pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
     // Years from March on, as above.
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -11,7 +11,7 @@ const POWERS: [f64; 23] = [
 const FLOAT_INTEGER_MAX: i64 = 1 << 53;
 
 /// A decimal integer with or without a sign, if `i64` holds it.
-pub(super) fn integer(text: &[u8]) -> Option<i64> {
+pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
@@ -36,7 +36,7 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
 
 /// A decimal number, with or without a sign, a point, an exponent; or `nan`, `inf`, `infinity`
 /// in any case.
-pub(super) fn float(text: &[u8]) -> Option<f64> {
+pub(crate) fn float(text: &[u8]) -> Option<f64> {
     if let Some(value) = short_float(text) {
         return Some(value);
     }
@@ -73,7 +73,7 @@ fn short_float(text: &[u8]) -> Option<f64> {
 }
 
 /// `true` or `false` in any case.
-pub(super) fn boolean(text: &[u8]) -> Option<bool> {
+pub(crate) fn boolean(text: &[u8]) -> Option<bool> {
     if text.eq_ignore_ascii_case(b"true") {
         Some(true)
     } else if text.eq_ignore_ascii_case(b"false") {
@@ -84,12 +84,12 @@ pub(super) fn boolean(text: &[u8]) -> Option<bool> {
 }
 
 /// Whether it looks like a number and begins as one: not by `+`, which telephone numbers do.
-pub(super) fn is_number(text: &[u8]) -> bool {
+pub(crate) fn is_number(text: &[u8]) -> bool {
     !text.starts_with(b"+") && float(text).is_some()
 }
 
 /// Whether there is nothing but digits, behind a `-` at most.
-pub(super) fn is_whole(text: &[u8]) -> bool {
+pub(crate) fn is_whole(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
