@@ -2,6 +2,7 @@
 
 mod entry;
 mod fields;
+pub mod filter;
 mod labels;
 mod level;
 
