@@ -1,5 +1,6 @@
 //! What the language promises, tested on entries and on texts.
 
+mod document;
 mod faults;
 mod language;
 mod pruning;
