@@ -2,22 +2,23 @@
 
 mod engine;
 mod http;
+mod logs;
 
 use std::process::ExitCode;
 
 use timestrata_bench::request::Request;
-use timestrata_bench::{child, suite};
+use timestrata_bench::{Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 
-  SUITE               engine (default: all)
+  SUITE               engine or logs (default: all)
   --quick             small sizes: shows that it works, the figures say little
   --only SUBSTRING    only groups of measures whose name holds this
   --dir PATH          where stores are made (default: next to the program)
   --out PATH          the report (default: bench/results/latest.json)";
 
 /// The words that [`USAGE`] calls a suite.
-const SUITES: [&str; 2] = ["all", "engine"];
+const SUITES: [&str; 3] = ["all", "engine", "logs"];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
@@ -29,8 +30,7 @@ fn main() -> ExitCode {
         None if arguments.peek().is_some_and(|first| first == http::CONSTANT) => {
             http::constant(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true)
         }
-        None => Request::read(arguments, &SUITES, USAGE)
-            .and_then(|request| suite::run("engine", &engine::GROUPS, request)),
+        None => run(arguments.collect()),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -40,4 +40,21 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the suites that are named, or all; whether all of them came through.
+fn run(arguments: Vec<String>) -> Result<bool> {
+    let named: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|word| SUITES.contains(word)).collect();
+    let is_wanted =
+        |suite: &str| named.is_empty() || named.contains(&"all") || named.contains(&suite);
+    let request = || Request::read(arguments.iter().cloned(), &SUITES, USAGE);
+    let mut is_whole = true;
+    if is_wanted("engine") {
+        is_whole &= suite::run("engine", &engine::GROUPS, request()?)?;
+    }
+    if is_wanted("logs") {
+        is_whole &= suite::run("logs", &logs::GROUPS, request()?)?;
+    }
+    Ok(is_whole)
 }

@@ -1,4 +1,6 @@
 //! Which blocks of compacted runs need not be read: by their words, and by their numbers.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "files are read as other tools read them")]
 
 use std::sync::Arc;
 

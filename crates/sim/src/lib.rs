@@ -1,11 +1,12 @@
 //! The simulator: a disk that crashes where it is told to, reference models of a store of
-//! streams, of tables, of topics and of graphs, and a runner that compares the two after every crash.
+//! streams, of tables, of topics, of graphs and of logs, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
 
 mod disk;
 mod graphs;
+mod logs;
 mod runner;
 mod story;
 mod streams;
@@ -19,6 +20,7 @@ pub use disk::{
 };
 
 pub use graphs::GraphStep;
+pub use logs::LogStep;
 pub use runner::{Effort, Report, Violation, damage, run};
 pub use streams::StreamStep;
 pub use subject::Step;
@@ -35,6 +37,8 @@ use timestrata_io::{Io, ManualClock, SeededRng};
 pub type StreamWorkload = Workload<StreamStep>;
 /// Workloads over graphs.
 pub type GraphWorkload = Workload<GraphStep>;
+/// Workloads over logs.
+pub type LogWorkload = Workload<LogStep>;
 /// Workloads over tables.
 pub type TableWorkload = Workload<TableStep>;
 /// Workloads over topics.

@@ -6,13 +6,13 @@
 //! timestrata-sim --drawn 100        so many long workloads drawn by the seed, sampled
 //! timestrata-sim --workload afdc    one workload, all of its operations, in full
 //! timestrata-sim --seed 7           other crash states and samples
-//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs
+//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs
 //! ```
 
 use std::process::ExitCode;
 
 use timestrata_sim::{
-    Effort, GraphStep, Report, Step, StreamStep, TableStep, TopicStep, Workload, run,
+    Effort, GraphStep, LogStep, Report, Step, StreamStep, TableStep, TopicStep, Workload, run,
 };
 
 /// All words of a length: about twenty times as many as of the length before.
@@ -62,6 +62,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
         StreamStep::KIND => chosen::<StreamStep>(choice, seed),
         TableStep::KIND => chosen::<TableStep>(choice, seed),
         GraphStep::KIND => chosen::<GraphStep>(choice, seed),
+        LogStep::KIND => chosen::<LogStep>(choice, seed),
         TopicStep::KIND => chosen::<TopicStep>(choice, seed),
         _ => Err(format!("there are no workloads of '{kind}'")),
     }?;

@@ -23,7 +23,7 @@ use timestrata_engine::{Error, ErrorKind, Snapshot};
 
 use crate::error::{carried, refused};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
-use crate::table::{StreamTable, TopicTable};
+use crate::table::{LogsTable, StreamTable, TopicTable};
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
@@ -90,6 +90,9 @@ impl Catalog {
         let table = self.table(name)?;
         if let Some(topic) = TopicTable::of(&table.stream, &self.snapshot) {
             return Some(Arc::new(topic));
+        }
+        if let Some(logs) = LogsTable::of(&table.stream, &self.snapshot) {
+            return Some(Arc::new(logs));
         }
         Some(Arc::new(StreamTable::new(Arc::new(table), self.snapshot.clone())))
     }

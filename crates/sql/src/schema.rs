@@ -9,7 +9,7 @@ use timestrata_models::graph::GraphPart;
 use timestrata_models::topic::record_schema;
 
 use crate::error::invalid;
-use crate::table::topic_schema;
+use crate::table::{logs_schema, topic_schema};
 
 /// Property of a stream that names its model.
 const MODEL_PROPERTY: &str = "model";
@@ -47,6 +47,16 @@ impl SqlTable {
             name: stream.name().to_owned(),
             stream: Arc::clone(stream),
             schema: topic_schema(&record_schema()),
+            columns: Vec::new(),
+        }
+    }
+
+    /// A log: what it shows is made of its stream's columns.
+    fn of_logs(stream: &Arc<Stream>, schema: SchemaRef) -> Self {
+        Self {
+            name: stream.name().to_owned(),
+            stream: Arc::clone(stream),
+            schema,
             columns: Vec::new(),
         }
     }
@@ -144,7 +154,10 @@ impl SqlModel for PlainStreams {
             {
                 Shown::Hidden
             }
-            _ => Shown::Table(SqlTable::whole(stream)),
+            _ => match logs_schema(stream) {
+                Some(schema) => Shown::Table(SqlTable::of_logs(stream, schema)),
+                None => Shown::Table(SqlTable::whole(stream)),
+            },
         }
     }
 }

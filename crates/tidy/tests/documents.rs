@@ -43,7 +43,12 @@ fn links_between_documents_lead_somewhere() {
 
 #[test]
 fn every_promise_names_a_test_that_exists() {
-    for document in ["docs/durability.md", "docs/models/graph.md", "docs/models/topics.md"] {
+    for document in [
+        "docs/durability.md",
+        "docs/models/graph.md",
+        "docs/models/logs.md",
+        "docs/models/topics.md",
+    ] {
         expect_promises_with_tests(&text(document));
     }
 }

@@ -74,9 +74,21 @@ impl Labels {
         self.iter().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
+    /// The value of a label, which is all that is left of them.
+    pub(super) fn take(self, key: &str) -> Option<String> {
+        self.0.into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
     /// Keys and values, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Appends them as a JSON object, sorted by key.
+    pub(super) fn write(&self, out: &mut String) {
+        use fmt::Write as _;
+        // Memory takes what is written to it.
+        let _ = write!(out, "{self}");
     }
 
     /// Reads what [`Display`](fmt::Display) writes, which is how a stream keeps labels.

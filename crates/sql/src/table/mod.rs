@@ -2,6 +2,7 @@
 
 mod filter;
 mod literal;
+mod logs;
 mod ranges;
 mod united;
 
@@ -16,6 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use timestrata_engine::Snapshot;
 
 pub(crate) use self::filter::{Lead, Narrowed, narrow_all};
+pub(crate) use self::logs::{LogsTable, logs_schema};
 pub(crate) use self::ranges::Ranges;
 pub(crate) use self::united::{TopicTable, topic_schema};
 use crate::physical_plan::StreamScan;

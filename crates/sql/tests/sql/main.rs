@@ -4,6 +4,7 @@
 mod behaviour;
 mod filters;
 mod graphs;
+mod logs;
 mod pushdown;
 mod scripts;
 mod support;

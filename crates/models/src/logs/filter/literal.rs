@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::{Level, Scalar};
 use super::Target;
-use crate::table::source::instant::Instant;
+use crate::instant::Instant;
 
 const NS_PER_DAY: i64 = 86_400 * 1_000_000_000;
 

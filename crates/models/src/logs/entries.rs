@@ -1,0 +1,214 @@
+//! Entries, as they are read: rows of a batch, each with all of its fields.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, TimestampNanosecondType};
+use arrow_array::{Array, RecordBatch};
+
+use super::layout::{Layout, Promoted};
+use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
+use super::shown::scalar;
+use super::value::{comma, each_field, find, write_text};
+use super::{FieldValue, Fields, Labels, Level, NewEntry, Scalar};
+use crate::table::time_text as rfc3339;
+
+/// Entries as columns; those of the log's stream, in its order.
+#[derive(Debug, Clone)]
+pub struct Entries {
+    batch: RecordBatch,
+    layout: Arc<Layout>,
+}
+
+impl Entries {
+    /// `batch` has all columns of the layout's stream.
+    pub(super) fn new(batch: RecordBatch, layout: Arc<Layout>) -> Self {
+        Self { batch, layout }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns, as the stream keeps them: `timestamp`, `source_time`, `level` (a severity
+    /// number), `message`, `labels` (a JSON object), `fields` (a CBOR map of those without a column),
+    /// and the columns of fields.
+    pub fn columns(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// One of them.
+    pub fn get(&self, index: usize) -> Option<EntryRef<'_>> {
+        (index < self.len()).then_some(EntryRef { entries: self, row: index })
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = EntryRef<'_>> + ExactSizeIterator {
+        (0..self.len()).map(|row| EntryRef { entries: self, row })
+    }
+}
+
+/// One entry of some.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryRef<'a> {
+    entries: &'a Entries,
+    row: usize,
+}
+
+impl<'a> EntryRef<'a> {
+    fn column(&self, index: usize) -> &'a dyn Array {
+        self.entries.batch.column(index).as_ref()
+    }
+
+    fn text(&self, column: usize) -> Option<&'a str> {
+        let column = self.column(column);
+        (!column.is_null(self.row)).then(|| column.as_string::<i32>().value(self.row))
+    }
+
+    fn time(&self, column: usize) -> Option<i64> {
+        let column = self.column(column);
+        (!column.is_null(self.row))
+            .then(|| column.as_primitive::<TimestampNanosecondType>().value(self.row))
+    }
+
+    /// When it arrived, in nanoseconds since 1970-01-01 UTC. No other entry of the log has the same.
+    pub fn timestamp(&self) -> i64 {
+        self.time(TIMESTAMP).unwrap_or_default()
+    }
+
+    /// When it happened, as its sender says; nanoseconds since 1970-01-01 UTC.
+    pub fn source_time(&self) -> Option<i64> {
+        self.time(SOURCE_TIME)
+    }
+
+    /// How bad it is.
+    pub fn level(&self) -> Option<Level> {
+        let column = self.column(LEVEL);
+        match column.is_null(self.row) {
+            true => None,
+            false => Level::of_severity(column.as_primitive::<Int8Type>().value(self.row)),
+        }
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &'a str {
+        self.text(MESSAGE).unwrap_or_default()
+    }
+
+    /// Where it comes from, as a JSON object; `None` without labels.
+    pub fn labels_json(&self) -> Option<&'a str> {
+        self.text(LABELS)
+    }
+
+    /// Where it comes from.
+    pub fn labels(&self) -> Labels {
+        self.labels_json().and_then(|text| Labels::parse(text).ok()).unwrap_or_default()
+    }
+
+    /// The fields that have no columns, as a CBOR map.
+    fn rest(&self) -> Option<&'a [u8]> {
+        let column = self.column(FIELDS);
+        (!column.is_null(self.row)).then(|| column.as_binary::<i32>().value(self.row))
+    }
+
+    /// Calls `take` with the name and value of each field.
+    pub fn each_field(&self, mut take: impl FnMut(&'a str, FieldValue<'a>)) {
+        for promoted in &self.entries.layout.promoted {
+            if let Some(value) = self.promoted(promoted) {
+                take(&promoted.name, FieldValue::Scalar(value));
+            }
+        }
+        if let Some(rest) = self.rest() {
+            // What is damaged ends the list; `check` tells of damage.
+            let _ = each_field(rest, |name, item| {
+                take(name, FieldValue::of_item(item));
+                false
+            });
+        }
+    }
+
+    /// The value of a field; a name with dots may lead into objects.
+    pub fn field(&self, name: &str) -> Option<FieldValue<'a>> {
+        let promoted = self.entries.layout.find(name).and_then(|known| self.promoted(known));
+        match promoted {
+            Some(value) => Some(FieldValue::Scalar(value)),
+            None => self.rest().and_then(|rest| find(rest, name)),
+        }
+    }
+
+    fn promoted(&self, known: &Promoted) -> Option<Scalar<'a>> {
+        scalar(known.kind, self.entries.batch.column(known.column), self.row)
+    }
+
+    /// The entry as it could be written again.
+    pub fn to_owned(&self) -> NewEntry {
+        let mut fields = Fields::default();
+        self.each_field(|name, value| {
+            match value {
+                FieldValue::Scalar(Scalar::Bool(value)) => fields.bool(name, value),
+                FieldValue::Scalar(Scalar::Int(value)) => fields.int(name, value),
+                FieldValue::Scalar(Scalar::UInt(value)) => fields.uint(name, value),
+                FieldValue::Scalar(Scalar::Float(value)) => fields.float(name, value),
+                FieldValue::Scalar(Scalar::Text(value)) => fields.text(name, value),
+                FieldValue::Item(item) => fields.item(name, |out| out.extend_from_slice(item)),
+            };
+        });
+        NewEntry {
+            source_time: self.source_time(),
+            level: self.level(),
+            message: self.message().to_owned(),
+            fields,
+            labels: self.labels(),
+        }
+    }
+
+    /// Appends it as one JSON object: `timestamp` and `source_time` (RFC 3339), `level`, `message`,
+    /// `labels`, `fields`; what it doesn't have is left out.
+    pub fn write_json(&self, out: &mut String) {
+        out.push_str("{\"timestamp\":\"");
+        out.push_str(&rfc3339(self.timestamp()));
+        out.push('"');
+        if let Some(time) = self.source_time() {
+            out.push_str(",\"source_time\":\"");
+            out.push_str(&rfc3339(time));
+            out.push('"');
+        }
+        if let Some(level) = self.level() {
+            out.push_str(",\"level\":\"");
+            out.push_str(level.name());
+            out.push('"');
+        }
+        out.push_str(",\"message\":");
+        write_text(self.message(), out);
+        if let Some(labels) = self.labels_json() {
+            out.push_str(",\"labels\":");
+            out.push_str(labels);
+        }
+        let fields = self.fields_json();
+        if fields != "{}" {
+            out.push_str(",\"fields\":");
+            out.push_str(&fields);
+        }
+        out.push('}');
+    }
+
+    /// Its fields as a JSON object.
+    pub fn fields_json(&self) -> String {
+        let mut out = String::from("{");
+        let mut is_first = true;
+        self.each_field(|name, value| {
+            comma(&mut is_first, &mut out);
+            write_text(name, &mut out);
+            out.push(':');
+            value.write_json(&mut out);
+        });
+        out.push('}');
+        out
+    }
+}

@@ -1,0 +1,169 @@
+//! Columns of a log as people and SQL are shown them: levels by name, all fields of an entry together,
+//! and those with a column of their own whole, though some values lie among the other fields.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int8Type, Int64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use timestrata_engine::{Result, Stream};
+
+use super::layout::{Kind, Layout, Promoted};
+use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, OWN_COLUMNS};
+use super::value::{comma, each_field, find, write_text};
+use super::{FieldValue, Level, LogsOptions, Scalar};
+
+/// How a log's columns are shown: under the same names, in the same order as its stream's. Levels are
+/// text, fields JSON objects with all of an entry's fields.
+#[derive(Debug, Clone)]
+pub struct ShownColumns {
+    layout: Layout,
+}
+
+impl ShownColumns {
+    /// # Errors
+    /// `InvalidArgument` if the stream is no log.
+    pub fn of(stream: &Arc<Stream>) -> Result<Self> {
+        LogsOptions::of(stream)?;
+        Ok(Self { layout: Layout::new(Arc::clone(stream)) })
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
+        let fields = self.layout.stream.schema().fields().iter().enumerate();
+        let shown = fields.map(|(column, field)| match column {
+            LEVEL | FIELDS => {
+                Arc::new(Field::clone(field).with_data_type(DataType::Utf8)) as Arc<Field>
+            }
+            _ => Arc::clone(field),
+        });
+        Arc::new(Schema::new(shown.collect::<Vec<_>>()))
+    }
+
+    /// The columns of the stream that one that is shown is made of, its own first.
+    pub fn sources(&self, column: usize) -> Vec<usize> {
+        match column {
+            FIELDS => {
+                let promoted = self.layout.promoted.iter().map(|known| known.column);
+                std::iter::once(FIELDS).chain(promoted).collect()
+            }
+            LEVEL | LABELS | MESSAGE => vec![column],
+            _ if column >= OWN_COLUMNS => vec![column, FIELDS],
+            _ => vec![column],
+        }
+    }
+
+    /// A column as it is shown, of its [`sources`](Self::sources) in their order.
+    pub fn show(&self, column: usize, sources: &[ArrayRef]) -> Option<ArrayRef> {
+        let (first, rest) = sources.split_first()?;
+        match column {
+            LEVEL => level_names(first),
+            FIELDS => self.fields_as_json(first, rest),
+            _ => match (self.layout.promoted.iter().find(|known| known.column == column), rest) {
+                (Some(known), [fields]) => filled(known, first, fields),
+                _ => Some(Arc::clone(first)),
+            },
+        }
+    }
+
+    fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> Option<ArrayRef> {
+        let fields = fields.as_binary_opt::<i32>()?;
+        let mut shown = StringBuilder::new();
+        let mut text = String::new();
+        for row in 0..fields.len() {
+            text.clear();
+            text.push('{');
+            let mut is_first = true;
+            let mut add = |name: &str, value: FieldValue<'_>| {
+                comma(&mut is_first, &mut text);
+                write_text(name, &mut text);
+                text.push(':');
+                value.write_json(&mut text);
+            };
+            for (known, column) in self.layout.promoted.iter().zip(promoted) {
+                if let Some(scalar) = scalar(known.kind, column, row) {
+                    add(&known.name, FieldValue::Scalar(scalar));
+                }
+            }
+            if !fields.is_null(row) {
+                // What is damaged ends the list; `check` tells of damage.
+                let _ = each_field(fields.value(row), |name, item| {
+                    add(name, FieldValue::of_item(item));
+                    false
+                });
+            }
+            match text.len() {
+                1 => shown.append_null(),
+                _ => {
+                    text.push('}');
+                    shown.append_value(&text);
+                }
+            }
+        }
+        Some(Arc::new(shown.finish()))
+    }
+}
+
+/// Levels by name, of severity numbers.
+fn level_names(levels: &ArrayRef) -> Option<ArrayRef> {
+    let levels = levels.as_primitive_opt::<Int8Type>()?;
+    let names = levels.iter().map(|severity| Some(Level::of_severity(severity?)?.name()));
+    Some(Arc::new(names.collect::<StringArray>()))
+}
+
+/// The column of a field, with the values of the same kind that lie among the other fields: those of
+/// entries from before it had a column.
+fn filled(known: &Promoted, column: &ArrayRef, fields: &ArrayRef) -> Option<ArrayRef> {
+    let fields = fields.as_binary_opt::<i32>()?;
+    if column.null_count() == 0 || fields.null_count() == fields.len() {
+        return Some(Arc::clone(column));
+    }
+    let value = |row: usize| {
+        scalar(known.kind, column, row).or_else(|| {
+            if fields.is_null(row) {
+                return None;
+            }
+            match find(fields.value(row), &known.name)? {
+                FieldValue::Scalar(scalar) if Kind::of(scalar) == Some(known.kind) => Some(scalar),
+                _ => None,
+            }
+        })
+    };
+    let rows = 0..column.len();
+    Some(match known.kind {
+        Kind::Bool => Arc::new(BooleanArray::from_iter(rows.map(|row| match value(row) {
+            Some(Scalar::Bool(value)) => Some(value),
+            _ => None,
+        }))),
+        Kind::Int => Arc::new(Int64Array::from_iter(rows.map(|row| match value(row) {
+            Some(Scalar::Int(value)) => Some(value),
+            _ => None,
+        }))),
+        Kind::Float => Arc::new(Float64Array::from_iter(rows.map(|row| match value(row) {
+            Some(Scalar::Float(value)) => Some(value),
+            _ => None,
+        }))),
+        Kind::Text => Arc::new(StringArray::from_iter(rows.map(|row| match value(row) {
+            Some(Scalar::Text(value)) => Some(value),
+            _ => None,
+        }))),
+    })
+}
+
+/// The value of a field's column at a row.
+pub(super) fn scalar(kind: Kind, column: &ArrayRef, row: usize) -> Option<Scalar<'_>> {
+    if column.is_null(row) {
+        return None;
+    }
+    Some(match kind {
+        Kind::Bool => Scalar::Bool(column.as_boolean_opt()?.value(row)),
+        Kind::Int => Scalar::Int(column.as_primitive_opt::<Int64Type>()?.value(row)),
+        Kind::Float => Scalar::Float(column.as_primitive_opt::<Float64Type>()?.value(row)),
+        Kind::Text => match column.as_string_view_opt() {
+            Some(views) => Scalar::Text(views.value(row)),
+            None => Scalar::Text(column.as_string_opt::<i32>()?.value(row)),
+        },
+    })
+}

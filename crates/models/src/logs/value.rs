@@ -1,0 +1,316 @@
+//! Values of fields, as they are read: found by a path, compared, and written as JSON.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use minicbor::Decoder;
+use minicbor::data::{IanaTag, Type};
+use num_bigint::{BigInt, BigUint, Sign};
+
+use super::Scalar;
+
+/// How deep values are read. Those that are taken in are less deep.
+const DEPTH_MAX: usize = 256;
+
+type CborResult<T> = Result<T, minicbor::decode::Error>;
+
+/// A field's value, as it lies in an entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FieldValue<'a> {
+    /// Text, a number or a truth value.
+    Scalar(Scalar<'a>),
+    /// A CBOR item of another kind: null, a list, a map, a whole number of more than 64 bits, bytes.
+    Item(&'a [u8]),
+}
+
+impl<'a> FieldValue<'a> {
+    /// The value of a CBOR item.
+    pub(super) fn of_item(item: &'a [u8]) -> Self {
+        Scalar::of_item(item).map_or(Self::Item(item), Self::Scalar)
+    }
+
+    /// Appends it as JSON. Bytes are base64 text; numbers that aren't finite are null.
+    pub fn write_json(&self, out: &mut String) {
+        match self {
+            Self::Scalar(scalar) => write_scalar(*scalar, out),
+            Self::Item(item) => {
+                let start = out.len();
+                if write_item(&mut Decoder::new(item), 0, out).is_err() {
+                    out.truncate(start);
+                    out.push_str("null");
+                }
+            }
+        }
+    }
+
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Item(item) if matches!(item.first(), Some(0xf6 | 0xf7)))
+    }
+
+    /// Its text: that of a text itself, else its JSON.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Scalar(Scalar::Text(text)) => (*text).to_owned(),
+            _ => {
+                let mut out = String::new();
+                self.write_json(&mut out);
+                out
+            }
+        }
+    }
+
+    /// Calls `test` with each scalar that it is or, if it is a list, has; until one passes.
+    pub(super) fn any_scalar(&self, test: &mut impl FnMut(Scalar<'_>) -> bool) -> bool {
+        match self {
+            Self::Scalar(scalar) => test(*scalar),
+            Self::Item(item) => any_of_list(item, test).unwrap_or(false),
+        }
+    }
+}
+
+fn any_of_list(item: &[u8], test: &mut impl FnMut(Scalar<'_>) -> bool) -> CborResult<bool> {
+    let mut decoder = Decoder::new(item);
+    if !matches!(decoder.datatype()?, Type::Array | Type::ArrayIndef) {
+        return Ok(false);
+    }
+    let count = decoder.array()?;
+    let mut left = count;
+    while next(&mut decoder, &mut left)? {
+        let start = decoder.position();
+        decoder.skip()?;
+        let one = item.get(start..decoder.position()).unwrap_or_default();
+        if Scalar::of_item(one).is_some_and(&mut *test) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a list or map that is being read has one more, and past the mark at its end.
+fn next(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> CborResult<bool> {
+    match left {
+        Some(0) => Ok(false),
+        Some(left) => {
+            *left -= 1;
+            Ok(true)
+        }
+        None => {
+            let goes_on = decoder.datatype()? != Type::Break;
+            if !goes_on {
+                decoder.set_position(decoder.position() + 1);
+            }
+            Ok(goes_on)
+        }
+    }
+}
+
+/// Calls `take` with each name and value item of a CBOR map, until it says that this is enough.
+pub(super) fn each_field<'a>(
+    map: &'a [u8],
+    mut take: impl FnMut(&'a str, &'a [u8]) -> bool,
+) -> CborResult<()> {
+    let mut decoder = Decoder::new(map);
+    let mut left = decoder.map()?;
+    while next(&mut decoder, &mut left)? {
+        let name = decoder.str()?;
+        let start = decoder.position();
+        decoder.skip()?;
+        let item = map.get(start..decoder.position()).unwrap_or_default();
+        if take(name, item) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The value of a name in a CBOR map: that of the name as it is, else what it leads to, piece by
+/// piece between its dots.
+pub(super) fn find<'a>(map: &'a [u8], name: &str) -> Option<FieldValue<'a>> {
+    let mut found = None;
+    let mut nested = None;
+    // What is damaged ends the search as if it ended there.
+    let _ = each_field(map, |known, item| {
+        if known == name {
+            found = Some(item);
+        } else if nested.is_none()
+            && let Some(rest) = name.strip_prefix(known).and_then(|rest| rest.strip_prefix('.'))
+        {
+            nested = Some((rest, item));
+        }
+        found.is_some()
+    });
+    match (found, nested) {
+        (Some(item), _) => Some(FieldValue::of_item(item)),
+        (None, Some((rest, item))) => find(item, rest),
+        (None, None) => None,
+    }
+}
+
+/// Appends a text as a JSON string.
+pub(super) fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escaped = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => "",
+            _ => continue,
+        };
+        // Only ASCII is escaped, so these are ends of characters.
+        out.push_str(text.get(from..at).unwrap_or_default());
+        match escaped {
+            "" => {
+                let _ = write!(out, "\\u{byte:04x}");
+            }
+            _ => out.push_str(escaped),
+        }
+        from = at + 1;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    out.push('"');
+}
+
+fn write_scalar(scalar: Scalar<'_>, out: &mut String) {
+    // Memory takes what is written to it.
+    let _ = match scalar {
+        Scalar::Bool(value) => write!(out, "{value}"),
+        Scalar::Int(value) => write!(out, "{value}"),
+        Scalar::UInt(value) => write!(out, "{value}"),
+        // With a point or an exponent, so that it stays a number with a fraction.
+        Scalar::Float(value) if value.is_finite() => write!(out, "{value:?}"),
+        Scalar::Float(_) => write!(out, "null"),
+        Scalar::Text(text) => {
+            write_text(text, out);
+            Ok(())
+        }
+    };
+}
+
+fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> CborResult<()> {
+    if depth > DEPTH_MAX {
+        return Err(minicbor::decode::Error::message("too deep"));
+    }
+    match decoder.datatype()? {
+        Type::Array | Type::ArrayIndef => {
+            let mut left = decoder.array()?;
+            out.push('[');
+            let mut is_first = true;
+            while next(decoder, &mut left)? {
+                comma(&mut is_first, out);
+                write_item(decoder, depth + 1, out)?;
+            }
+            out.push(']');
+        }
+        Type::Map | Type::MapIndef => {
+            let mut left = decoder.map()?;
+            out.push('{');
+            let mut is_first = true;
+            while next(decoder, &mut left)? {
+                comma(&mut is_first, out);
+                write_text(decoder.str()?, out);
+                out.push(':');
+                write_item(decoder, depth + 1, out)?;
+            }
+            out.push('}');
+        }
+        Type::Tag => {
+            let tag = decoder.tag()?;
+            match IanaTag::try_from(tag) {
+                Ok(IanaTag::PosBignum) => {
+                    let _ = write!(out, "{}", BigUint::from_bytes_be(decoder.bytes()?));
+                }
+                Ok(IanaTag::NegBignum) => {
+                    let beyond = BigInt::from_bytes_be(Sign::Plus, decoder.bytes()?);
+                    let _ = write!(out, "{}", BigInt::from(-1) - beyond);
+                }
+                _ => write_item(decoder, depth + 1, out)?,
+            }
+        }
+        Type::Bytes => write_text(&STANDARD.encode(decoder.bytes()?), out),
+        Type::StringIndef => {
+            let text: String = decoder.str_iter()?.collect::<Result<_, _>>()?;
+            write_text(&text, out);
+        }
+        // Beyond `i64`: as a whole number below zero of 65 bits.
+        Type::Int => {
+            let _ = write!(out, "{}", decoder.int()?);
+        }
+        _ => {
+            let start = decoder.position();
+            decoder.skip()?;
+            let item = decoder.input().get(start..decoder.position()).unwrap_or_default();
+            match Scalar::of_item(item) {
+                Some(scalar) => write_scalar(scalar, out),
+                None => out.push_str("null"),
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn comma(is_first: &mut bool, out: &mut String) {
+    if !std::mem::take(is_first) {
+        out.push(',');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    // {"a": {"b": [1, "x"], "c.d": 2.5}, "a.e": null, "n": 2(0x010000000000000000)}
+    const MAP: &[u8] = b"\xa3\x61a\xa2\x61b\x82\x01\x61x\x63c.d\xf9\x41\x00\x63a.e\xf6\x61n\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00";
+
+    fn json(item: &[u8]) -> String {
+        let mut out = String::new();
+        FieldValue::of_item(item).write_json(&mut out);
+        out
+    }
+
+    #[test]
+    fn values_are_written_as_json() {
+        let expected = r#"{"a":{"b":[1,"x"],"c.d":2.5},"a.e":null,"n":18446744073709551616}"#;
+        assert_eq!(json(MAP), expected);
+        assert_eq!(json(b"\xc3\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00"), "-18446744073709551617");
+        assert_eq!(json(b"\x3b\xff\xff\xff\xff\xff\xff\xff\xff"), "-18446744073709551616");
+        assert_eq!(
+            json(b"\x9f\xf5\xfb\x7f\xf0\x00\x00\x00\x00\x00\x00\x42ab\xff"),
+            r#"[true,null,"YWI="]"#
+        );
+        assert_eq!(json(b"\x63\"\x01\n"), r#""\"\u0001\n""#);
+        assert_eq!(json(&[0x81; 100_000]), "null");
+    }
+
+    #[test]
+    fn values_are_found_by_name_and_by_path() {
+        let text = |name: &str| find(MAP, name).map(|value| value.to_text());
+        assert_eq!(text("a.b").as_deref(), Some(r#"[1,"x"]"#));
+        assert_eq!(text("a.c.d").as_deref(), Some("2.5"));
+        assert!(find(MAP, "a.e").unwrap().is_null());
+        assert_eq!(text("a.x"), None);
+        assert_eq!(text("b"), None);
+        let mut seen = Vec::new();
+        let list = find(MAP, "a.b").unwrap();
+        list.any_scalar(&mut |scalar| {
+            seen.push(format!("{scalar:?}"));
+            false
+        });
+        assert_eq!(seen, ["Int(1)", "Text(\"x\")"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, name in "[a-c.]{0,5}") {
+            let _ = json(&bytes);
+            let _ = find(&bytes, &name);
+        }
+    }
+}

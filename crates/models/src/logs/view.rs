@@ -1,0 +1,82 @@
+//! A log frozen at one commit: all that can be read from it.
+
+use std::sync::Arc;
+
+use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Snapshot, StreamId};
+
+use super::layout::Layout;
+use super::options::is_logs;
+
+/// A log as it was at one commit. Cheap to clone, safe to share between threads; nothing that is
+/// written later changes it.
+#[derive(Debug, Clone)]
+pub struct LogsView {
+    snapshot: Snapshot,
+    layout: Arc<Layout>,
+}
+
+impl LogsView {
+    pub(super) fn new(snapshot: Snapshot, id: StreamId) -> Result<Self> {
+        let stream = snapshot.streams().find(|stream| stream.id() == id).map(Arc::clone);
+        match stream.filter(|stream| is_logs(stream)) {
+            Some(stream) => Ok(Self { snapshot, layout: Arc::new(Layout::new(stream)) }),
+            None => {
+                let message =
+                    format!("the snapshot at commit {} doesn't have this log", snapshot.seq());
+                Err(Error::new(ErrorKind::NotFound, message))
+            }
+        }
+    }
+
+    /// The log's name.
+    pub fn name(&self) -> &str {
+        self.layout.stream.name()
+    }
+
+    /// The stream that keeps it.
+    pub fn stream_id(&self) -> StreamId {
+        self.layout.stream.id()
+    }
+
+    /// The snapshot that it reads from.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The last commit that it sees.
+    pub fn seq(&self) -> SeqNo {
+        self.snapshot.seq()
+    }
+
+    pub(super) fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> Result<u64> {
+        self.snapshot.count(self.stream_id(), &KeyRange::ALL)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.first_timestamp()?.is_none())
+    }
+
+    /// When the oldest entry arrived, in nanoseconds since 1970-01-01 UTC.
+    pub fn first_timestamp(&self) -> Result<Option<i64>> {
+        Ok(self.snapshot.min_key(self.stream_id(), &KeyRange::ALL)?.and_then(time_of))
+    }
+
+    /// When the newest entry arrived.
+    pub fn last_timestamp(&self) -> Result<Option<i64>> {
+        Ok(self.snapshot.max_key(self.stream_id(), &KeyRange::ALL)?.and_then(time_of))
+    }
+}
+
+/// The time of a key of a log, whose leading keys are all times.
+pub(super) fn time_of(key: LeadKey) -> Option<i64> {
+    match key {
+        LeadKey::Time(time) => Some(time),
+        LeadKey::Offset(_) | LeadKey::Id16(_) | LeadKey::Id32(_) => None,
+    }
+}

@@ -1,0 +1,7 @@
+//! Logs, through their public face.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod reading;
+mod searching;
+mod support;
+mod writing;

@@ -1,0 +1,8 @@
+//! Logs: entries in the order of their arrival, with fields that get columns of their own.
+
+mod read;
+mod session;
+mod step;
+
+pub(crate) use session::LogEntries;
+pub use step::LogStep;
