@@ -16,6 +16,7 @@ use timestrata_merkle::{KeyName, Signer};
 use timestrata_models::graph::{
     BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock,
 };
+use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
 use timestrata_models::table::{Table, TableOptions, WriteOptions};
 use timestrata_models::timelog::{EntryBatch, Timelog, TimelogOptions, ValueColumns};
 use timestrata_models::topic::{
@@ -47,6 +48,7 @@ fn main() -> Result {
         put_tables(&store, round)?;
         put_topics(&store, round)?;
         put_graphs(&store, round)?;
+        put_logs(&store, round)?;
         match round {
             0 => store.compact(None)?,
             _ => store.flush()?,
@@ -58,6 +60,30 @@ fn main() -> Result {
     io.disk.remove(&target.join("store/LOCK"))?;
     let file = io.disk.open(&target.join("store.txt"), OpenMode::CreateNew)?;
     file.write_at(0, text.as_bytes())?;
+    Ok(())
+}
+
+/// So many entries, first, that their fields get columns; then a few with everything that one can have.
+fn put_logs(store: &Store, round: i64) -> Result {
+    let options = LogsOptions { columns_max: 2, ..LogsOptions::default() };
+    let logs = Logs::create(store, "app", &options)?;
+    let mut entries = Vec::new();
+    for at in 0..if round == 0 { 2_300 } else { 5 } {
+        let mut entry = NewEntry::new(format!("Request {at} of round {round}"));
+        entry.level = Some(Level::ALL[at % Level::ALL.len()]);
+        entry.source_time = Some(START_MS * 1_000_000 + at as i64);
+        entry.fields.int("status", 200 + at as i64 % 3).text("path", &format!("/{}", at % 7));
+        entry.fields.bool("cached", at.is_multiple_of(2));
+        entries.push(entry);
+    }
+    logs.write_many(&entries, Durability::Written)?;
+    let mut odd = NewEntry::new("Größe \u{0} \"rare\"");
+    odd.labels.set("service", "api")?;
+    odd.fields.text("status", "none").uint("big", u64::MAX).null("nothing");
+    // [1, {"a": 2(0x010000000000000000)}]
+    let nested = b"\x82\x01\xa1\x61a\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00";
+    odd.fields.item("nested", |out| out.extend_from_slice(nested));
+    logs.write(&odd)?;
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub(super) fn run_synced(bench: &mut Bench) -> Result<()> {
     let rounds = bench.rounds(5);
     let entries = entries(count);
     let dir = scratch(&bench.dir)?;
-    let store = Store::open(&dir.path().join("store"), Settings::default())?;
+    let store = Store::open(dir.path().join("store"), Settings::default())?;
     let logs = create(&store)?;
     let mut floor = Prepared::create(&dir.path().join("floor"), 64 << 20)?;
     let bytes = vec![b'x'; ENTRY_BYTES];

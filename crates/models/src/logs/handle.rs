@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use timestrata_engine::{Result, RowAppender, Snapshot, Store, Stream, StreamId};
 
 use super::hub::{Hub, Shared};
+use super::options::is_logs;
 use super::{LogsOptions, LogsView};
 use crate::name;
 
@@ -68,6 +69,25 @@ impl Logs {
             store.set_retention(stream.id(), retention)?;
         }
         Self::of_stream(store, store.expect_stream(name)?)
+    }
+
+    /// Removes a log and its entries, durably. Snapshots that see it go on seeing it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn drop(store: &Store, name: &str) -> Result<()> {
+        let logs = Self::open(store, name)?;
+        store.drop_stream(name)?;
+        store.model_state::<Hub>().forget(logs.stream_id());
+        Ok(())
+    }
+
+    /// Names of all logs of a store, in order.
+    #[must_use]
+    pub fn names(store: &Store) -> Vec<String> {
+        let streams = store.streams();
+        let logs = streams.iter().filter(|stream| is_logs(stream));
+        logs.map(|stream| stream.name().to_owned()).collect()
     }
 
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {

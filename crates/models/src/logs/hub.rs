@@ -15,8 +15,7 @@ use super::promote::Sampler;
 /// All logs of a store that somebody has opened.
 #[derive(Debug, Default)]
 pub(super) struct Hub {
-    /// Held while a log is made, opened or removed.
-    pub(super) logs: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    logs: Mutex<HashMap<StreamId, Arc<Shared>>>,
 }
 
 impl Hub {
@@ -42,6 +41,11 @@ impl Hub {
         });
         logs.insert(stream.id(), Arc::clone(&shared));
         Ok(shared)
+    }
+
+    /// Keeps nothing of a log that was removed.
+    pub(super) fn forget(&self, log: StreamId) {
+        self.logs.lock().remove(&log);
     }
 }
 

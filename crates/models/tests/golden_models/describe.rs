@@ -7,6 +7,7 @@ use arrow_cast::pretty::pretty_format_batches;
 use timestrata_engine::Store;
 use timestrata_models::graph::walk::Order;
 use timestrata_models::graph::{Along, Direction, Find, Graph};
+use timestrata_models::logs::{Logs, Query};
 use timestrata_models::table::{Table, TableScan};
 use timestrata_models::timelog::Timelog;
 use timestrata_models::topic::{Records, Topic};
@@ -44,7 +45,29 @@ pub(crate) fn describe(store: &Store) -> String {
     for name in Graph::names(store) {
         put_graph(&mut text, &Graph::open(store, &name).unwrap());
     }
+    for name in Logs::names(store) {
+        put_logs(&mut text, &Logs::open(store, &name).unwrap());
+    }
     text
+}
+
+fn put_logs(text: &mut String, logs: &Logs) {
+    writeln!(text, "log {}: {:?}", logs.name(), logs.options()).unwrap();
+    writeln!(text, "columns {:?}", logs.columns().unwrap()).unwrap();
+    let mut number = 0;
+    for batch in logs.search(&Query::default()).unwrap() {
+        for entry in batch.unwrap().iter() {
+            if number % SHOWN_EACH == 0 || entry.labels_json().is_some() {
+                entry.write_json(text);
+                text.push('\n');
+            }
+            number += 1;
+        }
+    }
+    for filter in ["rare", "status:201 level>=error", "cached=true", "nested:1", "path:/3/"] {
+        let count = logs.count(&Query::of(filter).unwrap()).unwrap();
+        writeln!(text, "{count} of {number}: {filter}").unwrap();
+    }
 }
 
 fn put_graph(text: &mut String, graph: &Graph) {

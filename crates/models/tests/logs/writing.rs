@@ -179,3 +179,20 @@ fn retention_by_age_and_by_bytes_can_be_set_and_changed() {
     settle(&logs);
     assert_eq!(found(&logs, &Query::default()), ["new"]);
 }
+
+#[test]
+fn a_log_that_is_removed_is_gone_and_can_be_made_anew() {
+    let (logs, clock) = with_clock();
+    logs.write(&NewEntry::new("old")).unwrap();
+    assert_eq!(Logs::names(logs.store()), ["app"]);
+    let before = logs.snapshot().unwrap();
+    Logs::drop(logs.store(), "app").unwrap();
+    assert!(Logs::names(logs.store()).is_empty());
+    assert_eq!(Logs::open(logs.store(), "app").unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(logs.write(&NewEntry::new("late")).is_err());
+    assert_eq!(before.len().unwrap(), 1);
+    clock.set(5 * SECOND);
+    let anew = Logs::create(logs.store(), "app", &LogsOptions::default()).unwrap();
+    assert_eq!(anew.write(&NewEntry::new("new")).unwrap(), 5 * SECOND);
+    assert_eq!(found(&anew, &Query::default()), ["new"]);
+}
