@@ -6,9 +6,11 @@
 
 mod failure;
 mod input;
+mod interrupt;
 mod message;
 mod output;
 mod rows;
+mod terminal;
 mod times;
 mod verbs;
 
@@ -18,7 +20,8 @@ use clap::{Parser, Subcommand};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
-    backup, check, compact, completions, delete, export, graph, info, ingest, query, topic, version,
+    backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, topic,
+    version,
 };
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
@@ -58,6 +61,7 @@ enum Verb {
     Config(config::Arguments),
     Delete(delete::Arguments),
     Graph(graph::Arguments),
+    Logs(logs::Arguments),
     Topic(topic::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Config(arguments) => config::run(arguments),
         Verb::Delete(arguments) => delete::run(arguments),
         Verb::Graph(arguments) => graph::run(arguments),
+        Verb::Logs(arguments) => logs::run(arguments),
         Verb::Topic(arguments) => topic::run(arguments),
         Verb::Produce(arguments) => produce::run(arguments),
         Verb::Consume(arguments) => consume::run(arguments),

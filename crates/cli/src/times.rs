@@ -1,5 +1,7 @@
 //! Times as people and files write them, and as a log keeps them.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -117,6 +119,26 @@ pub(crate) fn format(time: i64, unit: Unit) -> String {
     }
 }
 
+/// A span of time: a whole number and its unit.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    let wrong =
+        || format!("'{}' is no span of time: write 100ms, 90s, 15m, 12h or 30d", shorten(text));
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits).ok_or_else(wrong)?;
+    let unit_ns = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60 * 1_000_000_000,
+        "h" => 3_600 * 1_000_000_000,
+        "d" => 86_400 * 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(unit_ns).map(Duration::from_nanos).ok_or_else(wrong)
+}
+
 /// The beginning of a text, short enough for a message.
 pub(crate) fn shorten(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
@@ -202,6 +224,16 @@ mod tests {
         assert_eq!(format(SIX, Unit::Second), "2013-01-01T06:00:00Z");
         assert_eq!(format(SIX * 1000 + 5, Unit::Milli), "2013-01-01T06:00:00.005Z");
         assert_eq!(format(i64::MAX, Unit::Second), i64::MAX.to_string());
+    }
+
+    #[test]
+    fn spans_have_a_unit() {
+        assert_eq!(span("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(span("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(span("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        for text in ["", "5", "m", "-1m", "1.5h", "1 h", "1y", "99999999999d", "1ä"] {
+            assert!(span(text).is_err_and(|error| error.contains("no span of time")), "{text}");
+        }
     }
 
     proptest! {

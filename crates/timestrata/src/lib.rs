@@ -4,6 +4,8 @@
 //! A [`Store`] is a directory (or memory). Models live in it side by side; so far:
 //!
 //! - [`graph`]: versioned blocks and typed edges between them, walked in memory;
+//! - [`logs`]: structured application logs by the time of their arrival, searched by words, fields
+//!   and time, and followed;
 //! - [`table`]: typed rows by time, from CSV, JSON, Arrow and Parquet, with upsert keys;
 //! - [`timelog`]: values (bytes, or objects as CBOR) by timestamp, with slices, late data and
 //!   range deletes;
@@ -43,4 +45,4 @@ pub use timestrata_engine::{
     StreamSpec, StreamStats, check, duration_of_text, size_of_text,
 };
 pub use timestrata_merkle as merkle;
-pub use timestrata_models::{graph, table, timelog, topic};
+pub use timestrata_models::{graph, logs, table, timelog, topic};

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod graph;
 pub(crate) mod info;
 pub(crate) mod ingest;
+pub(crate) mod logs;
 pub(crate) mod query;
 #[cfg(feature = "sql")]
 pub(crate) mod serve;
@@ -21,6 +22,7 @@ pub(crate) mod version;
 
 use std::path::Path;
 
+use timestrata::logs::Query;
 use timestrata::table::{Table, TableScan, parse_time};
 use timestrata::timelog::Unit;
 use timestrata::{Access, Io, KeyRange, LeadKey, Scan, Settings, Store};
@@ -60,6 +62,12 @@ fn range(from: Option<&str>, to: Option<&str>, unit: Unit) -> Result<TimeRange> 
         ));
     }
     Ok(TimeRange { from, to })
+}
+
+/// The entries of a log that arrived in the half-open range of `--from` and `--to`.
+fn arrivals(from: Option<&str>, to: Option<&str>) -> Result<Query> {
+    let TimeRange { from, to } = range(from, to, Unit::Nano)?;
+    Ok(Query { from, to, ..Query::default() })
 }
 
 /// The rows of a table, from one time to before another.
@@ -138,6 +146,14 @@ fn bytes_shown(bytes: u64) -> String {
 fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(number))
+}
+
+/// `1 entry`, `2 entries`.
+fn counted_entries(number: u64) -> String {
+    match number {
+        1 => "1 entry".to_owned(),
+        _ => format!("{} entries", grouped(number)),
+    }
 }
 
 #[cfg(test)]

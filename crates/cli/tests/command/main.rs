@@ -4,6 +4,9 @@
 
 mod graphs;
 mod ingest;
+mod logs;
+mod logs_tail;
+mod logs_verbs;
 mod maintain;
 mod query;
 mod real_data;

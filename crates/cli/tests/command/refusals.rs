@@ -23,7 +23,9 @@ fn exit_codes_are_what_the_help_says() {
     let runner = Runner::new();
     let help = runner.ok(&["--help"]);
     assert!(help.contains("Exit codes: 0 done, 1 failed"), "{help}");
-    for verb in ["ingest", "query", "delete", "info", "check", "compact", "backup", "completions"] {
+    for verb in
+        ["ingest", "query", "delete", "logs", "info", "check", "compact", "backup", "completions"]
+    {
         let help = runner.ok(&[verb, "--help"]);
         assert!(help.contains("Example"), "{verb}: {help}");
     }

@@ -14,6 +14,7 @@ use super::print_line;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::table::Table;
+use crate::times;
 
 /// Make, list, describe, change, audit and delete topics.
 #[derive(Debug, Args)]
@@ -77,7 +78,7 @@ enum Clock {
 #[derive(Debug, Args)]
 struct RetentionArguments {
     /// Throw away records older than this: 90s, 15m, 12h, 30d.
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    #[arg(long, value_name = "SPAN", value_parser = times::span)]
     retention_age: Option<Duration>,
     /// Throw away the oldest records beyond so many bytes.
     #[arg(long, value_name = "BYTES")]
@@ -150,21 +151,6 @@ struct Named {
     dir: PathBuf,
     /// The topic.
     name: String,
-}
-
-/// A span of time: a number and s, m, h or d.
-fn span(text: &str) -> std::result::Result<Duration, String> {
-    let wrong = || format!("{text:?} is no span of time: write 90s, 15m, 12h or 30d");
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    Ok(Duration::from_secs(number.checked_mul(seconds).ok_or_else(wrong)?))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

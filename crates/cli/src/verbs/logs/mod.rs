@@ -1,0 +1,156 @@
+//! `timestrata logs`.
+
+mod context;
+mod facets;
+mod histogram;
+mod line;
+mod print;
+mod search;
+mod tail;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use timestrata::logs::filter::Filter;
+use timestrata::logs::{Clock, Logs, LogsView, Query};
+use timestrata::{Access, Io};
+
+use super::{arrivals, open};
+use crate::failure::{Failure, Result};
+use crate::times;
+
+pub(crate) use print::Form;
+pub(crate) use tail::{Place, follow};
+
+/// Search, count and follow the entries of a log.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timestrata logs search ./store app 'level>=warn disk' --since 2h
+  timestrata logs count ./store app 'status:5*'
+  timestrata logs tail ./store app 'level>=error'
+  timestrata logs histogram ./store app error --from 2026-05-01 --step 1h
+  timestrata logs facets ./store app --field status,service
+  timestrata logs context ./store app 2026-05-01T10:00:00.123456789Z --before 20
+
+'timestrata logs search --help' tells what a FILTER is. Entries come in by \
+'timestrata ingest DIR NAME FILE... --as logs'. A store that is being written may be read.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Search(search::Arguments),
+    Count(search::CountArguments),
+    Tail(tail::Arguments),
+    Histogram(histogram::Arguments),
+    Facets(facets::Arguments),
+    Context(context::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.verb {
+        Verb::Search(arguments) => search::run(arguments),
+        Verb::Count(arguments) => search::count(arguments),
+        Verb::Tail(arguments) => tail::run(arguments),
+        Verb::Histogram(arguments) => histogram::run(arguments),
+        Verb::Facets(arguments) => facets::run(arguments),
+        Verb::Context(arguments) => context::run(arguments),
+    }
+}
+
+/// A log of a store.
+#[derive(Debug, Args)]
+struct Of {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The log.
+    name: String,
+}
+
+impl Of {
+    fn logs(&self) -> Result<Logs> {
+        let store = open(&self.dir, Access::Read)?;
+        Ok(Logs::open(&store, &self.name)?)
+    }
+
+    fn view(&self) -> Result<LogsView> {
+        Ok(self.logs()?.snapshot()?)
+    }
+}
+
+/// What entries must have.
+#[derive(Debug, Args)]
+struct Filtered {
+    /// What entries must have; several words are joined by blanks. Default: all entries.
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
+}
+
+impl Filtered {
+    fn filter(&self) -> Result<Filter> {
+        self.filter.join(" ").parse().map_err(|error: timestrata::Error| {
+            Failure::usage(
+                error.message().to_owned(),
+                "'timestrata logs search --help' tells what a filter is",
+            )
+        })
+    }
+}
+
+/// Which entries are wanted.
+#[derive(Debug, Args)]
+struct Wanted {
+    #[command(flatten)]
+    filtered: Filtered,
+    /// First time wanted; default: from the oldest entry.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// First time not wanted any more; default: to the newest entry, inclusive.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// Only what is not older than this: 90s, 15m, 12h, 30d.
+    #[arg(long, value_name = "SPAN", conflicts_with = "from", value_parser = times::span)]
+    since: Option<Duration>,
+    /// The clock that times and the order go by.
+    #[arg(long, value_enum, default_value_t = By::Timestamp)]
+    by: By,
+}
+
+/// The two times of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// When it arrived in the store.
+    Timestamp,
+    /// When it happened, as its sender says; entries whose sender doesn't say are left out.
+    #[value(name = "source_time", alias = "source-time")]
+    SourceTime,
+}
+
+impl From<By> for Clock {
+    fn from(by: By) -> Self {
+        match by {
+            By::Timestamp => Self::Timestamp,
+            By::SourceTime => Self::SourceTime,
+        }
+    }
+}
+
+impl Wanted {
+    fn query(&self) -> Result<Query> {
+        let times = arrivals(self.from.as_deref(), self.to.as_deref())?;
+        let since = self.since.map(|since| {
+            let since = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+            Io::os().clock.wall_ns().saturating_sub(since)
+        });
+        Ok(Query {
+            by: self.by.into(),
+            from: times.from.or(since),
+            filter: self.filtered.filter()?,
+            ..times
+        })
+    }
+}

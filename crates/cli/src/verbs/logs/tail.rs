@@ -1,0 +1,85 @@
+//! `timestrata logs tail`.
+
+use std::time::Duration;
+
+use clap::Args;
+use timestrata::logs::filter::Filter;
+use timestrata::logs::{Clock, Logs, Query};
+
+use super::print::{Form, Printer};
+use super::search::{position, print_last};
+use super::{Filtered, Of};
+use crate::failure::Result;
+use crate::interrupt::{Interrupt, is_output_closed};
+
+/// How long a look for new entries takes at most: as long it may take to end.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Print the last entries that a filter lets through, and each that arrives from then on.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+'timestrata logs search --help' tells what a FILTER is, and what a line has. Beside a process that \
+writes, an entry is seen within a tenth of a second. Ctrl-C ends it in good order.
+
+--after goes on behind an entry, given by its timestamp, and leaves none out.
+
+Examples:
+  timestrata logs tail ./store app
+  timestrata logs tail ./store app 'level>=warn -healthz' --last 100
+  timestrata logs tail ./store app --format json --after 2026-05-01T10:00:00.123456789Z | ./ship")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    of: Of,
+    #[command(flatten)]
+    filtered: Filtered,
+    /// How many that are there already to begin with.
+    #[arg(long, value_name = "ENTRIES", default_value_t = 10)]
+    last: usize,
+    /// Begin behind the entry that arrived at this time.
+    #[arg(long, value_name = "TIMESTAMP", conflicts_with = "last", allow_hyphen_values = true)]
+    after: Option<String>,
+    /// How they are printed.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+/// Where following begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// With so many that are there.
+    Last(usize),
+    /// Behind the one that arrived at a time.
+    After(i64),
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let place = match arguments.after.as_deref() {
+        Some(text) => Place::After(position(text, Clock::Timestamp)?.timestamp),
+        None => Place::Last(arguments.last),
+    };
+    let filter = arguments.filtered.filter()?;
+    follow(&arguments.of.logs()?, filter, place, arguments.format)
+}
+
+/// Prints entries from a place on, as they arrive, until somebody has had enough.
+pub(crate) fn follow(logs: &Logs, filter: Filter, place: Place, form: Form) -> Result<()> {
+    let interrupt = Interrupt::listen()?;
+    let mut printer = Printer::new(form, Clock::Timestamp);
+    let after = match place {
+        Place::After(timestamp) => timestamp,
+        Place::Last(last) => {
+            // What arrives behind this view is left to the tail, and nothing else.
+            let view = logs.snapshot()?;
+            let query = Query { filter: filter.clone(), ..Query::default() };
+            print_last(&view, &query, last, &mut printer)?;
+            view.last_timestamp()?.unwrap_or(i64::MIN)
+        }
+    };
+    let mut tail = logs.tail(filter, Some(after))?;
+    while !interrupt.is_heard() && !is_output_closed() {
+        let Some(entries) = tail.next(LOOK)? else { continue };
+        entries.iter().try_for_each(|entry| printer.entry(&entry))?;
+        printer.flush()?;
+    }
+    Ok(())
+}
