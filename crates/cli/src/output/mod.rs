@@ -2,9 +2,10 @@
 
 mod arrow;
 mod batches;
-mod cell;
+pub(crate) mod cell;
 mod columns;
 mod csv;
+mod entries;
 mod json;
 pub(crate) mod table;
 mod typed;
@@ -19,7 +20,10 @@ use crate::failure::{Failure, Result};
 use crate::message::tell;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::Columns;
+pub(crate) use entries::{show_entries, write_entries};
 
+/// What times of Arrow are in.
+const TIME_ZONE: &str = "UTC";
 /// Name of the column that has an entry's time.
 const TIME: &str = "time";
 /// Name of the column that has a value which isn't a map.

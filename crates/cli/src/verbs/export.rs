@@ -1,17 +1,19 @@
 //! `timestrata export`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use timestrata::logs::{Hits, Logs, is_logs};
 use timestrata::topic::Topic;
-use timestrata::{Access, Io, Store};
+use timestrata::{Access, Io, Scan, Store};
 
-use super::{counted, open, table_rows};
+use super::{arrivals, counted, open, table_rows};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::{FileFormat, write_batches};
+use crate::output::{FileFormat, write_batches, write_entries};
 
-/// Write the rows of a table to a file that other tools read, or a topic as tiles for auditors.
+/// Write the rows of a table or a log to a file that other tools read, or a topic as tiles for auditors.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Rows come in time order. The range is half-open: --from is in it, --to is not.
@@ -19,7 +21,12 @@ Rows come in time order. The range is half-open: --from is in it, --to is not.
 Examples:
   timestrata export ./store flights --format parquet --output flights.parquet
   timestrata export ./store flights --format csv --from 2013-07-01 --to 2013-08-01 > july.csv
+  timestrata export ./store app --format json --from 2026-05-01 > app.jsonl
   timestrata export ./store payments --tiles ./public
+
+Of a log, times are those of arrival. As JSON an entry is an object with all that it has; else columns \
+are timestamp, source_time, level, message, labels and fields (these two as JSON), or any label or \
+field as text.
 
 --tiles writes a topic as it was at its last checkpoint as the files of C2SP's tlog-tiles, a log for \
 each partition: straight into the folder where there is one, else into OUT/0, OUT/1 and so on. \
@@ -27,7 +34,7 @@ The same folder is brought up to date by the next export.")]
 pub(crate) struct Arguments {
     /// The store's directory.
     dir: PathBuf,
-    /// The table, or the topic.
+    /// The table, log or topic.
     name: String,
     /// The form of the file.
     #[arg(long, value_enum, required_unless_present = "tiles")]
@@ -61,15 +68,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return tiles(&store, &arguments.name, out);
     }
     let Some(format) = arguments.format else { return Ok(()) };
-    let mut rows = table_rows(
-        &store,
-        &arguments.name,
-        (arguments.from.as_deref(), arguments.to.as_deref()),
-        arguments.columns.clone(),
-    )?;
-    let schema = rows.schema();
+    let rows = Rows::open(&store, arguments)?;
     let Some(path) = &arguments.output else {
-        write_batches(std::io::stdout(), &schema, &mut rows, format)?;
+        rows.write(std::io::stdout(), format)?;
         return Ok(());
     };
     let file = std::fs::File::create_new(path).map_err(|cause| {
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "choose a name that is not taken, in a directory that may be written",
         )
     })?;
-    let written = write_batches(&file, &schema, &mut rows, format);
+    let written = rows.write(&file, format);
     match written {
         Ok(rows) => {
             file.sync_all().map_err(|cause| Failure::output(&cause))?;
@@ -89,6 +90,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             // Half a file must not pass for a whole one.
             let _ = std::fs::remove_file(path);
             Err(failure)
+        }
+    }
+}
+
+/// What is written.
+enum Rows {
+    Table(Scan),
+    Log(Box<Hits>, Option<Vec<String>>),
+}
+
+impl Rows {
+    fn open(store: &Store, arguments: &Arguments) -> Result<Self> {
+        let Arguments { name, from, to, columns, .. } = arguments;
+        let (from, to) = (from.as_deref(), to.as_deref());
+        if store.stream(name).is_some_and(|stream| is_logs(&stream)) {
+            let hits = Logs::open(store, name)?.search(&arrivals(from, to)?)?;
+            return Ok(Self::Log(Box::new(hits), columns.clone()));
+        }
+        table_rows(store, name, (from, to), columns.clone()).map(Self::Table)
+    }
+
+    fn write(self, out: impl Write + Send, format: FileFormat) -> Result<u64> {
+        match self {
+            Self::Table(mut rows) => write_batches(out, &rows.schema(), &mut rows, format),
+            Self::Log(hits, columns) => write_entries(out, *hits, columns.as_deref(), format),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
+use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::{
     Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Snapshot, Store, Stream, StreamStats,
@@ -13,6 +14,7 @@ use timestrata::{
 use super::{bytes_shown, counted, grouped, open};
 use crate::failure::{Failure, Result};
 use crate::output::table::Table;
+use crate::terminal::push_visible;
 use crate::times;
 
 /// Print what a store holds.
@@ -40,6 +42,8 @@ struct StreamInfo {
     last: Option<String>,
     stats: StreamStats,
     columns: Vec<ColumnSize>,
+    /// Of a log: fields that have columns of their own.
+    fields: Option<Vec<String>>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -56,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for stream in streams {
         let found = stats.iter().position(|stats| stats.name == stream.name());
         let stats = found.map(|index| stats.swap_remove(index)).unwrap_or_default();
-        infos.push(read(&snapshot, &stream, stats)?);
+        infos.push(read(&store, &snapshot, &stream, stats)?);
     }
     let written = match arguments.json {
         true => writeln!(io::stdout(), "{}", as_json(&store, &infos)),
@@ -65,10 +69,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     written.map_err(|cause| Failure::output(&cause))
 }
 
-fn read(snapshot: &Snapshot, stream: &Stream, stats: StreamStats) -> Result<StreamInfo> {
+fn read(
+    store: &Store,
+    snapshot: &Snapshot,
+    stream: &Stream,
+    stats: StreamStats,
+) -> Result<StreamInfo> {
     let spec = stream.spec();
-    let unit = spec.properties.iter().find(|(key, _)| key == "unit");
-    let unit = unit.and_then(|(_, unit)| unit.parse::<Unit>().ok());
+    let unit = match stream.property("unit") {
+        Some(unit) => unit.parse::<Unit>().ok(),
+        None => is_logs(stream).then_some(Unit::Nano),
+    };
+    let fields = match is_logs(stream) {
+        true => Some(Logs::open(store, stream.name())?.columns()?),
+        false => None,
+    };
     let shown = |key: LeadKey| match (key, unit) {
         (LeadKey::Time(time), Some(unit)) => times::format(time, unit),
         (key, _) => key.to_string(),
@@ -81,6 +96,7 @@ fn read(snapshot: &Snapshot, stream: &Stream, stats: StreamStats) -> Result<Stre
         last: snapshot.max_key(stream.id(), &KeyRange::ALL)?.map(shown),
         stats,
         columns: snapshot.column_sizes(stream.id())?,
+        fields,
     })
 }
 
@@ -121,6 +137,13 @@ fn write_text(store: &Store, infos: &[StreamInfo]) -> io::Result<()> {
         table.push(cells, &mut out)?;
     }
     table.finish(&mut out)?;
+    if let [StreamInfo { fields: Some(fields), .. }] = infos
+        && !fields.is_empty()
+    {
+        let mut names = String::new();
+        push_visible(&fields.join(", "), &mut names);
+        writeln!(out, "\nfields with columns of their own: {names}")?;
+    }
     if let [info] = infos
         && info.columns.iter().any(|column| column.values > 0)
     {
@@ -181,6 +204,7 @@ fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
                 "tombstones": info.stats.tombstones,
                 "compaction_debt_bytes": info.stats.compaction_debt_bytes,
                 "columns": info.columns.iter().map(column_as_json).collect::<Vec<_>>(),
+                "fields": info.fields,
             })
         })
         .collect();

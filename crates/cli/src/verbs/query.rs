@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use timestrata::Access;
 use timestrata::Store;
+use timestrata::logs::{Logs, Query, is_logs};
 use timestrata::table::{Table, TableScan, is_table};
 use timestrata::timelog::Timelog;
 
-use super::{open, range, table_range};
+use super::{arrivals, open, range, table_range};
 use crate::failure::Result;
 use crate::output::{self, Format, Request};
 
@@ -22,6 +23,9 @@ Columns: 'time', then the fields of the values; a value that is no map is the co
 field that is itself called 'time' is 'value.time'. Bytes are shown as text where they are \
 UTF-8, else as 0x and hexadecimal digits.
 
+Of a log, times are those of arrival, and columns are timestamp, source_time, level, message, labels, \
+fields, or any label or field; 'timestrata logs search' takes a filter.
+
 Examples:
   timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z
   timestrata query ./store weather --reverse --limit 10 --columns time,origin,temp
@@ -29,7 +33,7 @@ Examples:
 pub(crate) struct Arguments {
     /// The store's directory.
     dir: PathBuf,
-    /// The table or time log.
+    /// The table, time log or log.
     name: String,
     /// First time wanted; default: from the oldest row.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -55,6 +59,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
         return run_on_table(&store, arguments);
+    }
+    if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
+        return run_on_logs(&store, arguments);
     }
     let log = Timelog::open(&store, &arguments.name)?;
     let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
@@ -88,5 +95,16 @@ fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
     let mut rows = view.scan(&scan)?;
     let schema = rows.schema();
     output::show_batches(&schema, &mut rows, arguments.format)?;
+    Ok(())
+}
+
+fn run_on_logs(store: &Store, arguments: &Arguments) -> Result<()> {
+    let query = Query {
+        newest_first: arguments.reverse,
+        limit: arguments.limit,
+        ..arrivals(arguments.from.as_deref(), arguments.to.as_deref())?
+    };
+    let hits = Logs::open(store, &arguments.name)?.search(&query)?;
+    output::show_entries(hits, arguments.columns.as_deref(), arguments.format)?;
     Ok(())
 }

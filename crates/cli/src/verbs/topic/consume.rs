@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use timestrata::logs::filter::Filter;
+use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::topic::{
     Consumer, ConsumerOptions, PollLimits, Polled, Record, Reset, Topic, TopicPartition,
 };
 use timestrata::{Access, Store};
 
-use super::super::open;
+use super::super::{logs, open};
 use crate::failure::{Failure, Result};
 use crate::times::{self, Integers};
 
@@ -56,17 +58,20 @@ pub(crate) struct Arguments {
     format: Form,
 }
 
-/// Print the last records of a topic, and wait for more.
+/// Print the last records of a topic, or entries of a log, and wait for more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  timestrata tail ./store payments --format json")]
+'timestrata logs tail' follows only those entries of a log that a filter lets through.
+
+Examples:
+  timestrata tail ./store payments --format json
+  timestrata tail ./store app")]
 pub(crate) struct TailArguments {
     /// The store's directory.
     dir: PathBuf,
-    /// The topic.
-    topic: String,
-    /// How many of each partition to begin with.
+    /// The topic, or the log.
+    name: String,
+    /// How many to begin with, of each partition.
     #[arg(long, default_value_t = TAIL_RECORDS)]
     lines: u64,
     /// How records are printed.
@@ -100,7 +105,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
-    let topic = Topic::open(&store, &arguments.topic)?;
+    if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
+        return tail_log(&store, arguments);
+    }
+    let topic = Topic::open(&store, &arguments.name)?;
     let mut consumer = Consumer::new(&store, ConsumerOptions::default())?;
     let places = places(&topic, None);
     consumer.assign(places.clone())?;
@@ -110,6 +118,20 @@ pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
         consumer.seek(place, first)?;
     }
     print(&mut consumer, arguments.format, None, true)
+}
+
+fn tail_log(store: &Store, arguments: &TailArguments) -> Result<()> {
+    let form = match arguments.format {
+        Form::Text => logs::Form::Text,
+        Form::Json => logs::Form::Json,
+        Form::Keyed => {
+            let message = format!("'{}' is a log: its entries have no keys", arguments.name);
+            return Err(Failure::usage(message, "say --format text or json"));
+        }
+    };
+    let last = usize::try_from(arguments.lines).unwrap_or(usize::MAX);
+    let logs = Logs::open(store, &arguments.name)?;
+    logs::follow(&logs, Filter::default(), logs::Place::Last(last), form)
 }
 
 fn places(topic: &Topic, partition: Option<u32>) -> Vec<TopicPartition> {
