@@ -6,6 +6,11 @@ use std::ops::Range;
 use minicbor::data::Type;
 use minicbor::{Decoder, Encoder};
 
+/// Fields among which a build for tests looks whether one is new.
+const CHECKED_MAX: usize = 64;
+/// The major type of text in CBOR.
+const CBOR_TEXT: u8 = 3;
+
 /// The fields of an entry that is being made: names, each with one CBOR data item (RFC 8949).
 ///
 /// One piece of memory for all of them, which [`clear`](Self::clear) keeps: who makes many entries
@@ -119,8 +124,18 @@ impl Fields {
     /// Sets a field to whatever `write` appends, which must be one whole CBOR data item.
     pub fn item(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         self.remove(name);
+        self.add(name, write)
+    }
+
+    /// As [`item`](Self::item) for a name that is not there yet: it is not looked for, which is most
+    /// of what many short fields cost.
+    pub(super) fn add(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        debug_assert!(
+            self.len() > CHECKED_MAX || self.get(name).is_none(),
+            "field {name:?} is there already"
+        );
         let start = self.bytes.len();
-        infallible(Encoder::new(&mut self.bytes).str(name));
+        write_text(&mut self.bytes, name);
         let value = self.bytes.len();
         write(&mut self.bytes);
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -228,6 +243,35 @@ impl<'a> Scalar<'a> {
             Type::String => Self::Text(decoder.str().ok()?),
             _ => return None,
         })
+    }
+}
+
+/// Appends a text as a CBOR item.
+pub(super) fn write_text(out: &mut Vec<u8>, text: &str) {
+    write_head(out, CBOR_TEXT, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends what a CBOR item begins with: its major type and a number (RFC 8949, 3), in the fewest
+/// bytes. An encoder does the same through a writer that may fail, at twice the cost of a short item.
+#[expect(clippy::cast_possible_truncation, reason = "the ranges bound it")]
+pub(super) fn write_head(out: &mut Vec<u8>, major: u8, number: u64) {
+    let major = major << 5;
+    match number {
+        0..24 => out.push(major | number as u8),
+        24..0x100 => out.extend_from_slice(&[major | 24, number as u8]),
+        0x100..0x1_0000 => {
+            let [a, b] = (number as u16).to_be_bytes();
+            out.extend_from_slice(&[major | 25, a, b]);
+        }
+        0x1_0000..0x1_0000_0000 => {
+            out.push(major | 26);
+            out.extend_from_slice(&(number as u32).to_be_bytes());
+        }
+        _ => {
+            out.push(major | 27);
+            out.extend_from_slice(&number.to_be_bytes());
+        }
     }
 }
 
