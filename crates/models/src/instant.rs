@@ -131,13 +131,13 @@ fn digit(byte: u8) -> Option<i64> {
     (value < 10).then_some(i64::from(value))
 }
 
-fn two_digits(tens: u8, ones: u8) -> Option<i64> {
+pub(crate) fn two_digits(tens: u8, ones: u8) -> Option<i64> {
     let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
     (tens < 10 && ones < 10).then(|| i64::from(tens) * 10 + i64::from(ones))
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar, if there is such a day.
-fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(crate) fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -197,7 +197,7 @@ fn time_of_day(text: &[u8]) -> Option<(i64, u32)> {
 }
 
 /// Billionths, from the digits behind a point, and whether these are all.
-fn fraction_of(digits: &[u8]) -> Option<(u32, bool)> {
+pub(crate) fn fraction_of(digits: &[u8]) -> Option<(u32, bool)> {
     if digits.is_empty() {
         return None;
     }
@@ -214,7 +214,7 @@ fn fraction_of(digits: &[u8]) -> Option<(u32, bool)> {
 }
 
 /// Seconds that a zone is ahead of UTC.
-fn offset_of(zone: &[u8]) -> Option<i64> {
+pub(crate) fn offset_of(zone: &[u8]) -> Option<i64> {
     let zone = zone.strip_prefix(b" ").unwrap_or(zone);
     let (sign, hours, minutes) = match zone {
         [] | [b'Z' | b'z'] => return Some(0),

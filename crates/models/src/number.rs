@@ -34,6 +34,11 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     Some(if is_negative { -value } else { value })
 }
 
+/// A decimal integer without a sign, if `i64` holds it.
+pub(crate) fn unsigned(text: &[u8]) -> Option<i64> {
+    text.first().filter(|first| first.is_ascii_digit()).and_then(|_| integer(text))
+}
+
 /// A decimal number, with or without a sign, a point, an exponent; or `nan`, `inf`, `infinity`
 /// in any case.
 pub(crate) fn float(text: &[u8]) -> Option<f64> {

@@ -22,6 +22,7 @@ mod options;
 mod promote;
 mod search;
 mod shown;
+pub mod source;
 mod tail;
 mod value;
 mod view;

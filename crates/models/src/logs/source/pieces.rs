@@ -1,0 +1,220 @@
+//! An input in pieces of one entry each: lines, or the lines of an entry of the journal.
+//!
+//! No more than a longest line and what is read at once is ever held of it.
+
+use std::io::Read;
+
+use memchr::{memchr, memchr_iter};
+use timestrata_engine::Result;
+
+use super::buffer::Buffer;
+use super::journal::{self, GAP_BYTES_MAX};
+use super::{Format, SourceOptions};
+
+const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Where an entry ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// It has so many bytes, and so many with what separates it from the next.
+    At(usize, usize),
+    /// Not in what was read.
+    Unread,
+    /// It has too many bytes.
+    TooLong,
+}
+
+impl End {
+    pub(super) fn at(bytes: usize, all: usize, bytes_max: usize) -> Self {
+        if bytes > bytes_max { Self::TooLong } else { Self::At(bytes, all) }
+    }
+
+    /// Of an entry whose end was not found in what was read.
+    pub(super) fn without_gap(unread: &[u8], is_all: bool, bytes_max: usize) -> Self {
+        match unread.len() {
+            bytes if bytes > bytes_max => Self::TooLong,
+            bytes if is_all => Self::At(bytes, bytes),
+            _ => Self::Unread,
+        }
+    }
+}
+
+/// An entry, or a part of one that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The first line that it is of, from 1.
+    pub(super) line: u64,
+    /// Which part it is, from 1, if it is one.
+    pub(super) part: Option<u64>,
+    bytes: usize,
+    all: usize,
+}
+
+/// Finds the ends of entries.
+#[derive(Debug)]
+enum Cutter {
+    /// Each line is one. Holds the bytes that have no line end in them.
+    Lines(usize),
+    Journal(journal::Cutter),
+}
+
+impl Cutter {
+    fn new(format: Format) -> Self {
+        match format {
+            Format::Journal => Self::Journal(journal::Cutter::default()),
+            _ => Self::Lines(0),
+        }
+    }
+
+    fn end(&mut self, unread: &[u8], is_all: bool, bytes_max: usize) -> End {
+        let searched = match self {
+            Self::Journal(cutter) => return cutter.end(unread, is_all, bytes_max),
+            Self::Lines(searched) => searched,
+        };
+        let from = std::mem::replace(searched, unread.len());
+        match memchr(b'\n', unread.get(from..).unwrap_or_default()) {
+            Some(at) => End::at(from + at, from + at + 1, bytes_max),
+            None => End::without_gap(unread, is_all, bytes_max),
+        }
+    }
+
+    /// Where an entry that is too long ends, and where the next begins, if that is within a text.
+    fn end_of_long(&self, text: &[u8]) -> Option<(usize, usize)> {
+        match self {
+            Self::Lines(_) => {
+                let at = memchr(b'\n', text)?;
+                let line = text.get(..at)?;
+                Some((line.strip_suffix(b"\r").unwrap_or(line).len(), at + 1))
+            }
+            Self::Journal(_) => journal::gap(text),
+        }
+    }
+}
+
+/// The entries of an input, one after the other.
+#[derive(Debug)]
+pub(super) struct Pieces<R> {
+    buffer: Buffer<R>,
+    format: Format,
+    cutter: Cutter,
+    bytes_max: usize,
+    part_bytes_max: usize,
+    /// Parts that were given of an entry that is too long.
+    parts: Option<u64>,
+    /// Bytes of the last piece, which are dropped when the next is asked for.
+    used: usize,
+    lines: u64,
+}
+
+impl<R: Read> Pieces<R> {
+    /// Of lines, until another format is set.
+    pub(super) fn new(reader: R, options: &SourceOptions) -> Self {
+        Self {
+            buffer: Buffer::new(reader),
+            format: Format::Plain,
+            cutter: Cutter::new(Format::Plain),
+            bytes_max: options.line_bytes(),
+            part_bytes_max: options.message_bytes().min(options.line_bytes()),
+            parts: None,
+            used: 0,
+            lines: 0,
+        }
+    }
+
+    /// The first bytes, up to as many: a line at least, if there is one. Passes over a byte order
+    /// mark.
+    pub(super) fn begin(&mut self, bytes_max: usize) -> Result<&[u8]> {
+        let is_enough = |start: &[u8]| start.len() >= bytes_max || memchr(b'\n', start).is_some();
+        while !is_enough(self.buffer.unread()) && self.buffer.fill()? {}
+        if self.buffer.unread().starts_with(BYTE_ORDER_MARK) {
+            self.buffer.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(self.buffer.unread())
+    }
+
+    /// Sets the format, before the first piece.
+    pub(super) fn set_format(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// Lines of all pieces so far.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// The bytes of the last piece, without what separates it from the next.
+    pub(super) fn bytes(&self, piece: Piece) -> &[u8] {
+        self.buffer.unread().get(..piece.bytes).unwrap_or_default()
+    }
+
+    /// The next entry or part of one; empty lines are entries too.
+    pub(super) fn next(&mut self) -> Result<Option<Piece>> {
+        self.buffer.consume(std::mem::take(&mut self.used));
+        let piece = match self.parts {
+            None => self.whole()?,
+            Some(parts) => self.part(parts + 1)?,
+        };
+        if let Some(piece) = piece {
+            self.used = piece.all;
+            self.lines += self.lines_of(piece);
+        }
+        Ok(piece)
+    }
+
+    fn whole(&mut self) -> Result<Option<Piece>> {
+        self.cutter = Cutter::new(self.format);
+        loop {
+            let (unread, is_all) = (self.buffer.unread(), self.buffer.is_all());
+            if is_all && unread.is_empty() {
+                return Ok(None);
+            }
+            match self.cutter.end(unread, is_all, self.bytes_max) {
+                End::At(bytes, all) => {
+                    return Ok(Some(Piece { line: self.lines + 1, part: None, bytes, all }));
+                }
+                End::TooLong => return self.part(1),
+                End::Unread => {
+                    self.buffer.fill()?;
+                }
+            }
+        }
+    }
+
+    /// The next part of an entry that is too long. The last one ends where the entry does.
+    fn part(&mut self, part: u64) -> Result<Option<Piece>> {
+        let piece = |bytes, all| Piece { line: self.lines + 1, part: Some(part), bytes, all };
+        let needed = self.part_bytes_max + GAP_BYTES_MAX;
+        while self.buffer.unread().len() < needed && self.buffer.fill()? {}
+        let unread = self.buffer.unread();
+        let window = unread.get(..needed).unwrap_or(unread);
+        let end = self.cutter.end_of_long(window);
+        let end = end.or((window.len() < needed).then_some((window.len(), window.len())));
+        match end.filter(|(bytes, _)| *bytes <= self.part_bytes_max) {
+            Some((bytes, all)) => {
+                self.parts = None;
+                Ok(Some(piece(bytes, all)))
+            }
+            None => {
+                self.parts = Some(part);
+                let cut = character_start(window, self.part_bytes_max);
+                Ok(Some(piece(cut, cut)))
+            }
+        }
+    }
+
+    fn lines_of(&self, piece: Piece) -> u64 {
+        if piece.part.is_none() && self.format != Format::Journal {
+            return 1;
+        }
+        let text = self.buffer.unread().get(..piece.all).unwrap_or_default();
+        let is_last = self.buffer.is_all() && text.len() == self.buffer.unread().len();
+        let is_open = is_last && text.last().is_some_and(|last| *last != b'\n');
+        memchr_iter(b'\n', text).count() as u64 + u64::from(is_open)
+    }
+}
+
+/// The last place up to `at` where a character of UTF-8 may begin; `at`, if the bytes are none.
+fn character_start(text: &[u8], at: usize) -> usize {
+    let is_inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (at.saturating_sub(3)..=at).rev().find(|at| !is_inside(at)).filter(|at| *at > 0).unwrap_or(at)
+}

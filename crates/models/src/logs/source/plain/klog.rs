@@ -1,0 +1,38 @@
+//! Lines of Go's `klog` and C++'s `glog`: `I1123 13:09:20.123456 1234 file.go:12] message`.
+
+use crate::instant::fraction_of;
+use crate::logs::source::cbor::{add_int, add_text};
+use crate::logs::source::cursor::Cursor;
+use crate::logs::source::time::{self, Calendar, Time};
+use crate::logs::{Level, NewEntry};
+use crate::number;
+
+/// Reads a line, if it is one of these.
+pub(super) fn parse(line: &str, calendar: &mut Calendar, entry: &mut NewEntry) -> Option<()> {
+    let mut rest = Cursor::new(line);
+    let level = match rest.take(1)? {
+        "I" => Level::Info,
+        "W" => Level::Warn,
+        "E" => Level::Error,
+        "F" => Level::Fatal,
+        _ => return None,
+    };
+    let month = number::unsigned(rest.take(2)?.as_bytes())?;
+    let day = number::unsigned(rest.take(2)?.as_bytes())?;
+    rest.eat(' ').then_some(())?;
+    let (clock, fraction) = rest.word().split_once('.')?;
+    let second_of_day = time::second_of_day(clock.as_bytes())?;
+    let (nanoseconds, _) = fraction_of(fraction.as_bytes())?;
+    while rest.eat(' ') {}
+    let thread = number::unsigned(rest.word().as_bytes())?;
+    let caller = rest.before(b']').filter(|caller| !caller.contains(' '))?;
+    let seconds = calendar.seconds_at(month, day, second_of_day);
+    let Time::At(time) = Time::of(seconds, nanoseconds) else { return None };
+    rest.eat(' ');
+    entry.source_time = Some(time);
+    entry.level = Some(level);
+    entry.message.push_str(rest.rest());
+    add_int(&mut entry.fields, "thread", thread);
+    add_text(&mut entry.fields, "caller", caller);
+    Some(())
+}

@@ -1,0 +1,202 @@
+//! Whole logs: line ends, limits, what is reported.
+
+use std::io::{self, Read};
+
+use super::*;
+use crate::logs::{Level, Scalar};
+
+/// Gives a log in pieces of so many bytes, with interruptions.
+struct InPieces<'a>(&'a [u8], usize, bool);
+
+impl Read for InPieces<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.2 = !self.2;
+        if self.2 {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let bytes = self.0.len().min(self.1).min(room.len());
+        let (piece, rest) = self.0.split_at(bytes);
+        room[..bytes].copy_from_slice(piece);
+        self.0 = rest;
+        Ok(bytes)
+    }
+}
+
+fn messages(entries: &[(u64, NewEntry)]) -> Vec<(u64, &str)> {
+    entries.iter().map(|(line, entry)| (*line, entry.message.as_str())).collect()
+}
+
+fn with_limits(format: Format, line: usize, message: usize) -> SourceOptions {
+    SourceOptions {
+        format: Some(format),
+        line_bytes_max: line,
+        message_bytes_max: message,
+        ..options()
+    }
+}
+
+#[test]
+fn empty_lines_are_passed_over_and_counted() {
+    let (entries, report) = read_all(b"\n\r\na\r\n\n  \nb\r", options());
+    assert_eq!(messages(&entries), [(3, "a"), (5, "  "), (6, "b")]);
+    assert_eq!((report.lines, report.entries, report.parse_errors), (6, 3, 0));
+    let (entries, report) = read_all(b"", options());
+    assert_eq!((entries.len(), report), (0, SourceReport::default()));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let (entries, _) = read_all(b"\xef\xbb\xbf{\"msg\":\"a\"}", options());
+    assert_eq!(messages(&entries), [(1, "a")]);
+}
+
+#[test]
+fn the_format_is_told_before_the_first_entry_and_is_the_one_that_was_said() {
+    let log = b"{\"msg\":\"a\"}\n";
+    let mut reader = LineReader::new(&log[..], options());
+    assert_eq!(reader.format().unwrap().why, "1 of 1 lines are JSON objects");
+    let mut entry = NewEntry::default();
+    assert_eq!(reader.next(&mut entry).unwrap(), Some(Place { line: 1 }));
+    let mut reader = LineReader::new(&log[..], with_limits(Format::Plain, 100, 100));
+    assert_eq!(reader.format().unwrap().format, Format::Plain);
+    reader.next(&mut entry).unwrap();
+    assert_eq!(entry.message, "{\"msg\":\"a\"}");
+}
+
+#[test]
+fn however_it_comes_a_log_has_the_same_entries() {
+    let log = "{\"msg\":\"a\",\"n\":1}\r\n\r\n{\"msg\":\"b\"}\nwhat\n{\"msg\":\"é\"}".as_bytes();
+    let options = || SourceOptions { format: Some(Format::Json), ..options() };
+    let (expected, expected_report) = read_all(log, options());
+    assert_eq!(expected_report.first_errors, [(4, "not a JSON object".to_owned())]);
+    for bytes in [1, 2, 3, 7, 1_000] {
+        let mut reader = LineReader::new(InPieces(log, bytes, false), options());
+        let mut entry = NewEntry::default();
+        for (line, expected) in &expected {
+            assert_eq!(reader.next(&mut entry).unwrap(), Some(Place { line: *line }));
+            assert_eq!(entry, *expected);
+        }
+        assert_eq!(reader.next(&mut entry).unwrap(), None);
+        assert_eq!(*reader.report(), expected_report);
+    }
+}
+
+#[test]
+fn the_first_ten_flaws_are_listed_and_all_are_counted() {
+    let log = "what\n".repeat(25);
+    let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 100));
+    assert_eq!((entries.len(), report.parse_errors), (25, 25));
+    let lines: Vec<u64> = report.first_errors.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, (1..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_long_message_is_cut_between_characters() {
+    let log = r#"{"level":"warn","ts":1446249499,"n":1,"msg":"äöüß€"}"#;
+    let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Json, 1_000, 5));
+    assert_eq!(messages(&entries), [(1, "äö"), (1, "üß"), (1, "€")]);
+    for (_, entry) in &entries {
+        assert_eq!(entry.level, Some(Level::Warn));
+        assert_eq!(entry.source_time, Some(1_446_249_499_000_000_000));
+    }
+    let flaw = "the message has 11 bytes: these are parts of 5 at most";
+    assert_eq!(fields(&entries[0].1), format!("n=1 parse_error={flaw:?} part=1"));
+    assert_eq!(fields(&entries[2].1), "part=3");
+    assert_eq!(report.first_errors, [(1, flaw.to_owned())]);
+}
+
+#[test]
+fn a_line_that_can_not_be_read_is_cut_too() {
+    let (entries, report) =
+        read_all(b"abcdefghij\n{\"msg\":\"x\"}", with_limits(Format::Json, 100, 4));
+    assert_eq!(messages(&entries), [(1, "abcd"), (1, "efgh"), (1, "ij"), (2, "x")]);
+    let flaw = "not a JSON object; the message has 10 bytes: these are parts of 4 at most";
+    assert_eq!(report.first_errors, [(1, flaw.to_owned())]);
+}
+
+/// A sender's own fields of these names would be replaced.
+#[test]
+fn a_line_with_a_part_of_its_own_is_kept_where_it_is_cut() {
+    let log = r#"{"part":"engine","msg":"abcdef"}"#;
+    let (entries, _) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 4));
+    assert_eq!(messages(&entries), [(1, "abcd"), (1, "ef")]);
+    let original = entries[0].1.fields.get("original").and_then(Scalar::of_item);
+    assert_eq!(original, Some(Scalar::Text(log)));
+    assert_eq!(entries[0].1.fields.get("part").and_then(Scalar::of_item), Some(Scalar::Int(1)));
+}
+
+#[test]
+fn a_line_beyond_the_limit_is_given_in_parts_unread() {
+    let long = "é".repeat(50_000);
+    let log = format!("first\n{{\"msg\":\"{long}\"}}\r\nlast\n");
+    let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Plain, 10_000, 1_001));
+    let parts: Vec<&NewEntry> =
+        entries[1..entries.len() - 1].iter().map(|(_, entry)| entry).collect();
+    assert_eq!(
+        parts.iter().map(|part| part.message.as_str()).collect::<String>(),
+        format!("{{\"msg\":\"{long}\"}}\r").trim_end_matches('\r')
+    );
+    assert!(parts.iter().all(|part| part.message.len() <= 1_001));
+    for (index, part) in parts.iter().enumerate() {
+        let number = part.fields.get("part").and_then(Scalar::of_item);
+        assert_eq!(number, Some(Scalar::Int(index as i64 + 1)));
+    }
+    let flaw = "the line has more than 10000 bytes: these are parts of 1001 at most";
+    assert_eq!(report.first_errors, [(2, flaw.to_owned())]);
+    assert_eq!((entries[0].1.message.as_str(), report.lines), ("first", 3));
+    assert_eq!(
+        entries.last().map(|(line, entry)| (*line, entry.message.as_str())),
+        Some((3, "last"))
+    );
+}
+
+#[test]
+fn a_limit_is_reached_and_not_passed() {
+    for (bytes, parts) in [(9, 1), (10, 1), (11, 2), (20, 2), (21, 3)] {
+        for end in ["", "\n", "\nnext\n"] {
+            let log = format!("{}{end}", "x".repeat(bytes));
+            let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Plain, 10, 10));
+            let next = usize::from(end.len() > 1);
+            assert_eq!(entries.len(), parts + next, "{bytes} {end:?}");
+            assert_eq!(report.parse_errors, u64::from(parts > 1));
+            assert_eq!(report.lines, 1 + next as u64, "{bytes} {end:?}");
+        }
+    }
+}
+
+/// A character that stands for a bad byte takes three: a part must not be longer than a message may be.
+#[test]
+fn parts_of_what_is_no_utf8_are_no_longer_than_others() {
+    let log = b"\xff".repeat(100);
+    let (entries, _) = read_all(&log, with_limits(Format::Plain, 50, 20));
+    assert!(entries.iter().all(|(_, entry)| (1..=20).contains(&entry.message.len())));
+    let characters: usize = entries.iter().map(|(_, entry)| entry.message.chars().count()).sum();
+    assert_eq!(characters, 100);
+    for (index, (_, entry)) in entries.iter().enumerate() {
+        let number = entry.fields.get("part").and_then(Scalar::of_item);
+        assert_eq!(number, Some(Scalar::Int(index as i64 + 1)));
+    }
+}
+
+#[test]
+fn a_reader_that_fails_says_so_and_can_go_on() {
+    struct Failing(u8);
+    impl Read for Failing {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => (&b"a\nb"[..]).read(room),
+                2 => Err(io::Error::other("unplugged")),
+                3 => (&b"c\n"[..]).read(room),
+                _ => Ok(0),
+            }
+        }
+    }
+    let mut reader = LineReader::new(Failing(0), options());
+    let mut entry = NewEntry::default();
+    assert_eq!(reader.next(&mut entry).unwrap(), Some(Place { line: 1 }));
+    let error = reader.next(&mut entry).unwrap_err();
+    assert!(error.to_string().contains("unplugged"), "{error}");
+    assert_eq!(reader.next(&mut entry).unwrap(), Some(Place { line: 2 }));
+    assert_eq!((entry.message.as_str(), reader.report().entries), ("bc", 2));
+}
