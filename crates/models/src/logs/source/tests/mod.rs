@@ -6,7 +6,9 @@ mod journal;
 mod json;
 mod logfmt;
 mod plain;
+mod random;
 mod reader;
+mod real;
 mod syslog;
 
 use arrow_schema::TimeUnit;
