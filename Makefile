@@ -32,8 +32,9 @@ setup:
 demo:
 	@tools/setup demo
 	@$(IN) maturin develop --release --manifest-path python/Cargo.toml
-	@$(IN) cargo build --release -p timestrata-cli
-	@$(IN) bash -c 'python demo/run.py --command "$$CARGO_TARGET_DIR/release/timestrata"'
+	@$(IN) bash -c 'set -o pipefail; log="$$CARGO_TARGET_DIR/demo-build.log"; \
+		cargo build --release -p timestrata-cli 2>&1 | tee "$$log" && python demo/run.py \
+		--command "$$CARGO_TARGET_DIR/release/timestrata" --build-log "$$log"'
 
 test:
 	@tools/setup test

@@ -6,10 +6,10 @@ time. Then slices, counts, deletes and compacts; then kills a writer in the midd
 appends and looks for every append that it had acknowledged; then joins the flights with the
 weather, as tables, in SQL, from Python and over HTTP; then sends the departures through a topic,
 to a group that counts them, and proves one of them to a process that has no store; then indexes
-the sources of Python's own library, and asks who calls what. Each answer is compared with what plain
-Python makes of the same files. The exit code is 1 if any differs.
+the sources of Python's own library, and asks who calls what; then searches logs of the machine. Each
+answer is compared with what plain Python makes of the same files. The exit code is 1 if any differs.
 
-    python demo/run.py [--keep] [--flights FILE] [--command FILE]
+    python demo/run.py [--keep] [--flights FILE] [--command FILE] [--build-log FILE]
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pathlib import Path
 
 import timestrata
 from graphs import show_graphs
+from logs import show_logs
 from tables import show_tables
 from topics import show_topics
 
@@ -65,6 +66,7 @@ def main() -> int:
         show_tables(directory, flights, arguments.command, tell, verify)
         show_topics(read_flights(flights), arguments.command, tell, verify)
         show_graphs(arguments.command, tell, verify)
+        show_logs(arguments.command, arguments.build_log, tell, verify)
         show_check(directory)
     finally:
         if arguments.keep:
@@ -85,6 +87,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="leave the store's directory")
     parser.add_argument("--flights", type=Path, help="flights.csv or flights.csv.zip")
     parser.add_argument("--command", type=Path, help="the timestrata command, to serve over HTTP")
+    parser.add_argument("--build-log", type=Path, help="what building the command said")
     parser.add_argument("--writer", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
