@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::super::{Level, Scalar};
 use super::Target;
 use crate::instant::Instant;
+use crate::number::{float, is_number, is_whole};
 
 const NS_PER_DAY: i64 = 86_400 * 1_000_000_000;
 
@@ -199,23 +200,16 @@ fn order_of_whole(whole: i128, float: f64) -> Option<Ordering> {
     Some(order.then_with(|| 0.0_f64.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)))
 }
 
-/// Reads `-12`, `1.5` or `2e-3`; whole numbers stay whole.
+/// Reads `-12`, `1.5` or `2e-3`; whole numbers stay whole. `inf` and `nan` are words.
 fn number(text: &str) -> Option<Value> {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    if digits(unsigned)
-        && let Some(whole) =
-            text.parse().map(Value::Int).or_else(|_| text.parse().map(Value::UInt)).ok()
-    {
-        return Some(whole);
+    let whole = text.parse().map(Value::Int).or_else(|_| text.parse().map(Value::UInt));
+    match whole {
+        Ok(whole) if is_whole(text.as_bytes()) => Some(whole),
+        _ if is_number(text.as_bytes()) => {
+            float(text.as_bytes()).filter(|float| float.is_finite()).map(Value::Float)
+        }
+        _ => None,
     }
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
-    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if ![whole, fraction, exponent].into_iter().all(digits) {
-        return None;
-    }
-    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
 }
 
 /// Reads a day, a point in time, or nanoseconds since 1970-01-01 UTC.
@@ -225,6 +219,6 @@ fn time(text: &str) -> Option<Value> {
     }
     let instant = Instant::parse(text.as_bytes())?;
     let first = instant.to_unit(arrow_schema::TimeUnit::Nanosecond).ok()?;
-    let last = if instant.days().is_some() { first.saturating_add(NS_PER_DAY - 1) } else { first };
+    let last = if instant.is_date { first.saturating_add(NS_PER_DAY - 1) } else { first };
     Some(Value::Time { first, last })
 }

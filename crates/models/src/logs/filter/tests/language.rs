@@ -190,6 +190,8 @@ fn equality_of_texts_minds_case_and_all_of_the_text() {
 fn equality_of_numbers_goes_by_value() {
     let entry = Entry::new("").with("n", 7).with("x", 0.5).with("big", u64::MAX).with("ok", false);
     finds(&entry, &["n=7", "n=7.0", "n=007", "x=5e-1", "big=18446744073709551615", "ok=false"]);
+    finds(&entry, &["x=.5", "n=7.", "x<=0.50", "big>1e19"]);
+    misses(&entry, &["x=inf", "x<inf", "n=+7", "n=0x7", "n=1e999", "n=7e", "n<1_0"]);
     misses(
         &entry,
         &["n=\"7\"", "n=7.5", "big=18446744073709551616", "ok=0", "ok=\"false\"", "n!=7"],
