@@ -1,8 +1,10 @@
 //! The suite of logs: what the model itself does, without a server and without other programs. What
 //! searches are held against is in `bench/logs`.
 
+mod corpus;
 mod point;
 mod scan;
+mod search;
 mod write;
 
 use timestrata_bench::Result;
@@ -12,11 +14,14 @@ use timestrata_engine::Store;
 use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 4] = [
+pub(crate) const GROUPS: [Group; 7] = [
     Group { name: "write", run: write::run },
     Group { name: "synced", run: write::run_synced },
     Group { name: "scan", run: scan::run },
     Group { name: "point", run: point::run },
+    Group { name: "ingest", run: search::run_ingest },
+    Group { name: "size", run: search::run_size },
+    Group { name: "search", run: search::run },
 ];
 
 /// An entry takes so much with its fields and their names.
