@@ -17,12 +17,13 @@ use ciborium::Value;
 use timestrata::timelog::Unit;
 
 use super::columns::{Column, Columns, Kind};
-use super::{Request, TIME_ZONE, cell};
+use super::{Request, cell};
 use crate::failure::{Failure, Result};
 
 const BATCH_ROWS: usize = 8192;
 /// Bytes of text and binary values in one column of one batch, about, at most.
 const BATCH_BYTES_MAX: usize = 64 << 20;
+const TIME_ZONE: &str = "UTC";
 
 pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
     let fields: Vec<Field> =

@@ -20,10 +20,8 @@ use crate::failure::{Failure, Result};
 use crate::message::tell;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::Columns;
-pub(crate) use entries::{show_entries, write_entries};
+pub(crate) use entries::EntryRows;
 
-/// What times of Arrow are in.
-const TIME_ZONE: &str = "UTC";
 /// Name of the column that has an entry's time.
 const TIME: &str = "time";
 /// Name of the column that has a value which isn't a map.

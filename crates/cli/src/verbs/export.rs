@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use timestrata::logs::{Hits, Logs, is_logs};
+use timestrata::logs::is_logs;
 use timestrata::topic::Topic;
 use timestrata::{Access, Io, Scan, Store};
 
 use super::{arrivals, counted, open, table_rows};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::{FileFormat, write_batches, write_entries};
+use crate::output::{EntryRows, FileFormat, write_batches};
 
 /// Write the rows of a table or a log to a file that other tools read, or a topic as tiles for auditors.
 #[derive(Debug, Args)]
@@ -25,8 +25,8 @@ Examples:
   timestrata export ./store payments --tiles ./public
 
 Of a log, times are those of arrival. As JSON an entry is an object with all that it has; else columns \
-are timestamp, source_time, level, message, labels and fields (these two as JSON), or any label or \
-field as text.
+are timestamp, source_time, level, message, labels and fields (these two as JSON). --columns may also \
+name labels and fields.
 
 --tiles writes a topic as it was at its last checkpoint as the files of C2SP's tlog-tiles, a log for \
 each partition: straight into the folder where there is one, else into OUT/0, OUT/1 and so on. \
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// What is written.
 enum Rows {
     Table(Scan),
-    Log(Box<Hits>, Option<Vec<String>>),
+    Log(Box<EntryRows>),
 }
 
 impl Rows {
@@ -105,8 +105,9 @@ impl Rows {
         let Arguments { name, from, to, columns, .. } = arguments;
         let (from, to) = (from.as_deref(), to.as_deref());
         if store.stream(name).is_some_and(|stream| is_logs(&stream)) {
-            let hits = Logs::open(store, name)?.search(&arrivals(from, to)?)?;
-            return Ok(Self::Log(Box::new(hits), columns.clone()));
+            let query = arrivals(from, to)?;
+            let rows = EntryRows::open(store, name, &query, columns.as_deref())?;
+            return Ok(Self::Log(Box::new(rows)));
         }
         table_rows(store, name, (from, to), columns.clone()).map(Self::Table)
     }
@@ -114,7 +115,7 @@ impl Rows {
     fn write(self, out: impl Write + Send, format: FileFormat) -> Result<u64> {
         match self {
             Self::Table(mut rows) => write_batches(out, &rows.schema(), &mut rows, format),
-            Self::Log(hits, columns) => write_entries(out, *hits, columns.as_deref(), format),
+            Self::Log(rows) => rows.write(out, format),
         }
     }
 }

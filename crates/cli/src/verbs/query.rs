@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use timestrata::Access;
 use timestrata::Store;
-use timestrata::logs::{Logs, Query, is_logs};
+use timestrata::logs::{Query, is_logs};
 use timestrata::table::{Table, TableScan, is_table};
 use timestrata::timelog::Timelog;
 
 use super::{arrivals, open, range, table_range};
 use crate::failure::Result;
-use crate::output::{self, Format, Request};
+use crate::output::{self, EntryRows, Format, Request};
 
 /// Print the rows of a range of times, oldest first.
 #[derive(Debug, Args)]
@@ -23,8 +23,9 @@ Columns: 'time', then the fields of the values; a value that is no map is the co
 field that is itself called 'time' is 'value.time'. Bytes are shown as text where they are \
 UTF-8, else as 0x and hexadecimal digits.
 
-Of a log, times are those of arrival, and columns are timestamp, source_time, level, message, labels, \
-fields, or any label or field; 'timestrata logs search' takes a filter.
+Of a log, times are those of arrival, and columns timestamp, source_time, level, message, labels and \
+fields (these two as JSON); --columns may also name labels and fields. As JSON an entry is an object with \
+all that it has. 'timestrata logs search' takes a filter.
 
 Examples:
   timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z
@@ -104,7 +105,7 @@ fn run_on_logs(store: &Store, arguments: &Arguments) -> Result<()> {
         limit: arguments.limit,
         ..arrivals(arguments.from.as_deref(), arguments.to.as_deref())?
     };
-    let hits = Logs::open(store, &arguments.name)?.search(&query)?;
-    output::show_entries(hits, arguments.columns.as_deref(), arguments.format)?;
+    EntryRows::open(store, &arguments.name, &query, arguments.columns.as_deref())?
+        .show(arguments.format)?;
     Ok(())
 }

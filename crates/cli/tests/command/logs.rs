@@ -61,6 +61,22 @@ fn a_search_gives_all_hits_oldest_first_where_nobody_says_otherwise() {
 }
 
 #[test]
+fn a_filter_may_be_one_word_of_the_shell_or_several() {
+    let runner = store();
+    let bad = [2, 7, 12, 17];
+    assert_eq!(found(&runner, &["level>=error"]), bad);
+    assert_eq!(found(&runner, &["level>=warn host:web-1 -status:500"]), [6, 16]);
+    assert_eq!(found(&runner, &["level>=warn", "host:web-1", "not", "status:5*"]), [6, 16]);
+    assert_eq!(found(&runner, &["--limit", "9", "--", "-status=200"]), bad);
+    assert_eq!(found(&runner, &["\"7 was\" or /quest 1[78]/"]), [7, 17, 18]);
+    let wrong = ["logs", "search", "store", "app", "level>=loud", "disk"];
+    let words = ["filter, line 1, column 8", "level>=loud disk\n", "^\n", "hint: "];
+    runner.fails(&wrong, 2, &words);
+    // A slip of a flag is none of a filter.
+    runner.fails(&["logs", "search", "store", "app", "--limt", "5"], 2, &["--limt"]);
+}
+
+#[test]
 fn an_answer_that_was_cut_says_how_to_go_on() {
     let runner = store();
     for order in [&[][..], &["--newest"], &["--by", "source_time"]] {
