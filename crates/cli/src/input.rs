@@ -10,7 +10,17 @@ use indicatif::ProgressBar;
 
 use crate::failure::{Failure, Result};
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// The largest window of Zstandard that is unpacked: 128 MiB, as its own tools do.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+/// How other packed files begin, what packed them, and what unpacks them.
+const OTHERS: [(&[u8], &str, &str); 4] = [
+    (&[0xfd, b'7', b'z', b'X'], "xz", "xz -dc"),
+    (b"BZh", "bzip2", "bzip2 -dc"),
+    (&[0x04, 0x22, 0x4d, 0x18], "lz4", "lz4 -dc"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+];
 /// A byte order mark and the byte behind it.
 const START_BYTES_MIN: usize = 4;
 const START_BYTES_MAX: usize = 4096;
@@ -19,17 +29,22 @@ const START_BYTES_MAX: usize = 4096;
 pub(crate) struct Input {
     /// What to call it in messages.
     pub(crate) name: String,
-    /// Its bytes, unpacked if it was gzip.
+    /// Its bytes, unpacked.
     pub(crate) reader: Box<dyn Read>,
+}
+
+/// What to call a file in messages.
+pub(crate) fn name(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 /// Opens a file, or stdin for `-`. What is read counts on `bar`.
 #[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
 pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Input> {
     if path == Path::new("-") {
-        return unpack("stdin".to_owned(), bar.wrap_read(io::stdin().lock()));
+        return unpack(name(path), bar.wrap_read(io::stdin().lock()));
     }
-    let name = path.display().to_string();
+    let name = name(path);
     let file = std::fs::File::open(path).map_err(|cause| could_not_read(&name, &cause))?;
     unpack(name, bar.wrap_read(file))
 }
@@ -53,13 +68,29 @@ pub(crate) fn total_bytes(paths: &[impl AsRef<Path>]) -> Option<u64> {
     })
 }
 
-/// Looks at the first bytes, and unpacks gzip.
+/// Looks at the first bytes, and unpacks gzip and Zstandard.
 fn unpack(name: String, mut reader: impl Read + 'static) -> Result<Input> {
     let start = read_start(&mut reader).map_err(|cause| could_not_read(&name, &cause))?;
-    let packed = start.starts_with(&GZIP_MAGIC);
+    let other = OTHERS.iter().find(|(magic, ..)| start.starts_with(magic));
+    if let Some((_, packer, unpacker)) = other {
+        return Err(Failure::failed(
+            format!("the input is packed with {packer}, which isn't unpacked here [{name}]"),
+            format!("unpack it on the way: {unpacker} FILE | timestrata ingest DIR NAME - ..."),
+        ));
+    }
+    let (is_gzip, is_zstd) = (start.starts_with(GZIP_MAGIC), start.starts_with(ZSTD_MAGIC));
     let whole = Cursor::new(start).chain(reader);
-    let reader: Box<dyn Read> =
-        if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
+    let reader: Box<dyn Read> = if is_gzip {
+        Box::new(MultiGzDecoder::new(whole))
+    } else if is_zstd {
+        let decoder = zstd::Decoder::new(whole).and_then(|mut decoder| {
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Ok(decoder)
+        });
+        Box::new(decoder.map_err(|cause| could_not_read(&name, &cause))?)
+    } else {
+        Box::new(whole)
+    };
     Ok(Input { name, reader })
 }
 
@@ -149,6 +180,21 @@ mod tests {
         let mut input = unpack("x".to_owned(), Cursor::new(packed)).unwrap();
         input.reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a,b\n1,2\n");
+    }
+
+    #[test]
+    fn zstandard_is_known_by_its_first_bytes_and_others_are_named() {
+        let packed = zstd::encode_all(&b"a,b\n1,2\n"[..], 1).unwrap();
+        let mut text = String::new();
+        let mut input = unpack("x".to_owned(), Cursor::new(packed)).unwrap();
+        input.reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a,b\n1,2\n");
+        for (magic, packer, _) in OTHERS {
+            let bytes = [magic, b" and more"].concat();
+            let refused = unpack("x.log".to_owned(), Cursor::new(bytes)).err();
+            let Some(Failure::Failed { message, .. }) = refused else { panic!("{packer}") };
+            assert!(message.contains(packer) && message.contains("x.log"), "{message}");
+        }
     }
 
     #[test]
