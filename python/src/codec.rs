@@ -1,7 +1,7 @@
 //! Codecs: a Python object as the bytes that a timelog stores, and back. Which codec a timelog
 //! has was chosen when it was created, and is kept with it.
 
-mod cbor;
+pub(crate) mod cbor;
 mod python;
 
 use std::sync::Arc;

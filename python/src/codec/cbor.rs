@@ -8,7 +8,7 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::encode;
+pub(crate) use encode::{Keys, encode, encode_as};
 
 /// Levels of lists and dicts inside each other.
 const DEPTH_MAX: usize = 256;

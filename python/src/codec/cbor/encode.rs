@@ -1,5 +1,6 @@
 //! Python objects to CBOR.
 
+use std::fmt::Display;
 use std::{mem, ptr, slice};
 
 use ciborium_ll::{Encoder, Header};
@@ -50,11 +51,30 @@ const HEAD_BYTES_MAX: usize = 9;
 /// `TypeError` that names a type that is not plain data and where in the object it is;
 /// `InvalidDataError` for what nests too deep or contains itself; `TooLargeError`.
 pub(crate) fn encode(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
+    encode_as(&"value", Keys::Any, value, out)
+}
+
+/// [`encode`] of what errors call `name`, with such keys.
+pub(crate) fn encode_as(
+    name: &dyn Display,
+    keys: Keys,
+    value: &Bound<'_, PyAny>,
+    out: &mut Vec<u8>,
+) -> PyResult<()> {
     let bytes_max = out.len().saturating_add(VALUE_BYTES_MAX);
-    let mut writer = Writer { out: mem::take(out), bytes_max, depth: 0 };
+    let mut writer = Writer { out: mem::take(out), bytes_max, depth: 0, keys };
     let outcome = writer.value(value);
     *out = writer.out;
-    outcome.map_err(|failure| failure.into_error())
+    outcome.map_err(|failure| failure.into_error(name))
+}
+
+/// What the keys of dicts may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Whatever a value may be, and Python takes as a key.
+    Any,
+    /// Text, as JSON has them.
+    Text,
 }
 
 /// Why a value was refused, with the way to it, innermost step first. Built only on failure.
@@ -79,11 +99,11 @@ impl Failure {
         self
     }
 
-    fn into_error(self) -> PyErr {
+    fn into_error(self, name: &dyn Display) -> PyErr {
         let path: String = self.steps.iter().rev().map(String::as_str).collect();
         match self.reason {
-            Reason::Type(message) => PyTypeError::new_err(format!("value{path}: {message}")),
-            Reason::Refused(kind, message) => refused(kind, format!("value{path}: {message}")),
+            Reason::Type(message) => PyTypeError::new_err(format!("{name}{path}: {message}")),
+            Reason::Refused(kind, message) => refused(kind, format!("{name}{path}: {message}")),
             Reason::Python(error) => error,
         }
     }
@@ -117,6 +137,7 @@ struct Writer {
     out: Vec<u8>,
     bytes_max: usize,
     depth: usize,
+    keys: Keys,
 }
 
 impl Writer {
@@ -383,8 +404,12 @@ impl Writer {
     #[inline(always)]
     fn pair(&mut self, key: Borrowed<'_, '_, PyAny>, value: Borrowed<'_, '_, PyAny>) -> Outcome {
         let start = self.out.len();
+        let may_be_key = self.keys == Keys::Any || key.is_exact_instance_of::<PyString>();
         // An error of Python's own has run code, and tells of no way: nothing is looked at again.
-        match self.scalar(&key).and_then(|is_key| Ok(is_key && self.scalar(&value)?)) {
+        match self
+            .scalar(&key)
+            .and_then(|is_key| Ok(may_be_key && is_key && self.scalar(&value)?))
+        {
             Ok(true) => return Ok(()),
             Err(failure) if matches!(failure.reason, Reason::Python(_)) => return Err(failure),
             Ok(false) | Err(_) => self.out.truncate(start),
@@ -394,6 +419,9 @@ impl Writer {
 
     #[inline(never)]
     fn pair_of_any(&mut self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Outcome {
+        if self.keys == Keys::Text && !key.is_instance_of::<PyString>() {
+            return Err(type_failure(format!("key {key} must be a str, not '{}'", type_name(key))));
+        }
         self.value(key).map_err(|failure| failure.inside(|| format!(" key {key}")))?;
         self.value(value).map_err(|failure| {
             failure.inside(|| match key.repr() {
