@@ -123,7 +123,8 @@ fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     value.extract().map_err(|_| invalid(format!("{name} {value}: must be 0 to 2**64-1")))
 }
 
-fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+/// A length of time: text such as "100ms", a timedelta, or a number of seconds.
+pub(crate) fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let unreadable = |shown: &str| {
         invalid(format!("{name} '{shown}': must be a duration such as '100ms' or '2s'"))
     };

@@ -43,7 +43,6 @@ impl Store {
         Self { handle }
     }
 
-    #[cfg(feature = "sql")]
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         &self.handle
     }
@@ -204,8 +203,8 @@ impl Store {
     ) -> PyResult<Table> {
         let options = TableOptions {
             time,
-            key: column_names(key)?,
-            tags: column_names(tags)?,
+            key: names_of(key)?,
+            tags: names_of(tags)?,
             hand_out_ids: ids,
             ..TableOptions::default()
         };
@@ -511,7 +510,7 @@ impl Store {
 }
 
 /// One name, or several.
-fn column_names(names: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+pub(crate) fn names_of(names: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     match names {
         None => Ok(Vec::new()),
         Some(name) => match name.cast::<PyString>() {

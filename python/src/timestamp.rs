@@ -1,4 +1,4 @@
-//! What Python programs call a time, as the store's signed 64-bit count of units.
+//! What Python programs call a time, as the store's signed 64-bit count of units, and back.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -79,18 +79,34 @@ fn from_datetime(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
              instance with .replace(tzinfo=datetime.timezone.utc) or .astimezone()"
         )));
     }
+    let mut ns = ns_since(value, epoch(py)?)?;
+    if !value.is_exact_instance_of::<PyDateTime>() && value.hasattr("nanosecond")? {
+        // Finer than a datetime: a pandas Timestamp.
+        ns += i128::from(value.getattr("nanosecond")?.extract::<u16>()?);
+    }
+    units(value, ns, unit)
+}
+
+/// The first instant of 1970, in UTC.
+fn epoch(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     let epoch = EPOCH.get_or_try_init(py, || {
         let datetime = py.import("datetime")?;
         let utc = datetime.getattr("timezone")?.getattr("utc")?;
         let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
         Ok::<_, PyErr>(epoch.unbind())
     })?;
-    let mut ns = ns_since(value, epoch.bind(py))?;
-    if !value.is_exact_instance_of::<PyDateTime>() && value.hasattr("nanosecond")? {
-        // Finer than a datetime: a pandas Timestamp.
-        ns += i128::from(value.getattr("nanosecond")?.extract::<u16>()?);
-    }
-    units(value, ns, unit)
+    Ok(epoch.bind(py))
+}
+
+/// The aware datetime of nanoseconds since 1970-01-01 UTC, rounded down to microseconds.
+pub(crate) fn datetime_of_ns(py: Python<'_>, ns: i64) -> PyResult<Bound<'_, PyAny>> {
+    let microseconds = ns.div_euclid(1_000);
+    let seconds = microseconds.div_euclid(1_000_000);
+    // What 64 bits of nanoseconds hold are less than 107,000 days in both directions.
+    let days = seconds.div_euclid(86_400) as i32;
+    let of_day = seconds.rem_euclid(86_400) as i32;
+    let rest = microseconds.rem_euclid(1_000_000) as i32;
+    epoch(py)?.add(PyDelta::new(py, days, of_day, rest, true)?)
 }
 
 fn ns_since(value: &Bound<'_, PyAny>, epoch: &Bound<'_, PyAny>) -> PyResult<i128> {

@@ -59,6 +59,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "ExportedTiles",
         "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",
+        "LogLevel", "LogClock", "LogEntrylike", "LogPlace", "LogFigures", "LogEntryParts",
     }
     hooks = {"_after_fork_in_child", "_close_all"}
     offered = {name for name in vars(native) if not name.startswith("__")} - hooks
@@ -115,7 +116,7 @@ def test_the_examples_in_native_docs_run() -> None:
     runner = doctest.DocTestRunner()
     count = 0
     for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter", "GraphView",
-                 "Graph", "Block", "Edge", "Route", "Walk"):
+                 "Graph", "Block", "Edge", "Route", "Walk", "Logs", "LogEntry", "LogEntries", "LogTail"):
         for test in finder.find(getattr(native, name), name, module=False, globs={}):
             count += len(test.examples)
             runner.run(test)

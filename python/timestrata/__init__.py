@@ -4,7 +4,8 @@ An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timel
 `Timelog`, which keeps Python objects by timestamp and gives them back by slices of time;
 `Store.table` gives a `Table`, which keeps typed rows by time; `Store.topic` gives a `Topic`, an event
 log whose records can be proved to others; `Store.graph` gives a `Graph`, which keeps versioned blocks
-and the edges between them.
+and the edges between them; `Store.logs` gives a `Logs`, which keeps a program's log entries and searches
+them, also those of Python's ``logging`` (see `timestrata.logging`).
 
 Examples
 --------
@@ -29,6 +30,13 @@ from timestrata._timestrata import (
     Finding,
     Graph,
     GraphView,
+    LogBucket,
+    LogEntries,
+    LogEntriesIter,
+    LogEntry,
+    LogFacet,
+    LogTail,
+    Logs,
     PageSpan,
     PageSpanIter,
     PageSpanObjectsView,
@@ -100,6 +108,13 @@ __all__ = [
     "InvalidDataError",
     "IoError",
     "LockedError",
+    "LogBucket",
+    "LogEntries",
+    "LogEntriesIter",
+    "LogEntry",
+    "LogFacet",
+    "LogTail",
+    "Logs",
     "NoSpaceError",
     "NotAStoreError",
     "NotFoundError",

@@ -1,0 +1,234 @@
+//! `LogEntries`: the answer to a search, read when it is used.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::ffi::to_schema_pycapsule;
+use timestrata_engine::Result;
+use timestrata_models::logs::filter::Expr;
+use timestrata_models::logs::{Clock, Entries, Hits, LogsView, Position, Query};
+
+use super::LogEntry;
+use super::ahead::{Ahead, lock};
+use super::columns::{batch_of, schema};
+use crate::fork::Guarded;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+use crate::table::{Batches, Rows};
+
+/// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
+/// were asked for.
+///
+/// Iterate over it, which gives each `LogEntry`, give it to any library that knows Arrow's stream
+/// protocol, or call one of the ``to_`` methods. As Arrow it has columns timestamp and source_time (in
+/// nanoseconds, UTC), level and message (text), and labels and fields (JSON objects as text; null
+/// without any).
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> logs = timestrata.open().logs("app")
+/// >>> timestamps = logs.write_many(["one", "two", "three"])
+/// >>> found = logs.search(limit=2)
+/// >>> [entry.message for entry in found]
+/// ['one', 'two']
+/// >>> [entry.message for entry in logs.search(after=found.position)]
+/// ['three']
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct LogEntries {
+    handle: Arc<Handle>,
+    view: Guarded<LogsView>,
+    query: Query,
+    reached: Reached,
+}
+
+/// The place of the last entry that was given.
+#[derive(Debug, Clone, Default)]
+struct Reached(Arc<Mutex<Option<Position>>>);
+
+impl Reached {
+    fn set(&self, place: Option<Position>) {
+        if place.is_some() {
+            *lock(&self.0) = place;
+        }
+    }
+
+    /// Notes that some were given, of which the last counts.
+    fn pass(&self, entries: &Entries, by: Clock) {
+        self.set(entries.iter().next_back().and_then(|entry| entry.position(by)));
+    }
+}
+
+/// A search under way. A thread that nobody waits for any more, after Ctrl-C, still leaves what it has
+/// found for whoever goes on reading.
+#[derive(Debug)]
+struct Reading {
+    hits: Mutex<Hits>,
+    ahead: Mutex<Ahead>,
+}
+
+impl Reading {
+    /// Reads the next batch; whether there was one.
+    fn fill(&self) -> Result<bool> {
+        // Held until the batch has its place: what another thread finds next comes behind it.
+        let mut hits = lock(&self.hits);
+        let Some(entries) = hits.next().transpose()? else { return Ok(false) };
+        lock(&self.ahead).push(entries);
+        Ok(true)
+    }
+}
+
+/// Whether a batch is there as soon as it is read, since no entry is looked at and left out.
+fn is_plain(query: &Query) -> bool {
+    query.by == Clock::Timestamp && *query.filter.root() == Expr::All
+}
+
+fn begin(py: Python<'_>, view: &LogsView, query: &Query) -> PyResult<Arc<Reading>> {
+    let (view, query) = (view.clone(), query.clone());
+    let hits = match query.by {
+        Clock::Timestamp => detached(py, || view.search(&query)),
+        // All hits are found and sorted first.
+        Clock::SourceTime => interruptible(py, move || view.search(&query)),
+    }?;
+    Ok(Arc::new(Reading { hits: Mutex::new(hits), ahead: Mutex::default() }))
+}
+
+/// Reads the next batch while Ctrl-C is heard; whether there was one.
+fn fill(py: Python<'_>, reading: &Arc<Reading>, is_plain: bool) -> PyResult<bool> {
+    if is_plain {
+        py.check_signals()?;
+        return detached(py, || reading.fill());
+    }
+    let reading = Arc::clone(reading);
+    interruptible(py, move || reading.fill())
+}
+
+impl LogEntries {
+    pub(super) fn new(handle: Arc<Handle>, view: LogsView, query: Query) -> Self {
+        let reached = Reached::default();
+        reached.set(query.after);
+        Self { handle, view: Guarded::new(view), query, reached }
+    }
+
+    /// All of them as columns, read while Ctrl-C is heard.
+    fn collected<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Rows>> {
+        self.handle.store()?;
+        let reading = begin(py, self.view.get()?, &self.query)?;
+        let mut batches = Vec::new();
+        while fill(py, &reading, is_plain(&self.query))? {
+            let found = lock(&reading.ahead).drain();
+            for entries in found {
+                batches.push(detached(py, || batch_of(&entries))?);
+                self.reached.pass(&entries, self.query.by);
+            }
+        }
+        let batches = move || Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches);
+        Bound::new(py, Rows::new(schema(), batches))
+    }
+}
+
+#[pymethods]
+impl LogEntries {
+    /// The position of the last entry that was given, by iterating or as columns; what `Logs.search`
+    /// goes on behind. Before that the one that the search went on behind, None if it began.
+    #[getter]
+    fn position(&self) -> Option<String> {
+        lock(&self.reached.0).map(|place| place.to_string())
+    }
+
+    /// Give the entries as a ``pyarrow.Table``. Needs pyarrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.collected(py)?.call_method0("to_arrow")
+    }
+
+    /// Give the entries as a ``pandas.DataFrame``. Needs pandas and pyarrow.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.collected(py)?.call_method0("to_pandas")
+    }
+
+    /// Give the entries as a ``polars.DataFrame``. Needs polars.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.collected(py)?.call_method0("to_polars")
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<LogEntriesIter> {
+        self.handle.store()?;
+        let reading = begin(py, self.view.get()?, &self.query)?;
+        Ok(LogEntriesIter {
+            handle: Arc::clone(&self.handle),
+            reading: Guarded::new(reading),
+            by: self.query.by,
+            is_plain: is_plain(&self.query),
+            reached: self.reached.clone(),
+        })
+    }
+
+    /// The entries, for other Arrow libraries, read as they are asked for; see the Arrow C stream
+    /// interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.handle.store()?;
+        let (view, query) = (self.view.get()?.clone(), self.query.clone());
+        let reached = self.reached.clone();
+        let rows = Rows::new(schema(), move || {
+            let (reached, by) = (reached.clone(), query.by);
+            let batches = view.search(&query)?.map(move |entries| {
+                let entries = entries?;
+                reached.pass(&entries, by);
+                batch_of(&entries)
+            });
+            Ok(Box::new(batches) as Batches)
+        });
+        let rows = Bound::new(py, rows)?;
+        rows.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    /// The columns, for other Arrow libraries.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, schema().as_ref())?)
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.view.get().map_or("?", |view| view.name());
+        format!("<LogEntries of {name:?} {:?}>", self.query.filter.to_string())
+    }
+}
+
+/// Iterates over entries that a search finds.
+#[pyclass(frozen, module = "timestrata")]
+#[derive(Debug)]
+pub(crate) struct LogEntriesIter {
+    handle: Arc<Handle>,
+    reading: Guarded<Arc<Reading>>,
+    by: Clock,
+    is_plain: bool,
+    reached: Reached,
+}
+
+#[pymethods]
+impl LogEntriesIter {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<LogEntry>> {
+        let reading = self.reading.get()?;
+        loop {
+            let next = lock(&reading.ahead).take(self.by);
+            if let Some(entry) = next {
+                self.reached.set(entry.own_place());
+                return Ok(Some(entry));
+            }
+            self.handle.store()?;
+            if !fill(py, reading, self.is_plain)? && lock(&reading.ahead).is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+}

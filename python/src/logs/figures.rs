@@ -1,0 +1,111 @@
+//! What searches count: buckets of time, and values of fields.
+
+use std::hash::{Hash, Hasher};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use timestrata_models::logs::{Bucket, Facet, Level};
+
+use crate::timestamp::datetime_of_ns;
+
+/// How many entries a stretch of time has. Given by `Logs.histogram`.
+#[pyclass(frozen, eq, hash, module = "timestrata", weakref)]
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LogBucket {
+    /// Its first nanosecond since 1970-01-01 UTC.
+    #[pyo3(get)]
+    start: i64,
+    /// The first nanosecond behind it.
+    #[pyo3(get)]
+    end: i64,
+    /// Entries in it.
+    #[pyo3(get)]
+    count: u64,
+    levels: [u64; Level::ALL.len()],
+}
+
+impl LogBucket {
+    pub(super) fn new(bucket: &Bucket, step: i64) -> Self {
+        let Bucket { start, count, levels } = *bucket;
+        Self { start, end: start.saturating_add(step), count, levels }
+    }
+}
+
+#[pymethods]
+impl LogBucket {
+    /// Its start, as an aware datetime in UTC.
+    #[getter]
+    fn datetime<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        datetime_of_ns(py, self.start)
+    }
+
+    /// How many of them have each level, as ``{level: entries}``. Those without one are only in
+    /// ``count``.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (level, count) in Level::ALL.iter().zip(self.levels) {
+            dict.set_item(level.name(), count)?;
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LogBucket start={} end={} count={}>", self.start, self.end, self.count)
+    }
+}
+
+/// Which values a field has, and how many entries have each. Given by `Logs.facets`.
+#[pyclass(frozen, eq, hash, module = "timestrata", weakref)]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LogFacet {
+    facet: Facet,
+}
+
+impl Hash for LogFacet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.facet.field, self.facet.count).hash(state);
+    }
+}
+
+impl From<Facet> for LogFacet {
+    fn from(facet: Facet) -> Self {
+        Self { facet }
+    }
+}
+
+#[pymethods]
+impl LogFacet {
+    /// Name of the field or label, or "level".
+    #[getter]
+    fn field(&self) -> &str {
+        &self.facet.field
+    }
+
+    /// Entries that have it.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.facet.count
+    }
+
+    /// Its most frequent values, as text, and how many entries have each: a list of pairs.
+    #[getter]
+    fn values(&self) -> Vec<(String, u64)> {
+        self.facet.values.clone()
+    }
+
+    /// Entries with other values.
+    #[getter]
+    fn others(&self) -> u64 {
+        self.facet.others
+    }
+
+    fn __repr__(&self) -> String {
+        let Facet { field, count, values, others } = &self.facet;
+        let shown: Vec<_> =
+            values.iter().take(3).map(|(value, count)| format!("{value:?}: {count}")).collect();
+        let left = *count - *others != values.iter().take(3).map(|(_, count)| count).sum::<u64>();
+        let dots = if left || *others > 0 { ", …" } else { "" };
+        format!("<LogFacet {field:?} count={count} {{{}{dots}}}>", shown.join(", "))
+    }
+}

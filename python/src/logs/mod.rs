@@ -1,0 +1,20 @@
+//! Structured logs: entries by the time of their arrival, searched and followed.
+
+mod ahead;
+mod arguments;
+mod columns;
+mod entries;
+mod entry;
+mod figures;
+mod given;
+mod object;
+mod open;
+mod read;
+mod tail;
+mod write;
+
+pub(crate) use entries::{LogEntries, LogEntriesIter};
+pub(crate) use entry::LogEntry;
+pub(crate) use figures::{LogBucket, LogFacet};
+pub(crate) use object::Logs;
+pub(crate) use tail::LogTail;

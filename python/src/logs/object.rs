@@ -1,0 +1,220 @@
+//! `Logs`: the class itself, what it is, and its upkeep. Writing and reading have files of their own.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use timestrata_engine::Retention;
+use timestrata_models::logs::{Labels, Logs as LogsModel, LogsOptions, LogsView};
+
+use super::arguments::add_labels;
+use crate::handle::Handle;
+use crate::interrupt::{detached, interruptible};
+use crate::topic::span_ns;
+
+/// A log of an application: entries with a level, a message, labels and fields, by the time of their
+/// arrival. Made by `Store.logs`.
+///
+/// Python's own ``logging`` writes to it by way of ``timestrata.logging.Handler``.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> logs = timestrata.open().logs("app", labels={"service": "api"})
+/// >>> first = logs.write("request served", level="info", path="/", status=200)
+/// >>> second = logs.write("disk", level="error", device="sda1")
+/// >>> second > first
+/// True
+/// >>> [(entry.level, entry.fields) for entry in logs.search("disk")]
+/// [('error', {'device': 'sda1'})]
+/// >>> logs.count(), len(logs)
+/// (2, 2)
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Logs {
+    pub(super) handle: Arc<Handle>,
+    model: LogsModel,
+    /// What entries have that say nothing else.
+    pub(super) labels: Labels,
+}
+
+/// What `Store.logs` was asked for; what it was not asked for is as it is.
+#[derive(Debug, Default)]
+pub(super) struct LogsAsked {
+    pub(super) message_bytes_max: Option<usize>,
+    pub(super) columns_max: Option<usize>,
+    pub(super) age_ns: Option<u64>,
+    pub(super) bytes: Option<u64>,
+}
+
+impl LogsAsked {
+    /// The options with what was asked for in the place of others.
+    fn over(&self, options: LogsOptions) -> LogsOptions {
+        let kept = options.retention.unwrap_or_default();
+        LogsOptions {
+            message_bytes_max: self.message_bytes_max.unwrap_or(options.message_bytes_max),
+            columns_max: self.columns_max.unwrap_or(options.columns_max),
+            retention: Some(Retention {
+                age_ns: self.age_ns.or(kept.age_ns),
+                bytes: self.bytes.or(kept.bytes),
+            }),
+        }
+    }
+}
+
+impl Logs {
+    /// The log of this name; made if it is missing and may be.
+    pub(super) fn new(
+        py: Python<'_>,
+        handle: Arc<Handle>,
+        name: &str,
+        asked: &LogsAsked,
+        labels: Labels,
+        create: bool,
+    ) -> PyResult<Self> {
+        let store = handle.store()?;
+        let may_make = create && handle.mode != "r";
+        let model = detached(py, || {
+            if store.stream(name).is_some() || !may_make {
+                let found = LogsModel::open(store, name)?;
+                let options = found.options()?;
+                let wanted = asked.over(options.clone());
+                return match wanted == options {
+                    true => Ok(found),
+                    // Changes the retention, or says what it is and what was asked for.
+                    false => LogsModel::create(store, name, &wanted),
+                };
+            }
+            LogsModel::create(store, name, &asked.over(LogsOptions::default()))
+        })?;
+        Ok(Self { handle, model, labels })
+    }
+
+    /// # Errors
+    /// `ClosedError` once the store is closed, `ForkedError` in a child of its process.
+    pub(super) fn model(&self) -> PyResult<&LogsModel> {
+        self.handle.store()?;
+        Ok(&self.model)
+    }
+
+    /// The log as it is now.
+    pub(super) fn view(&self, py: Python<'_>) -> PyResult<LogsView> {
+        let model = self.model()?;
+        detached(py, || model.snapshot())
+    }
+}
+
+#[pymethods]
+impl Logs {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    /// Names of the fields that have columns of their own, since many entries have them with values of
+    /// one kind.
+    #[getter]
+    fn columns(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let model = self.model()?;
+        detached(py, || model.columns())
+    }
+
+    /// Longest message that it takes, and longest fields, in bytes.
+    #[getter]
+    fn message_bytes_max(&self) -> usize {
+        self.model.message_bytes_max()
+    }
+
+    /// Labels that entries have which are written by way of this object, unless they say otherwise.
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.labels.iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+        Ok(dict)
+    }
+
+    /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = self.model()?;
+        let LogsOptions { message_bytes_max, columns_max, retention } =
+            detached(py, || model.options())?;
+        let Retention { age_ns, bytes } = retention.unwrap_or_default();
+        let shown = PyDict::new(py);
+        shown.set_item("name", model.name())?;
+        shown.set_item("message_bytes_max", message_bytes_max)?;
+        shown.set_item("columns_max", columns_max)?;
+        shown.set_item("columns", self.columns(py)?)?;
+        shown.set_item("retention_age", age_ns.map(|age| age as f64 / 1e9))?;
+        shown.set_item("retention_bytes", bytes)?;
+        Ok(shown)
+    }
+
+    /// Give an object of the same log whose entries have more labels.
+    ///
+    /// Parameters
+    /// ----------
+    /// labels : mapping of str to str
+    ///     In the place of those with the same names.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app", labels={"service": "api"})
+    /// >>> logs.with_labels({"host": "web-1"}).labels
+    /// {'host': 'web-1', 'service': 'api'}
+    fn with_labels(&self, labels: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut more = self.labels.clone();
+        add_labels(&mut more, Some(labels))?;
+        Ok(Self { handle: Arc::clone(&self.handle), model: self.model.clone(), labels: more })
+    }
+
+    /// Throw away by itself what arrived more than ``age`` seconds ago, or the oldest beyond so many
+    /// ``bytes``. None: no bound.
+    #[pyo3(signature = (*, age=None, bytes=None))]
+    fn set_retention(&self, py: Python<'_>, age: Option<f64>, bytes: Option<u64>) -> PyResult<()> {
+        let model = self.model()?;
+        let age_ns = span_ns("age", age)?;
+        let retention = Retention { age_ns, bytes };
+        detached(py, || model.store().set_retention(model.stream_id(), retention))
+    }
+
+    /// Write what is in memory to files, of the whole store.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let model = self.model()?.clone();
+        interruptible(py, move || model.flush())
+    }
+
+    /// Write what is in memory to files and compact this log's, until nothing is left to do. Ctrl-C
+    /// ends the waiting.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let model = self.model()?.clone();
+        interruptible(py, move || {
+            model.flush()?;
+            model.compact()
+        })
+    }
+
+    /// Remove the log and its entries, durably.
+    fn drop(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.handle.store()?;
+        detached(py, || store.drop_stream(self.model.name()))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let model = self.model()?;
+        let count = detached(py, || model.snapshot()?.len())?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self) -> String {
+        match self.labels.is_empty() {
+            true => format!("<Logs {:?}>", self.model.name()),
+            false => format!("<Logs {:?} labels={}>", self.model.name(), self.labels),
+        }
+    }
+}

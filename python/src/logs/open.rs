@@ -1,0 +1,82 @@
+//! `Store.logs`: the log of a name.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use timestrata_models::logs::{Labels, is_logs};
+
+use super::Logs;
+use super::arguments::add_labels;
+use super::object::LogsAsked;
+use crate::store::Store;
+use crate::topic::span_ns;
+
+#[pymethods]
+impl Store {
+    /// Give the log of this name; make it if it is missing.
+    ///
+    /// What is not said stays as it is in a log that exists, and is the default in a new one.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     1 to 249 letters, digits, dots, underscores and hyphens.
+    /// message_bytes_max : int, optional
+    ///     Longest message, and longest fields; 1 MiB in a new log, at most 8 MiB.
+    /// columns_max : int, optional
+    ///     How many fields may get columns of their own, once many entries have them; 32 in a new log,
+    ///     at most 64.
+    /// retention_age, retention_bytes : float, int, optional
+    ///     Throw away entries that arrived more than so many seconds ago, or the oldest beyond so many
+    ///     bytes.
+    /// labels : mapping of str to str, optional
+    ///     What entries have that are written by way of this object, unless they say otherwise: where
+    ///     they come from, such as service and host. It is not kept with the log.
+    /// create : bool, optional
+    ///     False: it must exist.
+    ///
+    /// Raises
+    /// ------
+    /// AlreadyExistsError
+    ///     It exists with other numbers than asked for.
+    /// NotFoundError
+    ///     It doesn't exist, and may not be made.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.logs("app", retention_age=30 * 86_400, labels={"service": "api"})
+    /// <Logs "app" labels={"service":"api"}>
+    #[pyo3(signature = (name, *, message_bytes_max=None, columns_max=None, retention_age=None,
+                        retention_bytes=None, labels=None, create=true))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn logs(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        message_bytes_max: Option<usize>,
+        columns_max: Option<usize>,
+        retention_age: Option<f64>,
+        retention_bytes: Option<u64>,
+        labels: Option<&Bound<'_, PyAny>>,
+        create: bool,
+    ) -> PyResult<Logs> {
+        let asked = LogsAsked {
+            message_bytes_max,
+            columns_max,
+            age_ns: span_ns("retention_age", retention_age)?,
+            bytes: retention_bytes,
+        };
+        let mut own = Labels::default();
+        add_labels(&mut own, labels)?;
+        Logs::new(py, Arc::clone(self.handle()), name, &asked, own, create)
+    }
+
+    /// List the names of all logs.
+    fn log_names(&self) -> PyResult<Vec<String>> {
+        let streams = self.handle().store()?.streams();
+        let logs = streams.into_iter().filter(|stream| is_logs(stream));
+        Ok(logs.map(|stream| stream.name().to_owned()).collect())
+    }
+}

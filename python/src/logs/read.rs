@@ -1,0 +1,223 @@
+//! Entries out: searching, counting, following.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use timestrata_engine::ErrorKind;
+use timestrata_models::logs::{Clock, FacetsOptions, Query};
+
+use super::arguments::{position_of, query_of};
+use super::entries::LogEntries;
+use super::{LogBucket, LogEntry, LogFacet, LogTail, Logs};
+use crate::error::refused;
+use crate::interrupt::{detached, interruptible};
+use crate::settings::duration;
+use crate::store::names_of;
+
+#[pymethods]
+impl Logs {
+    /// Find entries, oldest first.
+    ///
+    /// Nothing is read until the answer is used; it shows the log as it is now.
+    ///
+    /// Parameters
+    /// ----------
+    /// filter : str, optional
+    ///     What entries must have, such as ``level>=warn error status:5*``; "": nothing.
+    /// start, end : time, optional
+    ///     From ``start`` to before ``end``: an int in nanoseconds since 1970-01-01 UTC, a datetime, an
+    ///     ISO string, a numpy or pandas time.
+    /// by : {"timestamp", "source_time"}, optional
+    ///     Which clock ``start``, ``end`` and the order go by: when entries arrived, or when they
+    ///     happened as their senders say; entries that don't say are left out then.
+    /// newest_first : bool, optional
+    /// limit : int, optional
+    ///     Entries at most.
+    /// after : LogEntry, str, int or datetime, optional
+    ///     Go on behind an entry, the position of one or of an earlier answer, or a time of arrival.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidArgumentError
+    ///     The filter is not in the language; it says where.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> timestamps = logs.write_many(["disk is full", "all is well", "disk is slow"])
+    /// >>> [entry.message for entry in logs.search("disk", newest_first=True)]
+    /// ['disk is slow', 'disk is full']
+    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", newest_first=false,
+                        limit=None, after=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn search(
+        &self,
+        py: Python<'_>,
+        filter: &str,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by: &str,
+        newest_first: bool,
+        limit: Option<usize>,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LogEntries> {
+        let query = query_of(py, filter, start, end, by)?;
+        let after = after.map(|after| position_of(after, query.by)).transpose()?;
+        let query = Query { newest_first, limit, after, ..query };
+        Ok(LogEntries::new(Arc::clone(&self.handle), self.view(py)?, query))
+    }
+
+    /// Count the entries that a search would find. Parameters as of `search`.
+    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp"))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        filter: &str,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by: &str,
+    ) -> PyResult<u64> {
+        let query = query_of(py, filter, start, end, by)?;
+        let model = self.model()?.clone();
+        interruptible(py, move || model.count(&query))
+    }
+
+    /// Count the entries that a search would find by stretches of time. Parameters as of `search`, and:
+    ///
+    /// Parameters
+    /// ----------
+    /// step : str, timedelta or float, optional
+    ///     How long a stretch is: "5m", or seconds; else a length that makes about 60 of them.
+    ///
+    /// Returns
+    /// -------
+    /// list of LogBucket
+    ///     From that of the first entry to that of the last, those without any too. They begin at
+    ///     multiples of the step since 1970-01-01 UTC.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidArgumentError
+    ///     The step makes more than 10,000 of them.
+    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", step=None))]
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        filter: &str,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by: &str,
+        step: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<LogBucket>> {
+        let query = query_of(py, filter, start, end, by)?;
+        let step = step.map(step_ns).transpose()?;
+        let model = self.model()?.clone();
+        let (step, buckets) = interruptible(py, move || model.histogram(&query, step))?;
+        Ok(buckets.iter().map(|bucket| LogBucket::new(bucket, step)).collect())
+    }
+
+    /// Count which values fields have among the entries that a search would find. Parameters as of
+    /// `search`, and:
+    ///
+    /// Parameters
+    /// ----------
+    /// fields : str or list of str, optional
+    ///     Fields, labels, or "level"; else all that the entries have at their top.
+    /// values : int, optional
+    ///     How many values of each are told, the most frequent first.
+    ///
+    /// Returns
+    /// -------
+    /// list of LogFacet
+    ///     The fields that most entries have come first, or in the order in which they are named. One
+    ///     that no entry has is left out.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> for status in [200, 200, 404]:
+    /// ...     timestamp = logs.write("served", status=status)
+    /// >>> logs.facets(fields="status")
+    /// [<LogFacet "status" count=3 {"200": 2, "404": 1}>]
+    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", fields=None, values=10))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    fn facets(
+        &self,
+        py: Python<'_>,
+        filter: &str,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by: &str,
+        fields: Option<&Bound<'_, PyAny>>,
+        values: usize,
+    ) -> PyResult<Vec<LogFacet>> {
+        let query = query_of(py, filter, start, end, by)?;
+        let options = FacetsOptions { fields: names_of(fields)?, values_max: values };
+        let model = self.model()?.clone();
+        let facets = interruptible(py, move || model.facets(&query, &options))?;
+        Ok(facets.into_iter().map(LogFacet::from).collect())
+    }
+
+    /// Give an entry with those around it, oldest first; none if there is no such entry.
+    ///
+    /// Parameters
+    /// ----------
+    /// timestamp : int, datetime or LogEntry
+    ///     When it arrived.
+    /// before, after : int, optional
+    ///     How many of those that arrived before and after it.
+    #[pyo3(signature = (timestamp, before=5, after=5))]
+    fn context(
+        &self,
+        py: Python<'_>,
+        timestamp: &Bound<'_, PyAny>,
+        before: usize,
+        after: usize,
+    ) -> PyResult<Vec<LogEntry>> {
+        let timestamp = position_of(timestamp, Clock::Timestamp)?.timestamp;
+        let model = self.model()?.clone();
+        let around = interruptible(py, move || model.context(timestamp, before, after))?;
+        let entries = around.into_iter().map(Arc::new).flat_map(|entries| {
+            (0..entries.len())
+                .map(move |row| LogEntry::new(Arc::clone(&entries), row, Clock::Timestamp))
+        });
+        Ok(entries.collect())
+    }
+
+    /// Follow the log: entries as they arrive.
+    ///
+    /// Parameters
+    /// ----------
+    /// filter : str, optional
+    ///     As in `search`.
+    /// after : LogEntry, str, int or datetime, optional
+    ///     Begin behind an entry, a position or a time of arrival, and miss none since; else with those
+    ///     that arrive from now on.
+    ///
+    /// Returns
+    /// -------
+    /// LogTail
+    ///     An iterator, also for ``async for``.
+    #[pyo3(signature = (filter="", *, after=None))]
+    fn tail(
+        &self,
+        py: Python<'_>,
+        filter: &str,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LogTail> {
+        let Query { filter, .. } = query_of(py, filter, None, None, "timestamp")?;
+        let after = after.map(|after| position_of(after, Clock::Timestamp)).transpose()?;
+        let model = self.model()?;
+        let tail = detached(py, || model.tail(filter, after.map(|after| after.timestamp)))?;
+        Ok(LogTail::new(Arc::clone(&self.handle), tail))
+    }
+}
+
+/// A length of time in nanoseconds.
+fn step_ns(given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    i64::try_from(duration("step", given)?.as_nanos()).map_err(|_| {
+        refused(ErrorKind::InvalidArgument, format!("step {given}: must be below 9.2e9 seconds"))
+    })
+}

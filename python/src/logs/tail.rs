@@ -1,0 +1,143 @@
+//! `LogTail`: entries as they arrive.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use timestrata_engine::{ErrorKind, Result};
+use timestrata_models::logs::{Clock, Position, Tail};
+
+use super::LogEntry;
+use super::ahead::{Ahead, lock};
+use crate::error::to_python;
+use crate::handle::Handle;
+use crate::topic::span_ns;
+
+/// How long it may wait without hearing signals.
+const DEAF_MAX: Duration = Duration::from_millis(100);
+
+/// Follows a log: each entry that arrives, once and in order. Made by `Logs.tail`.
+///
+/// Iterate over it, also with ``async for``: it waits for entries until the store is closed, and then
+/// ends. One that isn't read costs nothing and misses nothing.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> logs = store.logs("app")
+/// >>> tail = logs.tail("disk")
+/// >>> timestamps = logs.write_many(["all is well", "disk is full"])
+/// >>> next(tail).message
+/// 'disk is full'
+/// >>> store.close()
+/// >>> list(tail)
+/// []
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct LogTail {
+    handle: Arc<Handle>,
+    /// Held while waiting. Who wants what is there already need not wait for it.
+    tail: Mutex<Tail>,
+    given: Mutex<Given>,
+}
+
+#[derive(Debug)]
+struct Given {
+    ahead: Ahead,
+    /// The last arrival that was given, or before which nothing is wanted.
+    position: i64,
+}
+
+impl LogTail {
+    pub(super) fn new(handle: Arc<Handle>, tail: Tail) -> Self {
+        let given = Given { ahead: Ahead::default(), position: tail.position() };
+        Self { handle, tail: Mutex::new(tail), given: Mutex::new(given) }
+    }
+
+    /// Reads what comes next, and waits for it; Python isn't asked for anything meanwhile.
+    fn read(&self, timeout: Duration) -> Result<()> {
+        let mut tail = lock(&self.tail);
+        let found = tail.next(timeout)?;
+        let mut given = lock(&self.given);
+        match found {
+            Some(entries) => given.ahead.push(entries),
+            // What was looked at and not wanted need not be looked at again.
+            None if given.ahead.is_empty() => given.position = tail.position(),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Waits for entries; false once the store is closed.
+    fn wait(&self, py: Python<'_>, timeout: Duration) -> PyResult<bool> {
+        self.handle.store_even_closed()?;
+        if self.handle.is_closed() {
+            return Ok(false);
+        }
+        match py.detach(|| self.read(timeout)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::Closed => Ok(false),
+            Err(error) => Err(to_python(py, &error)),
+        }
+    }
+
+    fn take(&self) -> PyResult<Option<LogEntry>> {
+        let mut given = lock(&self.given);
+        let entry = given.ahead.take(Clock::Timestamp);
+        if let Some(entry) = &entry {
+            given.position = entry.arrival()?;
+        }
+        Ok(entry)
+    }
+}
+
+#[pymethods]
+impl LogTail {
+    /// The position of the last entry that was given; later ones that were only looked at may count
+    /// too. `Logs.tail` and `Logs.search` go on behind it, also in another process.
+    #[getter]
+    fn position(&self) -> String {
+        let time = lock(&self.given).position;
+        Position { time, timestamp: time }.to_string()
+    }
+
+    /// Wait for entries, so many seconds at most; False once the store is closed. For ``async for``.
+    fn _fill(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let timeout = span_ns("seconds", Some(seconds))?.map(Duration::from_nanos);
+        self.wait(py, timeout.unwrap_or_default())
+    }
+
+    /// The next entry of those that are there. For ``async for``.
+    fn _take(&self) -> PyResult<Option<LogEntry>> {
+        self.take()
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<LogEntry>> {
+        loop {
+            if let Some(entry) = self.take()? {
+                return Ok(Some(entry));
+            }
+            if !self.wait(py, DEAF_MAX)? {
+                return Ok(None);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    fn __aiter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("timestrata.logs")?.getattr("next_entry")?.call1((slf,))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LogTail behind {}>", self.position())
+    }
+}
