@@ -146,7 +146,8 @@ fn take_in(logs: &Logs, text: &Path, format: Format) -> Result<()> {
 
 fn read(text: &Path, format: Format, mut take: impl FnMut(&NewEntry) -> Result<()>) -> Result<()> {
     let file = OsDisk::new().open(text, OpenMode::Read)?;
-    let options = SourceOptions { format: Some(format), ..SourceOptions::new(OsClock::new().wall_ns()) };
+    let options =
+        SourceOptions { format: Some(format), ..SourceOptions::new(OsClock::new().wall_ns()) };
     let bytes = file.map()?;
     let mut reader = LineReader::new(bytes.as_ref(), options);
     let mut entry = NewEntry::default();

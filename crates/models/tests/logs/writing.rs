@@ -68,9 +68,9 @@ fn every_field_comes_back_as_sent() {
 /// An access-like entry.
 fn request(index: usize) -> NewEntry {
     let mut entry = NewEntry::new(format!("GET /{index}"));
-    entry.fields.int("status", if index % 10 == 0 { 404 } else { 200 });
+    entry.fields.int("status", if index.is_multiple_of(10) { 404 } else { 200 });
     entry.fields.text("agent", &format!("browser {}", index % 3)).float("took", index as f64);
-    if index % 1_000 == 0 {
+    if index.is_multiple_of(1_000) {
         entry.fields.text("rare", "x");
     }
     entry

@@ -7,11 +7,11 @@ use crate::support::{answer, ask, plan, sql};
 
 fn request(index: usize) -> NewEntry {
     let mut entry = NewEntry::new(format!("GET /{index}"));
-    entry.level = Some(if index % 10 == 0 { Level::Error } else { Level::Info });
+    entry.level = Some(if index.is_multiple_of(10) { Level::Error } else { Level::Info });
     entry.source_time = Some(index as i64 * 1_000_000_000);
-    entry.fields.int("status", if index % 10 == 0 { 500 } else { 200 });
+    entry.fields.int("status", if index.is_multiple_of(10) { 500 } else { 200 });
     entry.fields.text("agent", &format!("browser {}", index % 3));
-    if index % 100 == 0 {
+    if index.is_multiple_of(100) {
         entry.fields.bool("odd", true);
     }
     entry
