@@ -133,6 +133,6 @@ pub(super) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Posit
 fn no_place(what: &str, by: Clock) -> PyErr {
     refused(
         ErrorKind::InvalidArgument,
-        format!("after {what}: it has no place by '{by}'; give an entry, or the position of one"),
+        format!("{what} has no place by '{by}': give an entry, or the position of one"),
     )
 }

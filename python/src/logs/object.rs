@@ -198,7 +198,7 @@ impl Logs {
     /// Remove the log and its entries, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.handle.store()?;
-        detached(py, || store.drop_stream(self.model.name()))
+        detached(py, || LogsModel::drop(store, self.model.name()))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

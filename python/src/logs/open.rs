@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_models::logs::{Labels, is_logs};
+use timestrata_models::logs::{Labels, Logs as LogsModel};
 
 use super::Logs;
 use super::arguments::add_labels;
@@ -75,8 +75,6 @@ impl Store {
 
     /// List the names of all logs.
     fn log_names(&self) -> PyResult<Vec<String>> {
-        let streams = self.handle().store()?.streams();
-        let logs = streams.into_iter().filter(|stream| is_logs(stream));
-        Ok(logs.map(|stream| stream.name().to_owned()).collect())
+        Ok(LogsModel::names(self.handle().store()?))
     }
 }

@@ -23,7 +23,10 @@ impl Logs {
     /// Parameters
     /// ----------
     /// filter : str, optional
-    ///     What entries must have, such as ``level>=warn error status:5*``; "": nothing.
+    ///     What entries must have (docs/models/logs-filter.md): words, "phrases", ``prefix*`` and
+    ///     ``/regular expressions/i`` in the message, fields and labels, or in one of them, as in
+    ///     ``path:users``; comparisons, as in ``level>=warn status=404 user=null``; ``and``, which need
+    ///     not be said, ``or``, ``not``, parentheses. "": everything.
     /// start, end : time, optional
     ///     From ``start`` to before ``end``: an int in nanoseconds since 1970-01-01 UTC, a datetime, an
     ///     ISO string, a numpy or pandas time.
@@ -45,9 +48,13 @@ impl Logs {
     /// --------
     /// >>> import timestrata
     /// >>> logs = timestrata.open().logs("app")
-    /// >>> timestamps = logs.write_many(["disk is full", "all is well", "disk is slow"])
-    /// >>> [entry.message for entry in logs.search("disk", newest_first=True)]
-    /// ['disk is slow', 'disk is full']
+    /// >>> for status in [200, 404, 503]:
+    /// ...     level = "error" if status >= 500 else "info"
+    /// ...     timestamp = logs.write("request served", level=level, status=status)
+    /// >>> [entry.fields["status"] for entry in logs.search("served status>=400", newest_first=True)]
+    /// [503, 404]
+    /// >>> logs.count("level>=warn or status:4*")
+    /// 2
     #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", newest_first=false,
                         limit=None, after=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]

@@ -45,7 +45,7 @@ pub(crate) struct LogTail {
 #[derive(Debug)]
 struct Given {
     ahead: Ahead,
-    /// The last arrival that was given, or before which nothing is wanted.
+    /// Behind this arrival comes what is wanted and was not given.
     position: i64,
 }
 

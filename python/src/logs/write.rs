@@ -62,16 +62,16 @@ impl Gathering {
         self.batch.len() + self.count
     }
 
-    /// Commits all; the timestamp of the first, if there is one.
+    /// Commits all that is settled; how many they are, and the timestamp of the first.
     fn commit(
-        &mut self,
+        mut self,
         py: Python<'_>,
         model: &LogsModel,
         durability: Durability,
-    ) -> PyResult<Option<i64>> {
-        self.settle(py)?;
-        let batch = &mut self.batch;
-        detached(py, || model.write_batch(batch, durability))
+    ) -> PyResult<(usize, i64)> {
+        let count = self.batch.len();
+        let first = detached(py, || model.write_batch(&mut self.batch, durability))?;
+        Ok((count, first.unwrap_or_default()))
     }
 }
 
@@ -184,20 +184,14 @@ impl Logs {
             let entry = entry?;
             gathering.push(py, |place| fill(place, &self.labels, &entry))
         });
-        let durability = self.handle.durability(sync);
-        let committed = gathered.and_then(|()| {
-            let count = gathering.len();
-            Ok((gathering.commit(py, model, durability)?, count))
-        });
-        let (first, count) = committed.inspect_err(|error| {
-            let note = format!(
-                "write_many(): nothing was written; it stopped behind entry {}",
-                gathering.len()
-            );
+        gathered.and_then(|()| gathering.settle(py)).inspect_err(|error| {
+            let behind = gathering.len();
+            let note =
+                format!("write_many(): nothing was written; it stopped behind entry {behind}");
             // A note is a kindness: an exception that takes none is raised without.
             let _ = error.value(py).call_method1("add_note", (note,));
         })?;
-        let first = first.unwrap_or_default();
+        let (count, first) = gathering.commit(py, model, self.handle.durability(sync))?;
         let end = i128::from(first) + count as i128;
         py.import("builtins")?.getattr("range")?.call1((first, end))
     }
