@@ -23,7 +23,8 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
 ];
 /// A byte order mark and the byte behind it.
 const START_BYTES_MIN: usize = 4;
-const START_BYTES_MAX: usize = 4096;
+/// What those who guess a format by the first lines look at.
+const START_BYTES_MAX: usize = 64 << 10;
 
 /// What a user's file turned out to be, ready to be read.
 pub(crate) struct Input {

@@ -5,6 +5,8 @@
 mod graphs;
 mod ingest;
 mod logs;
+mod logs_ingest;
+mod logs_real_data;
 mod logs_tail;
 mod logs_verbs;
 mod maintain;

@@ -136,6 +136,11 @@ impl Running {
     /// Waits for its end.
     pub(crate) fn finish(mut self) -> Ran {
         self.close_stdin();
+        self.wait_with_stdin_open()
+    }
+
+    /// Waits for an end that is not that of its stdin.
+    pub(crate) fn wait_with_stdin_open(mut self) -> Ran {
         Ran::of(&self.child.take().unwrap().wait_with_output().unwrap())
     }
 

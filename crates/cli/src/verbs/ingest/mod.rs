@@ -1,5 +1,6 @@
 //! `timestrata ingest`.
 
+mod logs;
 mod table;
 mod timelog;
 
@@ -20,9 +21,15 @@ Columns have types, found from a sample and then held to. Each file is one atomi
 --batch-rows says otherwise: at the first bad row nothing of its file is kept (--on-error skip \
 leaves it out and goes on). Columns that the table lacks are added to it.
 
-As a time log: CSV and JSON lines, gzip unpacked. The value of a row is all its columns, as a \
+As a time log: CSV and JSON lines; gzip and zstd are unpacked. The value of a row is all its columns, as a \
 CBOR map; with --codec bytes it is the text of the column that --value names. Rows are committed \
 in batches, and at the first bad row those before it stay.
+
+As a log: JSON lines, logfmt, access logs of Apache httpd and nginx, syslog, exported journals, and any \
+other text; gzip and zstd are unpacked. The format is guessed from the first lines, and told. A line \
+that isn't in it is kept as it is, as the message of an entry with a field parse_error. Commits of about \
+32 MiB are atomic, and what comes slowly is committed each second; a load that ends early tells how \
+to go on.
 
 CSV has a header line. Rows may come in any order. Without --time-unit an integer time is taken \
 as seconds below 10^11, milliseconds below 10^14, microseconds below 10^17, else nanoseconds.
@@ -31,11 +38,13 @@ Examples:
   timestrata ingest ./store flights flights.csv.gz --as table --time time_hour --tag origin
   timestrata ingest ./store users users.parquet --as table --key id
   timestrata ingest ./store weather weather.csv --as timelog --time time_hour
+  timestrata ingest ./store web access.log.1.gz access.log --as logs --label host=web-1
+  journalctl -f -o export | timestrata ingest ./store host - --as logs
   tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
 pub(crate) struct Arguments {
     /// The store's directory; made if missing.
     dir: PathBuf,
-    /// The table or time log; made if missing.
+    /// The table, time log or log; made if missing.
     name: String,
     /// Files to load, in this order; '-' is stdin.
     #[arg(required = true)]
@@ -79,12 +88,15 @@ pub(crate) struct Arguments {
     /// what fits the first lines.
     #[arg(long, value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Rows a commit has at most. Default: 50,000; for tables a file is one commit.
+    /// Rows or entries a commit has at most. Default: 50,000; for tables a file is one commit, for logs
+    /// 32 MiB.
     #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
     batch_rows: Option<usize>,
     /// What to do with a bad row.
     #[arg(long, value_enum, default_value_t = OnError::Stop)]
     on_error: OnError,
+    #[command(flatten)]
+    logs: logs::LogArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,6 +105,8 @@ enum Model {
     Timelog,
     /// Typed rows by time.
     Table,
+    /// Log lines by the time of their arrival.
+    Logs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -156,9 +170,13 @@ fn at_least_one(text: &str) -> std::result::Result<usize, String> {
 
 /// Loads the files as what the arguments say.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.model != Model::Logs {
+        arguments.logs.expect_none()?;
+    }
     match arguments.model {
         Model::Timelog => timelog::run(arguments),
         Model::Table => table::run(arguments),
+        Model::Logs => logs::run(arguments),
     }
 }
 

@@ -1,0 +1,108 @@
+//! What may be said of a load into a log.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use timestrata::logs::Labels;
+use timestrata::logs::source::Format;
+use timestrata::size_of_text;
+
+use super::super::{Arguments, Mismatch, OnError};
+use crate::failure::{Failure, Result};
+
+/// What only logs have.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of logs")]
+pub(in crate::verbs::ingest) struct LogArguments {
+    /// How lines are written. Default: by the first ones, and told.
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    pub(super) log_format: Option<Format>,
+    /// A label for all entries, also written KEY:VALUE; may be said more than once.
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub(super) labels: Vec<(String, String)>,
+    /// The year of times that have none. Default: the last in which they are not later than their file.
+    #[arg(long)]
+    pub(super) year: Option<i32>,
+    /// Longest message of a new log; a longer one becomes several entries. Default: 1 MiB.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) message_bytes_max: Option<usize>,
+    /// Lines of the first file that are left out: those that an earlier load has.
+    #[arg(long, value_name = "LINES", default_value_t = 0)]
+    pub(super) skip_lines: u64,
+    /// Sync each commit before the next, and not only all of them at the end.
+    #[arg(long)]
+    pub(super) sync: bool,
+}
+
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+fn label(text: &str) -> std::result::Result<(String, String), String> {
+    // A key has neither of the two, so that the first one ends it.
+    let (key, value) = text.split_once(['=', ':']).ok_or("a label is written KEY=VALUE")?;
+    Labels::default().set(key, value).map_err(|error| error.message().to_owned())?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn size(text: &str) -> std::result::Result<usize, String> {
+    let bytes = size_of_text(text).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| "a size such as '64KiB'".to_owned())
+}
+
+impl LogArguments {
+    /// The labels of all entries.
+    pub(super) fn labels(&self) -> Result<Labels> {
+        let mut labels = Labels::default();
+        for (key, value) in &self.labels {
+            labels.set(key, value)?;
+        }
+        Ok(labels)
+    }
+
+    /// Refuses what only logs have.
+    pub(in crate::verbs::ingest) fn expect_none(&self) -> Result<()> {
+        let Self { log_format, labels, year, message_bytes_max, skip_lines, sync } = self;
+        let is_used = log_format.is_some()
+            || !labels.is_empty()
+            || year.is_some()
+            || message_bytes_max.is_some()
+            || *skip_lines > 0
+            || *sync;
+        match is_used {
+            false => Ok(()),
+            true => Err(Failure::usage(
+                "--log-format, --label, --year, --message-bytes-max, --skip-lines and --sync are \
+                 for logs",
+                "leave them out, or say --as logs",
+            )),
+        }
+    }
+}
+
+/// Refuses what only tables and time logs have.
+pub(super) fn expect_of_logs(arguments: &Arguments) -> Result<()> {
+    if arguments.format.is_some() {
+        return Err(Failure::usage(
+            "--format is for tables and time logs",
+            "say --log-format, or leave it out",
+        ));
+    }
+    let is_other = arguments.time.is_some()
+        || !arguments.key.is_empty()
+        || !arguments.tags.is_empty()
+        || arguments.ids
+        || arguments.codec.is_some()
+        || arguments.value.is_some()
+        || arguments.time_unit.is_some()
+        || arguments.log_unit.is_some()
+        || arguments.delimiter.is_some()
+        || arguments.on_mismatch != Mismatch::Error
+        || arguments.on_error != OnError::Stop;
+    match is_other {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            "of a log's lines neither columns nor their types can be chosen, and none is left out",
+            "leave these options out, or say --as table or --as timelog",
+        )),
+    }
+}

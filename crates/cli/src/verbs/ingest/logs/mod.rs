@@ -1,0 +1,112 @@
+//! Lines of files as entries of a log.
+
+mod arguments;
+mod load;
+mod reading;
+
+use std::path::Path;
+
+use timestrata::logs::source::SourceOptions;
+use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
+use timestrata::{Access, Io, Store};
+
+use super::{Arguments, progress_bar};
+use crate::failure::Result;
+use crate::interrupt::Interrupt;
+use crate::message::tell;
+use crate::verbs::{counted, counted_entries, grouped, open};
+
+pub(super) use arguments::LogArguments;
+use load::Load;
+use reading::Reading;
+
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    arguments::expect_of_logs(arguments)?;
+    let io = Io::os();
+    let begun_ns = io.clock.monotonic_ns();
+    let interrupt = Interrupt::listen()?;
+    let bar = progress_bar(&arguments.files);
+    let found = arguments.dir.exists().then(|| open(&arguments.dir, Access::Write)).transpose()?;
+    let message_bytes_max = message_bytes_max(found.as_ref(), arguments)?;
+    let mut readings = arguments.files.iter().enumerate().map(|(index, path)| {
+        let skip_lines = if index == 0 { arguments.logs.skip_lines } else { 0 };
+        let options = source_options(&io, path, &arguments.logs, message_bytes_max);
+        Reading::begin(path, options, skip_lines, bar.clone())
+    });
+    // A first file that can't be read is told before a store is made for it.
+    let mut first = readings.next().transpose()?;
+    if let Some(first) = &mut first {
+        first.await_format(&interrupt)?;
+    }
+    let store = match found {
+        Some(store) => store,
+        None => open(&arguments.dir, Access::Write)?,
+    };
+    let logs = open_log(&store, arguments)?;
+    let mut load = Load::new(logs, arguments, interrupt, bar.clone())?;
+    let outcome =
+        first.map(Ok).into_iter().chain(readings).try_for_each(|reading| load.file(reading?));
+    bar.finish_and_clear();
+    let closed = store.sync().map(drop).and_then(|()| store.close());
+    outcome.map_err(|failure| load.explain(failure))?;
+    closed?;
+    tell_outcome(&load, arguments, io.clock.monotonic_ns().saturating_sub(begun_ns));
+    Ok(())
+}
+
+/// How long messages may be: as the log says, or as it is going to.
+fn message_bytes_max(store: Option<&Store>, arguments: &Arguments) -> Result<usize> {
+    let asked = arguments.logs.message_bytes_max;
+    match store.filter(|store| store.stream(&arguments.name).is_some()) {
+        Some(store) => Ok(Logs::open(store, &arguments.name)?.message_bytes_max()),
+        None => Ok(asked.unwrap_or(MESSAGE_BYTES_MAX)),
+    }
+}
+
+/// Opens the log, or makes it.
+fn open_log(store: &Store, arguments: &Arguments) -> Result<Logs> {
+    let asked = arguments.logs.message_bytes_max;
+    let is_there = store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream));
+    let mut options = match is_there {
+        true => Logs::open(store, &arguments.name)?.options()?,
+        false => LogsOptions::default(),
+    };
+    options.message_bytes_max = asked.unwrap_or(options.message_bytes_max);
+    Ok(Logs::create(store, &arguments.name, &options)?)
+}
+
+/// How the lines of a file are read. They were written up to when the file was last changed; those of
+/// stdin may come now.
+fn source_options(
+    io: &Io,
+    path: &Path,
+    arguments: &LogArguments,
+    message_bytes_max: usize,
+) -> SourceOptions {
+    let now = io.clock.wall_ns();
+    let changed = path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let changed = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let changed_ns = changed.and_then(|since| i64::try_from(since.as_nanos()).ok());
+    SourceOptions {
+        format: arguments.log_format,
+        year: arguments.year,
+        message_bytes_max,
+        ..SourceOptions::new(changed_ns.unwrap_or(now))
+    }
+}
+
+fn tell_outcome(load: &Load, arguments: &Arguments, took_ns: u64) {
+    let seconds = took_ns as f64 / 1e9;
+    let rate = (load.entries() as f64 / seconds.max(1e-9)) as u64;
+    let flawed = match load.flawed() {
+        0 => String::new(),
+        flawed => format!("; {} kept with a parse_error", counted(flawed, "line")),
+    };
+    tell(format_args!(
+        "ingested {} into '{}' from {} in {seconds:.2} s ({} entries/s){flawed}",
+        counted_entries(load.entries()),
+        arguments.name,
+        counted(arguments.files.len() as u64, "file"),
+        grouped(rate)
+    ));
+}

@@ -1,0 +1,197 @@
+//! `ingest --as logs`: every line goes in, whatever it is, and a load that was broken off can go on.
+
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::logs::json_lines;
+use crate::runner::{Runner, Running};
+
+const ACCESS: &str = "\
+83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 203 \"-\" \"curl/8\"
+83.149.9.217 - ada [17/May/2015:10:05:04 +0000] \"GET /b HTTP/1.1\" 404 5 \"-\" \"curl/8\"
+this is no access log
+";
+
+fn ingest<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["ingest", "store", "app", "--as", "logs"], more].concat()
+}
+
+fn entries(runner: &Runner) -> Vec<Value> {
+    json_lines(&runner.ok(&["logs", "search", "store", "app", "--format", "json"]))
+}
+
+/// Lines `first..end` of a log whose lines are numbered.
+fn numbered(lines: std::ops::Range<u32>) -> String {
+    lines.map(|number| format!("line {number}\n")).collect()
+}
+
+/// Waits until the log has so many entries.
+fn await_entries(runner: &Runner, writer: &mut Running, entries: u64) {
+    while runner.rows("store", "app") < entries {
+        assert!(!writer.has_ended(), "the load ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_format_is_guessed_and_told_and_no_line_is_dropped() {
+    let runner = Runner::new();
+    runner.file("access.log", ACCESS);
+    let labels = ["--label", "host=web-1", "--label", "env:prod", "access.log"];
+    let ran = runner.run(&ingest(&labels));
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    for words in [
+        "access.log: read as access: 2 of 3 lines are access logs\n",
+        "kept as it is: access.log, line 3: ",
+        "ingested 3 entries into 'app' from 1 file in ",
+        "; 1 line kept with a parse_error",
+    ] {
+        assert!(ran.err.contains(words), "no '{words}' in {ran:?}");
+    }
+    let entries = entries(&runner);
+    assert_eq!(entries[1]["message"], "GET /b HTTP/1.1");
+    assert_eq!(entries[1]["source_time"], "2015-05-17T10:05:04Z");
+    assert_eq!(
+        (&entries[1]["level"], &entries[1]["fields"]["status"]),
+        (&"warn".into(), &404.into())
+    );
+    assert_eq!(entries[2]["message"], "this is no access log");
+    assert!(entries[2]["fields"]["parse_error"].is_string(), "{}", entries[2]);
+    for entry in &entries {
+        assert_eq!(entry["labels"], serde_json::json!({ "env": "prod", "host": "web-1" }));
+    }
+    let asked = runner.told(&ingest(&["access.log", "--log-format", "plain"]));
+    assert!(!asked.contains("read as") && !asked.contains("kept"), "{asked}");
+    assert_eq!(runner.ok(&["logs", "count", "store", "app", "curl"]), "4\n");
+}
+
+#[test]
+fn packed_files_stdin_and_several_files_go_into_one_log() {
+    let runner = Runner::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(numbered(0..3).as_bytes()).unwrap();
+    runner.file("app.log.2.gz", packed.finish().unwrap());
+    runner.file("app.log.1.zst", zstd::encode_all(numbered(3..5).as_bytes(), 1).unwrap());
+    runner.file("app.log", "\u{feff}line 5\r\n\r\nline 6");
+    let told = runner.told(&ingest(&["app.log.2.gz", "app.log.1.zst", "app.log"]));
+    assert!(told.contains("ingested 7 entries into 'app' from 3 files"), "{told}");
+    let ran = runner.run_with_stdin(&ingest(&["-", "--sync"]), numbered(7..9).as_bytes());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("stdin: read as plain"), "{ran:?}");
+    let messages = runner.ok(&["logs", "search", "store", "app", "--format", "message"]);
+    assert_eq!(messages, numbered(0..9));
+}
+
+#[test]
+fn years_that_are_missing_are_those_of_the_file() {
+    let runner = Runner::new();
+    let auth = runner.file("auth.log", "Mar 27 13:06:56 web sshd[12]: session opened\n");
+    let touched = Command::new("touch").args(["-d", "2013-06-01"]).arg(runner.path(&auth)).status();
+    assert!(touched.unwrap().success());
+    runner.ok(&ingest(&["auth.log"]));
+    runner.ok(&ingest(&["auth.log", "--year", "2009", "--log-format", "syslog"]));
+    let years: Vec<_> = entries(&runner).iter().map(|entry| entry["source_time"].clone()).collect();
+    assert_eq!(years, ["2013-03-27T13:06:56Z", "2009-03-27T13:06:56Z"]);
+}
+
+#[test]
+fn what_is_too_long_becomes_several_entries_or_ends_the_load_where_it_can_go_on() {
+    let runner = Runner::new();
+    let (first, second) = ("0123456789".repeat(10), "abcdefghij".repeat(10));
+    runner.file("long.log", format!("short\n{first}{second}KLMNO\nend\n"));
+    let limit = "--message-bytes-max";
+    runner.ok(&ingest(&["long.log", limit, "100", "--log-format", "plain"]));
+    let messages = runner.ok(&["logs", "search", "store", "app", "--format", "message"]);
+    assert_eq!(messages, format!("short\n{first}\n{second}\nKLMNO\nend\n"));
+    runner.fails(&ingest(&["long.log", limit, "101"]), 1, &["message_bytes_max"]);
+    let wide = format!("{{\"a\":1}}\n{{\"msg\":\"m\",\"a\":\"{first}\"}}\n{{\"a\":2}}\n");
+    runner.file("wide.jsonl", wide);
+    let words = [
+        "wide.jsonl, line 2: log 'app': fields of ",
+        "note: the store has 1 line of wide.jsonl; to go on, begin with that file and --skip-lines 1",
+        "larger --message-bytes-max, or leave the line out: --skip-lines 2",
+    ];
+    runner.fails(&ingest(&["wide.jsonl"]), 1, &words);
+    assert_eq!(runner.rows("store", "app"), 6);
+    runner.ok(&ingest(&["wide.jsonl", "--skip-lines", "2"]));
+    assert_eq!(entries(&runner).last().unwrap()["fields"]["a"], 2);
+}
+
+#[test]
+fn what_comes_slowly_is_stored_as_it_comes_and_an_interrupted_load_can_go_on() {
+    let runner = Runner::new();
+    let mut writer = runner.start(&ingest(&["-"]));
+    writer.stdin().write_all(numbered(0..1_000).as_bytes()).unwrap();
+    await_entries(&runner, &mut writer, 1_000);
+    writer.stdin().write_all(b"line 1000\nline 10").unwrap();
+    await_entries(&runner, &mut writer, 1_001);
+    let id = writer.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let ran = writer.wait_with_stdin_open();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let words = "error: interrupted\nnote: the store has 1,001 lines of stdin; to go on, begin with \
+                 that file and --skip-lines 1001\n";
+    assert!(ran.err.contains(words), "{ran:?}");
+    runner.ok(&["check", "store"]);
+    runner.file("all.log", numbered(0..1_500));
+    let told = runner.told(&ingest(&["all.log", "--skip-lines", "1001"]));
+    assert!(told.contains("ingested 499 entries"), "{told}");
+    let messages = runner.ok(&["logs", "search", "store", "app", "--format", "message"]);
+    assert_eq!(messages, numbered(0..1_500));
+}
+
+#[test]
+fn each_commit_is_whole_and_a_bad_file_behind_a_good_one_says_what_is_in_the_store() {
+    let runner = Runner::new();
+    runner.file("good.log", numbered(0..10));
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    packed.write_all(numbered(10..100_000).as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    runner.file("cut.log.gz", &packed[..packed.len() / 2]);
+    let words =
+        ["cut.log.gz", "note: the store has 1 file before it and ", " lines of cut.log.gz; "];
+    let both = ingest(&["good.log", "cut.log.gz", "--batch-rows", "1000"]);
+    let ran = runner.fails(&both, 1, &words);
+    let lines = ran.err.rsplit("--skip-lines ").next().unwrap();
+    let lines: u32 = lines.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(lines > 10_000, "{ran:?}");
+    // A last line that is not whole is not told to be in the store.
+    let messages = runner.ok(&["logs", "search", "store", "app", "--format", "message"]);
+    assert_eq!(messages, numbered(0..10 + lines));
+    runner.fails(
+        &ingest(&["good.log", "missing.log"]),
+        1,
+        &["missing.log", "the store has 1 file"],
+    );
+}
+
+#[test]
+fn what_can_not_be_read_makes_no_store() {
+    let runner = Runner::new();
+    runner.file("packed.log.xz", b"\xfd7zXZ\x00\x00\x04 and more");
+    runner.file("short.log", "one\n");
+    runner.file("empty.log", "");
+    let cases: [(&[&str], i32, &[&str]); 7] = [
+        (&["missing.log"], 1, &["could not read the input", "missing.log"]),
+        (&["packed.log.xz"], 1, &["packed with xz", "xz -dc FILE | timestrata ingest"]),
+        (&["short.log", "--skip-lines", "2"], 2, &["--skip-lines 2: short.log has 1 lines"]),
+        (&["short.log", "--log-format", "xml"], 2, &["xml", "logfmt", "journal"]),
+        (&["short.log", "--label", "host"], 2, &["KEY=VALUE"]),
+        (&["short.log", "--label", "a b=c"], 2, &["\"a b\""]),
+        (&["short.log", "--time", "at"], 2, &["neither columns nor their types", "hint:"]),
+    ];
+    for (more, code, words) in cases {
+        runner.fails(&ingest(more), code, words);
+        assert!(!runner.path("store").exists(), "{more:?} made a store");
+    }
+    let table = ["ingest", "store", "t", "short.log", "--as", "table", "--label", "a=b"];
+    runner.fails(&table, 2, &["are for logs", "say --as logs"]);
+    let told = runner.told(&ingest(&["empty.log"]));
+    assert!(told.contains("ingested 0 entries"), "{told}");
+    runner.file("rows.csv", "at,n\n1,1\n");
+    let other = ["ingest", "store", "app", "rows.csv", "--as", "timelog", "--time", "at"];
+    runner.fails(&other, 1, &["'app'", "its model is 'logs'"]);
+}
