@@ -50,7 +50,7 @@ def show_files(
         # Carriage returns stand where a progress bar was drawn anew.
         lines = [line for line in path.read_bytes().split(b"\n") if line.strip(b"\r")]
         began = time.perf_counter()
-        ingest = [command, "ingest", store, name, path, "--as", "logs", "--label", f"file:{name}"]
+        ingest = [command, "ingest", store, name, path, "--as", "logs", "--label", f"file={name}"]
         told = subprocess.run(ingest, capture_output=True, text=True, check=True).stderr
         took = time.perf_counter() - began
         guess = next((line for line in told.splitlines() if " of " in line), "")

@@ -3,7 +3,7 @@
 use timestrata_tidy::{expect_none, texts};
 
 /// Each crate of the workspace, and those it may stand on.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("crates/io", &[]),
     ("crates/format", &[]),
     ("crates/merkle", &[]),
@@ -13,6 +13,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("crates/models", &["engine", "merkle"]),
     ("crates/codeindex", &["codegraph", "engine", "merkle", "models"]),
     ("crates/timestrata", &["engine", "merkle", "models"]),
+    ("crates/tracing", &["timestrata"]),
     ("crates/sql", &["engine", "models", "timestrata"]),
     ("crates/server", &["engine", "models", "timestrata", "sql"]),
     ("crates/cli", &["codeindex", "engine", "models", "timestrata", "sql", "server"]),
