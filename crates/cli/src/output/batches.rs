@@ -18,6 +18,7 @@ use parquet::file::properties::WriterProperties;
 use super::Format;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::terminal::push_visible;
 use timestrata::table::times_as_text;
 
 /// Rows that a table for people has at most.
@@ -126,7 +127,13 @@ fn show_table(schema: &SchemaRef, batches: Batches<'_>) -> Result<u64> {
         all.push(batch);
     }
     let table = pretty_format_batches_with_options(&all, &TABLE_OPTIONS).map_err(failed)?;
-    writeln!(std::io::stdout().lock(), "{table}").map_err(|cause| Failure::output(&cause))?;
+    let mut visible = String::new();
+    for line in table.to_string().lines() {
+        push_visible(line, &mut visible);
+        visible.push('\n');
+    }
+    let written = std::io::stdout().write_all(visible.as_bytes());
+    written.map_err(|cause| Failure::output(&cause))?;
     Ok(rows as u64)
 }
 

@@ -13,6 +13,7 @@ use super::Format;
 use super::batches::{self, FileFormat};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::terminal::escape_json;
 
 /// Those that all logs have.
 const COLUMNS: [&str; 6] = ["timestamp", "source_time", "level", "message", "labels", "fields"];
@@ -111,6 +112,7 @@ impl EntryRows {
             for entry in entries?.iter() {
                 line.clear();
                 entry.write_json(&mut line);
+                escape_json(&mut line, 0);
                 line.push('\n');
                 out.write_all(line.as_bytes()).map_err(|cause| Failure::output(&cause))?;
                 written += 1;

@@ -164,6 +164,17 @@ fn a_log_line_can_not_drive_the_terminal() {
     let json = runner.ok(&[&search[..], &["--format", "json"]].concat());
     assert!(json.is_ascii() && json.lines().count() == 1, "{json:?}");
     assert_eq!(json_lines(&json)[0]["message"], "a\x1b]0;title\x07\nb\u{9b}2J");
+    for verb in [
+        &["query", "store", "app"][..],
+        &["query", "store", "app", "--format", "json"],
+        &["sql", "store", "SELECT * FROM app"],
+        &["logs", "facets", "store", "app"],
+        &["logs", "facets", "store", "app", "--format", "json"],
+    ] {
+        let shown = runner.ok(verb);
+        let drives = |c: char| matches!(c, '\x1b' | '\x07' | '\u{9b}' | '\u{202e}');
+        assert!(!shown.contains(drives), "{verb:?}: {shown:?}");
+    }
     let raw = [&search[..], &["--format", "message"]].concat();
     assert_eq!(runner.ok(&raw), "a\x1b]0;title\x07\nb\u{9b}2J\n");
     // `script` gives the command a terminal of its own.

@@ -10,7 +10,7 @@ use timestrata::logs::{Facet, FacetsOptions};
 use super::{Of, Wanted};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::terminal::{FAINT, Look, push_visible};
+use crate::terminal::{FAINT, Look, escape_json, push_visible};
 use crate::verbs::{counted_entries, grouped};
 
 /// Print which values fields have among the entries that a filter lets through, and how often.
@@ -70,7 +70,8 @@ fn push_text(facets: &[Facet], look: Look, out: &mut String) {
             out.push('\n');
         }
         push_visible(&facet.field, out);
-        look.paint(FAINT, &format!(": {}\n", counted_entries(facet.count)), out);
+        look.paint(FAINT, &format!(": {}", counted_entries(facet.count)), out);
+        out.push('\n');
         let most = facet.values.iter().map(|(_, count)| *count).chain([facet.others]).max();
         let width = grouped(most.unwrap_or(0)).len();
         // Memory takes what is written to it.
@@ -80,8 +81,9 @@ fn push_text(facets: &[Facet], look: Look, out: &mut String) {
             out.push('\n');
         }
         if facet.others > 0 {
-            let others = format!("  {:>width$}  (others)\n", grouped(facet.others));
+            let others = format!("  {:>width$}  (others)", grouped(facet.others));
             look.paint(FAINT, &others, out);
+            out.push('\n');
         }
     }
 }
@@ -99,6 +101,9 @@ fn push_json(facets: &[Facet], out: &mut String) {
             "values": values,
             "others": facet.others,
         });
-        let _ = writeln!(out, "{line}");
+        let start = out.len();
+        let _ = write!(out, "{line}");
+        escape_json(out, start);
+        out.push('\n');
     }
 }

@@ -13,6 +13,7 @@ use super::reading::{Event, LOOK, Part, Reading};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::message::tell;
+use crate::terminal::push_visible;
 use crate::verbs::{counted, counted_entries, grouped};
 
 /// Bytes of entries that one commit has, about.
@@ -193,7 +194,10 @@ impl Load {
         self.flawed += report.parse_errors;
         let Progress { name, skipped, .. } = &self.file;
         for (line, why) in &report.first_errors {
-            self.tell(format_args!("kept as it is: {name}, line {}: {why}", skipped + line));
+            let mut told = format!("kept as it is: {name}, line {}: ", skipped + line);
+            // It may quote the line, which is a stranger's.
+            push_visible(why, &mut told);
+            self.tell(format_args!("{told}"));
         }
         let more = report.parse_errors.saturating_sub(report.first_errors.len() as u64);
         if more > 0 {
