@@ -1,5 +1,6 @@
 //! Rows as bodies: the form that a client accepts, whole or as a stream.
 
+pub(crate) mod entries;
 mod json;
 mod protobuf;
 mod stream;

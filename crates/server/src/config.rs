@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use timestrata_engine::{
-    BusyPolicy, Error, ErrorKind, Result, Settings, duration_of_text, size_of_text,
+    BusyPolicy, Durability, Error, ErrorKind, Result, Settings, duration_of_text, size_of_text,
 };
 
 use self::keys::{KEYS, Key};
@@ -168,6 +168,27 @@ impl Layers {
         self.read(key, "a path", |text| Some((!text.is_empty()).then(|| PathBuf::from(text))))
     }
 
+    /// The line protocol of logs, if it is spoken. What is wrong is told in any case.
+    fn log_tcp(&self) -> Result<Option<LogTcpConfig>> {
+        let form = "empty, or an address such as \"127.0.0.1:5260\"";
+        let listen: Option<SocketAddr> = self.read("logs.tcp_listen", form, |text| match text {
+            "" => Some(None),
+            _ => text.parse().ok().map(Some),
+        })?;
+        let log = self.read("logs.tcp_log", "a log's name", |text| {
+            (!text.is_empty()).then(|| text.to_owned())
+        })?;
+        let durability =
+            self.read("logs.tcp_durability", "synced or written", |text| match text {
+                "synced" => Some(Durability::Synced),
+                "written" => Some(Durability::Written),
+                _ => None,
+            })?;
+        let clients_max = self.number("logs.tcp_clients_max")?;
+        let idle_grace = self.duration("logs.tcp_idle_grace")?;
+        Ok(listen.map(|listen| LogTcpConfig { listen, log, durability, clients_max, idle_grace }))
+    }
+
     /// Reads all values.
     ///
     /// # Errors
@@ -198,9 +219,12 @@ impl Layers {
             body_bytes_max: self.size("limits.body_bytes_max")?,
             body_idle_max: self.duration("limits.body_idle_max")?,
             request_time_max: self.duration("limits.request_time_max")?,
+            answer_idle_max: self.duration("limits.answer_idle_max")?,
+            tails_max: self.number("limits.tails_max")?,
             requests_max: self.number("limits.requests_max")?,
             rows_max: self.number("limits.rows_max")?,
             sql_memory_bytes_max: self.size("limits.sql_memory_bytes_max")?,
+            log_tcp: self.log_tcp()?,
             sql_may_write: self.read("sql.may_write", "true or false", truth)?,
             log_level: self
                 .read("log.level", "error, warn, info, debug or trace", |text| text.parse().ok())?,
@@ -242,12 +266,18 @@ pub struct Config {
     pub body_idle_max: Duration,
     /// Longest time for an answer to begin, bodies that are still arriving left out.
     pub request_time_max: Duration,
+    /// Longest wait for a client to take more of its answer.
+    pub answer_idle_max: Duration,
+    /// Logs followed at once.
+    pub tails_max: usize,
     /// Requests under way at once.
     pub requests_max: usize,
     /// Rows of an answer that is not streamed.
     pub rows_max: usize,
     /// Memory of all queries together.
     pub sql_memory_bytes_max: u64,
+    /// The line protocol of logs, if it is spoken.
+    pub log_tcp: Option<LogTcpConfig>,
     /// Whether SQL may change anything.
     pub sql_may_write: bool,
     /// What is worth a line in the log.
@@ -256,6 +286,21 @@ pub struct Config {
     pub log_is_json: bool,
     /// The store's.
     pub settings: Settings,
+}
+
+/// How the line protocol of logs is spoken.
+#[derive(Debug, Clone)]
+pub struct LogTcpConfig {
+    /// Address that it is spoken on.
+    pub listen: SocketAddr,
+    /// The log that it writes and reads.
+    pub log: String,
+    /// When a write is acknowledged.
+    pub durability: Durability,
+    /// Clients at once.
+    pub clients_max: usize,
+    /// How long a client may be silent before its place is another's, if all are taken.
+    pub idle_grace: Duration,
 }
 
 #[cfg(test)]

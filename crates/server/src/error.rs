@@ -26,6 +26,17 @@ impl Failure {
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
+
+    /// The same, for what went wrong after so many entries had been written for good.
+    pub(crate) fn behind(self, written: u64) -> Self {
+        match written {
+            0 => self,
+            _ => Self {
+                message: format!("{}; {written} entries before were written", self.message),
+                ..self
+            },
+        }
+    }
 }
 
 fn status_of(kind: ErrorKind) -> StatusCode {

@@ -3,7 +3,8 @@
 //! Bodies come in by streams and answers go out by streams; what the engine may wait for is done
 //! on threads of its own, so that no request holds up another. An acknowledged write has been
 //! synced; requests that write at once share syncs. The server listens on loopback unless told
-//! otherwise, and then asks for a token.
+//! otherwise, and then asks for a token. Beside HTTP it may speak the line protocol of logs, on a port
+//! of that protocol's own.
 //!
 //! [`Server::bind`] takes an open store and a [`Config`]; [`Server::run`] serves until told to
 //! stop, lets requests end, and closes the store.
@@ -12,13 +13,19 @@
 mod answer;
 mod auth;
 mod body;
+mod busy;
 pub mod config;
 mod drain;
+mod entries;
 mod error;
+mod json_lines;
+mod log_tcp;
 mod metrics;
+mod patience;
 mod routes;
 mod serve;
 mod state;
+mod unpack;
 
 pub use config::Config;
 pub use serve::{Server, init_logs};

@@ -38,6 +38,10 @@ pub(crate) struct Metrics {
     seconds: Family<Route, Histogram>,
     under_way: Gauge,
     pub(crate) rows_ingested: Counter,
+    pub(crate) log_entries: Counter,
+    pub(crate) log_searches: Counter,
+    pub(crate) log_tails: Gauge,
+    pub(crate) log_tcp_clients: Gauge,
     wal_bytes: Gauge,
     memtable_bytes: Gauge,
     run_bytes: Gauge,
@@ -63,14 +67,26 @@ impl Metrics {
         let memtable_bytes = gauge("memtable_bytes", "Rows in memory");
         let run_bytes = gauge("run_bytes", "Run files");
         let debt_bytes = gauge("compaction_debt_bytes", "What compaction would rewrite now");
-        let rows_ingested = Counter::default();
-        registry.register("rows_ingested", "Rows acknowledged", rows_ingested.clone());
+        let log_tails = gauge("log_tails_open", "Logs being followed");
+        let log_tcp_clients = gauge("log_tcp_clients", "Clients of the line protocol of logs");
+        let mut counter = |name: &str, about: &str| {
+            let counter = Counter::default();
+            registry.register(name, about, counter.clone());
+            counter
+        };
+        let rows_ingested = counter("rows_ingested", "Rows acknowledged");
+        let log_entries = counter("log_entries_ingested", "Entries of logs acknowledged");
+        let log_searches = counter("log_searches", "Searches, counts and the like of logs");
         Self {
             registry: Mutex::new(registry),
             requests,
             seconds,
             under_way,
             rows_ingested,
+            log_entries,
+            log_searches,
+            log_tails,
+            log_tcp_clients,
             wal_bytes,
             memtable_bytes,
             run_bytes,

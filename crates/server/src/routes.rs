@@ -2,6 +2,7 @@
 
 mod health;
 mod ingest;
+mod logs;
 mod query;
 mod sql;
 mod tables;
@@ -22,7 +23,8 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 /// All routes.
 pub(crate) fn router(state: &AppState) -> Router {
     // Bodies of ingests have their own bound, and take the time that they take.
-    let ingest = Router::new().route("/tables/{table}/ingest", post(ingest::ingest));
+    let ingest =
+        Router::new().route("/tables/{table}/ingest", post(ingest::ingest)).merge(logs::ingest());
     let timed = Router::new()
         .route("/tables", get(tables::list))
         .route("/tables/{table}", delete(tables::drop))
@@ -31,6 +33,7 @@ pub(crate) fn router(state: &AppState) -> Router {
         .route("/tables/{table}/rows/{id}", get(tables::row))
         .route("/tables/{table}/schema", get(tables::schema))
         .route("/sql", post(sql::sql))
+        .merge(logs::timed())
         .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
         .layer(from_fn_with_state(state.clone(), serve::in_time));
     let guarded = ingest

@@ -1,6 +1,6 @@
 //! The server itself: listening, bounds that hold for all requests, stopping.
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,18 +8,19 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::serve::ListenerExt;
 use futures::FutureExt;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::auth::Tokens;
 use crate::config::Config;
 use crate::error::Failure;
+use crate::log_tcp::LogTcp;
 use crate::metrics::Metrics;
+use crate::patience::PatientListener;
 use crate::routes::router;
 use crate::state::{AppState, Shared};
 
@@ -27,7 +28,10 @@ use crate::state::{AppState, Shared};
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
+    log_tcp: Option<LogTcp>,
     state: AppState,
+    /// Tells everything that the server was told to stop.
+    stop: watch::Sender<bool>,
 }
 
 impl Server {
@@ -35,8 +39,8 @@ impl Server {
     /// the file that [`Config::token_file`] names.
     ///
     /// # Errors
-    /// `InvalidArgument` for an address that other machines reach, without tokens; `Io` for one
-    /// that can't be listened on.
+    /// `InvalidArgument` for an address that other machines reach, without tokens, and for a log of
+    /// the line protocol that can't be; `Io` for an address that can't be listened on.
     pub async fn bind(store: Store, config: Config, tokens: Option<&str>) -> Result<Self> {
         let tokens = match tokens {
             Some(text) => Tokens::parse(text, "the token file")?,
@@ -52,21 +56,31 @@ impl Server {
                 ));
             }
         };
-        let listener = TcpListener::bind(config.listen).await.map_err(|error| {
-            let message = format!("can't listen on {}: {error}", config.listen);
-            Error::new(ErrorKind::Io, message).caused_by(error)
-        })?;
+        let listener = listen(config.listen).await?;
         let options = SqlOptions {
             memory_bytes_max: usize::try_from(config.sql_memory_bytes_max).unwrap_or(usize::MAX),
             read_only: !config.sql_may_write,
             ..SqlOptions::default()
         };
         let sql = Sql::open(&store, options)?;
-        let requests = Arc::new(Semaphore::new(config.requests_max));
-        let metrics = Metrics::new();
-        let shared =
-            Shared { store, sql, config, tokens, metrics, requests, clock: Io::os().clock };
-        Ok(Self { listener, state: AppState { shared: Arc::new(shared) } })
+        let (stop, stopping) = watch::channel(false);
+        let shared = Shared {
+            requests: Arc::new(Semaphore::new(config.requests_max)),
+            tails: Arc::new(Semaphore::new(config.tails_max)),
+            metrics: Metrics::new(),
+            clock: Io::os().clock,
+            store,
+            sql,
+            config,
+            tokens,
+            stopping,
+        };
+        let state = AppState { shared: Arc::new(shared) };
+        let log_tcp = match &state.config.log_tcp {
+            Some(config) => Some(LogTcp::bind(state.clone(), config).await?),
+            None => None,
+        };
+        Ok(Self { listener, log_tcp, state, stop })
     }
 
     /// Where it listens.
@@ -79,29 +93,38 @@ impl Server {
         })
     }
 
+    /// Where it speaks the line protocol of logs, if it does.
+    ///
+    /// # Errors
+    /// `Io` if the system doesn't say.
+    pub fn log_tcp_address(&self) -> Result<Option<SocketAddr>> {
+        self.log_tcp.as_ref().map(LogTcp::address).transpose()
+    }
+
     /// Answers requests until `stop` is done; then takes no new ones, gives those under way their
     /// time, syncs and closes the store.
     ///
     /// # Errors
     /// What closing the store may fail with.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        let (state, grace) = (self.state.clone(), self.state.config.stop_grace);
-        let (told, mut hears) = tokio::sync::watch::channel(false);
+        let Self { listener, log_tcp, state, stop: told } = self;
         let stopping = async move {
             stop.await;
             tracing::info!("stopping");
             let _ = told.send(true);
         };
-        // An answer in pieces must not wait for the client to confirm the one before.
-        let listener = self.listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection that delays small packets");
+        let listener = PatientListener { listener, patience: state.config.answer_idle_max };
+        let http = axum::serve(listener, router(&state)).with_graceful_shutdown(stopping);
+        let lines = async {
+            match log_tcp {
+                Some(log_tcp) => log_tcp.serve().await,
+                None => {}
             }
-        });
-        let serving = axum::serve(listener, router(&state)).with_graceful_shutdown(stopping);
-        let overdue = async move {
-            let _ = hears.wait_for(|told| *told).await;
-            tokio::time::sleep(grace).await;
+        };
+        let serving = async { tokio::join!(http.into_future(), lines).0 };
+        let overdue = async {
+            state.stopped().await;
+            tokio::time::sleep(state.config.stop_grace).await;
         };
         tokio::select! {
             served = serving => if let Err(error) = served {
@@ -114,6 +137,17 @@ impl Server {
             .await
             .map_err(|error| Error::new(ErrorKind::Io, "closing died").caused_by(error))?
     }
+}
+
+/// Listens on an address.
+///
+/// # Errors
+/// `Io` for one that can't be listened on.
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("can't listen on {address}: {error}");
+        Error::new(ErrorKind::Io, message).caused_by(error)
+    })
 }
 
 /// Has lines of the log go to stderr.

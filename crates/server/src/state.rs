@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use timestrata_engine::{Clock, Store};
+use timestrata_engine::{Clock, ErrorKind, Store};
+use timestrata_models::logs::{Logs, LogsOptions};
 use timestrata_models::table::Table;
 use timestrata_sql::Sql;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Tokens;
 use crate::config::Config;
@@ -26,7 +28,11 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,
     /// One permit a request under way.
-    pub(crate) requests: Arc<tokio::sync::Semaphore>,
+    pub(crate) requests: Arc<Semaphore>,
+    /// One permit a log that is followed.
+    pub(crate) tails: Arc<Semaphore>,
+    /// Whether the server was told to stop: what has no end of its own ends then.
+    pub(crate) stopping: watch::Receiver<bool>,
 }
 
 impl std::ops::Deref for AppState {
@@ -41,6 +47,30 @@ impl AppState {
     /// A table that exists.
     pub(crate) fn table(&self, name: &str) -> Result<Table> {
         Ok(Table::open(&self.store, name)?)
+    }
+
+    /// A log that exists.
+    pub(crate) fn logs(&self, name: &str) -> Result<Logs> {
+        Ok(Logs::open(&self.store, name)?)
+    }
+
+    /// A log, which is made if it isn't there. One that is there may have been made with any options.
+    ///
+    /// # Errors
+    /// What opening it, or making it, may fail with.
+    pub(crate) fn logs_to_write(&self, name: &str) -> timestrata_engine::Result<Logs> {
+        match Logs::open(&self.store, name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Logs::create(&self.store, name, &LogsOptions::default())
+            }
+            opened => opened,
+        }
+    }
+
+    /// Waits until the server is told to stop.
+    pub(crate) async fn stopped(&self) {
+        // Nobody can tell any more: that is the end too.
+        let _ = self.stopping.clone().wait_for(|told| *told).await;
     }
 }
 

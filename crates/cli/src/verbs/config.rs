@@ -18,6 +18,9 @@ pub(crate) struct ConfigArguments {
     /// Address to listen on: server.listen.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Address of the line protocol of logs: logs.tcp_listen.
+    #[arg(long, value_name = "ADDRESS")]
+    log_tcp: Option<String>,
     /// File of tokens, one a line: server.token_file.
     #[arg(long, value_name = "FILE")]
     token_file: Option<String>,
@@ -37,6 +40,7 @@ impl ConfigArguments {
         layers.environment(std::env::vars())?;
         let flags = [
             ("--listen", "server.listen", &self.listen),
+            ("--log-tcp", "logs.tcp_listen", &self.log_tcp),
             ("--token-file", "server.token_file", &self.token_file),
         ];
         for (flag, key, value) in flags {

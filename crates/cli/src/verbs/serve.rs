@@ -20,6 +20,7 @@ to terminate, stops it: requests under way get their time, then everything is sy
 Examples:
   timestrata serve ./store
   timestrata serve ./store --listen 0.0.0.0:8080 --token-file ./tokens
+  timestrata serve ./store --log-tcp 127.0.0.1:5260
   curl -T flights.csv -X POST -H 'Content-Type: text/csv' \\
     'localhost:8080/tables/flights/ingest?time=time_hour'
   curl 'localhost:8080/tables/flights/query?start=2013-07-01&limit=5'")]
@@ -49,6 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 async fn serve(store: Store, config: Config, tokens: Option<String>) -> timestrata::Result<()> {
     let server = Server::bind(store, config, tokens.as_deref()).await?;
     tell(format_args!("listening on http://{}", server.address()?));
+    if let Some(address) = server.log_tcp_address()? {
+        tell(format_args!("speaking the line protocol of logs on {address}"));
+    }
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
         .map_err(|cause| Error::new(ErrorKind::Io, "can't hear signals").caused_by(cause))?;
     let stop = async move {

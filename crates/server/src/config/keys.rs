@@ -11,7 +11,7 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     Key { name, default, about }
 }
 
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 23] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
     key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
     key("server.open_to_all", "false", "Answer other machines without a token"),
@@ -19,6 +19,7 @@ pub(super) const KEYS: [Key; 16] = [
     key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),
     key("limits.body_idle_max", "30s", "Longest wait for the next piece of a body"),
     key("limits.request_time_max", "60s", "Longest time until an answer begins"),
+    key("limits.answer_idle_max", "5m", "Longest wait for a client to take more of its answer"),
     key("limits.requests_max", "256", "Requests under way at once; others get 503"),
     key(
         "limits.rows_max",
@@ -26,6 +27,20 @@ pub(super) const KEYS: [Key; 16] = [
         "Rows of an answer in JSON or protobuf; CSV and Arrow have no bound",
     ),
     key("limits.sql_memory_bytes_max", "1GiB", "Memory of all queries together; more is spilled"),
+    key("limits.tails_max", "64", "Logs followed at once; others get 503"),
+    key(
+        "logs.tcp_listen",
+        "",
+        "Address and port of the line protocol of logs, which knows no tokens; empty: none",
+    ),
+    key("logs.tcp_log", "default", "The log that the line protocol writes and reads"),
+    key("logs.tcp_durability", "synced", "When its writes are acknowledged: synced or written"),
+    key("logs.tcp_clients_max", "256", "Its clients at once"),
+    key(
+        "logs.tcp_idle_grace",
+        "10s",
+        "Where all places are taken, a client that is silent for so long loses its own to a new one",
+    ),
     key("sql.may_write", "true", "Whether SQL may insert, delete, create and drop"),
     key("log.level", "info", "error, warn, info, debug or trace"),
     key("log.form", "json", "json or text"),

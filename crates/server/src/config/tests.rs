@@ -63,6 +63,9 @@ fn values_that_can_not_be_read_name_key_value_and_origin() {
         ("sql.may_write", "yes", "true or false"),
         ("log.form", "xml", "json or text"),
         ("log.level", "loud", "error, warn"),
+        ("logs.tcp_listen", "5260", "empty, or an address"),
+        ("logs.tcp_log", "", "a log's name"),
+        ("logs.tcp_durability", "buffered", "synced or written"),
     ];
     for (key, value, form) in cases {
         let mut layers = Layers::default();
@@ -80,4 +83,15 @@ fn text_that_is_no_toml_names_the_line() {
     let nested = "[server]\nlisten = [1]\n";
     let error = Layers::default().file(nested, "t.toml").unwrap_err().to_string();
     assert!(error.contains("server.listen must be text"), "{error}");
+}
+
+#[test]
+fn the_line_protocol_is_off_unless_it_has_an_address() {
+    assert!(Layers::default().config().unwrap().log_tcp.is_none());
+    let mut layers = Layers::default();
+    layers.file("[logs]\ntcp_listen = \"127.0.0.1:5260\"\n", "t.toml").unwrap();
+    layers.environment(variables(&[("TIMESTRATA_LOGS_TCP_DURABILITY", "written")])).unwrap();
+    let config = layers.config().unwrap().log_tcp.unwrap();
+    assert_eq!((config.listen.port(), config.log.as_str()), (5260, "default"));
+    assert_eq!(config.durability, Durability::Written);
 }

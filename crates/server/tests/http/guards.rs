@@ -14,7 +14,9 @@ const TOKEN: &str = "0123456789abcdef0123";
 fn with_tokens_everything_but_health_needs_one() {
     let server = Harness::with(&[], Some(&format!("# mine\n{TOKEN}\n")));
     assert_eq!(server.get("/health").status, 200);
-    for path in ["/tables", "/tables/t/query", "/metrics"] {
+    for path in
+        ["/tables", "/tables/t/query", "/metrics", "/logs", "/logs/l/search", "/logs/l/tail"]
+    {
         let refused = server.get(path);
         assert!(refused.error(401).contains("Authorization: Bearer"));
         assert!(refused.headers.contains(&("www-authenticate".into(), "Bearer".into())));

@@ -7,3 +7,6 @@ mod forms;
 mod guards;
 mod harness;
 mod ingest;
+mod logs;
+mod logs_ingest;
+mod tail;

@@ -1,0 +1,161 @@
+//! Entries of logs as bodies: JSON, or a JSON object a line; read as the client takes them.
+
+use std::fmt::Write as _;
+use std::io;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream::unfold;
+use timestrata_models::logs::{Clock, Entries, EntryRef};
+
+use super::JSON;
+use crate::entries::Batches;
+use crate::error::{Failure, Result};
+use crate::state::blocking;
+
+const LINES: &str = "application/x-ndjson";
+/// Bytes that go out at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The form of an answer of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntriesForm {
+    Json,
+    /// An object a line.
+    Lines,
+}
+
+impl EntriesForm {
+    /// The first form that a client accepts, in its order; JSON where it has no wish.
+    ///
+    /// # Errors
+    /// `406` if it accepts none.
+    pub(crate) fn accepted(headers: &HeaderMap) -> Result<Self> {
+        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
+            return Ok(Self::Json);
+        };
+        let form = |wish: &str| {
+            let kind = wish.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            match kind.as_str() {
+                "*/*" | "application/*" | JSON => Some(Self::Json),
+                LINES | "application/jsonl" => Some(Self::Lines),
+                _ => None,
+            }
+        };
+        accept.split(',').find_map(form).ok_or_else(|| {
+            Failure::new(
+                StatusCode::NOT_ACCEPTABLE,
+                format!("Accept: {accept}: entries are {JSON} or {LINES}"),
+            )
+        })
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => JSON,
+            Self::Lines => LINES,
+        }
+    }
+}
+
+/// Batches of entries, read when they are asked for.
+pub(crate) type Found = Box<dyn Iterator<Item = timestrata_engine::Result<Entries>> + Send>;
+
+/// An answer of the batches that `begin` gives, in the order of a clock. Each entry has its `position`
+/// in that order besides, to go on behind it.
+///
+/// # Errors
+/// Those of `begin`, and of a read before anything was sent. One in the middle cuts the connection, so
+/// that no client takes a part for the whole.
+pub(crate) async fn of_entries(
+    form: EntriesForm,
+    by: Clock,
+    begin: impl FnOnce() -> Result<Found> + Send + 'static,
+) -> Result<Response> {
+    let (first, rest) = blocking(move || {
+        let mut writer = Writer::new(form, by, begin()?);
+        Ok((writer.piece()?, writer))
+    })
+    .await?;
+    let body = match rest.is_done {
+        true => Body::from(first),
+        false => Body::from_stream(unfold(Some((Some(first), rest)), |state| async {
+            let (first, writer) = state?;
+            match first {
+                Some(first) => Some((Ok(first), Some((None, writer)))),
+                None => next(writer).await,
+            }
+        })),
+    };
+    Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
+}
+
+/// The next piece, and what comes behind it. No thread waits for the client to take it.
+async fn next(mut writer: Writer) -> Option<(io::Result<Bytes>, Option<(Option<Bytes>, Writer)>)> {
+    if writer.is_done {
+        return None;
+    }
+    let written = tokio::task::spawn_blocking(move || (writer.piece(), writer)).await;
+    match written {
+        Ok((Ok(piece), writer)) => Some((Ok(piece), Some((None, writer)))),
+        Ok((Err(error), _)) => {
+            tracing::error!(%error, "an answer ended early");
+            Some((Err(io::Error::other(error.to_string())), None))
+        }
+        Err(error) => {
+            tracing::error!(%error, "writing an answer died");
+            Some((Err(io::Error::other(error)), None))
+        }
+    }
+}
+
+struct Writer {
+    form: EntriesForm,
+    by: Clock,
+    found: Batches<Found>,
+    is_begun: bool,
+    has_entries: bool,
+    is_done: bool,
+}
+
+impl Writer {
+    fn new(form: EntriesForm, by: Clock, found: Found) -> Self {
+        let (is_begun, has_entries, is_done) = (false, false, false);
+        Self { form, by, found: Batches::new(found), is_begun, has_entries, is_done }
+    }
+
+    fn piece(&mut self) -> timestrata_engine::Result<Bytes> {
+        let (begin, between, behind, end) = match self.form {
+            EntriesForm::Json => (r#"{"success":true,"data":["#, ",", "", r#"],"error":null}"#),
+            EntriesForm::Lines => ("", "", "\n", ""),
+        };
+        let mut out = String::new();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            out.push_str(begin);
+        }
+        while out.len() < PIECE_BYTES {
+            let Some(entry) = self.found.next()? else {
+                out.push_str(end);
+                self.is_done = true;
+                break;
+            };
+            if std::mem::replace(&mut self.has_entries, true) {
+                out.push_str(between);
+            }
+            write_entry(entry, self.by, &mut out);
+            out.push_str(behind);
+        }
+        Ok(out.into())
+    }
+}
+
+/// Appends an entry as JSON, with its position.
+fn write_entry(entry: EntryRef<'_>, by: Clock, out: &mut String) {
+    entry.write_json(out);
+    if let Some(position) = entry.position(by) {
+        // One member more, before what ends the object. Memory takes what is written to it.
+        out.pop();
+        let _ = write!(out, r#","position":"{position}"}}"#);
+    }
+}

@@ -1,0 +1,119 @@
+//! The line protocol of logs: a JSON object a line asks, another one a line answers, over TCP.
+//! `docs/models/logs-tcp.md` has the protocol.
+//!
+//! Owns its listener and its clients. A client's requests are answered in their order; those that
+//! arrived together are one commit, and commits of several clients share syncs. What is held for a
+//! client is bounded: the line that it is sending, the answers to what it sent last.
+
+mod client;
+mod json;
+mod lines;
+mod metadata;
+mod reading;
+mod refusal;
+mod request;
+mod round;
+mod seats;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use timestrata_engine::{Error, ErrorKind, Result};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use self::client::Client;
+use self::refusal::Refusal;
+use self::round::Desk;
+use self::seats::Seats;
+use crate::config::LogTcpConfig;
+use crate::patience::{Patient, PatientListener};
+use crate::serve;
+use crate::state::AppState;
+
+/// Listens for clients of the line protocol, and serves them once it is told to.
+#[derive(Debug)]
+pub(crate) struct LogTcp {
+    listener: PatientListener,
+    desk: Arc<Desk>,
+    seats: Arc<Seats>,
+    state: AppState,
+}
+
+impl LogTcp {
+    /// Listens, and makes the log if it isn't there.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an address that other machines reach, unless everything is open to all:
+    /// the protocol has no place for a token. What making the log, and listening, may fail with.
+    pub(crate) async fn bind(state: AppState, config: &LogTcpConfig) -> Result<Self> {
+        let address = config.listen;
+        if !address.ip().is_loopback() && !state.config.is_open_to_all {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "logs.tcp_listen: {address} can be reached from other machines, and this protocol \
+                     knows no tokens: listen on loopback, or say server.open_to_all = true"
+                ),
+            ));
+        }
+        let desk = Desk::new(state.clone(), config)?;
+        let patience = state.config.answer_idle_max;
+        let listener = PatientListener { listener: serve::listen(address).await?, patience };
+        let seats = Seats::new(config.clients_max, config.idle_grace, Arc::clone(&state.clock));
+        Ok(Self { listener, desk: Arc::new(desk), seats: Arc::new(seats), state })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// `Io` if the system doesn't say.
+    pub(crate) fn address(&self) -> Result<SocketAddr> {
+        self.listener.listener.local_addr().map_err(|error| {
+            Error::new(ErrorKind::Io, "the listener has no address").caused_by(error)
+        })
+    }
+
+    /// Serves clients until the server is told to stop, and then until those requests are answered that
+    /// had arrived.
+    pub(crate) async fn serve(mut self) {
+        let mut clients = JoinSet::new();
+        let stopped = self.state.clone();
+        let mut stopped = std::pin::pin!(stopped.stopped());
+        loop {
+            let (socket, peer) = tokio::select! {
+                () = &mut stopped => break,
+                Some(ended) = clients.join_next() => {
+                    if let Err(error) = ended {
+                        tracing::error!(%error, "serving a client of the line protocol died");
+                    }
+                    continue;
+                }
+                accepted = axum::serve::Listener::accept(&mut self.listener) => accepted,
+            };
+            match self.seats.take() {
+                Some(seat) => {
+                    let client = Client::new(socket, seat, Arc::clone(&self.desk));
+                    clients.spawn(client.serve(self.state.clone()));
+                }
+                None => {
+                    tracing::warn!(%peer, "a client was sent away: all places are taken");
+                    clients.spawn(send_away(socket, self.seats.max()));
+                }
+            }
+        }
+        // Nobody waits in vain to be accepted.
+        drop(self.listener);
+        while clients.join_next().await.is_some() {}
+    }
+}
+
+/// Tells a client that there is no place for it.
+async fn send_away(mut socket: Patient<TcpStream>, clients_max: usize) {
+    let mut answer = Vec::new();
+    Refusal::TooManyClients { clients_max }.write(&mut answer);
+    // A client that has gone away needs no answer.
+    let _ = socket.write_all(&answer).await;
+    let _ = socket.shutdown().await;
+}

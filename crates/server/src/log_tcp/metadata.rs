@@ -1,0 +1,189 @@
+//! Metadata: a JSON object of a sender's as the fields of an entry, and rows of the protocol as what
+//! was sent.
+//!
+//! Each member is a field, so that it can be searched for. What fields can't say is in a field of its
+//! own, [`SENT`]: a time beyond nanoseconds of 64 bits, and metadata whose members would not come back.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use jiter::{Jiter, Peek};
+use timestrata_models::logs::{EntryRef, FieldValue, Level, NewEntry, Scalar};
+
+use super::json::{self, Unread};
+
+/// The field of what can't be said otherwise: an object that has [`SOURCE_TS`], [`METADATA`], or both.
+const SENT: &str = "__sent";
+const SOURCE_TS: &str = "source_ts";
+const METADATA: &str = "metadata";
+/// The same, as paths to them.
+const SENT_SOURCE_TS: &str = "__sent.source_ts";
+const SENT_METADATA: &str = "__sent.metadata";
+const LEVEL: &str = "level";
+/// Metadata with more members are one value: each of a log's fields is compared with all others.
+const MEMBERS_MAX: usize = 1_000;
+const ITEMS_BYTES_KEPT: usize = 64 << 10;
+const NS_A_MS: i64 = 1_000_000;
+/// Rows have no other version.
+const VERSION: u64 = 1;
+
+/// Metadata of a request, until its entry is made.
+#[derive(Debug, Default)]
+pub(super) struct Metadata {
+    is_given: bool,
+    /// Names and values in turn, as CBOR items.
+    items: Vec<u8>,
+    members: Vec<Member>,
+    /// What `level` says, if it says one.
+    level: Option<Level>,
+}
+
+/// Where a member lies.
+#[derive(Debug, Clone)]
+struct Member {
+    /// The text of its name.
+    name: Range<usize>,
+    /// The item of its value.
+    value: Range<usize>,
+}
+
+impl Metadata {
+    /// Without any, keeping the memory.
+    pub(super) fn clear(&mut self) {
+        self.is_given = false;
+        self.items.clear();
+        self.members.clear();
+        self.level = None;
+    }
+
+    /// Gives back the memory of long ones.
+    pub(super) fn shrink(&mut self) {
+        self.clear();
+        self.items.shrink_to(ITEMS_BYTES_KEPT);
+        self.members.shrink_to(MEMBERS_MAX);
+    }
+
+    /// Reads the object that comes next.
+    ///
+    /// # Errors
+    /// For what is no JSON, and for values that can't be kept.
+    pub(super) fn read(&mut self, json: &mut Jiter<'_>) -> Result<(), Unread> {
+        self.clear();
+        self.is_given = true;
+        let mut name = json.known_object()?;
+        while let Some(known) = name {
+            let is_level = known == LEVEL;
+            let length = known.len();
+            json::text(known, &mut self.items);
+            let value = self.items.len();
+            let peek = json.peek()?;
+            json::value(json, peek, 1, &mut self.items)?;
+            if is_level {
+                let item = self.items.get(value..).unwrap_or_default();
+                self.level = match (peek, Scalar::of_item(item)) {
+                    (Peek::String, Some(Scalar::Text(level))) => Level::of_name(level.as_bytes()),
+                    _ => None,
+                };
+            }
+            let (name_range, value_range) = (value - length..value, value..self.items.len());
+            self.members.push(Member { name: name_range, value: value_range });
+            name = json.next_key()?;
+        }
+        Ok(())
+    }
+
+    /// Gives an entry these fields, their level, and the time that its sender says, in milliseconds.
+    pub(super) fn place(&self, source_ts: u64, entry: &mut NewEntry) {
+        entry.level = self.level;
+        entry.source_time =
+            i64::try_from(source_ts).ok().and_then(|time| time.checked_mul(NS_A_MS));
+        let is_whole = self.must_stay_whole();
+        let is_beyond = entry.source_time.is_none();
+        if !is_whole {
+            for member in &self.members {
+                let value = self.slice(&member.value);
+                entry.fields.item(self.name(member), |out| out.extend_from_slice(value));
+            }
+        }
+        if !is_whole && !is_beyond {
+            return;
+        }
+        entry.fields.item(SENT, |out| {
+            json::map(u64::from(is_whole) + u64::from(is_beyond), out);
+            if is_beyond {
+                json::text(SOURCE_TS, out);
+                json::unsigned(source_ts, out);
+            }
+            if is_whole {
+                json::text(METADATA, out);
+                json::map(self.members.len() as u64, out);
+                out.extend_from_slice(&self.items);
+            }
+        });
+    }
+
+    /// Whether its members would not come back from fields: an object without any would be none, and
+    /// a name may be the one that is used here.
+    fn must_stay_whole(&self) -> bool {
+        self.is_given
+            && (self.members.is_empty()
+                || self.members.len() > MEMBERS_MAX
+                || self.members.iter().any(|member| self.name(member).starts_with(SENT)))
+    }
+
+    fn name(&self, member: &Member) -> &str {
+        std::str::from_utf8(self.slice(&member.name)).unwrap_or_default()
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &[u8] {
+        self.items.get(range.clone()).unwrap_or_default()
+    }
+}
+
+/// Appends an entry as a row of the protocol.
+pub(super) fn write_row(entry: EntryRef<'_>, out: &mut String) {
+    let sent = entry.field(SENT).is_some();
+    let beyond = sent.then(|| entry.field(SENT_SOURCE_TS)).flatten();
+    let whole = sent.then(|| entry.field(SENT_METADATA)).flatten();
+    // Memory takes what is written to it.
+    let _ = write!(out, "{{\"timestamp\":{},\"source_ts\":", milliseconds(entry.timestamp()));
+    match (beyond, entry.source_time()) {
+        (Some(number), _) => number.write_json(out),
+        (None, Some(time)) => {
+            let _ = write!(out, "{}", milliseconds(time));
+        }
+        // Whoever wrote this by other ways didn't say.
+        (None, None) => out.push_str("null"),
+    }
+    out.push_str(",\"message\":");
+    write_text(entry.message(), out);
+    out.push_str(",\"metadata\":");
+    match whole {
+        Some(metadata) => metadata.write_json(out),
+        None => write_fields(entry, out),
+    }
+    let _ = write!(out, ",\"version\":{VERSION}}}");
+}
+
+/// Appends the fields that an entry has as an object, null if there are none.
+fn write_fields(entry: EntryRef<'_>, out: &mut String) {
+    let mut before = '{';
+    entry.each_field(|name, value| {
+        if name != SENT {
+            out.push(before);
+            before = ',';
+            write_text(name, out);
+            out.push(':');
+            value.write_json(out);
+        }
+    });
+    out.push_str(if before == '{' { "null" } else { "}" });
+}
+
+fn write_text(text: &str, out: &mut String) {
+    FieldValue::Scalar(Scalar::Text(text)).write_json(out);
+}
+
+fn milliseconds(ns: i64) -> i64 {
+    ns.div_euclid(NS_A_MS)
+}

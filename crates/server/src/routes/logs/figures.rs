@@ -1,0 +1,92 @@
+//! `GET /logs/{name}/count`, `/histogram` and `/facets`: how many entries a query wants, when, and with
+//! which values.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+use timestrata_engine::duration_of_text;
+use timestrata_models::logs::{Bucket, Facet, FacetsOptions, Level};
+use timestrata_models::table::time_text;
+
+use super::asked::{Asked, refuse};
+use crate::error::{Result, success};
+use crate::state::{AppState, blocking};
+
+/// Values of a field that are given where nobody says how many, and at most.
+const VALUES_DEFAULT: usize = 10;
+const VALUES_MAX: usize = 10_000;
+
+pub(super) async fn count(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    mut asked: Asked,
+) -> Result<Response> {
+    let query = asked.query()?;
+    asked.finish()?;
+    state.metrics.log_searches.inc();
+    blocking(move || {
+        let count = state.logs(&name)?.count(&query)?;
+        Ok(success(json!({ "count": count })))
+    })
+    .await
+}
+
+pub(super) async fn histogram(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    mut asked: Asked,
+) -> Result<Response> {
+    let query = asked.query()?;
+    let step = asked.take("step")?;
+    asked.finish()?;
+    let step = step.as_deref().map(step_ns).transpose()?;
+    state.metrics.log_searches.inc();
+    blocking(move || {
+        let (step, buckets) = state.logs(&name)?.histogram(&query, step)?;
+        let buckets: Vec<_> = buckets.iter().map(bucket_json).collect();
+        Ok(success(json!({ "step_ns": step, "buckets": buckets })))
+    })
+    .await
+}
+
+fn step_ns(text: &str) -> Result<i64> {
+    let step = duration_of_text(text).filter(|step| !step.is_zero());
+    let step = step.and_then(|step| i64::try_from(step.as_nanos()).ok());
+    step.ok_or_else(|| refuse("step", text, "it must be a duration such as 1m"))
+}
+
+/// A bucket, with those levels that have hits.
+fn bucket_json(bucket: &Bucket) -> Value {
+    let levels = Level::ALL.iter().zip(bucket.levels).filter(|(_, count)| *count > 0);
+    let levels: Map<_, _> =
+        levels.map(|(level, count)| (level.name().to_owned(), json!(count))).collect();
+    json!({ "start": time_text(bucket.start), "count": bucket.count, "levels": levels })
+}
+
+pub(super) async fn facets(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    mut asked: Asked,
+) -> Result<Response> {
+    let query = asked.query()?;
+    let fields = asked.take("fields")?.unwrap_or_default();
+    let fields = fields.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let options = FacetsOptions {
+        fields: fields.map(str::to_owned).collect(),
+        values_max: asked.number("values", VALUES_DEFAULT, VALUES_MAX)?,
+    };
+    asked.finish()?;
+    state.metrics.log_searches.inc();
+    blocking(move || {
+        let facets = state.logs(&name)?.facets(&query, &options)?;
+        Ok(success(facets.iter().map(facet_json).collect()))
+    })
+    .await
+}
+
+fn facet_json(facet: &Facet) -> Value {
+    let value = |(value, count): &(String, u64)| json!({ "value": value, "count": count });
+    let values: Vec<_> = facet.values.iter().map(value).collect();
+    let (field, count, others) = (&facet.field, facet.count, facet.others);
+    json!({ "field": field, "count": count, "values": values, "others": others })
+}

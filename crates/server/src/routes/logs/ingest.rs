@@ -1,0 +1,208 @@
+//! `POST /logs/{name}`: a body of log lines, in commits of bounded size.
+
+use std::io::{self, Read};
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+use timestrata_engine::{Durability, Error, ErrorKind};
+use timestrata_models::logs::source::{Format, LineReader, SourceOptions, SourceReport};
+use timestrata_models::logs::{Labels, Logs, NewEntry};
+use timestrata_models::table::source::Compression;
+use timestrata_models::table::time_text;
+
+use super::asked::{Asked, refuse};
+use crate::body::{BodyReader, limit_passed};
+use crate::busy::patiently;
+use crate::error::{Failure, Result, success};
+use crate::json_lines::JsonLines;
+use crate::state::{AppState, blocking};
+use crate::unpack::unpacked;
+
+/// Entries and bytes of one commit.
+const ENTRIES_MAX: usize = 4_096;
+const BYTES_MAX: usize = 4 << 20;
+
+/// How the body is read.
+#[derive(Debug)]
+struct Form {
+    format: Option<Format>,
+    compression: Compression,
+    /// Whether it is one JSON document, over however many lines.
+    is_document: bool,
+    labels: Labels,
+}
+
+pub(crate) async fn ingest(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    asked: Asked,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let begun_ns = state.clock.monotonic_ns();
+    let form = Form::of(asked, &headers)?;
+    let config = &state.config;
+    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max).await;
+    blocking(move || {
+        let logs = state.logs_to_write(&name)?;
+        let mut ingest = Ingest::new(&state, &logs, form.labels.clone());
+        let read = ingest.all(reader, &form);
+        // What was taken before something went wrong stays.
+        let synced = state.store.sync();
+        let done = read.map_err(|failure| failure.behind(ingest.written))?;
+        synced?;
+        let took_ns = state.clock.monotonic_ns().saturating_sub(begun_ns);
+        Ok(success(ingest.answer(&done, took_ns)))
+    })
+    .await
+}
+
+impl Form {
+    fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let unsupported =
+            |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let by_kind = match essence.as_str() {
+            "application/json" | "application/x-ndjson" | "application/jsonl" => Some(Format::Json),
+            "" | "text/plain" | "application/octet-stream" => None,
+            _ => {
+                return Err(unsupported(format!(
+                    "Content-Type: {kind:?}: bodies are application/x-ndjson, application/json or \
+                     text/plain"
+                )));
+            }
+        };
+        let encoding = text(header::CONTENT_ENCODING).unwrap_or_default();
+        let compression = Compression::of_encoding(encoding).ok_or_else(|| {
+            unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
+        })?;
+        let format = asked.parsed("format")?.or(by_kind);
+        let mut labels = Labels::default();
+        for label in asked.all("label") {
+            let (key, value) = label
+                .split_once(':')
+                .ok_or_else(|| refuse("label", &label, "it must be key:value"))?;
+            labels.set(key, value)?;
+        }
+        asked.finish()?;
+        let is_document = essence == "application/json" && format == Some(Format::Json);
+        Ok(Self { format, compression, is_document, labels })
+    }
+}
+
+/// What a body was.
+#[derive(Debug)]
+struct Done {
+    format: Format,
+    why: String,
+    report: SourceReport,
+}
+
+/// Entries on their way into a log.
+struct Ingest<'a> {
+    state: &'a AppState,
+    logs: &'a Logs,
+    labels: Labels,
+    /// Those of the next commit, and behind them memory for more.
+    entries: Vec<NewEntry>,
+    count: usize,
+    bytes: usize,
+    written: u64,
+    /// When the first and the last of them arrived.
+    span: Option<(i64, i64)>,
+}
+
+impl<'a> Ingest<'a> {
+    fn new(state: &'a AppState, logs: &'a Logs, labels: Labels) -> Self {
+        let entries = Vec::new();
+        Self { state, logs, labels, entries, count: 0, bytes: 0, written: 0, span: None }
+    }
+
+    /// Writes all entries of a body.
+    fn all(&mut self, body: BodyReader, form: &Form) -> Result<Done> {
+        let body = unpacked(body, form.compression).map_err(|error| {
+            Failure::bad_request(format!("the body could not be unpacked: {error}"))
+        })?;
+        let body: Box<dyn Read> = match form.is_document {
+            true => Box::new(JsonLines::new(body)),
+            false => body,
+        };
+        let options = SourceOptions {
+            format: form.format,
+            message_bytes_max: self.logs.message_bytes_max(),
+            ..SourceOptions::new(self.state.store.wall_ns())
+        };
+        let mut lines = LineReader::new(body, options);
+        let guess = lines.format().map_err(unread)?.clone();
+        loop {
+            if self.count == self.entries.len() {
+                self.entries.push(NewEntry::default());
+            }
+            let Some(entry) = self.entries.get_mut(self.count) else { break };
+            if lines.next(entry).map_err(unread)?.is_none() {
+                break;
+            }
+            entry.labels.clone_from(&self.labels);
+            self.count += 1;
+            self.bytes += entry.message.len() + entry.fields.bytes();
+            if self.count == ENTRIES_MAX || self.bytes >= BYTES_MAX {
+                self.commit()?;
+            }
+        }
+        self.commit()?;
+        Ok(Done { format: guess.format, why: guess.why, report: lines.report().clone() })
+    }
+
+    /// Writes what was gathered, all or none. It is synced with the rest of the body.
+    fn commit(&mut self) -> Result<()> {
+        let entries = self.entries.get(..self.count).unwrap_or_default();
+        let first =
+            patiently(&self.state.store, || self.logs.write_many(entries, Durability::Written))?;
+        let count = entries.len();
+        if let Some(first) = first {
+            let last = first.saturating_add(count as i64 - 1);
+            self.span = Some((self.span.map_or(first, |(first, _)| first), last));
+        }
+        self.written += count as u64;
+        self.state.metrics.log_entries.inc_by(count as u64);
+        if self.bytes >= BYTES_MAX {
+            // Long entries would keep their memory.
+            self.entries.clear();
+        }
+        (self.count, self.bytes) = (0, 0);
+        Ok(())
+    }
+
+    fn answer(&self, done: &Done, took_ns: u64) -> Value {
+        let listed = done.report.first_errors.iter();
+        let listed: Vec<_> = listed.map(|(line, why)| format!("line {line}: {why}")).collect();
+        json!({
+            "entries": self.written,
+            "format": done.format.name(),
+            "why": done.why,
+            "parse_errors": { "count": done.report.parse_errors, "first": listed },
+            "first_timestamp": self.span.map(|(first, _)| time_text(first)),
+            "last_timestamp": self.span.map(|(_, last)| time_text(last)),
+            "processing_time_ms": took_ns as f64 / 1e6,
+        })
+    }
+}
+
+/// Whose fault it is that a body could not be read.
+fn unread(error: Error) -> Failure {
+    if limit_passed(&error).is_some() || error.kind() != ErrorKind::Io {
+        return error.into();
+    }
+    let cause =
+        std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    let status = match cause.map(io::Error::kind) {
+        Some(io::ErrorKind::TimedOut) => StatusCode::REQUEST_TIMEOUT,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    Failure::new(status, error.to_string())
+}

@@ -1,0 +1,149 @@
+//! `GET /logs/{name}/tail`: entries as they arrive, as server-sent events.
+//!
+//! Invariant: what waits for a client is one piece of text and the batch of entries that it was made of;
+//! all else that is known of it is how far it has come.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream::unfold;
+use timestrata_models::logs::{Entries, Tail};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::asked::Asked;
+use crate::entries::Batch;
+use crate::error::{Failure, Result};
+use crate::state::{AppState, blocking};
+
+/// How long a thread waits for entries before it looks whether anybody still does.
+const WAIT: Duration = Duration::from_millis(500);
+/// A client hears something at least after so many waits without an entry.
+const WAITS_MAX: u32 = 30;
+/// Bytes that go out at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// A comment: it keeps up the connection, and tells that the client isn't there any more.
+const HEARTBEAT: &str = ":\n\n";
+/// The header by which a client that comes back says what it has seen last.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+pub(super) async fn tail(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+    mut asked: Asked,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let filter = asked.filter()?;
+    let after = asked.arrival("after")?;
+    asked.finish()?;
+    // A browser that comes back asks with the address that it asked with at first.
+    let after = last_seen(&headers)?.or(after);
+    let permit = state.tails.clone().try_acquire_owned().map_err(|_| {
+        Failure::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many logs are followed (tails_max); try again",
+        )
+    })?;
+    let opened = state.clone();
+    let tail = blocking(move || Ok(opened.logs(&name)?.tail(filter, after)?)).await?;
+    let following = Following::new(state, tail, permit);
+    let events = unfold(following, |mut following| async move {
+        let piece = following.next().await?;
+        Some((piece, following))
+    });
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    Ok((head, Body::from_stream(events)).into_response())
+}
+
+fn last_seen(headers: &HeaderMap) -> Result<Option<i64>> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map(Some).ok_or_else(|| {
+        Failure::bad_request("Last-Event-ID: it must be the id of an event that this route sent")
+    })
+}
+
+/// A log that a client follows.
+struct Following {
+    state: AppState,
+    /// `None` while a thread has it, and at the end.
+    tail: Option<Tail>,
+    /// Entries that were read, and not all sent.
+    batch: Option<Batch>,
+    is_begun: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Following {
+    fn new(state: AppState, tail: Tail, permit: OwnedSemaphorePermit) -> Self {
+        state.metrics.log_tails.inc();
+        Self { state, tail: Some(tail), batch: None, is_begun: false, _permit: permit }
+    }
+
+    /// The next piece; waits until there is one. `None`: the server stops.
+    async fn next(&mut self) -> Option<timestrata_engine::Result<Bytes>> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            // The client knows at once that it is heard.
+            return Some(Ok(HEARTBEAT.into()));
+        }
+        let mut waits = 0;
+        while self.batch.is_none() {
+            if *self.state.stopping.borrow() {
+                return None;
+            }
+            if waits == WAITS_MAX {
+                return Some(Ok(HEARTBEAT.into()));
+            }
+            waits += 1;
+            match self.look().await? {
+                Ok(entries) => self.batch = entries.map(Batch::new),
+                Err(error) => {
+                    tracing::error!(%error, "following a log ended early");
+                    return Some(Err(error));
+                }
+            }
+        }
+        Some(Ok(self.piece()))
+    }
+
+    /// New entries, waited for a while.
+    async fn look(&mut self) -> Option<timestrata_engine::Result<Option<Entries>>> {
+        let mut tail = self.tail.take()?;
+        let looked = tokio::task::spawn_blocking(move || (tail.next(WAIT), tail)).await;
+        match looked {
+            Ok((entries, tail)) => {
+                self.tail = Some(tail);
+                Some(entries)
+            }
+            Err(error) => {
+                tracing::error!(%error, "following a log died");
+                None
+            }
+        }
+    }
+
+    /// Events of entries that were read.
+    fn piece(&mut self) -> Bytes {
+        let mut out = String::new();
+        while let Some(entry) = self.batch.as_mut().and_then(Batch::next) {
+            // Memory takes what is written to it. An entry's JSON is one line.
+            let _ = write!(out, "id: {}\ndata: ", entry.timestamp());
+            entry.write_json(&mut out);
+            out.push_str("\n\n");
+            if out.len() >= PIECE_BYTES {
+                break;
+            }
+        }
+        self.batch.take_if(|batch| batch.is_done());
+        out.into()
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.state.metrics.log_tails.dec();
+    }
+}

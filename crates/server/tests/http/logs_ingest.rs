@@ -1,0 +1,176 @@
+//! Log lines as bodies: what becomes of them, and what is said of them.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use timestrata_engine::{Settings, Store};
+
+use crate::harness::Harness;
+
+const LINES: &str = "application/x-ndjson";
+const TEXT: &str = "text/plain";
+
+fn found(server: &Harness, log: &str) -> Vec<Value> {
+    let rows = server.get(&format!("/logs/{log}/search?limit=none")).data();
+    rows.as_array().unwrap().clone()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn json_lines_are_entries_with_all_of_their_fields() {
+    let server = Harness::new();
+    let body = "{\"ts\":\"2024-05-01T10:00:00Z\",\"level\":\"warn\",\"msg\":\"slow\",\"ms\":812,\"db\":{\"shard\":3}}\n\
+                {\"msg\":\"big\",\"n\":18446744073709551616}\n";
+    let done = server.post("/logs/app", LINES, body.as_bytes()).data();
+    assert_eq!((&done["entries"], &done["format"]), (&json!(2), &json!("json")));
+    assert_eq!(done["parse_errors"], json!({ "count": 0, "first": [] }));
+    let rows = found(&server, "app");
+    assert_eq!((&rows[0]["message"], &rows[0]["level"]), (&json!("slow"), &json!("warn")));
+    assert_eq!(rows[0]["source_time"], "2024-05-01T10:00:00Z");
+    assert_eq!(rows[0]["fields"], json!({ "ms": 812, "db": { "shard": 3 } }));
+    assert!(
+        server.get("/logs/app/search?filter=n:*").text().contains("\"n\":18446744073709551616")
+    );
+    assert_eq!(done["first_timestamp"], rows[0]["timestamp"]);
+    assert_eq!(done["last_timestamp"], rows[1]["timestamp"]);
+    let metrics = server.get("/metrics");
+    assert!(metrics.text().contains("timestrata_log_entries_ingested_total 2"));
+}
+
+#[test]
+fn the_format_is_guessed_and_told_unless_it_is_said() {
+    let server = Harness::new();
+    let logfmt = "level=info msg=started port=80\nlevel=warn msg=\"no route\" id=7\n";
+    let done = server.post("/logs/a", TEXT, logfmt.as_bytes()).data();
+    assert_eq!(
+        (&done["format"], &done["why"]),
+        (&json!("logfmt"), &json!("2 of 2 lines are logfmt"))
+    );
+    assert_eq!(found(&server, "a")[0]["fields"], json!({ "port": 80 }));
+    let done = server.post("/logs/b?format=plain", TEXT, logfmt.as_bytes()).data();
+    assert_eq!((&done["format"], &done["why"]), (&json!("plain"), &json!("it was asked for")));
+    assert_eq!(found(&server, "b")[1]["message"], "level=warn msg=\"no route\" id=7");
+    let syslog = "<34>1 2003-10-11T22:14:15.003Z host su - ID47 - failed for lonvick\n";
+    let done = server.post("/logs/c", "text/plain; charset=utf-8", syslog.as_bytes()).data();
+    assert_eq!(done["format"], "syslog");
+    assert_eq!(found(&server, "c")[0]["fields"]["app"], "su");
+    let error = server.post("/logs/c?format=xml", TEXT, b"x").error(400);
+    assert!(error.contains("\"xml\"") && error.contains("json, logfmt"), "{error}");
+}
+
+#[test]
+fn lines_that_are_not_in_their_format_are_kept_and_told() {
+    let server = Harness::new();
+    let bad: String = (0..15).map(|line| format!("not json {line}\n")).collect();
+    let body = format!("{{\"msg\":\"a\"}}\n{bad}{{\"msg\":\"b\"}}\n");
+    let done = server.post("/logs/app", LINES, body.as_bytes()).data();
+    assert_eq!(done["entries"], 17);
+    let (count, first) = (&done["parse_errors"]["count"], &done["parse_errors"]["first"]);
+    assert_eq!((count, first.as_array().unwrap().len()), (&json!(15), 10));
+    assert!(first[0].as_str().unwrap().starts_with("line 2: "), "{first}");
+    let rows = found(&server, "app");
+    assert_eq!(rows[1]["message"], "not json 0");
+    assert!(rows[1]["fields"]["parse_error"].is_string());
+}
+
+#[test]
+fn a_json_document_is_an_object_or_a_list_of_them() {
+    let server = Harness::new();
+    let kind = "application/json";
+    let pretty = "{\n  \"msg\": \"one\",\n  \"tags\": [\n    1,\n    2\n  ]\n}\n";
+    assert_eq!(server.post("/logs/app", kind, pretty.as_bytes()).data()["entries"], 1);
+    let list = "[\n{\"msg\": \"two\"},\n{\"msg\": \"three ], [\"} ]";
+    assert_eq!(server.post("/logs/app", kind, list.as_bytes()).data()["entries"], 2);
+    assert_eq!(server.post("/logs/app", kind, b"[]").data()["entries"], 0);
+    let rows = found(&server, "app");
+    let messages: Vec<_> = rows.iter().map(|row| row["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["one", "two", "three ], ["]);
+    assert_eq!(rows[0]["fields"], json!({ "tags": [1, 2] }));
+}
+
+#[test]
+fn labels_say_where_a_body_comes_from() {
+    let server = Harness::new();
+    let path = "/logs/app?label=host:web-1&label=url:http://x";
+    server.post(path, TEXT, b"one\ntwo\n").data();
+    server.post("/logs/app?label=host:web-2", TEXT, b"three\n").data();
+    let rows = found(&server, "app");
+    assert_eq!(rows[1]["labels"], json!({ "host": "web-1", "url": "http://x" }));
+    assert_eq!(server.get("/logs/app/count?filter=host:web-1").data()["count"], 2);
+    for (label, word) in [("host", "key:value"), ("a%20b:c", "label \"a b\""), (":x", "1 to 64")] {
+        let error = server.post(&format!("/logs/app?label={label}"), TEXT, b"x").error(400);
+        assert!(error.contains(word), "{label}: {error}");
+    }
+}
+
+#[test]
+fn packed_bodies_are_unpacked_and_broken_ones_leave_what_came_before() {
+    let server = Harness::new();
+    let lines: String = (0..30_000).map(|line| format!("line {line} of a log\n")).collect();
+    let post = |log: &str, encoding: &str, body: &[u8]| {
+        let url = format!("{}/logs/{log}", server.url);
+        let request = ureq::post(url).config().http_status_as_error(false).build();
+        let request = request.header("content-type", TEXT).header("content-encoding", encoding);
+        let mut answer = request.send(body).unwrap();
+        let text = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), serde_json::from_str::<Value>(&text).unwrap())
+    };
+    let packed = gzip(lines.as_bytes());
+    assert_eq!(post("gz", "gzip", &packed).1["data"]["entries"], 30_000);
+    let zstd = zstd::encode_all(lines.as_bytes(), 1).unwrap();
+    assert_eq!(post("zst", "zstd", &zstd).1["data"]["entries"], 30_000);
+    let (status, broken) = post("half", "gzip", &packed[..packed.len() / 2]);
+    let error = broken["error"].as_str().unwrap();
+    assert_eq!(status, 400, "{error}");
+    let kept = server.get("/logs/half/count").data()["count"].as_u64().unwrap();
+    assert!(
+        kept > 0 && kept < 30_000 && error.contains(&format!("{kept} entries before")),
+        "{error}"
+    );
+    assert_eq!(post("br", "br", &packed).0, 415);
+    assert_eq!(post("noise", "gzip", b"noise").0, 400);
+    assert!(server.post("/logs/app", "image/png", b"x").error(415).contains("x-ndjson"));
+}
+
+#[test]
+fn a_long_body_is_many_commits_and_reads_back_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Settings::default()).unwrap();
+    let server = Harness::on(store, &[], None);
+    let line =
+        |number: usize| format!("{{\"msg\":\"{number}\",\"pad\":\"{}\"}}\n", "x".repeat(300));
+    let body: String = (0..50_000).map(line).collect();
+    let done = server.post("/logs/app", LINES, body.as_bytes()).data();
+    assert_eq!(done["entries"], 50_000);
+    let rows = found(&server, "app");
+    assert!(rows.iter().enumerate().all(|(number, row)| row["message"] == number.to_string()));
+    assert_eq!(done["last_timestamp"], rows[49_999]["timestamp"]);
+}
+
+#[test]
+fn a_body_over_the_limit_says_how_much_of_it_was_taken() {
+    let server = Harness::with(&[("limits.body_bytes_max", "5000000")], None);
+    let body = "a line of some length, again and again\n".repeat(200_000);
+    let error = server.post("/logs/app", TEXT, body.as_bytes()).error(413);
+    let kept = server.get("/logs/app/count").data()["count"].as_u64().unwrap();
+    assert!(error.contains("body_bytes_max"), "{error}");
+    assert!(error.contains(&format!("{kept} entries before were written")), "{error}");
+}
+
+#[test]
+fn names_and_messages_have_their_limits() {
+    let server = Harness::new();
+    assert!(server.post("/logs/a%2Fb", TEXT, b"x\n").error(400).contains("A-Z a-z 0-9"));
+    server.csv("t", crate::harness::TRADES).data();
+    assert!(server.post("/logs/t", TEXT, b"x\n").error(400).contains("not a log"));
+    assert_eq!(server.get("/logs").data(), json!([]));
+    let long = "x".repeat((1 << 20) + 10);
+    let done = server.post("/logs/app", TEXT, long.as_bytes()).data();
+    assert_eq!((&done["entries"], &done["parse_errors"]["count"]), (&json!(2), &json!(1)));
+    assert!(server.post("/logs/app", TEXT, b"").data()["first_timestamp"].is_null());
+}

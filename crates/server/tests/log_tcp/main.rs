@@ -1,0 +1,13 @@
+//! The line protocol of logs, byte for byte over real sockets.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod clients;
+mod cost;
+mod durability;
+mod full_disk;
+mod harness;
+mod refusals;
+mod stopping;
+#[path = "../../../engine/tests/support/watched_disk.rs"]
+mod watched_disk;
+mod writing;
