@@ -1,5 +1,7 @@
 //! Values as CBOR items (RFC 8949), appended to memory.
 
+use num_bigint::{BigInt, Sign};
+
 use crate::logs::Fields;
 pub(super) use crate::logs::fields::{write_head as head, write_text as text};
 use crate::number;
@@ -19,10 +21,6 @@ const FALSE: u8 = 0xf4;
 const TRUE: u8 = 0xf5;
 const NULL: u8 = 0xf6;
 const FLOAT: u8 = 0xfb;
-
-/// Decimal digits that are read at once, and what they count to.
-const CHUNK_DIGITS: usize = 9;
-const CHUNK: u64 = 1_000_000_000;
 
 /// What [`head`] writes, if it is one byte.
 pub(super) fn short_head(major: u8, number: u64) -> Option<u8> {
@@ -65,53 +63,24 @@ pub(super) fn float(out: &mut Vec<u8>, value: f64) {
 }
 
 /// A decimal integer of any size, behind a `-` at most. One that 64 bits don't hold is a bignum, or
-/// the negative integer of CBOR if that does.
+/// the negative integer of CBOR if that does. Takes the square of their number: who calls bounds it.
 pub(super) fn integer(out: &mut Vec<u8>, digits: &[u8]) {
     if let Some(value) = number::integer(digits) {
         return int(out, value);
     }
-    let (is_negative, digits) = match digits.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, digits),
+    let Some(value) = BigInt::parse_bytes(digits, 10) else { return null(out) };
+    // As above for those below zero.
+    let (major, tag, value) = match value.sign() {
+        Sign::Minus => (NEGATIVE, NEGATIVE_BIGNUM, -value - 1),
+        _ => (UNSIGNED, POSITIVE_BIGNUM, value),
     };
-    let mut limbs = limbs_of(digits);
-    if is_negative {
-        // As above.
-        for limb in &mut limbs {
-            let (less, is_borrowed) = limb.overflowing_sub(1);
-            *limb = less;
-            if !is_borrowed {
-                break;
-            }
+    match u64::try_from(&value) {
+        Ok(value) => head(out, major, value),
+        Err(_) => {
+            let (_, bytes) = value.to_bytes_be();
+            head(out, TAG, tag);
+            head(out, BYTES, bytes.len() as u64);
+            out.extend_from_slice(&bytes);
         }
     }
-    let bytes: Vec<u8> = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes()).collect();
-    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    let bytes = bytes.get(zeros..).unwrap_or_default();
-    if bytes.len() <= size_of::<u64>() {
-        let value = bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-        return head(out, if is_negative { NEGATIVE } else { UNSIGNED }, value);
-    }
-    head(out, TAG, if is_negative { NEGATIVE_BIGNUM } else { POSITIVE_BIGNUM });
-    head(out, BYTES, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-/// A decimal number as digits of 32 bits, the lowest first. Takes the square of their number: who
-/// calls bounds it.
-fn limbs_of(digits: &[u8]) -> Vec<u32> {
-    let mut limbs: Vec<u32> = Vec::new();
-    let first = digits.len() % CHUNK_DIGITS;
-    let (first, rest) = digits.split_at_checked(first).unwrap_or((digits, &[]));
-    for chunk in std::iter::once(first).chain(rest.chunks(CHUNK_DIGITS)) {
-        let mut carry = chunk.iter().fold(0, |value, digit| value * 10 + u64::from(digit & 15));
-        for limb in &mut limbs {
-            let value = u64::from(*limb) * CHUNK + carry;
-            (*limb, carry) = (value as u32, value >> 32);
-        }
-        if carry > 0 {
-            limbs.push(carry as u32);
-        }
-    }
-    limbs
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-const SHOWN_CHARS_MAX: usize = 60;
+const SHOWN_CHARS_MAX: usize = 40;
 
 /// Why a line is not, or not only, what its format has.
 #[derive(Debug, Clone, PartialEq, Eq)]

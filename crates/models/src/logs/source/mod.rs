@@ -19,8 +19,8 @@
 //!
 //! Lines come from anybody: none of them makes this module panic, and memory is bounded by
 //! [`SourceOptions::line_bytes_max`]. Formats are in a module each, and know nothing of reading; `pieces`
-//! cuts an input into entries, `parser` picks the format and keeps what can't be read, `reader` joins
-//! them. Objects are gathered in `members`, from which `roles` picks message, time and level.
+//! cuts an input into lines, `parser` makes each an entry and keeps what can't be read, `parts` cuts what
+//! is too long for an entry, `reader` joins them. Objects are gathered in `members`, from which `roles` picks message, time and level.
 
 mod access;
 mod buffer;
@@ -35,6 +35,7 @@ mod logfmt;
 mod members;
 mod options;
 mod parser;
+mod parts;
 mod pieces;
 mod plain;
 mod reader;

@@ -1,11 +1,14 @@
 //! What a reader of log lines may be told.
 
 use super::Format;
+use crate::logs::MESSAGE_BYTES_MAX;
 
 /// Most bytes that are ever held of a line.
 const LINE_BYTES_CAP: usize = 256 << 20;
 /// Every character fits into as many.
 const BYTES_MIN: usize = 4;
+/// What is wrong with a line fits into as many, and some of the line.
+const FIELDS_BYTES_MIN: usize = 1 << 10;
 
 /// How lines are read.
 #[derive(Debug, Clone)]
@@ -20,7 +23,8 @@ pub struct SourceOptions {
     pub reference_time: i64,
     /// A longer line is not taken apart, but cut. At most 256 MiB; default 16 MiB.
     pub line_bytes_max: usize,
-    /// A longer message is cut. Default 1 MiB, as a store takes it.
+    /// A longer message is cut into parts, and so is a line that has longer fields. Default 1 MiB, as a
+    /// log takes them; of less than 1 KiB, fields have 1 KiB.
     pub message_bytes_max: usize,
 }
 
@@ -32,7 +36,7 @@ impl SourceOptions {
             year: None,
             reference_time,
             line_bytes_max: 16 << 20,
-            message_bytes_max: 1 << 20,
+            message_bytes_max: MESSAGE_BYTES_MAX,
         }
     }
 
@@ -42,5 +46,9 @@ impl SourceOptions {
 
     pub(super) fn message_bytes(&self) -> usize {
         self.message_bytes_max.clamp(BYTES_MIN, LINE_BYTES_CAP)
+    }
+
+    pub(super) fn fields_bytes(&self) -> usize {
+        self.message_bytes().max(FIELDS_BYTES_MIN)
     }
 }

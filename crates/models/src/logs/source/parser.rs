@@ -12,7 +12,7 @@ use crate::logs::NewEntry;
 /// Why a line was not, or not only, read as its format has it.
 pub(super) const PARSE_ERROR: &str = "parse_error";
 /// The line, where fields don't say all that it does.
-pub(super) const ORIGINAL: &str = "original";
+const ORIGINAL: &str = "original";
 /// The same for lines that are not UTF-8.
 const ORIGINAL_BASE64: &str = "original_base64";
 
@@ -149,12 +149,12 @@ impl LineParser {
     }
 }
 
-/// Makes `entry` a piece of a line that is too long to be read.
-pub(super) fn keep(piece: &[u8], entry: &mut NewEntry) {
+/// Makes `entry` a part of a line.
+pub(super) fn keep(part: &[u8], entry: &mut NewEntry) {
     entry.clear();
-    entry.message.push_str(&String::from_utf8_lossy(piece));
-    if std::str::from_utf8(piece).is_err() {
-        add_original_bytes(piece, entry);
+    entry.message.push_str(&String::from_utf8_lossy(part));
+    if std::str::from_utf8(part).is_err() {
+        add_original_bytes(part, entry);
     }
 }
 

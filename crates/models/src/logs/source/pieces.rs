@@ -214,7 +214,7 @@ impl<R: Read> Pieces<R> {
 }
 
 /// The last place up to `at` where a character of UTF-8 may begin; `at`, if the bytes are none.
-fn character_start(text: &[u8], at: usize) -> usize {
+pub(super) fn character_start(text: &[u8], at: usize) -> usize {
     let is_inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     (at.saturating_sub(3)..=at).rev().find(|at| !is_inside(at)).filter(|at| *at > 0).unwrap_or(at)
 }

@@ -5,13 +5,14 @@ use std::io::Read;
 use timestrata_engine::Result;
 
 use super::guess::SAMPLE_BYTES;
-use super::parser::{LineParser, ORIGINAL, PARSE_ERROR, Parsed, keep};
+use super::parser::{LineParser, PARSE_ERROR, Parsed};
+use super::parts::{PART, Parts};
 use super::pieces::{Piece, Pieces};
 use super::{Format, Guess, SourceOptions, SourceReport, guess};
-use crate::logs::{Level, NewEntry};
+use crate::logs::NewEntry;
 
-/// The number of a part of what is too long for one entry.
-const PART: &str = "part";
+/// Fields of a part take as much at most.
+const NOTES_BYTES: usize = 256;
 
 /// Where an entry was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,20 +51,8 @@ pub struct LineReader<R> {
     guess: Guess,
     pieces: Pieces<R>,
     parser: LineParser,
-    /// Parts that were given of what is too long.
-    parts: u64,
-    rest: Rest,
+    parts: Parts,
     report: SourceReport,
-}
-
-/// What is left of a message that is too long.
-#[derive(Debug, Default)]
-struct Rest {
-    message: String,
-    given: usize,
-    line: u64,
-    source_time: Option<i64>,
-    level: Option<Level>,
 }
 
 impl<R: Read> LineReader<R> {
@@ -75,8 +64,7 @@ impl<R: Read> LineReader<R> {
             guess: Guess { format, why: "it was asked for".to_owned() },
             pieces: Pieces::new(reader, &options),
             parser: LineParser::new(format, &options),
-            parts: 0,
-            rest: Rest::default(),
+            parts: Parts::default(),
             report: SourceReport::default(),
             options,
         }
@@ -101,22 +89,20 @@ impl<R: Read> LineReader<R> {
 
     /// Makes `entry` the next one and says where it stands; `None` behind the last.
     ///
-    /// What is too long is cut into entries that follow each other, with their number as the field
-    /// `part`; the first of them has all that else is known.
+    /// What is too long for one entry is cut into several that follow each other, with their number as
+    /// the field `part`: a message, all else that is known being said with its first part; or else the
+    /// line as it is.
     ///
     /// # Errors
     /// `Io` if reading fails. It may be called again then.
     pub fn next(&mut self, entry: &mut NewEntry) -> Result<Option<Place>> {
         self.format()?;
-        let place = match self.rest.next(self.options.message_bytes(), entry) {
-            Some(place) => {
-                self.number_part(entry);
-                Some(place)
-            }
+        let line = match self.parts.next(&self.pieces, entry) {
+            Some(line) => Some(line),
             None => self.read(entry)?,
         };
-        self.report.entries += u64::from(place.is_some());
-        Ok(place)
+        self.report.entries += u64::from(line.is_some());
+        Ok(line.map(|line| Place { line }))
     }
 
     /// What was read so far.
@@ -124,100 +110,73 @@ impl<R: Read> LineReader<R> {
         &self.report
     }
 
-    fn read(&mut self, entry: &mut NewEntry) -> Result<Option<Place>> {
+    /// The entry of the next line that is not empty, or of its first part.
+    fn read(&mut self, entry: &mut NewEntry) -> Result<Option<u64>> {
         loop {
             let piece = self.pieces.next()?;
             self.report.lines = self.pieces.lines();
             let Some(piece) = piece else { return Ok(None) };
-            let is_entry = match piece.part {
-                Some(part) => self.part(piece, part, entry),
+            let line = match piece.part {
                 None => self.whole(piece, entry),
+                Some(1) => {
+                    entry.clear();
+                    let bytes_max = self.options.line_bytes();
+                    let why =
+                        format!("the line has more than {bytes_max} bytes: this is its first part");
+                    self.in_parts(piece, &why, entry)
+                }
+                Some(_) => {
+                    self.parts.go_on(piece);
+                    self.parts.next(&self.pieces, entry)
+                }
             };
-            if is_entry {
-                return Ok(Some(Place { line: piece.line }));
+            if line.is_some() {
+                return Ok(line);
             }
         }
     }
 
-    /// An entry of a line. `false` if it is empty.
-    fn whole(&mut self, piece: Piece, entry: &mut NewEntry) -> bool {
-        let line = self.pieces.bytes(piece);
-        let flaw = match self.parser.parse(line, entry) {
-            Parsed::Empty => return false,
+    fn whole(&mut self, piece: Piece, entry: &mut NewEntry) -> Option<u64> {
+        let flaw = match self.parser.parse(self.pieces.bytes(piece), entry) {
+            Parsed::Empty => return None,
             Parsed::Entry => None,
             Parsed::Flawed(why) => Some(why),
         };
-        let bytes_max = self.options.message_bytes();
-        if entry.message.len() <= bytes_max {
+        let (message_max, fields_max) = (self.options.message_bytes(), self.options.fields_bytes());
+        let (message, fields) = (entry.message.len(), entry.fields.bytes());
+        if message <= message_max && fields <= fields_max {
             if let Some(flaw) = flaw {
                 self.report.add_flaw(piece.line, flaw);
             }
-            return true;
+            return Some(piece.line);
         }
-        let bytes = entry.message.len();
-        let cut = format!("the message has {bytes} bytes: these are parts of {bytes_max} at most");
-        let cut = flaw.map(|flaw| format!("{flaw}; {cut}")).unwrap_or(cut);
-        let is_named = |name| entry.fields.get(name).is_some();
-        if is_named(PART) || (flaw.is_none() && is_named(PARSE_ERROR)) {
-            // The line has fields of these names itself.
-            entry.fields.text(ORIGINAL, &String::from_utf8_lossy(line));
-        }
-        entry.fields.text(PARSE_ERROR, &cut);
-        self.report.add_flaw(piece.line, &cut);
-        self.parts = 0;
-        self.number_part(entry);
-        self.rest.cut(bytes_max, piece.line, entry);
-        true
-    }
-
-    /// An entry of a part of a line that is too long to be read. `false` if it is empty.
-    fn part(&mut self, piece: Piece, part: u64, entry: &mut NewEntry) -> bool {
-        let bytes = self.pieces.bytes(piece);
-        if bytes.is_empty() {
-            return false;
-        }
-        keep(bytes, entry);
-        let bytes_max = self.options.message_bytes();
-        if part == 1 {
-            let line_bytes_max = self.options.line_bytes();
-            let flaw = format!(
-                "the line has more than {line_bytes_max} bytes: these are parts of {bytes_max} at most"
+        let has_own = |name| entry.fields.get(name).is_some();
+        let has_room = fields + NOTES_BYTES <= fields_max;
+        let is_free = !has_own(PART) && (flaw.is_some() || !has_own(PARSE_ERROR));
+        let flaw = flaw.map_or(String::new(), |flaw| format!("{flaw}; "));
+        if !has_room || !is_free {
+            let why = format!(
+                "{flaw}the message has {message} bytes and the fields {fields}: this is the first \
+                 part of the line"
             );
-            entry.fields.text(PARSE_ERROR, &flaw);
-            self.report.add_flaw(piece.line, &flaw);
-            self.parts = 0;
+            return self.in_parts(piece, &why, entry);
         }
-        self.number_part(entry);
-        // U+FFFD has more bytes than what it stands for.
-        self.rest.cut(bytes_max, piece.line, entry);
-        true
+        let why = format!("{flaw}the message has {message} bytes: this is its first part");
+        self.parts.cut_message(piece.line, message_max, entry);
+        self.flaw(piece, &why, entry);
+        Some(piece.line)
     }
 
-    fn number_part(&mut self, entry: &mut NewEntry) {
-        self.parts += 1;
-        entry.fields.uint(PART, self.parts);
-    }
-}
-
-impl Rest {
-    /// Takes what is too much of a message.
-    fn cut(&mut self, bytes_max: usize, line: u64, entry: &mut NewEntry) {
-        let end = entry.message.floor_char_boundary(bytes_max);
-        self.message.clear();
-        self.message.push_str(entry.message.get(end..).unwrap_or_default());
-        entry.message.truncate(end);
-        (self.given, self.line) = (0, line);
-        (self.source_time, self.level) = (entry.source_time, entry.level);
+    /// The first of the parts of a line as it is.
+    fn in_parts(&mut self, piece: Piece, why: &str, entry: &mut NewEntry) -> Option<u64> {
+        self.parts.cut_line(piece, self.options.message_bytes(), entry);
+        let line = self.parts.next(&self.pieces, entry)?;
+        self.flaw(piece, why, entry);
+        Some(line)
     }
 
-    /// Makes `entry` the next part.
-    fn next(&mut self, bytes_max: usize, entry: &mut NewEntry) -> Option<Place> {
-        let rest = self.message.get(self.given..).filter(|rest| !rest.is_empty())?;
-        let part = rest.get(..rest.floor_char_boundary(bytes_max))?;
-        entry.clear();
-        entry.message.push_str(part);
-        (entry.source_time, entry.level) = (self.source_time, self.level);
-        self.given += part.len();
-        Some(Place { line: self.line })
+    fn flaw(&mut self, piece: Piece, why: &str, entry: &mut NewEntry) {
+        entry.fields.text(PARSE_ERROR, why);
+        self.report.add_flaw(piece.line, why);
     }
 }

@@ -99,6 +99,8 @@ proptest! {
         prop_assert!(flawed.count() as u64 >= report.parse_errors);
         let message_bytes_max = options.message_bytes_max.max(4);
         prop_assert!(entries.iter().all(|(_, entry)| entry.message.len() <= message_bytes_max));
+        let fields_bytes_max = message_bytes_max.max(1 << 10);
+        prop_assert!(entries.iter().all(|(_, entry)| entry.fields.bytes() <= fields_bytes_max));
     }
 
     /// What has neither a time nor a level to be taken off must come back as it was.

@@ -2,6 +2,9 @@
 
 use std::io::{self, Read};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 use crate::logs::{Level, Scalar};
 
@@ -24,6 +27,18 @@ impl Read for InPieces<'_> {
 
 fn messages(entries: &[(u64, NewEntry)]) -> Vec<(u64, &str)> {
     entries.iter().map(|(line, entry)| (*line, entry.message.as_str())).collect()
+}
+
+fn joined(entries: &[(u64, NewEntry)]) -> String {
+    entries.iter().map(|(_, entry)| entry.message.as_str()).collect()
+}
+
+/// What an entry without a level and a time was made of.
+fn bytes_of(entry: &NewEntry) -> Vec<u8> {
+    match entry.fields.get("original_base64").and_then(Scalar::of_item) {
+        Some(Scalar::Text(text)) => STANDARD.decode(text).unwrap(),
+        _ => entry.message.clone().into_bytes(),
+    }
 }
 
 fn with_limits(format: Format, line: usize, message: usize) -> SourceOptions {
@@ -99,8 +114,8 @@ fn a_long_message_is_cut_between_characters() {
         assert_eq!(entry.level, Some(Level::Warn));
         assert_eq!(entry.source_time, Some(1_446_249_499_000_000_000));
     }
-    let flaw = "the message has 11 bytes: these are parts of 5 at most";
-    assert_eq!(fields(&entries[0].1), format!("n=1 parse_error={flaw:?} part=1"));
+    let flaw = "the message has 11 bytes: this is its first part";
+    assert_eq!(fields(&entries[0].1), format!("n=1 part=1 parse_error={flaw:?}"));
     assert_eq!(fields(&entries[2].1), "part=3");
     assert_eq!(report.first_errors, [(1, flaw.to_owned())]);
 }
@@ -110,19 +125,49 @@ fn a_line_that_can_not_be_read_is_cut_too() {
     let (entries, report) =
         read_all(b"abcdefghij\n{\"msg\":\"x\"}", with_limits(Format::Json, 100, 4));
     assert_eq!(messages(&entries), [(1, "abcd"), (1, "efgh"), (1, "ij"), (2, "x")]);
-    let flaw = "not a JSON object; the message has 10 bytes: these are parts of 4 at most";
+    let flaw = "not a JSON object; the message has 10 bytes: this is its first part";
     assert_eq!(report.first_errors, [(1, flaw.to_owned())]);
 }
 
-/// A sender's own fields of these names would be replaced.
+/// A sender's own field of that name would be replaced.
 #[test]
-fn a_line_with_a_part_of_its_own_is_kept_where_it_is_cut() {
-    let log = r#"{"part":"engine","msg":"abcdef"}"#;
-    let (entries, _) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 4));
-    assert_eq!(messages(&entries), [(1, "abcd"), (1, "ef")]);
-    let original = entries[0].1.fields.get("original").and_then(Scalar::of_item);
-    assert_eq!(original, Some(Scalar::Text(log)));
-    assert_eq!(entries[0].1.fields.get("part").and_then(Scalar::of_item), Some(Scalar::Int(1)));
+fn a_line_that_has_a_part_of_its_own_is_cut_as_it_is() {
+    let log = r#"{"part":"engine","msg":"abcdef","level":"warn"}"#;
+    let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 20));
+    assert_eq!(messages(&entries), [(1, "abcdef")]);
+    let (entries, _) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 5));
+    assert_eq!(joined(&entries), log);
+    assert!(entries.iter().all(|(_, entry)| entry.level == Some(Level::Warn)));
+    assert_eq!(report.parse_errors, 0);
+}
+
+/// A log takes fields as long as a message, so that a line may be read and yet be refused.
+#[test]
+fn a_line_with_fields_that_are_too_long_is_cut_as_it_is() {
+    for text in ["x".repeat(3_000), "€".repeat(1_000)] {
+        let log = format!("{{\"ts\":1446249499,\"msg\":\"m\",\"text\":\"{text}\"}}");
+        let (entries, report) = read_all(log.as_bytes(), with_limits(Format::Json, 1 << 20, 2_000));
+        assert_eq!((joined(&entries), entries.len()), (log, 2));
+        assert!(entries.iter().all(|(_, entry)| entry.source_time.is_some()));
+        let flaw =
+            "the message has 1 bytes and the fields 3008: this is the first part of the line";
+        assert_eq!(report.first_errors, [(1, flaw.to_owned())]);
+    }
+}
+
+#[test]
+fn what_a_log_takes_by_default_is_never_passed() {
+    let max = options().message_bytes_max;
+    let bytes =
+        [&b"x".repeat(max - 10)[..], b"\xff", &b"y".repeat(max / 2), &b"\xfe\xe2".repeat(max)]
+            .concat();
+    let (entries, report) = read_all(&[&bytes[..], b"\nlast"].concat(), options());
+    assert!(entries.iter().all(|(_, entry)| entry.message.len().max(entry.fields.bytes()) <= max));
+    let text: String = entries.iter().map(|(_, entry)| entry.message.as_str()).collect();
+    assert_eq!(text, String::from_utf8_lossy(&bytes) + "last");
+    assert_eq!((report.lines, report.parse_errors), (2, 1));
+    let original: Vec<u8> = entries.iter().flat_map(|(_, entry)| bytes_of(entry)).collect();
+    assert_eq!(original, [&bytes[..], b"last"].concat());
 }
 
 #[test]
@@ -141,7 +186,7 @@ fn a_line_beyond_the_limit_is_given_in_parts_unread() {
         let number = part.fields.get("part").and_then(Scalar::of_item);
         assert_eq!(number, Some(Scalar::Int(index as i64 + 1)));
     }
-    let flaw = "the line has more than 10000 bytes: these are parts of 1001 at most";
+    let flaw = "the line has more than 10000 bytes: this is its first part";
     assert_eq!(report.first_errors, [(2, flaw.to_owned())]);
     assert_eq!((entries[0].1.message.as_str(), report.lines), ("first", 3));
     assert_eq!(
