@@ -75,12 +75,19 @@ impl LineParser {
     /// Makes `entry` what a line says; with [`Format::Journal`], all lines of an entry. It may end
     /// with a line end. However long the line is, it becomes one entry.
     pub fn parse(&mut self, line: &[u8], entry: &mut NewEntry) -> Parsed<'_> {
+        if self.format == Format::Journal {
+            return self.parse_whole(line, entry);
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        self.parse_whole(line.strip_suffix(b"\r").unwrap_or(line), entry)
+    }
+
+    /// The same of a line without its end.
+    pub(super) fn parse_whole(&mut self, line: &[u8], entry: &mut NewEntry) -> Parsed<'_> {
         entry.clear();
         if self.format == Format::Journal {
             return self.journal(line, entry);
         }
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             return Parsed::Empty;
         }

@@ -73,19 +73,21 @@ impl Cutter {
         };
         let from = std::mem::replace(searched, unread.len());
         match memchr(b'\n', unread.get(from..).unwrap_or_default()) {
-            Some(at) => End::at(from + at, from + at + 1, bytes_max),
-            None => End::without_gap(unread, is_all, bytes_max),
+            Some(at) => {
+                let (bytes, all) = line_end(unread, from + at);
+                End::at(bytes, all, bytes_max)
+            }
+            None => match End::without_gap(unread, is_all, bytes_max) {
+                End::At(bytes, all) => End::At(line_end(unread, bytes).0, all),
+                end => end,
+            },
         }
     }
 
     /// Where an entry that is too long ends, and where the next begins, if that is within a text.
     fn end_of_long(&self, text: &[u8]) -> Option<(usize, usize)> {
         match self {
-            Self::Lines(_) => {
-                let at = memchr(b'\n', text)?;
-                let line = text.get(..at)?;
-                Some((line.strip_suffix(b"\r").unwrap_or(line).len(), at + 1))
-            }
+            Self::Lines(_) => memchr(b'\n', text).map(|at| line_end(text, at)),
             Self::Journal(_) => journal::gap(text),
         }
     }
@@ -211,6 +213,12 @@ impl<R: Read> Pieces<R> {
         let is_open = is_last && text.last().is_some_and(|last| *last != b'\n');
         memchr_iter(b'\n', text).count() as u64 + u64::from(is_open)
     }
+}
+
+/// Where the line ends that has its line feed here, and where the next begins.
+fn line_end(text: &[u8], at: usize) -> (usize, usize) {
+    let line = text.get(..at).unwrap_or_default();
+    (line.strip_suffix(b"\r").unwrap_or(line).len(), at + 1)
 }
 
 /// The last place up to `at` where a character of UTF-8 may begin; `at`, if the bytes are none.

@@ -137,7 +137,7 @@ impl<R: Read> LineReader<R> {
     }
 
     fn whole(&mut self, piece: Piece, entry: &mut NewEntry) -> Option<u64> {
-        let flaw = match self.parser.parse(self.pieces.bytes(piece), entry) {
+        let flaw = match self.parser.parse_whole(self.pieces.bytes(piece), entry) {
             Parsed::Empty => return None,
             Parsed::Entry => None,
             Parsed::Flawed(why) => Some(why),

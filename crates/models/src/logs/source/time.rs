@@ -2,7 +2,9 @@
 
 use arrow_schema::TimeUnit;
 
-use crate::instant::{Instant, date_of, days_of, epoch, two_digits, unit_of_magnitude};
+use crate::instant::{
+    Instant, date_of, days_of, epoch, fraction_of, two_digits, unit_of_magnitude,
+};
 use crate::logs::NewEntry;
 use crate::number;
 
@@ -10,6 +12,8 @@ const NS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Two leap days are at most as many years apart.
 const LEAP_YEARS_MAX: i64 = 8;
+/// Bytes of `13:06:56`.
+const CLOCK_BYTES: usize = 8;
 /// Where a comma may stand for the point: behind `2016-12-19 20:44:59`.
 const POINT_AT: usize = 19;
 /// Bytes of the longest time with such a comma.
@@ -85,6 +89,20 @@ pub(super) fn second_of_day(text: &[u8]) -> Option<i64> {
     let (hour, minute) = (two_digits(*h0, *h1)?, two_digits(*m0, *m1)?);
     let second = two_digits(*s0, *s1)?;
     (hour <= 23 && minute <= 59 && second <= 60).then_some(hour * 3_600 + minute * 60 + second)
+}
+
+/// The second of its day, and nanoseconds, of `HH:MM:SS` with a fraction or without one.
+pub(super) fn clock(text: &str) -> Option<(i64, u32)> {
+    let (whole, fraction) = text.split_at_checked(CLOCK_BYTES)?;
+    let nanoseconds = match fraction.strip_prefix('.') {
+        Some(digits) => {
+            let (billionths, is_exact) = fraction_of(digits.as_bytes())?;
+            is_exact.then_some(billionths)?
+        }
+        None if fraction.is_empty() => 0,
+        None => return None,
+    };
+    Some((second_of_day(whole.as_bytes())?, nanoseconds))
 }
 
 /// Seconds since 1970 at a second of a day, if there is such a day.

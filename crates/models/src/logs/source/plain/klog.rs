@@ -1,6 +1,5 @@
 //! Lines of Go's `klog` and C++'s `glog`: `I1123 13:09:20.123456 1234 file.go:12] message`.
 
-use crate::instant::fraction_of;
 use crate::logs::source::cbor::{add_int, add_text};
 use crate::logs::source::cursor::Cursor;
 use crate::logs::source::time::{self, Calendar, Time};
@@ -20,9 +19,7 @@ pub(super) fn parse(line: &str, calendar: &mut Calendar, entry: &mut NewEntry) -
     let month = number::unsigned(rest.take(2)?.as_bytes())?;
     let day = number::unsigned(rest.take(2)?.as_bytes())?;
     rest.eat(' ').then_some(())?;
-    let (clock, fraction) = rest.word().split_once('.')?;
-    let second_of_day = time::second_of_day(clock.as_bytes())?;
-    let (nanoseconds, _) = fraction_of(fraction.as_bytes())?;
+    let (second_of_day, nanoseconds) = time::clock(rest.word())?;
     while rest.eat(' ') {}
     let thread = number::unsigned(rest.word().as_bytes())?;
     let caller = rest.before(b']').filter(|caller| !caller.contains(' '))?;

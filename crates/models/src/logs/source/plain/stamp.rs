@@ -1,13 +1,11 @@
 //! Times that lines begin with.
 
-use crate::instant::fraction_of;
 use crate::logs::source::cursor::Cursor;
 use crate::logs::source::time::{self, Time};
 use crate::number;
 
-/// Bytes of `2026-11-23`, and of `13:09:20`.
+/// Bytes of `2026-11-23`.
 const DATE_BYTES: usize = 10;
-const CLOCK_BYTES: usize = 8;
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// What zones are called where offsets are not written. What a name means differs from place to
 /// place, so a time in one of these is not read, rather than read as if it were UTC.
@@ -58,18 +56,13 @@ fn weekday_first(text: &str) -> Option<(i64, &str)> {
     let month = time::month_of(rest.word().as_bytes())?;
     rest.eat(' ');
     let day = number::unsigned(rest.word().as_bytes())?;
-    let (clock, fraction) = rest.word().split_at_checked(CLOCK_BYTES)?;
-    let nanoseconds = match fraction.strip_prefix('.') {
-        Some(digits) => fraction_of(digits.as_bytes())?.0,
-        None if fraction.is_empty() => 0,
-        None => return None,
-    };
+    let (second_of_day, nanoseconds) = time::clock(rest.word())?;
     let mut behind = rest;
     if behind.word() == "UTC" {
         rest = behind;
     }
     let year = number::unsigned(rest.take(4)?.as_bytes())?;
-    let seconds = time::seconds_at(year, month, day, time::second_of_day(clock.as_bytes())?);
+    let seconds = time::seconds_at(year, month, day, second_of_day);
     match Time::of(seconds, nanoseconds) {
         Time::At(ns) if is_boundary(rest.rest()) => Some((ns, rest.rest())),
         _ => None,

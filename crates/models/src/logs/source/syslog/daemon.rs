@@ -1,16 +1,12 @@
 //! What daemons write: a time, a host, a program, a message. RFC 3164 describes it; nothing rules it.
 
 use super::add_process;
-use crate::instant::fraction_of;
 use crate::logs::NewEntry;
 use crate::logs::source::cbor::add_text;
 use crate::logs::source::cursor::Cursor;
 use crate::logs::source::flaw::Flaw;
 use crate::logs::source::time::{self, Calendar, Time};
 use crate::number;
-
-/// Bytes of `13:06:56`.
-const CLOCK_BYTES: usize = 8;
 
 /// Reads what follows the priority, such as `Mar 27 13:06:56 host app[42]: message`, also with a
 /// year, a fraction, or a time such as `2026-03-27T13:06:56.789012+00:00`.
@@ -55,13 +51,7 @@ fn month_and_day(rest: &mut Cursor<'_>, calendar: &mut Calendar) -> Option<Time>
         year = Some(number::unsigned(clock.as_bytes())?);
         clock = rest.word();
     }
-    let (clock, fraction) = clock.trim_end_matches(':').split_at_checked(CLOCK_BYTES)?;
-    let nanoseconds = match fraction.strip_prefix('.') {
-        Some(digits) => fraction_of(digits.as_bytes())?.0,
-        None if fraction.is_empty() => 0,
-        None => return None,
-    };
-    let second_of_day = time::second_of_day(clock.as_bytes())?;
+    let (second_of_day, nanoseconds) = time::clock(clock.trim_end_matches(':'))?;
     let seconds = match year {
         Some(year) => time::seconds_at(year, month, day, second_of_day),
         None => calendar.seconds_at(month, day, second_of_day),

@@ -124,6 +124,7 @@ fn a_line_without_a_time_in_front_is_the_message_as_it_is() {
         "2300-06-24 14:36:25 too late",
         "Mon Nov 23 13:09:20 CET 2026 another zone",
         "Mon Feb 30 13:09:20 2026 no such day",
+        "Mon Nov 23 13:09:20.1234567891 2026 too fine",
         "14:36:25 no day",
         "I1123 is a plate",
         "\u{feff}é\0",

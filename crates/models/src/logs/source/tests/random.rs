@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 
 /// Pieces of lines of all formats, and what breaks them.
-const PIECES: [&[u8]; 44] = [
+const PIECES: [&[u8]; 45] = [
+    b"\r",
     b"\n",
     b"\r\n",
     b"\n\n",

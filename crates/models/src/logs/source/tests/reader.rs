@@ -52,9 +52,9 @@ fn with_limits(format: Format, line: usize, message: usize) -> SourceOptions {
 
 #[test]
 fn empty_lines_are_passed_over_and_counted() {
-    let (entries, report) = read_all(b"\n\r\na\r\n\n  \nb\r", options());
-    assert_eq!(messages(&entries), [(3, "a"), (5, "  "), (6, "b")]);
-    assert_eq!((report.lines, report.entries, report.parse_errors), (6, 3, 0));
+    let (entries, report) = read_all(b"\n\r\na\r\n\n  \n\r\r\nb\r", options());
+    assert_eq!(messages(&entries), [(3, "a"), (5, "  "), (6, "\r"), (7, "b")]);
+    assert_eq!((report.lines, report.entries, report.parse_errors), (7, 4, 0));
     let (entries, report) = read_all(b"", options());
     assert_eq!((entries.len(), report), (0, SourceReport::default()));
 }
@@ -139,6 +139,13 @@ fn a_line_that_has_a_part_of_its_own_is_cut_as_it_is() {
     assert_eq!(joined(&entries), log);
     assert!(entries.iter().all(|(_, entry)| entry.level == Some(Level::Warn)));
     assert_eq!(report.parse_errors, 0);
+}
+
+#[test]
+fn a_line_that_is_cut_as_it_is_has_no_line_end() {
+    let log = format!("{{\"part\":1,\"msg\":\"{}\"}}\r\n", "x".repeat(50));
+    let (entries, _) = read_all(log.as_bytes(), with_limits(Format::Json, 100, 40));
+    assert_eq!(joined(&entries), log.trim_end());
 }
 
 /// A log takes fields as long as a message, so that a line may be read and yet be refused.

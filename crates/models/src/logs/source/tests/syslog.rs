@@ -210,6 +210,7 @@ fn what_is_malformed_is_kept_and_told() {
         ("Mai 27 13:06:56 host app: m", no_time),
         ("Mar 27 24:06:56 host app: m", no_time),
         ("Mar 27 13:06 host app: m", no_time),
+        ("Mar 27 13:06:56.1234567891 host app: m", no_time),
         ("Mar 127 13:06:56 host app: m", no_time),
         ("2026-11-23 13:09:20 host app: m", no_time),
         ("<13>hello", no_time),
