@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 SUITE ?= engine
 # Those of timestrata-bench, and all that there are.
-SUITES_RUST = engine
+SUITES_RUST = engine logs
 SUITES = all $(SUITES_RUST) graph table timelog topic
 
 IN = tools/with-environment
@@ -21,8 +21,8 @@ help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, table,"
-	@echo "                        timelog, topic, all"
+	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, logs,"
+	@echo "                        table, timelog, topic, all"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
