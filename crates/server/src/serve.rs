@@ -116,9 +116,8 @@ impl Server {
         let listener = PatientListener { listener, patience: state.config.answer_idle_max };
         let http = axum::serve(listener, router(&state)).with_graceful_shutdown(stopping);
         let lines = async {
-            match log_tcp {
-                Some(log_tcp) => log_tcp.serve().await,
-                None => {}
+            if let Some(log_tcp) = log_tcp {
+                log_tcp.serve().await;
             }
         };
         let serving = async { tokio::join!(http.into_future(), lines).0 };

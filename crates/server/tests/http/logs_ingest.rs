@@ -148,7 +148,8 @@ fn a_long_body_is_many_commits_and_reads_back_in_order() {
     let done = server.post("/logs/app", LINES, body.as_bytes()).data();
     assert_eq!(done["entries"], 50_000);
     let rows = found(&server, "app");
-    assert!(rows.iter().enumerate().all(|(number, row)| row["message"] == number.to_string()));
+    let messages = rows.iter().filter_map(|row| row["message"].as_str()?.parse::<usize>().ok());
+    assert!(messages.eq(0..rows.len()));
     assert_eq!(done["last_timestamp"], rows[49_999]["timestamp"]);
 }
 
