@@ -37,32 +37,36 @@ pub fn folded(text: &str) -> String {
 /// ```
 pub fn each(text: &str, mut take: impl FnMut(&[u8])) {
     let bytes = text.as_bytes();
-    let mut word = Vec::new();
+    let mut folded = Vec::new();
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let folded = FOLDED[usize::from(byte)];
-        if folded != 0 {
-            word.push(folded);
+    loop {
+        let separators = bytes.get(at..).unwrap_or_default().iter();
+        at += separators.take_while(|byte| CLASSES[usize::from(**byte)] == SEPARATOR).count();
+        let start = at;
+        let mut seen = SEPARATOR;
+        while let Some(byte) = bytes.get(at)
+            && let class @ 1.. = CLASSES[usize::from(*byte)]
+        {
+            seen |= class;
             at += 1;
-            continue;
         }
-        if byte >= 0x80 {
-            let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return };
-            at += c.len_utf8();
-            if c.is_alphanumeric() {
-                word.extend_from_slice(fold(c).encode_utf8(&mut [0; 4]).as_bytes());
-                continue;
+        match bytes.get(start..at) {
+            None | Some([]) => return,
+            Some(word) if seen == AS_IT_IS => take(word),
+            Some(word) if seen & NOT_ASCII == 0 => {
+                folded.clear();
+                folded.extend(word.iter().map(u8::to_ascii_lowercase));
+                take(&folded);
             }
-        } else {
-            at += 1;
-        }
-        if !word.is_empty() {
-            take(&word);
-            word.clear();
+            Some(_) => each_of_any_script(text.get(start..at).unwrap_or_default(), &mut take),
         }
     }
-    if !word.is_empty() {
-        take(&word);
+}
+
+/// As [`each`], a character at a time.
+fn each_of_any_script(text: &str, take: &mut impl FnMut(&[u8])) {
+    for word in text.split(|c| !is_word_char(c)).filter(|word| !word.is_empty()) {
+        take(folded(word).as_bytes());
     }
 }
 
@@ -144,18 +148,26 @@ pub fn each_text_in_cbor(
     }
 }
 
-/// What an ASCII byte of a word is folded to; 0 for all others.
-const FOLDED: [u8; 256] = {
-    let mut folded = [0; 256];
+/// What bytes are, as bits of which a word has some: between words; of words, in the case that words are
+/// compared in, or in another; of characters outside ASCII.
+const SEPARATOR: u8 = 0;
+const AS_IT_IS: u8 = 1;
+const UPPER: u8 = 2;
+const NOT_ASCII: u8 = 4;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [NOT_ASCII; 256];
     let mut byte = 0;
     while byte < 128 {
         let c = byte as u8;
-        if c.is_ascii_alphanumeric() || c == b'_' {
-            folded[byte] = c.to_ascii_lowercase();
-        }
+        classes[byte] = match c {
+            b'A'..=b'Z' => UPPER,
+            b'a'..=b'z' | b'0'..=b'9' | b'_' => AS_IT_IS,
+            _ => SEPARATOR,
+        };
         byte += 1;
     }
-    folded
+    classes
 };
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! reads a filter whole before it answers; this one reads the 32 bytes that a word falls into.
 
 use std::char::UNICODE_VERSION;
+use std::hash::BuildHasher as _;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
-use hashbrown::HashSet;
+use hashbrown::DefaultHashBuilder;
 use timestrata_format::WordFilters;
 use twox_hash::XxHash64;
 
@@ -45,21 +46,30 @@ pub(crate) fn hash(word: &[u8]) -> u64 {
 /// The filter of a block of rows; empty where something in it is no text and no CBOR, so that
 /// nobody can tell which words it has.
 pub(super) fn of_rows(stream: &Stream, rows: &RecordBatch) -> Vec<u8> {
-    let mut hashes = HashSet::new();
-    let mut take = |word: &[u8]| {
-        hashes.insert(hash(word));
-    };
+    let mut hashes = Hashes::new();
     let fields = stream.schema().fields();
     for (field, column) in fields.iter().zip(rows.columns()) {
         match field.data_type() {
             DataType::Utf8 => {
-                let texts = column.as_string::<i32>().iter().flatten();
-                texts.for_each(|text| words::each(text, &mut take));
+                let column = column.as_string::<i32>();
+                let mut before = Before::new();
+                for (row, text) in column.iter().enumerate() {
+                    let Some(text) = text else { continue };
+                    if !before.has(row, text.as_bytes(), |row| column.value(row).as_bytes()) {
+                        words::each(text, |word| hashes.add(hash(word)));
+                    }
+                }
             }
             DataType::Binary if stream.is_cbor(field.name()) => {
-                for item in column.as_binary::<i32>().iter().flatten() {
-                    let read = words::each_text_in_cbor(item, |text| words::each(text, &mut take));
-                    if read.is_err() {
+                let column = column.as_binary::<i32>();
+                let mut before = Before::new();
+                for (row, item) in column.iter().enumerate() {
+                    let Some(item) = item else { continue };
+                    if before.has(row, item, |row| column.value(row)) {
+                        continue;
+                    }
+                    let each = |text: &str| words::each(text, |word| hashes.add(hash(word)));
+                    if words::each_text_in_cbor(item, each).is_err() {
                         return Vec::new();
                     }
                 }
@@ -67,16 +77,70 @@ pub(super) fn of_rows(stream: &Stream, rows: &RecordBatch) -> Vec<u8> {
             _ => {}
         }
     }
-    of_hashes(hashes.into_iter())
+    of_hashes(&hashes.different())
 }
 
-fn of_hashes(hashes: impl ExactSizeIterator<Item = u64>) -> Vec<u8> {
+/// Values of a column that were met before: logs repeat themselves, and what is the same has the same
+/// words. Of two that fall on one place the later is remembered.
+struct Before {
+    rows: Vec<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Before {
+    const PLACES: usize = 1 << 10;
+    const NONE: u32 = u32::MAX;
+
+    fn new() -> Self {
+        Self { rows: vec![Self::NONE; Self::PLACES], hasher: DefaultHashBuilder::default() }
+    }
+
+    /// Whether a row before this one had the same value; `value` tells those of rows.
+    fn has<'a>(&mut self, row: usize, bytes: &[u8], value: impl Fn(usize) -> &'a [u8]) -> bool {
+        let place = self.hasher.hash_one(bytes) as usize % Self::PLACES;
+        let known = std::mem::replace(&mut self.rows[place], row as u32);
+        known != Self::NONE && value(known as usize) == bytes
+    }
+}
+
+/// The hashes of words.
+struct Hashes {
+    all: Vec<u64>,
+    /// Those that were added last: most words are among them.
+    last: Vec<u64>,
+}
+
+impl Hashes {
+    const LAST: usize = 1 << 12;
+
+    fn new() -> Self {
+        // No hash falls on the place where its complement stands.
+        let last = (0..Self::LAST as u64).map(|place| !place).collect();
+        Self { all: Vec::new(), last }
+    }
+
+    fn add(&mut self, hash: u64) {
+        let last = &mut self.last[hash as usize % Self::LAST];
+        if *last != hash {
+            *last = hash;
+            self.all.push(hash);
+        }
+    }
+
+    fn different(mut self) -> Vec<u64> {
+        self.all.sort_unstable();
+        self.all.dedup();
+        self.all
+    }
+}
+
+fn of_hashes(hashes: &[u64]) -> Vec<u8> {
     let blocks = (hashes.len() * BITS_A_WORD).div_ceil(8 * BLOCK_BYTES).max(1);
     let mut filter = vec![0; blocks * BLOCK_BYTES];
     for hash in hashes {
-        let start = block_of(hash, blocks) * BLOCK_BYTES;
+        let start = block_of(*hash, blocks) * BLOCK_BYTES;
         let block = &mut filter[start..start + BLOCK_BYTES];
-        for (bytes, mask) in block.chunks_exact_mut(4).zip(masks(hash)) {
+        for (bytes, mask) in block.chunks_exact_mut(4).zip(masks(*hash)) {
             bytes.iter_mut().zip(mask).for_each(|(byte, bits)| *byte |= bits);
         }
     }
@@ -174,18 +238,35 @@ mod tests {
     fn few_words_that_are_not_there_seem_to_be() {
         let words = 0..5_000;
         let hashes: Vec<u64> = words.map(|n: u32| hash(format!("word{n}").as_bytes())).collect();
-        let filter = of_hashes(hashes.into_iter());
+        let filter = of_hashes(&hashes);
         assert_eq!(filter.len(), 7_520);
         let seeming =
             (5_000..105_000).filter(|n| has(&filter, format!("word{n}").as_bytes())).count();
         assert!((100..1_000).contains(&seeming), "{seeming} of 100,000");
     }
 
+    #[test]
+    fn only_values_that_were_met_before_are_left_out() {
+        let values: Vec<Vec<u8>> = (0..20_000).map(|n| format!("{}", n % 3_000).into()).collect();
+        let mut before = Before::new();
+        let mut left_out = 0;
+        for (row, value) in values.iter().enumerate() {
+            let has = before.has(row, value, |row| values[row].as_slice());
+            assert!(!has || row >= 3_000, "row {row}");
+            left_out += u32::from(has);
+        }
+        assert!(left_out > 0);
+    }
+
     proptest! {
         #[test]
         fn a_filter_is_one_that_parquet_reads(words in prop::collection::vec("[a-z]{1,8}", 0..200)) {
-            let hashes: HashSet<u64> = words.iter().map(|word| hash(word.as_bytes())).collect();
-            let filter = of_hashes(hashes.into_iter());
+            let mut hashes = Hashes::new();
+            words.iter().chain(&words).for_each(|word| hashes.add(hash(word.as_bytes())));
+            let hashes = hashes.different();
+            let different: std::collections::HashSet<_> = words.iter().collect();
+            prop_assert_eq!(hashes.len(), different.len());
+            let filter = of_hashes(&hashes);
             let parquets = Sbbf::new(&filter);
             for word in &words {
                 prop_assert!(has(&filter, word.as_bytes()));
