@@ -237,6 +237,14 @@ impl ColumnBuilder {
         );
     }
 
+    /// Bytes of all values of variable width.
+    pub(super) fn variable_bytes(&self) -> usize {
+        match &self.values {
+            Values::Short { bytes, .. } | Values::Long { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Memory held, in bytes.
     pub(super) fn bytes(&self) -> usize {
         fn held<T>(values: &Vec<T>) -> usize {

@@ -40,6 +40,9 @@ pub struct RowBatch {
     rows: usize,
     row_bytes: usize,
     variable_bytes: usize,
+    /// Rows of the batch before, and bytes of variable width in each column: what the next one has room
+    /// for from the start.
+    before: (usize, Vec<usize>),
 }
 
 impl RowBatch {
@@ -65,7 +68,14 @@ impl RowBatch {
         let columns: Vec<_> =
             stream.schema().fields().iter().map(builder).collect::<Result<_>>()?;
         let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
-        Ok(Self { stream: Arc::clone(stream), columns, rows: 0, row_bytes, variable_bytes: 0 })
+        Ok(Self {
+            stream: Arc::clone(stream),
+            columns,
+            rows: 0,
+            row_bytes,
+            variable_bytes: 0,
+            before: (0, Vec::new()),
+        })
     }
 
     /// Adds a row: one cell a column of the stream's schema, in its order.
@@ -89,6 +99,11 @@ impl RowBatch {
                      {VARIABLE_BYTES_MAX} at most"
                 ),
             ));
+        }
+        if self.rows == 0 {
+            let (rows, bytes) = &self.before;
+            let columns = self.columns.iter_mut().zip(bytes);
+            columns.for_each(|(column, bytes)| column.reserve(*rows, *bytes));
         }
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.append(*cell);
@@ -118,6 +133,8 @@ impl RowBatch {
     /// # Errors
     /// `InvalidData` if the columns make no batch of the stream's schema.
     pub fn finish(&mut self) -> Result<RecordBatch> {
+        let bytes = self.columns.iter().map(ColumnBuilder::variable_bytes).collect();
+        self.before = (self.rows, bytes);
         self.rows = 0;
         self.variable_bytes = 0;
         let columns: Vec<ArrayRef> =
