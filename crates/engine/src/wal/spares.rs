@@ -160,7 +160,8 @@ impl Spares {
         Ok(())
     }
 
-    /// Makes a file ahead, if none waits.
+    /// Makes a file ahead, if none waits. In a hurry without writing its blocks: that takes as long as
+    /// filling a segment does, and the writer would get there first.
     fn lay_in(&self) -> Result<()> {
         let mut state = self.state.lock();
         if !state.idle.is_empty() {
@@ -168,8 +169,12 @@ impl Spares {
         }
         let path = spare_path(&self.dir, state.next_made);
         state.next_made = WalId(state.next_made.0 - 1);
+        let hurry = state.hurry;
         drop(state);
-        let made = self.io.disk.open_log(&path, self.segment_bytes);
+        let made = match hurry {
+            true => self.io.disk.open_log_at_once(&path, self.segment_bytes),
+            false => self.io.disk.open_log(&path, self.segment_bytes),
+        };
         made.map_err(|source| Error::io("make a log file ahead", &path, source))?;
         self.state.lock().idle.push(path);
         Ok(())
