@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use timestrata_engine::{Result, RowAppender, Snapshot, Store, Stream, StreamId};
 
 use super::hub::{Hub, Shared};
+use super::layout::RowMemory;
 use super::options::is_logs;
 use super::{LogsOptions, LogsView};
 use crate::name;
@@ -29,9 +30,7 @@ pub struct Logs {
 #[derive(Debug, Default)]
 pub(super) struct RowWriter {
     pub(super) appender: Option<RowAppender>,
-    /// Fields without columns, and labels, of one row; kept for their memory.
-    pub(super) rest: Vec<u8>,
-    pub(super) labels: String,
+    pub(super) memory: RowMemory,
 }
 
 impl Logs {

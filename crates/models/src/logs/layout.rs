@@ -62,8 +62,15 @@ pub(super) struct Layout {
     pub(super) promoted: Vec<Promoted>,
 }
 
-/// A row's cells: those of the columns that every log has, then those of fields.
-pub(super) type Cells<'a> = [Cell<'a>; OWN_COLUMNS + COLUMNS_MAX];
+/// Columns of most logs at most: a row of theirs is made in less memory than the widest would need.
+const FEW_COLUMNS: usize = 24;
+
+/// What a row borrows besides its entry; kept for the memory.
+#[derive(Debug, Default)]
+pub(super) struct RowMemory {
+    rest: Vec<u8>,
+    labels: String,
+}
 
 impl Layout {
     pub(super) fn new(stream: Arc<Stream>) -> Self {
@@ -88,16 +95,37 @@ impl Layout {
         Arc::new(Schema::new(fields))
     }
 
-    /// The row of an entry that arrives at `timestamp`. `rest` and `labels` take what the row borrows.
-    pub(super) fn cells<'a>(
+    /// Calls `take` with the row of an entry that arrives at `timestamp`: the cells of the columns that
+    /// every log has, then those of fields.
+    pub(super) fn with_row<T>(
         &self,
         timestamp: i64,
+        entry: &NewEntry,
+        memory: &mut RowMemory,
+        take: impl FnOnce(&[Cell<'_>]) -> T,
+    ) -> T {
+        let columns = OWN_COLUMNS + self.promoted.len();
+        let (mut few, mut many);
+        let cells = if columns <= FEW_COLUMNS {
+            few = [Cell::Null; FEW_COLUMNS];
+            few.get_mut(..columns)
+        } else {
+            many = [Cell::Null; OWN_COLUMNS + COLUMNS_MAX];
+            many.get_mut(..columns)
+        };
+        let cells = cells.unwrap_or_default();
+        self.fill(cells, timestamp, entry, memory);
+        take(cells)
+    }
+
+    fn fill<'a>(
+        &self,
+        cells: &mut [Cell<'a>],
+        timestamp: i64,
         entry: &'a NewEntry,
-        rest: &'a mut Vec<u8>,
-        labels: &'a mut String,
-    ) -> (Cells<'a>, usize) {
-        let mut cells = [Cell::Null; OWN_COLUMNS + COLUMNS_MAX];
-        let (own, fields) = cells.split_at_mut(OWN_COLUMNS);
+        RowMemory { rest, labels }: &'a mut RowMemory,
+    ) {
+        let Some((own, fields)) = cells.split_first_chunk_mut::<OWN_COLUMNS>() else { return };
         rest.clear();
         let mut guess = 0;
         entry.fields.write_map(rest, |name, item| {
@@ -117,15 +145,14 @@ impl Layout {
             entry.labels.write(labels);
         }
         let or_null = |cell: Cell<'a>, is_there: bool| if is_there { cell } else { Cell::Null };
-        own.copy_from_slice(&[
+        *own = [
             Cell::Int(timestamp),
             entry.source_time.map_or(Cell::Null, Cell::Int),
             entry.level.map_or(Cell::Null, |level| Cell::Int(level.severity().into())),
             Cell::Text(&entry.message),
             or_null(Cell::Text(labels), !labels.is_empty()),
             or_null(Cell::Bytes(rest), !rest.is_empty()),
-        ]);
-        (cells, OWN_COLUMNS + self.promoted.len())
+        ];
     }
 
     /// Where a field's column is among those of fields. Fields mostly come in the order of the

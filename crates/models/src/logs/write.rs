@@ -8,10 +8,13 @@ use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, RowBatch,
 
 use super::handle::RowWriter;
 use super::hub::Writing;
-use super::layout::{Kind, Layout};
+use super::layout::{Kind, Layout, RowMemory};
 use super::options::TIMESTAMP;
 use super::promote::Sampler;
 use super::{Logs, NewEntry};
+
+/// Bytes of entries that are gathered in one piece of memory.
+const PART_BYTES: usize = 512 << 10;
 
 /// Entries that will be one commit, gathered as columns.
 #[derive(Debug)]
@@ -19,13 +22,13 @@ pub struct EntryBatch {
     logs: Logs,
     layout: Arc<Layout>,
     rows: RowBatch,
-    /// Rows from before a field got a column, without it.
+    /// Rows before those: so many that gathering more stays in a processor's cache, or those from before
+    /// a field got a column, without it.
     parts: Vec<RecordBatch>,
     part_rows: usize,
     part_bytes: usize,
     sampler: Sampler,
-    rest: Vec<u8>,
-    labels: String,
+    memory: RowMemory,
 }
 
 impl EntryBatch {
@@ -40,9 +43,11 @@ impl EntryBatch {
         if let Some(columns) = self.sampler.see(&entry.fields, &self.layout, columns_max) {
             self.promote(&columns)?;
         }
-        let layout = Arc::clone(&self.layout);
-        let (cells, columns) = layout.cells(0, entry, &mut self.rest, &mut self.labels);
-        self.rows.push(cells.get(..columns).unwrap_or(&cells))
+        if self.rows.bytes() >= PART_BYTES {
+            self.end_part()?;
+        }
+        let rows = &mut self.rows;
+        self.layout.with_row(0, entry, &mut self.memory, |cells| rows.push(cells))
     }
 
     /// Entries in it.
@@ -58,6 +63,40 @@ impl EntryBatch {
     /// Bytes of its entries.
     pub fn bytes(&self) -> usize {
         self.part_bytes + self.rows.bytes()
+    }
+
+    /// Its entries as a batch of their own, for another thread to [`append`](Self::append) and commit.
+    /// It goes on without any, and with what it knows of the fields of those.
+    ///
+    /// # Errors
+    /// `InvalidData` if they make no rows, which would be a bug.
+    pub fn split_off(&mut self) -> Result<Self> {
+        self.end_part()?;
+        let mut entries = self.logs.batch_as(Arc::clone(&self.layout), self.sampler.branch())?;
+        entries.take_parts(self);
+        Ok(entries)
+    }
+
+    /// Adds the entries of a batch of the same log behind its own.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for another log's; as [`split_off`](Self::split_off).
+    pub fn append(&mut self, mut other: Self) -> Result<()> {
+        if !Arc::ptr_eq(&self.logs.shared, &other.logs.shared) {
+            let (ours, theirs) = (self.logs.name(), other.logs.name());
+            let message = format!("log '{ours}': the entries are of log '{theirs}'");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        self.end_part()?;
+        other.end_part()?;
+        self.take_parts(&mut other);
+        Ok(())
+    }
+
+    fn take_parts(&mut self, from: &mut Self) {
+        self.parts.append(&mut from.parts);
+        self.part_rows += std::mem::take(&mut from.part_rows);
+        self.part_bytes += std::mem::take(&mut from.part_bytes);
     }
 
     fn promote(&mut self, columns: &[(String, Kind)]) -> Result<()> {
@@ -106,7 +145,7 @@ impl Logs {
     pub fn write_with(&self, entry: &NewEntry, durability: Durability) -> Result<i64> {
         self.check(entry)?;
         let mut writer = self.writer.lock();
-        let RowWriter { appender, rest, labels } = &mut *writer;
+        let RowWriter { appender, memory } = &mut *writer;
         let appender = match appender {
             Some(appender) => appender,
             None => appender.insert(self.store.appender(self.stream_id())?),
@@ -116,14 +155,11 @@ impl Logs {
         if let Some(columns) = state.sampler.see(&entry.fields, &state.layout, self.columns_max) {
             self.promote(state, &columns)?;
         }
-        let layout = Arc::clone(&state.layout);
         let timestamp = state.arrive(self.store.wall_ns(), 1);
-        let (cells, columns) = layout.cells(timestamp, entry, rest, labels);
-        let row = cells.get(..columns).unwrap_or(&cells);
-        let seq = match durability {
-            Durability::Synced => appender.append_to_sync(row)?,
-            _ => appender.append(row, durability)?,
-        };
+        let seq = state.layout.with_row(timestamp, entry, memory, |row| match durability {
+            Durability::Synced => appender.append_to_sync(row),
+            _ => appender.append(row, durability),
+        })?;
         state.committed(timestamp);
         drop(writing);
         drop(writer);
@@ -148,6 +184,10 @@ impl Logs {
             let writing = self.shared.writing.lock();
             (Arc::clone(&writing.layout), writing.sampler.branch())
         };
+        self.batch_as(layout, sampler)
+    }
+
+    fn batch_as(&self, layout: Arc<Layout>, sampler: Sampler) -> Result<EntryBatch> {
         let rows = RowBatch::new(&layout.stream)?;
         Ok(EntryBatch {
             logs: self.clone(),
@@ -157,8 +197,7 @@ impl Logs {
             part_rows: 0,
             part_bytes: 0,
             sampler,
-            rest: Vec::new(),
-            labels: String::new(),
+            memory: RowMemory::default(),
         })
     }
 

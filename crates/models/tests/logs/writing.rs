@@ -114,6 +114,43 @@ fn a_batch_gives_fields_columns_and_stays_one_commit() {
 }
 
 #[test]
+fn a_batch_can_be_gathered_in_parts_by_another_thread() {
+    let logs = log();
+    let (sender, parts) = std::sync::mpsc::sync_channel(1);
+    let mut gathered = logs.batch().unwrap();
+    let gathering = std::thread::spawn(move || {
+        for index in 0..10_000 {
+            gathered.push(&request(index)).unwrap();
+            if gathered.len() == 3_000 {
+                sender.send(gathered.split_off().unwrap()).unwrap();
+            }
+        }
+        sender.send(gathered).unwrap();
+    });
+    let mut batch = logs.batch().unwrap();
+    for (part, rows) in parts.iter().zip([3_000, 3_000, 3_000, 1_000]) {
+        assert_eq!(part.len(), rows);
+        let bytes = batch.bytes() + part.bytes();
+        batch.append(part).unwrap();
+        assert_eq!(batch.bytes(), bytes);
+    }
+    gathering.join().unwrap();
+    logs.write_batch(&mut batch, Durability::Written).unwrap();
+    assert!(batch.is_empty());
+    let mut index = 0;
+    for entries in logs.search(&Query::default()).unwrap() {
+        for read in entries.unwrap().iter() {
+            assert_eq!(read.to_owned(), request(index));
+            index += 1;
+        }
+    }
+    assert_eq!(index, 10_000);
+    let other = log();
+    let error = other.batch().unwrap().append(logs.batch().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
 fn many_small_batches_give_fields_columns_too() {
     let logs = log();
     for start in 0..1_000 {

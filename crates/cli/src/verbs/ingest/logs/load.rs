@@ -6,10 +6,10 @@ use std::fmt;
 use indicatif::ProgressBar;
 use timestrata::logs::source::{Guess, SourceReport};
 use timestrata::logs::{EntryBatch, Labels, Logs};
-use timestrata::{Durability, Error, ErrorKind, Io};
+use timestrata::{Durability, Io};
 
 use super::super::Arguments;
-use super::reading::{Event, LOOK, Part, Reading};
+use super::reading::{Event, LOOK, Part, Reading, Target};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::message::tell;
@@ -17,7 +17,7 @@ use crate::terminal::push_visible;
 use crate::verbs::{counted, counted_entries, grouped};
 
 /// Bytes of entries that one commit has, about.
-const BATCH_BYTES: usize = 32 << 20;
+pub(super) const BATCH_BYTES: usize = 32 << 20;
 /// How long an entry waits at most for others to be committed with, where they come slowly.
 const BATCH_AGE_NS: u64 = 1_000_000_000;
 
@@ -104,6 +104,11 @@ impl Load {
             skipped: reading.skipped,
             ..Progress::default()
         };
+        reading.gather_into(Target {
+            batch: self.logs.batch()?,
+            labels: self.labels.clone(),
+            rows_max: self.batch_rows,
+        });
         let outcome = self.events(&mut reading);
         let committed = self.commit();
         outcome.and(committed)?;
@@ -134,22 +139,15 @@ impl Load {
     }
 
     fn gather(&mut self, part: Part) -> Result<()> {
-        for (line, mut entry) in part.entries {
-            if self.batch.len() >= self.batch_rows || self.batch.bytes() >= BATCH_BYTES {
-                self.file.gathered = line.saturating_sub(1);
-                self.commit()?;
-            }
-            if self.batch.is_empty() {
-                self.batch_begun_ns = self.io.clock.monotonic_ns();
-            }
-            for (key, value) in self.labels.iter() {
-                entry.labels.set(key, value)?;
-            }
-            if let Err(error) = self.batch.push(&entry) {
-                self.file.gathered = line.saturating_sub(1);
-                return Err(self.refused(error, line));
-            }
+        let is_full = self.batch.len() + part.entries.len() > self.batch_rows
+            || self.batch.bytes() >= BATCH_BYTES;
+        if is_full && !self.batch.is_empty() {
+            self.commit()?;
         }
+        if self.batch.is_empty() {
+            self.batch_begun_ns = self.io.clock.monotonic_ns();
+        }
+        self.batch.append(part.entries)?;
         self.file.gathered = part.lines;
         Ok(())
     }
@@ -165,22 +163,6 @@ impl Load {
         self.entries += entries;
         self.bar.set_message(counted_entries(self.entries));
         Ok(())
-    }
-
-    /// An entry that the log doesn't take.
-    fn refused(&self, error: Error, line: u64) -> Failure {
-        if error.kind() != ErrorKind::TooLarge {
-            return error.into();
-        }
-        let Progress { name, skipped, .. } = &self.file;
-        let line = skipped + line;
-        Failure::failed(
-            format!("{name}, line {line}: {}", error.message()),
-            format!(
-                "load into a new log with a larger --message-bytes-max, or leave the line out: \
-                 --skip-lines {line}"
-            ),
-        )
     }
 
     fn tell_format(&self, guess: &Guess) {

@@ -1,24 +1,27 @@
-//! A file of lines, read and taken apart by a thread of its own while another stores what was read.
+//! A file of lines, read, taken apart and gathered as columns by a thread of its own while another stores
+//! what was read.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use timestrata::logs::NewEntry;
+use timestrata::{Error, ErrorKind};
+use timestrata::logs::{EntryBatch, Labels, NewEntry};
 use timestrata::logs::source::{Guess, LineReader, SourceOptions, SourceReport};
 
+use super::load::BATCH_BYTES;
 use crate::failure::{Failure, Result};
 use crate::input::{self, Input, could_not_read};
 use crate::interrupt::Interrupt;
 
 /// Bytes that are read, and then handed on as entries, at once.
 const READ_BYTES: usize = 256 << 10;
-/// Parts that wait to be stored.
-const PARTS_WAITING_MAX: usize = 4;
+/// Parts that wait to be stored: as much as one commit has, for it takes a while to become durable.
+const PARTS_WAITING_MAX: usize = BATCH_BYTES / READ_BYTES;
 /// How often somebody who waits looks whether it is to end.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 
@@ -33,12 +36,23 @@ pub(super) enum Event {
     Ended(SourceReport),
 }
 
-/// Entries, each with the line on which it begins, from 1.
-#[derive(Debug, Default)]
+/// Entries that follow each other.
+#[derive(Debug)]
 pub(super) struct Part {
-    pub(super) entries: Vec<(u64, NewEntry)>,
+    pub(super) entries: EntryBatch,
     /// Lines that are all in these entries, or in those before.
     pub(super) lines: u64,
+}
+
+/// Where entries are gathered, which is known only once there is a store for them.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// Without entries.
+    pub(super) batch: EntryBatch,
+    /// What all entries get.
+    pub(super) labels: Labels,
+    /// Entries that a part has at most.
+    pub(super) rows_max: usize,
 }
 
 /// A file that is being read.
@@ -48,6 +62,7 @@ pub(super) struct Reading {
     /// Of the file's lines, those that were left out.
     pub(super) skipped: u64,
     events: Receiver<Result<Event>>,
+    target: Sender<Target>,
     /// Its format, before anybody has asked for events.
     begun: Option<Guess>,
 }
@@ -61,10 +76,12 @@ impl Reading {
         bar: ProgressBar,
     ) -> Result<Self> {
         let (sender, events) = sync_channel(PARTS_WAITING_MAX);
+        let (target, targets) = channel();
         let name = input::name(path);
         let path = path.to_owned();
         let read = move || {
-            let outcome = read(&path, options, skip_lines, &bar, &sender);
+            let outcome = Lines { skipped: skip_lines, targets, sender: sender.clone() }
+                .read(&path, options, &bar);
             // Who no longer wants entries doesn't want to know either.
             let _ = sender.send(outcome.map(Event::Ended));
         };
@@ -72,7 +89,7 @@ impl Reading {
             .name("timestrata-lines".to_owned())
             .spawn(read)
             .map_err(|cause| Failure::plain(format!("could not start a thread: {cause}")))?;
-        Ok(Self { name, skipped: skip_lines, events, begun: None })
+        Ok(Self { name, skipped: skip_lines, events, target, begun: None })
     }
 
     /// What to call the file in messages.
@@ -93,6 +110,12 @@ impl Reading {
         Ok(())
     }
 
+    /// Lets entries be gathered. Until then none are given.
+    pub(super) fn gather_into(&self, target: Target) {
+        // A thread that has failed wants none; its event tells why.
+        let _ = self.target.send(target);
+    }
+
     /// What comes next; `None`: nothing until now.
     pub(super) fn next(&mut self, timeout: Duration) -> Result<Option<Event>> {
         if let Some(guess) = self.begun.take() {
@@ -108,33 +131,68 @@ impl Reading {
     }
 }
 
-/// Reads all of a file.
-fn read(
-    path: &Path,
-    options: SourceOptions,
-    skip_lines: u64,
-    bar: &ProgressBar,
-    sender: &SyncSender<Result<Event>>,
-) -> Result<SourceReport> {
-    let Input { name, reader } = input::open(path, bar)?;
-    let reader = without_lines(reader, skip_lines, &name)?;
-    let outbox = Rc::new(RefCell::new(Outbox { part: Part::default(), sender: sender.clone() }));
-    let reader = Announced { reader, outbox: Rc::clone(&outbox) };
-    let mut lines = LineReader::new(reader, options);
-    let failed = |error: timestrata::Error| {
-        Failure::failed(format!("{} [{name}]", error.message()), error.hint())
-    };
-    let guess = lines.format().map_err(failed)?.clone();
-    // It fails only if nobody wants to know; the next read sees that too.
-    let _ = sender.send(Ok(Event::Begun(guess)));
-    let mut entry = NewEntry::default();
-    while let Some(place) = lines.next(&mut entry).map_err(failed)? {
-        let mut outbox = outbox.borrow_mut();
-        outbox.part.entries.push((place.line, std::mem::take(&mut entry)));
-        outbox.part.lines = lines.report().lines;
+/// What the thread that reads knows.
+struct Lines {
+    skipped: u64,
+    targets: Receiver<Target>,
+    sender: SyncSender<Result<Event>>,
+}
+
+impl Lines {
+    /// Reads all of a file.
+    fn read(self, path: &Path, options: SourceOptions, bar: &ProgressBar) -> Result<SourceReport> {
+        let Input { name, reader } = input::open(path, bar)?;
+        let reader = without_lines(reader, self.skipped, &name)?;
+        let outbox = Rc::new(RefCell::new(None));
+        let reader = Announced { reader, outbox: Rc::clone(&outbox) };
+        let mut lines = LineReader::new(reader, options);
+        let failed = |error: Error| {
+            Failure::failed(format!("{} [{name}]", error.message()), error.hint())
+        };
+        let guess = lines.format().map_err(failed)?.clone();
+        // It fails only if nobody wants to know; the next read sees that too.
+        let _ = self.sender.send(Ok(Event::Begun(guess)));
+        let Ok(Target { batch, labels, rows_max }) = self.targets.recv() else {
+            return Ok(SourceReport::default());
+        };
+        *outbox.borrow_mut() = Some(Outbox { batch, lines: 0, sender: self.sender.clone() });
+        let mut entry = NewEntry::default();
+        while let Some(place) = lines.next(&mut entry).map_err(failed)? {
+            for (key, value) in labels.iter() {
+                entry.labels.set(key, value)?;
+            }
+            let mut outbox = outbox.borrow_mut();
+            let Some(outbox) = outbox.as_mut() else { break };
+            let lines_before = place.line.saturating_sub(1);
+            if outbox.batch.len() >= rows_max {
+                outbox.send(lines_before)?;
+            }
+            if let Err(error) = outbox.batch.push(&entry) {
+                outbox.send(lines_before)?;
+                return Err(self.refused(error, &name, place.line));
+            }
+            outbox.lines = lines.report().lines;
+        }
+        if let Some(outbox) = outbox.borrow_mut().as_mut() {
+            outbox.send(outbox.lines)?;
+        }
+        Ok(lines.report().clone())
     }
-    let _ = outbox.borrow_mut().send();
-    Ok(lines.report().clone())
+
+    /// An entry that the log doesn't take.
+    fn refused(&self, error: Error, name: &str, line: u64) -> Failure {
+        if error.kind() != ErrorKind::TooLarge {
+            return error.into();
+        }
+        let line = self.skipped + line;
+        Failure::failed(
+            format!("{name}, line {line}: {}", error.message()),
+            format!(
+                "load into a new log with a larger --message-bytes-max, or leave the line out: \
+                 --skip-lines {line}"
+            ),
+        )
+    }
 }
 
 /// Passes over lines.
@@ -156,21 +214,21 @@ fn without_lines(reader: Box<dyn Read>, lines: u64, name: &str) -> Result<Box<dy
 }
 
 /// Entries that were read and not handed on.
-#[derive(Debug)]
 struct Outbox {
-    part: Part,
+    batch: EntryBatch,
+    /// Lines that are all in it, or in what was handed on before.
+    lines: u64,
     sender: SyncSender<Result<Event>>,
 }
 
 impl Outbox {
-    /// Hands them on.
-    fn send(&mut self) -> io::Result<()> {
-        if self.part.entries.is_empty() {
+    /// Hands them on, with which these lines are.
+    fn send(&mut self, lines: u64) -> timestrata::Result<()> {
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let next = Part { entries: Vec::new(), lines: self.part.lines };
-        let part = std::mem::replace(&mut self.part, next);
-        let gone = |_| io::Error::other("nobody takes entries any more");
+        let part = Part { entries: self.batch.split_off()?, lines };
+        let gone = |_| Error::new(ErrorKind::Closed, "nobody takes entries any more");
         self.sender.send(Ok(Event::Entries(part))).map_err(gone)
     }
 }
@@ -179,12 +237,14 @@ impl Outbox {
 /// grows.
 struct Announced<R> {
     reader: R,
-    outbox: Rc<RefCell<Outbox>>,
+    outbox: Rc<RefCell<Option<Outbox>>>,
 }
 
 impl<R: Read> Read for Announced<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.outbox.borrow_mut().send()?;
+        if let Some(outbox) = self.outbox.borrow_mut().as_mut() {
+            outbox.send(outbox.lines).map_err(io::Error::other)?;
+        }
         let length = buffer.len().min(READ_BYTES);
         self.reader.read(buffer.get_mut(..length).unwrap_or_default())
     }
