@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, TimestampNanosecondType};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{
+    Array, BinaryArray, Int8Array, RecordBatch, StringArray, TimestampNanosecondArray,
+};
 
-use super::layout::{Layout, Promoted};
+use super::field_column::FieldColumn;
+use super::layout::Layout;
 use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use super::shown::scalar;
 use super::value::{comma, each_field, find, write_text};
 use super::{FieldValue, Fields, Labels, Level, NewEntry, Scalar};
 use crate::table::time_text as rfc3339;
@@ -18,12 +19,36 @@ use crate::table::time_text as rfc3339;
 pub struct Entries {
     batch: RecordBatch,
     layout: Arc<Layout>,
+    own: OwnColumns,
+    /// In the order of the layout.
+    promoted: Vec<FieldColumn>,
+}
+
+/// The columns that every log has.
+#[derive(Debug, Clone)]
+struct OwnColumns {
+    timestamp: TimestampNanosecondArray,
+    source_time: TimestampNanosecondArray,
+    level: Int8Array,
+    message: StringArray,
+    labels: StringArray,
+    rest: BinaryArray,
 }
 
 impl Entries {
     /// `batch` has all columns of the layout's stream.
     pub(super) fn new(batch: RecordBatch, layout: Arc<Layout>) -> Self {
-        Self { batch, layout }
+        let own = OwnColumns {
+            timestamp: batch.column(TIMESTAMP).as_primitive().clone(),
+            source_time: batch.column(SOURCE_TIME).as_primitive().clone(),
+            level: batch.column(LEVEL).as_primitive().clone(),
+            message: batch.column(MESSAGE).as_string().clone(),
+            labels: batch.column(LABELS).as_string().clone(),
+            rest: batch.column(FIELDS).as_binary().clone(),
+        };
+        let promoted = layout.promoted.iter();
+        let promoted = promoted.map(|known| FieldColumn::new(known.kind, batch.column(known.column)));
+        Self { promoted: promoted.collect(), own, batch, layout }
     }
 
     /// How many.
@@ -62,48 +87,40 @@ pub struct EntryRef<'a> {
 }
 
 impl<'a> EntryRef<'a> {
-    fn column(&self, index: usize) -> &'a dyn Array {
-        self.entries.batch.column(index).as_ref()
-    }
-
-    fn text(&self, column: usize) -> Option<&'a str> {
-        let column = self.column(column);
-        (!column.is_null(self.row)).then(|| column.as_string::<i32>().value(self.row))
-    }
-
-    fn time(&self, column: usize) -> Option<i64> {
-        let column = self.column(column);
-        (!column.is_null(self.row))
-            .then(|| column.as_primitive::<TimestampNanosecondType>().value(self.row))
+    fn own(&self) -> &'a OwnColumns {
+        &self.entries.own
     }
 
     /// When it arrived, in nanoseconds since 1970-01-01 UTC. No other entry of the log has the same.
     pub fn timestamp(&self) -> i64 {
-        self.time(TIMESTAMP).unwrap_or_default()
+        self.own().timestamp.value(self.row)
     }
 
     /// When it happened, as its sender says; nanoseconds since 1970-01-01 UTC.
     pub fn source_time(&self) -> Option<i64> {
-        self.time(SOURCE_TIME)
+        let times = &self.own().source_time;
+        (!times.is_null(self.row)).then(|| times.value(self.row))
     }
 
     /// How bad it is.
     pub fn level(&self) -> Option<Level> {
-        let column = self.column(LEVEL);
-        match column.is_null(self.row) {
+        let levels = &self.own().level;
+        match levels.is_null(self.row) {
             true => None,
-            false => Level::of_severity(column.as_primitive::<Int8Type>().value(self.row)),
+            false => Level::of_severity(levels.value(self.row)),
         }
     }
 
     /// What happened.
     pub fn message(&self) -> &'a str {
-        self.text(MESSAGE).unwrap_or_default()
+        // No log's stream takes an entry without a message.
+        self.own().message.value(self.row)
     }
 
     /// Where it comes from, as a JSON object; `None` without labels.
     pub fn labels_json(&self) -> Option<&'a str> {
-        self.text(LABELS)
+        let labels = &self.own().labels;
+        (!labels.is_null(self.row)).then(|| labels.value(self.row))
     }
 
     /// Where it comes from.
@@ -113,15 +130,16 @@ impl<'a> EntryRef<'a> {
 
     /// The fields that have no columns, as a CBOR map.
     fn rest(&self) -> Option<&'a [u8]> {
-        let column = self.column(FIELDS);
-        (!column.is_null(self.row)).then(|| column.as_binary::<i32>().value(self.row))
+        let rest = &self.own().rest;
+        (!rest.is_null(self.row)).then(|| rest.value(self.row))
     }
 
     /// Calls `take` with the name and value of each field.
     pub fn each_field(&self, mut take: impl FnMut(&'a str, FieldValue<'a>)) {
-        for promoted in &self.entries.layout.promoted {
-            if let Some(value) = self.promoted(promoted) {
-                take(&promoted.name, FieldValue::Scalar(value));
+        let Entries { layout, promoted, .. } = self.entries;
+        for (known, column) in layout.promoted.iter().zip(promoted) {
+            if let Some(value) = column.get(self.row) {
+                take(&known.name, FieldValue::Scalar(value));
             }
         }
         if let Some(rest) = self.rest() {
@@ -135,15 +153,12 @@ impl<'a> EntryRef<'a> {
 
     /// The value of a field; a name with dots may lead into objects.
     pub fn field(&self, name: &str) -> Option<FieldValue<'a>> {
-        let promoted = self.entries.layout.find(name).and_then(|known| self.promoted(known));
-        match promoted {
+        let Entries { layout, promoted, .. } = self.entries;
+        let column = layout.promoted.iter().position(|known| known.name == name);
+        match column.and_then(|column| promoted.get(column)?.get(self.row)) {
             Some(value) => Some(FieldValue::Scalar(value)),
             None => self.rest().and_then(|rest| find(rest, name)),
         }
-    }
-
-    fn promoted(&self, known: &Promoted) -> Option<Scalar<'a>> {
-        scalar(known.kind, self.entries.batch.column(known.column), self.row)
     }
 
     /// The entry as it could be written again.

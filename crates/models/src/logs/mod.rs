@@ -11,6 +11,7 @@
 
 mod entries;
 mod entry;
+mod field_column;
 mod fields;
 pub mod filter;
 mod handle;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int8Type, Int64Type};
+use arrow_array::types::Int8Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
 
+use super::field_column::FieldColumn;
 use super::layout::{Kind, Layout, Promoted};
 use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, OWN_COLUMNS};
 use super::value::{comma, each_field, find, write_text};
@@ -70,6 +71,9 @@ impl ShownColumns {
 
     fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> Option<ArrayRef> {
         let fields = fields.as_binary_opt::<i32>()?;
+        let promoted = self.layout.promoted.iter().zip(promoted);
+        let promoted: Vec<FieldColumn> =
+            promoted.map(|(known, column)| FieldColumn::new(known.kind, column)).collect();
         let mut shown = StringBuilder::new();
         let mut text = String::new();
         for row in 0..fields.len() {
@@ -82,8 +86,8 @@ impl ShownColumns {
                 text.push(':');
                 value.write_json(&mut text);
             };
-            for (known, column) in self.layout.promoted.iter().zip(promoted) {
-                if let Some(scalar) = scalar(known.kind, column, row) {
+            for (known, column) in self.layout.promoted.iter().zip(&promoted) {
+                if let Some(scalar) = column.get(row) {
                     add(&known.name, FieldValue::Scalar(scalar));
                 }
             }
@@ -120,8 +124,9 @@ fn filled(known: &Promoted, column: &ArrayRef, fields: &ArrayRef) -> Option<Arra
     if column.null_count() == 0 || fields.null_count() == fields.len() {
         return Some(Arc::clone(column));
     }
+    let typed = FieldColumn::new(known.kind, column);
     let value = |row: usize| {
-        scalar(known.kind, column, row).or_else(|| {
+        typed.get(row).or_else(|| {
             if fields.is_null(row) {
                 return None;
             }
@@ -149,21 +154,5 @@ fn filled(known: &Promoted, column: &ArrayRef, fields: &ArrayRef) -> Option<Arra
             Some(Scalar::Text(value)) => Some(value),
             _ => None,
         }))),
-    })
-}
-
-/// The value of a field's column at a row.
-pub(super) fn scalar(kind: Kind, column: &ArrayRef, row: usize) -> Option<Scalar<'_>> {
-    if column.is_null(row) {
-        return None;
-    }
-    Some(match kind {
-        Kind::Bool => Scalar::Bool(column.as_boolean_opt()?.value(row)),
-        Kind::Int => Scalar::Int(column.as_primitive_opt::<Int64Type>()?.value(row)),
-        Kind::Float => Scalar::Float(column.as_primitive_opt::<Float64Type>()?.value(row)),
-        Kind::Text => match column.as_string_view_opt() {
-            Some(views) => Scalar::Text(views.value(row)),
-            None => Scalar::Text(column.as_string_opt::<i32>()?.value(row)),
-        },
     })
 }

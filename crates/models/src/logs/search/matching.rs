@@ -10,24 +10,31 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
 use crate::logs::filter::{Expr, Pattern, Target, Term, Test};
-use crate::logs::layout::{Kind, Layout, Promoted};
+use crate::logs::field_column::FieldColumn;
+use crate::logs::layout::{Kind, Layout};
 use crate::logs::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use crate::logs::shown::scalar;
 use crate::logs::value::{self, FieldValue};
 use crate::logs::{Labels, Level, Scalar};
 
 /// Rows, with some of the columns of their log.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Rows<'a> {
     batch: &'a RecordBatch,
     /// Which of the stream's columns the batch has, in its order.
     columns: &'a [usize],
     layout: &'a Layout,
+    /// The columns of fields, in the order of the layout, as far as they were asked for.
+    fields: Vec<Option<FieldColumn>>,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn new(batch: &'a RecordBatch, columns: &'a [usize], layout: &'a Layout) -> Self {
-        Self { batch, columns, layout }
+        let mut rows = Self { batch, columns, layout, fields: Vec::new() };
+        let promoted = layout.promoted.iter();
+        rows.fields = promoted
+            .map(|known| Some(FieldColumn::new(known.kind, rows.column(known.column)?)))
+            .collect();
+        rows
     }
 
     pub(super) fn len(&self) -> usize {
@@ -89,8 +96,8 @@ impl<'a> Rows<'a> {
         {
             return take(Some(FieldValue::Scalar(Scalar::Text(&label))));
         }
-        let promoted = self.layout.find(name).and_then(|known| self.promoted(known, row));
-        match promoted {
+        let place = self.layout.promoted.iter().position(|known| known.name == name);
+        match place.and_then(|place| self.promoted(place, row)) {
             Some(scalar) => take(Some(FieldValue::Scalar(scalar))),
             None => take(self.rest(row).and_then(|rest| value::find(rest, name))),
         }
@@ -103,8 +110,8 @@ impl<'a> Rows<'a> {
         for (key, label) in labels.iter() {
             take(key, FieldValue::Scalar(Scalar::Text(label)));
         }
-        for known in &self.layout.promoted {
-            if let Some(scalar) = self.promoted(known, row) {
+        for (place, known) in self.layout.promoted.iter().enumerate() {
+            if let Some(scalar) = self.promoted(place, row) {
                 take(&known.name, FieldValue::Scalar(scalar));
             }
         }
@@ -128,8 +135,9 @@ impl<'a> Rows<'a> {
         (!column.is_null(row)).then(|| column.value(row))
     }
 
-    fn promoted(&self, known: &Promoted, row: usize) -> Option<Scalar<'a>> {
-        scalar(known.kind, self.column(known.column)?, row)
+    /// A row's value in the column of a field, by the field's place in the layout.
+    fn promoted(&self, place: usize, row: usize) -> Option<Scalar<'_>> {
+        self.fields.get(place)?.as_ref()?.get(row)
     }
 }
 
