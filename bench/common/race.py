@@ -14,6 +14,8 @@ from bench.common.run import Run
 from bench.common.sample import median, percentile, quiet, timed
 
 OURS = "timestrata"
+# Units in which a race is about times; in others it is about rates.
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 Work = Callable[[], Any]
 
 
@@ -54,7 +56,10 @@ def race(
     answer: Callable[[Any], Any] = lambda given: given,
     note: str = "",
 ) -> None:
-    """Times what each side does with `amount` of something; one line for each of the others."""
+    """Times what each side does with `amount` of something; one line for each of the others.
+
+    Figures are rates, or times for one of the amount where the unit is one of time.
+    """
     try:
         taken: dict[str, list[float]] = {side: [] for side in works}
         for order in turns(list(works), 2 if bench.quick else rounds):
@@ -67,7 +72,9 @@ def race(
                 del given
             agree({side: answers[side] for side in works})
         how = f"{note + '; ' if note else ''}median of {len(taken[OURS])}"
-        rates = {side: amount / median(seconds) for side, seconds in taken.items()}
+        figures = {side: amount / median(seconds) for side, seconds in taken.items()}
+        if unit in PER_SECOND:
+            figures = {side: PER_SECOND[unit] / rate for side, rate in figures.items()}
         for side in works:
             if side == OURS:
                 continue
@@ -78,7 +85,7 @@ def race(
             aim = aims.get(side)
             text = f"{how}; {spread}"
             bench.report(
-                Measure(f"{name} [{side}]", unit, rates[OURS], side, rates[side], aim, text)
+                Measure(f"{name} [{side}]", unit, figures[OURS], side, figures[side], aim, text)
             )
     except Exception as error:
         bench.fail(name, error)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bench.common.files import fresh
+from bench.common.listening import listening
 from bench.common.race import OURS, race
 from bench.common.report import Measure
 from bench.common.sample import median
@@ -20,21 +19,6 @@ from bench.table.sides import moment
 
 BATCH_ROWS, CONNECTIONS, SECONDS, ROUNDS = 10_000, 8, 5, 3
 TIMEOUT_S = 600
-
-
-@contextmanager
-def listening(command: list[str | Path]) -> Iterator[tuple[str, int]]:
-    """Host and port of a server that tells them in its first line."""
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
-        if child.stderr is None:
-            raise RuntimeError("no stderr")
-        try:
-            line = child.stderr.readline().decode()
-            host, port = line.strip().rpartition("//")[2].split(":")
-            # What it logs is not of interest, and must not fill the pipe.
-            yield host, int(port)
-        finally:
-            child.terminate()
 
 
 def serve(bench: Bench, path: Path) -> Any:
