@@ -2,6 +2,7 @@
 
 mod engine;
 mod http;
+mod line;
 mod logs;
 
 use std::process::ExitCode;
@@ -22,14 +23,8 @@ const SUITES: [&str; 3] = ["all", "engine", "logs"];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
-    let outcome = match arguments.next_if(|first| first == child::FLAG) {
-        Some(_) => engine::child::play(arguments).map(|()| true),
-        None if arguments.peek().is_some_and(|first| first == http::LOAD) => {
-            http::load(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true)
-        }
-        None if arguments.peek().is_some_and(|first| first == http::CONSTANT) => {
-            http::constant(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true)
-        }
+    let outcome = match arguments.peek().and_then(|first| command(first)) {
+        Some(command) => command(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true),
         None => run(arguments.collect()),
     };
     match outcome {
@@ -39,6 +34,20 @@ fn main() -> ExitCode {
             eprintln!("timestrata-bench: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What is not a suite: one end of a benchmark whose other end is another process.
+type Command = fn(&[String]) -> Result<()>;
+
+fn command(name: &str) -> Option<Command> {
+    match name {
+        child::FLAG => Some(|arguments| engine::child::play(arguments.iter().cloned())),
+        http::LOAD => Some(http::load),
+        http::CONSTANT => Some(http::constant),
+        line::LOAD => Some(line::load),
+        line::ECHO => Some(line::echo),
+        _ => None,
     }
 }
 
