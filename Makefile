@@ -70,7 +70,7 @@ ifneq ($(filter graph all,$(SUITE)),)
 	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph
 endif
-ifneq ($(filter graph table timelog all,$(SUITE)),)
+ifneq ($(filter graph logs table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 endif
 ifneq ($(filter graph all,$(SUITE)),)
@@ -79,9 +79,14 @@ endif
 ifneq ($(filter timelog all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.timelog
 endif
-ifneq ($(filter table all,$(SUITE)),)
+ifneq ($(filter logs table all,$(SUITE)),)
 	@$(IN_BENCH) cargo build --release -p timestrata-cli -p timestrata-bench
+endif
+ifneq ($(filter table all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.table
+endif
+ifneq ($(filter logs all,$(SUITE)),)
+	@$(IN_BENCH) python -m bench.logs
 endif
 
 clean:

@@ -1,10 +1,11 @@
-//! The suite of logs: what the model itself does, without a server and without other programs. What
-//! searches are held against is in `bench/logs`.
+//! The suite of logs: what the model itself does, without a server. What it does beside other programs is
+//! in `bench/logs`, in Python: searches, ingest of files, the line protocol.
 
 mod corpus;
+mod ingest;
 mod point;
 mod scan;
-mod search;
+mod size;
 mod write;
 
 use timestrata_bench::Result;
@@ -14,14 +15,13 @@ use timestrata_engine::Store;
 use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 7] = [
+pub(crate) const GROUPS: [Group; 6] = [
     Group { name: "write", run: write::run },
     Group { name: "synced", run: write::run_synced },
     Group { name: "scan", run: scan::run },
     Group { name: "point", run: point::run },
-    Group { name: "ingest", run: search::run_ingest },
-    Group { name: "size", run: search::run_size },
-    Group { name: "search", run: search::run },
+    Group { name: "ingest", run: ingest::run },
+    Group { name: "size", run: size::run },
 ];
 
 /// An entry takes so much with its fields and their names.
