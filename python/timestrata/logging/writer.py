@@ -153,9 +153,12 @@ class Writer:
             )
 
     def _append(self, item: _Item) -> None:
+        # Looked at before: a signal handler or a finalizer that logs may come in between, and then there
+        # is more than this one item behind it, of which the thread would never hear.
+        was_empty = not self._queue
         self._queue.append(item)
         self._put += 1
-        if len(self._queue) == 1:
+        if was_empty:
             self._changed.notify_all()
 
     def _drop(self) -> None:
