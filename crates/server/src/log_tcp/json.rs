@@ -1,5 +1,8 @@
 //! JSON values as CBOR items (RFC 8949), appended to memory. Whole numbers keep all their digits.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use jiter::{Jiter, JiterError, Peek};
 use minicbor::Encoder;
 use minicbor::data::{IanaTag, Int};
@@ -11,6 +14,8 @@ const ARRAY: u8 = 0x80;
 const MAP: u8 = 0xa0;
 /// Items and members up to this number are told in the byte that a list or an object begins with.
 const SHORT_MAX: u64 = 23;
+/// Names among which one that is there twice is looked for pair by pair.
+const PAIRS_MAX: usize = 16;
 
 /// Why a text is not taken.
 #[derive(Debug)]
@@ -29,6 +34,17 @@ impl From<JiterError> for Unread {
 
 type Result<T> = std::result::Result<T, Unread>;
 
+/// Where a member of an object lies among what was appended.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Its name's item and its value's.
+    pub(super) item: Range<usize>,
+    /// The text of its name.
+    pub(super) name: Range<usize>,
+    /// The item of its value.
+    pub(super) value: Range<usize>,
+}
+
 /// Appends the value that comes next, of which `peek` is the beginning. `depth` is the number of
 /// lists and objects around it.
 ///
@@ -45,16 +61,9 @@ pub(super) fn value(
         Peek::String => text(json.known_str()?, out),
         Peek::Object => {
             let head = open(depth, out)?;
-            let mut members = 0;
-            let mut name = json.known_object()?;
-            while let Some(known) = name {
-                text(known, out);
-                let peek = json.peek()?;
-                value(json, peek, depth + 1, out)?;
-                members += 1;
-                name = json.next_key()?;
-            }
-            close(MAP, head, members, out);
+            let mut inner = Vec::new();
+            members(json, depth + 1, &mut inner, out)?;
+            close(MAP, head, inner.len() as u64, out);
         }
         Peek::Array => {
             let head = open(depth, out)?;
@@ -78,6 +87,72 @@ pub(super) fn value(
         _ => number(json.known_number_bytes(peek)?, out)?,
     }
     Ok(())
+}
+
+/// Appends the members of the object that comes next, each name once: of several with the same name the
+/// last counts, as in most that read JSON. Readers of CBOR take no name twice. `list` is empty, and
+/// tells then where each member lies.
+///
+/// # Errors
+/// As [`value`].
+pub(super) fn members(
+    json: &mut Jiter<'_>,
+    depth: usize,
+    list: &mut Vec<Member>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut name = json.known_object()?;
+    while let Some(known) = name {
+        let start = out.len();
+        text(known, out);
+        let at = out.len();
+        let name_range = at - known.len()..at;
+        let peek = json.peek()?;
+        value(json, peek, depth, out)?;
+        list.push(Member { item: start..out.len(), name: name_range, value: at..out.len() });
+        name = json.next_key()?;
+    }
+    if is_any_twice(list, out) {
+        leave_the_last(list, out);
+    }
+    Ok(())
+}
+
+fn name_of<'a>(member: &Member, out: &'a [u8]) -> &'a [u8] {
+    out.get(member.name.clone()).unwrap_or_default()
+}
+
+fn is_any_twice(list: &[Member], out: &[u8]) -> bool {
+    if list.len() > PAIRS_MAX {
+        let mut seen = HashSet::with_capacity(list.len());
+        return !list.iter().all(|member| seen.insert(name_of(member, out)));
+    }
+    let mut rest = list;
+    while let Some((member, others)) = rest.split_first() {
+        if others.iter().any(|other| name_of(other, out) == name_of(member, out)) {
+            return true;
+        }
+        rest = others;
+    }
+    false
+}
+
+/// Takes out all members but the last of each name.
+fn leave_the_last(list: &mut Vec<Member>, out: &mut Vec<u8>) {
+    let Some(mut end) = list.first().map(|member| member.item.start) else { return };
+    let mut seen = HashSet::with_capacity(list.len());
+    let mut is_last: Vec<bool> =
+        list.iter().rev().map(|member| seen.insert(name_of(member, out))).collect();
+    list.retain(|_| is_last.pop().unwrap_or(true));
+    for Member { item, name, value } in list {
+        out.copy_within(item.clone(), end);
+        let by = item.start - end;
+        for range in [&mut *item, name, value] {
+            *range = range.start - by..range.end - by;
+        }
+        end = item.end;
+    }
+    out.truncate(end);
 }
 
 /// Appends a text.
@@ -204,6 +279,27 @@ mod tests {
         assert_eq!(again(" [ 1E2 , \"\\u00fc\\ud83d\\ude00\" ] "), "[100.0,\"ü😀\"]");
         let digits = "9".repeat(4_300);
         assert_eq!(again(&digits), digits);
+    }
+
+    /// Kept as it came, an object within metadata could not be read by Python any more: no map of CBOR
+    /// may have a name twice.
+    #[test]
+    fn of_a_name_that_is_there_twice_the_last_value_counts_at_any_depth() {
+        for (text, expected) in [
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+            (r#"{"a":{"b":1,"c":[],"b":{}},"d":0}"#, r#"{"a":{"c":[],"b":{}},"d":0}"#),
+            (r#"[{"x":1,"\u0078":[2,{"x":1,"x":2}]},3]"#, r#"[{"x":[2,{"x":2}]},3]"#),
+            (r#"{"":1,"a":1,"a":2,"":2,"a":3}"#, r#"{"":2,"a":3}"#),
+        ] {
+            assert_eq!(again(text), expected);
+        }
+        for count in [15, 16, 17, 300] {
+            let names = |from: usize| (from..count).map(|name| format!("\"{name}\":{name}"));
+            let twice = names(0).chain(["\"7\":\"last\"".to_owned()]).collect::<Vec<_>>().join(",");
+            let value: serde_json::Value =
+                serde_json::from_str(&again(&format!("{{{twice}}}"))).unwrap();
+            assert_eq!((value.as_object().unwrap().len(), &value["7"]), (count, &"last".into()));
+        }
     }
 
     #[test]

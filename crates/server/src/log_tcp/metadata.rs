@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use jiter::{Jiter, Peek};
+use jiter::Jiter;
 use timestrata_models::logs::{EntryRef, FieldValue, Level, NewEntry, Scalar};
 
-use super::json::{self, Unread};
+use super::json::{self, Member, Unread};
 
 /// The field of what can't be said otherwise: an object that has [`SOURCE_TS`], [`METADATA`], or both.
 const SENT: &str = "__sent";
@@ -31,20 +31,11 @@ const VERSION: u64 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     is_given: bool,
-    /// Names and values in turn, as CBOR items.
+    /// Names and values in turn, as CBOR items; each name once.
     items: Vec<u8>,
     members: Vec<Member>,
     /// What `level` says, if it says one.
     level: Option<Level>,
-}
-
-/// Where a member lies.
-#[derive(Debug, Clone)]
-struct Member {
-    /// The text of its name.
-    name: Range<usize>,
-    /// The item of its value.
-    value: Range<usize>,
 }
 
 impl Metadata {
@@ -70,25 +61,14 @@ impl Metadata {
     pub(super) fn read(&mut self, json: &mut Jiter<'_>) -> Result<(), Unread> {
         self.clear();
         self.is_given = true;
-        let mut name = json.known_object()?;
-        while let Some(known) = name {
-            let is_level = known == LEVEL;
-            let length = known.len();
-            json::text(known, &mut self.items);
-            let value = self.items.len();
-            let peek = json.peek()?;
-            json::value(json, peek, 1, &mut self.items)?;
-            if is_level {
-                let item = self.items.get(value..).unwrap_or_default();
-                self.level = match (peek, Scalar::of_item(item)) {
-                    (Peek::String, Some(Scalar::Text(level))) => Level::of_name(level.as_bytes()),
+        json::members(json, 1, &mut self.members, &mut self.items)?;
+        self.level =
+            self.members.iter().find(|member| self.name(member) == LEVEL).and_then(|member| {
+                match Scalar::of_item(self.slice(&member.value))? {
+                    Scalar::Text(level) => Level::of_name(level.as_bytes()),
                     _ => None,
-                };
-            }
-            let (name_range, value_range) = (value - length..value, value..self.items.len());
-            self.members.push(Member { name: name_range, value: value_range });
-            name = json.next_key()?;
-        }
+                }
+            });
         Ok(())
     }
 

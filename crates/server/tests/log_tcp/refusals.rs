@@ -75,6 +75,43 @@ fn the_seven_inputs_that_ended_another_server_are_answered() {
     assert_eq!(client.messages(), ["a", "b"]);
 }
 
+/// What no parser of JSON takes is refused and not kept; all else comes back as it was.
+#[test]
+fn lines_that_break_others_are_taken_as_they_are_or_refused() {
+    let server = Harness::new();
+    let mut client = server.connect();
+    let write = |rest: &str| format!(r#"{{"action":"write","source_ts":1,{rest}}}"#);
+    for taken in [
+        write(r#""message":"a\u0000b","metadata":{"\u0000":"\u0000"}"#),
+        write(r#""message":"c","metadata":{"n":-123456789012345678901234567890}"#),
+        write(r#""message":"d","metadata":{"x":{"a":1,"a":2}}"#),
+    ] {
+        assert_eq!(client.raw(&taken), OK, "{taken}");
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for refused in [
+        deep.clone(),
+        format!(r#"{{"unknown":{deep}}}"#),
+        write(&format!(r#""message":"e","metadata":{{"deep":{deep}}}"#)),
+        write(r#""message":"f","metadata":{"n":1e999}"#),
+    ] {
+        assert_eq!(client.ask(&refused)["errcode"], "invalid_json");
+    }
+    let mut invalid = write(r#""message":"?""#).replace('?', "\u{1}").into_bytes();
+    invalid.iter_mut().filter(|byte| **byte == 1).for_each(|byte| *byte = 0xff);
+    client.send([&invalid[..], b"\n"].concat());
+    assert!(client.line().contains("invalid_json"));
+    let rows = client.raw(r#"{"action":"read","start_ts":0,"end_ts":"18446744073709551615"}"#);
+    assert_eq!(rows.matches("\"version\":1").count(), 3);
+    for kept in [
+        r#""message":"a\u0000b","metadata":{"\u0000":"\u0000"}"#,
+        r#""message":"c","metadata":{"n":-123456789012345678901234567890}"#,
+        r#""message":"d","metadata":{"x":{"a":2}}"#,
+    ] {
+        assert!(rows.contains(kept), "{kept}: {rows}");
+    }
+}
+
 #[test]
 fn blank_lines_are_not_answered() {
     let server = Harness::new();

@@ -135,6 +135,8 @@ fn metadata_comes_back_as_it_was_sent() {
     assert_eq!(metadata_again("null"), "null");
     // Each name once, with its last value.
     assert_eq!(metadata_again(r#"{"a":1,"b":2,"a":3}"#), r#"{"b":2,"a":3}"#);
+    let kept_whole = r#"{"__sent":0,"a":1,"b":{"c":1,"c":2},"a":3}"#;
+    assert_eq!(metadata_again(kept_whole), r#"{"__sent":0,"b":{"c":2},"a":3}"#);
 }
 
 #[test]
