@@ -1,12 +1,16 @@
 //! A request's body as a reader on another thread, counted and bounded.
 
+use std::convert::Infallible;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::{FromRequest, Request};
 use futures::StreamExt;
 use timestrata_engine::Error;
 use tokio::sync::mpsc::{Receiver, channel};
+
+use crate::drain::Announced;
 
 /// Pieces of a body that wait to be read.
 const PIECES_WAITING: usize = 8;
@@ -44,6 +48,22 @@ pub(crate) fn limit_passed(error: &Error) -> Option<String> {
         source = cause.source();
     }
     None
+}
+
+/// A body that nobody has read from.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    body: Body,
+    announced: Option<Announced>,
+}
+
+impl<S: Send + Sync> FromRequest<S> for Sent {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        let announced = request.extensions().get::<Announced>().copied();
+        Ok(Self { body: request.into_body(), announced })
+    }
 }
 
 /// A body as it arrives: bounded in bytes and in how long it may be silent.
@@ -103,10 +123,10 @@ enum Pieces {
 }
 
 impl BodyReader {
-    /// Takes in `body`, of at most `bytes_max` bytes, as long as something arrives every `idle`.
-    pub(crate) async fn new(body: Body, bytes_max: u64, idle: Duration) -> Self {
-        let is_short = body.size_hint().upper().is_some_and(|bytes| bytes <= SHORT_BYTES);
-        let pieces = body.into_data_stream();
+    /// Takes in a body of at most `bytes_max` bytes, as long as something arrives every `idle`.
+    pub(crate) async fn new(sent: Sent, bytes_max: u64, idle: Duration) -> Self {
+        let is_short = sent.announced.is_some_and(|Announced(bytes)| bytes <= SHORT_BYTES);
+        let pieces = sent.body.into_data_stream();
         let mut arriving = Arriving { pieces, bytes: 0, bytes_max, idle };
         let pieces = match is_short {
             true => {
@@ -153,5 +173,33 @@ impl Read for BodyReader {
         let taken = self.piece.split_to(self.piece.len().min(buffer.len()));
         buffer[..taken.len()].copy_from_slice(&taken);
         Ok(taken.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn reader(length: usize, announced: Option<u64>) -> BodyReader {
+        let pieces =
+            vec![b'x'; length].chunks(1 << 16).map(Bytes::copy_from_slice).collect::<Vec<_>>();
+        let body = Body::from_stream(futures::stream::iter(pieces.into_iter().map(io::Result::Ok)));
+        let sent = Sent { body, announced: announced.map(Announced) };
+        BodyReader::new(sent, 1 << 30, Duration::from_secs(5)).await
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_announced_to_be_short_is_here_before_it_is_read() {
+        for length in [0, 1, 1 << 20] {
+            let mut reader = reader(length, Some(length as u64)).await;
+            assert!(matches!(reader.pieces, Pieces::Here(_)), "{length}");
+            let mut read = Vec::new();
+            reader.read_to_end(&mut read).unwrap();
+            assert_eq!(read.len(), length);
+        }
+        for (length, announced) in [((1 << 20) + 1, Some((1 << 20) + 1)), (5, None)] {
+            let reader = reader(length, announced).await;
+            assert!(matches!(reader.pieces, Pieces::Arriving(_)), "{length}");
+        }
     }
 }

@@ -17,6 +17,11 @@ use tokio::sync::Mutex;
 const REST_BYTES_MAX: usize = 1 << 20;
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
+/// How long a body is at most, as whoever sends it has announced: once it is lent, it no longer says so
+/// itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Announced(pub(crate) u64);
+
 /// A middleware: lends the body to whoever answers, and reads what a refusal left of it. Where more
 /// is left the answer says that the connection ends with it.
 pub(crate) async fn drain(request: Request, next: Next) -> Response {
@@ -25,7 +30,10 @@ pub(crate) async fn drain(request: Request, next: Next) -> Response {
     }
     // A client that waits to be asked for its body sends none where nobody asks.
     let waits = request.headers().contains_key(header::EXPECT);
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    if let Some(bytes) = body.size_hint().upper() {
+        parts.extensions.insert(Announced(bytes));
+    }
     let shared = Arc::new(Mutex::new(body.into_data_stream()));
     let lent = unfold(Arc::clone(&shared), |shared| async move {
         let piece = shared.lock().await.next().await?;

@@ -1,6 +1,5 @@
 //! `POST /tables/{table}/ingest`: a body of rows, as one commit.
 
-use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
@@ -12,7 +11,7 @@ use timestrata_models::table::{
     Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
 };
 
-use crate::body::BodyReader;
+use crate::body::{BodyReader, Sent};
 use crate::error::{Failure, Result, success};
 use crate::state::{AppState, blocking};
 
@@ -118,13 +117,13 @@ pub(super) async fn ingest(
     Path(name): Path<String>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
-    body: Body,
+    sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
     let mut read = asked.read_options(&headers)?;
     let options = asked.ingest_options()?;
     let config = &state.config;
-    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max).await;
+    let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {
         if let Some(stream) = state.store.stream(&name) {

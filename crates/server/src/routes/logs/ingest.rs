@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
@@ -14,7 +13,7 @@ use timestrata_models::table::source::Compression;
 use timestrata_models::table::time_text;
 
 use super::asked::{Asked, refuse};
-use crate::body::{BodyReader, limit_passed};
+use crate::body::{BodyReader, Sent, limit_passed};
 use crate::busy::patiently;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
@@ -40,12 +39,12 @@ pub(crate) async fn ingest(
     Path(name): Path<String>,
     asked: Asked,
     headers: HeaderMap,
-    body: Body,
+    sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
     let form = Form::of(asked, &headers)?;
     let config = &state.config;
-    let reader = BodyReader::new(body, config.body_bytes_max, config.body_idle_max).await;
+    let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
     blocking(move || {
         let logs = state.logs_to_write(&name)?;
         let mut ingest = Ingest::new(&state, &logs, form.labels.clone());
