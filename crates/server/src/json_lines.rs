@@ -80,7 +80,9 @@ impl<R: Read> JsonLines<R> {
                 }
             }
             Place::Text { depth, is_escaped } => {
-                self.keep(byte);
+                // No text may have a line end in it, of either kind: this one spoils no other line, and
+                // is told where its own is read.
+                self.output.push(if byte == b'\n' { b'\r' } else { byte });
                 match byte {
                     b'"' if !is_escaped && depth == 0 => self.end(),
                     b'"' if !is_escaped => self.place = Place::Nested(depth),
@@ -113,7 +115,7 @@ impl<R: Read> JsonLines<R> {
         self.keep(byte);
     }
 
-    /// Keeps a byte of a value, which has no line ends: there are none within texts.
+    /// Keeps a byte of a value that is not within a text: a line end there means no more than a space.
     fn keep(&mut self, byte: u8) {
         self.output.push(if matches!(byte, b'\n' | b'\r') { b' ' } else { byte });
     }
@@ -164,6 +166,14 @@ mod tests {
         // What isn't whole is told where its line is read.
         assert_eq!(lines(r#"[{"a":1},{"b":"#), [r#"{"a":1}"#, r#"{"b":"#]);
         assert_eq!(lines("] } nonsense"), ["]", "}", "nonsense"]);
+    }
+
+    /// With a space in its place, a text was taken as it had never been sent.
+    #[test]
+    fn a_line_end_within_a_text_is_no_space() {
+        assert_eq!(lines("[{\"a\":\"x\ny\"},\n5]"), ["{\"a\":\"x\ry\"}", "5"]);
+        let read: Result<serde_json::Value, _> = serde_json::from_str("{\"a\":\"x\ry\"}");
+        assert!(read.is_err(), "{read:?}");
     }
 
     proptest! {
