@@ -38,7 +38,7 @@
 #![forbid(unsafe_code)]
 
 pub use timestrata_engine::{
-    Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, ColumnSize,
+    Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock, ColumnSize,
     Durability, Error, ErrorKind, FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind,
     Maintenance, Merge, PinInfo, RecoveryReport, Result, Retention, Row, RowAppender, RunFormat,
     Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,

@@ -15,11 +15,12 @@ pub(super) struct Buffer<R> {
     start: usize,
     end: usize,
     is_all: bool,
+    reads: u64,
 }
 
 impl<R: Read> Buffer<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, bytes: Vec::new(), start: 0, end: 0, is_all: false }
+        Self { reader, bytes: Vec::new(), start: 0, end: 0, is_all: false, reads: 0 }
     }
 
     /// What was read and not consumed.
@@ -30,6 +31,11 @@ impl<R: Read> Buffer<R> {
     /// Whether nothing follows that.
     pub(super) fn is_all(&self) -> bool {
         self.is_all
+    }
+
+    /// How often something was read.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads
     }
 
     /// Drops bytes from the front of what is unread.
@@ -48,6 +54,7 @@ impl<R: Read> Buffer<R> {
             match self.reader.read(room) {
                 // A reader that says more than it was given room for is not believed.
                 Ok(bytes) => {
+                    self.reads += 1;
                     self.is_all = bytes == 0;
                     self.end += bytes.min(room.len());
                     return Ok(!self.is_all);

@@ -139,6 +139,11 @@ impl<R: Read> Pieces<R> {
         self.format = format;
     }
 
+    /// How often something was read of the input.
+    pub(super) fn reads(&self) -> u64 {
+        self.buffer.reads()
+    }
+
     /// Lines of all pieces so far.
     pub(super) fn lines(&self) -> u64 {
         self.lines

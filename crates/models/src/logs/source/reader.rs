@@ -1,8 +1,9 @@
 //! All entries of a log.
 
 use std::io::Read;
+use std::sync::Arc;
 
-use timestrata_engine::Result;
+use timestrata_engine::{Clock, Result};
 
 use super::guess::SAMPLE_BYTES;
 use super::parser::{LineParser, PARSE_ERROR, Parsed};
@@ -53,6 +54,10 @@ pub struct LineReader<R> {
     parser: LineParser,
     parts: Parts,
     report: SourceReport,
+    /// The clock that dates without a year go by, if lines come as they are written.
+    clock: Option<Arc<dyn Clock>>,
+    /// How often something had been read when it was looked at.
+    reads: u64,
 }
 
 impl<R: Read> LineReader<R> {
@@ -66,8 +71,17 @@ impl<R: Read> LineReader<R> {
             parser: LineParser::new(format, &options),
             parts: Parts::default(),
             report: SourceReport::default(),
+            clock: None,
+            reads: 0,
             options,
         }
+    }
+
+    /// Lines come as they are written, maybe for years: what they are not later than is the time at which
+    /// they are read, by this clock, and not [`SourceOptions::reference_time`].
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// The format that lines are read in, and why it is this one. Reads a first line at least.
@@ -114,6 +128,7 @@ impl<R: Read> LineReader<R> {
     fn read(&mut self, entry: &mut NewEntry) -> Result<Option<u64>> {
         loop {
             let piece = self.pieces.next()?;
+            self.look_at_clock();
             self.report.lines = self.pieces.lines();
             let Some(piece) = piece else { return Ok(None) };
             let line = match piece.part {
@@ -133,6 +148,15 @@ impl<R: Read> LineReader<R> {
             if line.is_some() {
                 return Ok(line);
             }
+        }
+    }
+
+    /// Where something was read since, it may be of a later day than what came before.
+    fn look_at_clock(&mut self) {
+        let reads = self.pieces.reads();
+        if let Some(clock) = self.clock.as_ref().filter(|_| reads != self.reads) {
+            self.parser.set_reference_time(clock.wall_ns());
+            self.reads = reads;
         }
     }
 

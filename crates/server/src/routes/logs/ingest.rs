@@ -1,6 +1,7 @@
 //! `POST /logs/{name}`: a body of log lines, in commits of bounded size.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -136,7 +137,9 @@ impl<'a> Ingest<'a> {
             message_bytes_max: self.logs.message_bytes_max(),
             ..SourceOptions::new(self.state.store.wall_ns())
         };
-        let mut lines = LineReader::new(body, options);
+        // A body may go on for days.
+        let clock = Arc::clone(&self.state.clock);
+        let mut lines = LineReader::new(body, options).with_clock(clock);
         let guess = lines.format().map_err(unread)?.clone();
         loop {
             if self.count == self.entries.len() {

@@ -5,6 +5,7 @@ mod load;
 mod reading;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use timestrata::logs::source::SourceOptions;
 use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
@@ -31,7 +32,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let mut readings = arguments.files.iter().enumerate().map(|(index, path)| {
         let skip_lines = if index == 0 { arguments.logs.skip_lines } else { 0 };
         let options = source_options(&io, path, &arguments.logs, message_bytes_max);
-        Reading::begin(path, options, skip_lines, bar.clone())
+        // Of what isn't a file nobody knows when it was written: it may be now, and for months.
+        let clock = (!path.is_file()).then(|| Arc::clone(&io.clock));
+        Reading::begin(path, options, clock, skip_lines, bar.clone())
     });
     // A first file that can't be read is told before a store is made for it.
     let mut first = readings.next().transpose()?;
@@ -75,8 +78,7 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Logs> {
     Ok(Logs::create(store, &arguments.name, &options)?)
 }
 
-/// How the lines of a file are read. They were written up to when the file was last changed; those of
-/// stdin may come now.
+/// How the lines of a file are read. They were written up to when the file was last changed.
 fn source_options(
     io: &Io,
     path: &Path,

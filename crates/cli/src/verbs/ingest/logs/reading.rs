@@ -5,13 +5,14 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use timestrata::{Error, ErrorKind};
 use timestrata::logs::{EntryBatch, Labels, NewEntry};
 use timestrata::logs::source::{Guess, LineReader, SourceOptions, SourceReport};
+use timestrata::{Clock, Error, ErrorKind};
 
 use super::load::BATCH_BYTES;
 use crate::failure::{Failure, Result};
@@ -68,10 +69,11 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Begins to read.
+    /// Begins to read; by a clock, lines that come as they are written.
     pub(super) fn begin(
         path: &Path,
         options: SourceOptions,
+        clock: Option<Arc<dyn Clock>>,
         skip_lines: u64,
         bar: ProgressBar,
     ) -> Result<Self> {
@@ -80,8 +82,8 @@ impl Reading {
         let name = input::name(path);
         let path = path.to_owned();
         let read = move || {
-            let outcome = Lines { skipped: skip_lines, targets, sender: sender.clone() }
-                .read(&path, options, &bar);
+            let lines = Lines { skipped: skip_lines, targets, sender: sender.clone() };
+            let outcome = lines.read(&path, options, clock, &bar);
             // Who no longer wants entries doesn't want to know either.
             let _ = sender.send(outcome.map(Event::Ended));
         };
@@ -140,12 +142,22 @@ struct Lines {
 
 impl Lines {
     /// Reads all of a file.
-    fn read(self, path: &Path, options: SourceOptions, bar: &ProgressBar) -> Result<SourceReport> {
+    fn read(
+        self,
+        path: &Path,
+        options: SourceOptions,
+        clock: Option<Arc<dyn Clock>>,
+        bar: &ProgressBar,
+    ) -> Result<SourceReport> {
         let Input { name, reader } = input::open(path, bar)?;
         let reader = without_lines(reader, self.skipped, &name)?;
         let outbox = Rc::new(RefCell::new(None));
         let reader = Announced { reader, outbox: Rc::clone(&outbox) };
-        let mut lines = LineReader::new(reader, options);
+        let lines = LineReader::new(reader, options);
+        let mut lines = match clock {
+            Some(clock) => lines.with_clock(clock),
+            None => lines,
+        };
         let failed = |error: Error| {
             Failure::failed(format!("{} [{name}]", error.message()), error.hint())
         };

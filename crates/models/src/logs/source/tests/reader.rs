@@ -1,9 +1,12 @@
 //! Whole logs: line ends, limits, what is reported.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use timestrata_engine::Clock;
 
 use super::*;
 use crate::logs::{Level, Scalar};
@@ -251,4 +254,41 @@ fn a_reader_that_fails_says_so_and_can_go_on() {
     assert!(error.to_string().contains("unplugged"), "{error}");
     assert_eq!(reader.next(&mut entry).unwrap(), Some(Place { line: 2 }));
     assert_eq!((entry.message.as_str(), reader.report().entries), ("bc", 2));
+}
+
+/// A clock that is a day later each time that it is looked at.
+#[derive(Debug)]
+struct Daily(AtomicI64);
+
+impl Clock for Daily {
+    fn wall_ns(&self) -> i64 {
+        self.0.fetch_add(86_400_000_000_000, Ordering::Relaxed)
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// A log that was followed for more than a day had the year before in all lines from then on.
+#[test]
+fn lines_that_come_for_days_have_the_year_in_which_they_come() {
+    let log = "Nov 22 13:09:20 host a: 1\nNov 24 08:00:00 host a: 2\nNov 25 08:00:00 host a: 3\n";
+    let options = || SourceOptions { format: Some(Format::Syslog), ..options() };
+    let times = |reader: &mut LineReader<InPieces<'_>>| {
+        let mut entry = NewEntry::default();
+        let mut times = Vec::new();
+        while reader.next(&mut entry).unwrap().is_some() {
+            times.push(entry.source_time.unwrap());
+        }
+        times
+    };
+    // A line at a time. The reference is the 23rd.
+    let in_lines = || InPieces(log.as_bytes(), log.len() / 3, false);
+    let mut followed =
+        LineReader::new(in_lines(), options()).with_clock(Arc::new(Daily(at(REFERENCE).into())));
+    let expected = ["2026-11-22T13:09:20Z", "2026-11-24T08:00:00Z", "2026-11-25T08:00:00Z"];
+    assert_eq!(times(&mut followed), expected.map(at));
+    let last = *times(&mut LineReader::new(in_lines(), options())).last().unwrap();
+    assert_eq!(last, at("2025-11-25T08:00:00Z"), "of a file of the 23rd it is the year before");
 }
