@@ -10,10 +10,12 @@ use timestrata_engine::{Access, Io, Settings, Store};
 use crate::harness::{Harness, OK, until, write};
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
-/// Full when it is told to be: no file gets longer, and what has its blocks is written as ever.
+/// Full when it is told to be: no file gets longer, and what has its blocks is written as ever. And broken
+/// when it is told to be: it takes everything, and keeps nothing for good.
 #[derive(Debug, Default)]
 struct Filling {
     is_full: AtomicBool,
+    is_broken: AtomicBool,
 }
 
 impl Watcher for Filling {
@@ -23,20 +25,29 @@ impl Watcher for Filling {
             Step::OpenLog | Step::Write if self.is_full.load(Ordering::SeqCst) && !has_blocks => {
                 Err(io::ErrorKind::StorageFull.into())
             }
+            Step::Sync if self.is_broken.load(Ordering::SeqCst) => {
+                Err(io::Error::other("the disk is gone"))
+            }
             _ => Ok(()),
         }
     }
 }
 
-#[test]
-fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
+/// A disk that can be filled, and what opens the store on it.
+fn filling() -> (Arc<Filling>, impl Fn() -> Store) {
     let filling = Arc::new(Filling::default());
     let memory = Io::memory();
     let disk = WatchedDisk::new(Arc::clone(&memory.disk), Arc::clone(&filling) as _);
     let io = Io { disk: Arc::new(disk), ..memory.clone() };
     let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
     let dir = Path::new("/store");
-    let open = || Store::open_with(io.clone(), dir, Access::Write, settings.clone()).unwrap();
+    let open = move || Store::open_with(io.clone(), dir, Access::Write, settings.clone()).unwrap();
+    (filling, open)
+}
+
+#[test]
+fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
+    let (filling, open) = filling();
     let mut server = Harness::on(open(), &[]);
     let mut client = server.connect();
     client.write(0, "before");
@@ -75,4 +86,59 @@ fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
     let mut client = again.connect();
     assert_eq!(client.messages(), kept);
     client.write(1, "goes on");
+}
+
+/// What a body over HTTP is answered with.
+fn post(server: &Harness, body: impl AsRef<[u8]>) -> (u16, serde_json::Value) {
+    let url = format!("{}/logs/default", server.url);
+    let request = ureq::post(url).config().http_status_as_error(false).build();
+    let mut answer = request.header("content-type", "text/plain").send(body.as_ref()).unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
+}
+
+#[test]
+fn over_http_a_full_disk_has_a_status_of_its_own_and_what_was_taken_is_told() {
+    let (filling, open) = filling();
+    let mut server = Harness::on(open(), &[]);
+    assert_eq!(post(&server, "before\n").0, 200);
+    filling.is_full.store(true, Ordering::SeqCst);
+    let mut kept = 1;
+    let mut refused = (0, serde_json::Value::Null);
+    let body = format!("{}\n", "x".repeat(10_000)).repeat(20);
+    until(|| {
+        refused = post(&server, &body);
+        kept += refused.1["data"]["entries"].as_u64().unwrap_or(0);
+        refused.0 != 200
+    });
+    let error = refused.1["error"].as_str().unwrap();
+    assert_eq!(refused.0, 507, "{error}");
+    // What was taken of a body that was not taken whole is told.
+    let told = error
+        .rsplit_once("; ")
+        .and_then(|(_, told)| told.strip_suffix(" entries before were written"));
+    kept += told.map_or(0, |told| told.parse().unwrap());
+    assert_eq!(server.connect().messages().len() as u64, kept, "{error}");
+    let _ = server.stop();
+    drop(server);
+    filling.is_full.store(false, Ordering::SeqCst);
+    let again = Harness::on(open(), &[]);
+    assert_eq!(again.connect().messages().len() as u64, kept);
+    assert_eq!(post(&again, "goes on\n").0, 200);
+}
+
+/// A body that could not be read to its end was told to be there in part, though that could not be synced.
+#[test]
+fn what_could_not_be_synced_is_not_told_to_be_there() {
+    let (filling, open) = filling();
+    let mut server = Harness::on(open(), &[("limits.body_bytes_max", "200000")]);
+    let body = "a line\n".repeat(100_000);
+    let (status, told) = post(&server, &body);
+    let error = told["error"].as_str().unwrap();
+    assert!(status == 413 && error.contains(" entries before were written"), "{error}");
+    filling.is_broken.store(true, Ordering::SeqCst);
+    let (_, told) = post(&server, &body);
+    let error = told["error"].as_str().unwrap();
+    assert!(!error.contains("were written"), "{error}");
+    let _ = server.stop();
 }

@@ -50,9 +50,10 @@ pub(crate) async fn ingest(
         let logs = state.logs_to_write(&name)?;
         let mut ingest = Ingest::new(&state, &logs, form.labels.clone());
         let read = ingest.all(reader, &form);
-        // What was taken before something went wrong stays.
+        // What was taken before something went wrong stays, once it is synced.
         let synced = state.store.sync();
-        let done = read.map_err(|failure| failure.behind(ingest.written))?;
+        let kept = synced.as_ref().map_or(0, |_| ingest.written);
+        let done = read.map_err(|failure| failure.behind(kept))?;
         synced?;
         let took_ns = state.clock.monotonic_ns().saturating_sub(begun_ns);
         Ok(success(ingest.answer(&done, took_ns)))
