@@ -91,8 +91,9 @@ impl Level {
         }
     }
 
-    /// The level of a number that somebody sent as one: 0 to 7 as syslog has them, 10 and more as
-    /// Python's `logging` (and pino and bunyan, which agree but for fatal, 60) has them.
+    /// The level of a number that somebody sent as one: 0 to 7 as syslog has them, 10 to 60 as Python's
+    /// `logging` has them. (Those of pino and bunyan are other ones: 30 is info there. Who knows that a
+    /// number is theirs takes off ten.)
     pub const fn of_number(number: i64) -> Option<Self> {
         match number {
             0..=7 => Self::of_syslog(number as u64),

@@ -54,7 +54,10 @@ pub(super) fn fill(members: &Members, line: &str, entry: &mut NewEntry) {
             Some(Role::Time(rank)) => {
                 offer(&mut time, rank, index, || item.time.or_else(|| time_of(item.value)));
             }
-            Some(Role::Level(rank)) => offer(&mut level, rank, index, || level_of(item.value)),
+            Some(Role::Level(rank)) => {
+                let is_of_node = || item.name == "level" && is_of_node(members);
+                offer(&mut level, rank, index, || level_of(item.value, is_of_node));
+            }
             None => {}
         }
     }
@@ -96,14 +99,26 @@ fn time_of(item: &[u8]) -> Option<i64> {
     time::of_text(text_of(item)?.as_bytes())
 }
 
-/// The level of a name or a number, which may also be text.
-fn level_of(item: &[u8]) -> Option<Level> {
+/// The level of a name or a number, which may also be text. From 10 on a number is one of Python's, unless
+/// `is_of_node` says that it is one of Node's, which are ten more for the same level.
+fn level_of(item: &[u8], is_of_node: impl Fn() -> bool) -> Option<Level> {
     match Scalar::of_item(item)? {
         Scalar::Text(text) => {
             let number = || Level::of_number(text.parse().ok()?);
             Level::of_name(text.as_bytes()).or_else(number)
         }
+        Scalar::Int(number @ 10..=60) if is_of_node() => Some(Level::of_python(number - 10)),
         Scalar::Int(number) => Level::of_number(number),
         _ => None,
     }
+}
+
+/// Whether a line is one that pino or bunyan wrote, which say at each level whose it is.
+fn is_of_node(members: &Members) -> bool {
+    let is = |name: &str, is_kind: fn(&Scalar<'_>) -> bool| {
+        let mut named = members.iter().filter(|item| item.name == name);
+        named.any(|item| Scalar::of_item(item.value).as_ref().is_some_and(is_kind))
+    };
+    is("pid", |pid| matches!(pid, Scalar::Int(_)))
+        && is("hostname", |host| matches!(host, Scalar::Text(_)))
 }

@@ -85,6 +85,46 @@ fn text_is_a_time_in_the_usual_forms() {
 }
 
 #[test]
+fn odd_zones_and_years_are_taken_as_they_are_or_kept_as_text() {
+    for (text, expected) in [
+        ("2026-11-23T13:09:20+05:45", "2026-11-23T07:24:20Z"),
+        ("2026-11-23T13:09:20-00:00", "2026-11-23T13:09:20Z"),
+        ("2026-11-23T13:09:20z", "2026-11-23T13:09:20Z"),
+        ("2026-11-23T13:09:20+14:00", "2026-11-22T23:09:20Z"),
+        ("2026-11-23T13:09:20 UTC", "2026-11-23T13:09:20Z"),
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"),
+        ("2016-12-31T23:59:60.5+00:00", "2017-01-01T00:00:00.5Z"),
+        ("2024-02-29T23:59:59-12:00", "2024-03-01T11:59:59Z"),
+        ("1677-09-21T00:12:44Z", "1677-09-21T00:12:44Z"),
+    ] {
+        assert_eq!(
+            json(&format!(r#"{{"time":"{text}","msg":"m"}}"#)).source_time,
+            Some(at(expected))
+        );
+    }
+    for text in [
+        "0000-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
+        "1677-09-21T00:12:43Z",
+        "2262-04-11T23:47:17Z",
+        "9999-12-31T23:59:59Z",
+        "10000-01-01T00:00:00Z",
+        "+10000-01-01T00:00:00Z",
+        "-0001-01-01T00:00:00Z",
+        "2026-11-23T13:09:20+24:00",
+        "2026-11-23T13:09:20+05:60",
+        "2026-11-23T13:09:20 CET",
+        "2026-11-23T13:09:20[Europe/Berlin]",
+        "2026-11-23T13:09:20+01:00[Europe/Berlin]",
+        "2026-11-23T13:09:61Z",
+        "2023-02-29T00:00:00Z",
+    ] {
+        let entry = json(&format!(r#"{{"time":"{text}","msg":"m"}}"#));
+        assert_eq!((entry.source_time, fields(&entry)), (None, format!("time={text:?}")));
+    }
+}
+
+#[test]
 fn what_is_no_time_stays_a_field() {
     for text in [
         "0.25",
@@ -122,6 +162,21 @@ fn levels_are_names_and_numbers() {
     ] {
         let entry = json(&format!(r#"{{"level":{value},"msg":"m"}}"#));
         assert_eq!((entry.level, entry.fields.is_empty()), (level, level.is_some()), "{value}");
+    }
+}
+
+/// An info of pino's was a warning: its 30 is Python's 20.
+#[test]
+fn numbers_of_pino_and_bunyan_are_levels_of_their_own_scale() {
+    let levels = Level::ALL.into_iter().zip([10, 20, 30, 40, 50, 60]);
+    for (level, number) in levels.chain([(Level::Info, 35), (Level::Error, 3)]) {
+        let members = format!(r#""level":{number},"time":1531171074631"#);
+        let theirs = json(&format!(r#"{{{members},"pid":657,"hostname":"box","msg":"hi"}}"#));
+        assert_eq!((theirs.level, theirs.message.as_str()), (Some(level), "hi"), "{number}");
+        for whose in [r#""pid":657"#, r#""hostname":"box""#, r#""pid":"657","hostname":"box""#] {
+            let other = json(&format!("{{{members},{whose}}}"));
+            assert_eq!(other.level, Level::of_number(number), "{number} {whose}");
+        }
     }
 }
 
