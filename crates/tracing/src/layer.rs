@@ -16,7 +16,7 @@ pub const QUEUE_ENTRIES: usize = 10_000;
 
 /// Writes events to a log. An entry has the event's level and message, its fields and those of the spans
 /// around it (the innermost counts where a name is there twice), `target`, `file` and `line` of the code,
-/// and `spans`, the names of the spans, outermost first.
+/// and `spans`, the names of the spans, outermost first; what the program itself calls so counts instead.
 #[derive(Debug)]
 pub struct LogsLayer {
     queue: Queue,
@@ -75,12 +75,19 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogsLayer {
         let metadata = event.metadata();
         entry.source_time = Some(self.queue.wall_ns());
         entry.level = Some(level_of(*metadata.level()));
-        let mut names = String::new();
-        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
-            if !names.is_empty() {
-                names.push('.');
-            }
-            names.push_str(span.name());
+        entry.fields.text("target", metadata.target());
+        if let Some(file) = metadata.file() {
+            entry.fields.text("file", file);
+        }
+        if let Some(line) = metadata.line() {
+            entry.fields.int("line", line.into());
+        }
+        let spans = || context.event_scope(event).into_iter().flat_map(|scope| scope.from_root());
+        let names: Vec<_> = spans().map(|span| span.name()).collect();
+        if !names.is_empty() {
+            entry.fields.text("spans", &names.join("."));
+        }
+        for span in spans() {
             if let Some(SpanFields(fields)) = span.extensions().get() {
                 for (name, item) in fields.iter() {
                     entry.fields.item(name, |out| out.extend_from_slice(item));
@@ -89,16 +96,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogsLayer {
         }
         let NewEntry { message, fields, .. } = &mut entry;
         event.record(&mut Visitor { message: Some(message), fields });
-        entry.fields.text("target", metadata.target());
-        if let Some(file) = metadata.file() {
-            entry.fields.text("file", file);
-        }
-        if let Some(line) = metadata.line() {
-            entry.fields.int("line", line.into());
-        }
-        if !names.is_empty() {
-            entry.fields.text("spans", &names);
-        }
         self.queue.put(entry);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`LogsLayer`] hands events to a thread, which writes them in batches: whoever has something to say
 //! waits for no disk. The queue between is bounded. What it can't take is dropped and counted, and
-//! the log itself says so, where the entries are missing.
+//! the log itself says so, where the entries are missing; so it does of what could not be written. What is
+//! too long for the log is written shorter, and has a field `shortened`.
 //!
 //! ```
 //! use timestrata::logs::{Logs, LogsOptions, Query};

@@ -1,8 +1,10 @@
 //! What programs say through `tracing` is in the log, whole, and nobody waits for it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use timestrata::logs::{Entries, Level, Logs, LogsOptions, Query};
-use timestrata::{Settings, Store};
+use std::time::Duration;
+
+use timestrata::logs::{Entries, Fields, Level, Logs, LogsOptions, NewEntry, Query};
+use timestrata::{BusyPolicy, Settings, Store};
 use timestrata_tracing::{LogsLayer, Writer};
 use tracing::subscriber::with_default;
 use tracing_subscriber::prelude::*;
@@ -42,7 +44,7 @@ fn an_event_is_an_entry_with_its_fields_and_those_of_its_spans() {
         assert!(fields.get(gone).is_some());
         fields.remove(gone);
     }
-    let mut expected = timestrata::logs::Fields::default();
+    let mut expected = Fields::default();
     expected.int("id", 8).text("user", "ada").float("ratio", 0.5).uint("big", u64::MAX);
     expected.bool("ok", false).text("target", "layer").text("spans", "request.query");
     assert_eq!(fields, expected);
@@ -82,15 +84,75 @@ fn what_the_queue_can_not_take_is_counted_and_said() {
     assert!(told <= lost, "{told} said, {lost} lost");
 }
 
+/// The first entry of the log.
+fn first(logs: &Logs) -> NewEntry {
+    all(logs)[0].get(0).unwrap().to_owned()
+}
+
+/// A field of the program's own was replaced by the layer's of the same name.
 #[test]
-fn one_that_the_log_does_not_take_takes_no_others_with_it() {
+fn what_the_program_says_counts_before_what_the_layer_adds() {
+    let logs = log();
+    drop(said(&logs, 100, || {
+        let _span = tracing::info_span!("copy", target = "disk", spans = 3).entered();
+        tracing::info!(file = "rows.csv", line = 7, "a bad row");
+    }));
+    let fields = first(&logs).fields;
+    let mut expected = Fields::default();
+    expected.text("target", "disk").int("spans", 3).text("file", "rows.csv").int("line", 7);
+    assert_eq!(fields, expected);
+}
+
+#[test]
+fn what_is_too_long_is_written_shorter_and_takes_no_others_with_it() {
     let logs = log();
     let writer = said(&logs, 100, || {
         tracing::info!("before");
-        tracing::info!("{}", "x".repeat(2_000));
+        tracing::info!(n = 1, "{}", "é".repeat(1_000));
+        tracing::info!(long = "x".repeat(2_000), n = 2, "fields");
         tracing::info!("behind");
     });
     drop(writer);
     assert_eq!(logs.count(&Query::of("before or behind").unwrap()).unwrap(), 2);
-    assert_eq!(logs.count(&Query::default()).unwrap(), 2);
+    let found = |filter: &str| {
+        let mut hits = logs.search(&Query::of(filter).unwrap()).unwrap();
+        hits.next().unwrap().unwrap().get(0).unwrap().to_owned()
+    };
+    assert_eq!(found("shortened=true n=1").message, "é".repeat(500));
+    let second = found("shortened=true n=2");
+    assert_eq!((second.message.as_str(), second.fields.get("long")), ("fields", None));
+    assert_eq!(logs.count(&Query::default()).unwrap(), 4);
+}
+
+/// Each entry that came while the store's flushes were behind was lost.
+#[test]
+fn where_the_store_is_busy_entries_wait() {
+    let settings = Settings {
+        memtable_bytes_max: 64 << 10,
+        memory_bytes_max: 128 << 10,
+        busy_policy: BusyPolicy::Raise,
+        ..Settings::default()
+    };
+    let store = Store::memory(settings).unwrap();
+    let logs = Logs::create(&store, "app", &LogsOptions::default()).unwrap();
+    let long = "x".repeat(1_000);
+    let writer = said(&logs, 10_000, || (0..5_000).for_each(|n| tracing::info!(n, "{long}")));
+    while logs.count(&Query::default()).unwrap() + writer.lost() < 5_000 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(writer.lost(), 0);
+}
+
+#[test]
+fn a_log_that_takes_nothing_any_more_is_counted() {
+    let logs = log();
+    let (layer, writer) = LogsLayer::with_queue(&logs, 100).unwrap();
+    Logs::drop(logs.store(), "app").unwrap();
+    with_default(tracing_subscriber::registry().with(layer), || {
+        (0..10).for_each(|n| tracing::info!(n, "gone"));
+    });
+    while writer.lost() < 10 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(writer);
 }
