@@ -1,8 +1,13 @@
 //! One value as text or as JSON.
 
 use ciborium::Value;
+use num_bigint::BigUint;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
+
+/// Tags of whole numbers of any size (RFC 8949, 3.4.3).
+const POSITIVE_BIGNUM: u64 = 2;
+const NEGATIVE_BIGNUM: u64 = 3;
 
 /// A value as bare text: what a table and CSV show. Null is empty; lists and maps are JSON.
 pub(crate) fn text(value: &Value) -> String {
@@ -13,8 +18,20 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Integer(value) => i128::from(*value).to_string(),
         Value::Float(value) if !value.is_finite() => value.to_string(),
-        Value::Tag(_, value) => text(value),
+        Value::Tag(tag, value) => digits(*tag, value).unwrap_or_else(|| text(value)),
         other => serde_json::to_string(&AsJson(other)).unwrap_or_else(|cause| cause.to_string()),
+    }
+}
+
+/// A whole number of more bits than an integer of CBOR has, if that is what is tagged.
+fn digits(tag: u64, value: &Value) -> Option<String> {
+    let Value::Bytes(bytes) = value else { return None };
+    let number = || BigUint::from_bytes_be(bytes);
+    match tag {
+        POSITIVE_BIGNUM => Some(number().to_string()),
+        // They count from -1 on.
+        NEGATIVE_BIGNUM => Some(format!("-{}", number() + 1_u32)),
+        _ => None,
     }
 }
 
@@ -52,7 +69,10 @@ impl Serialize for AsJson<'_> {
             Value::Float(value) => serializer.serialize_f64(*value),
             Value::Text(text) => serializer.serialize_str(text),
             Value::Bytes(bytes) => serializer.serialize_str(&bytes_text(bytes)),
-            Value::Tag(_, value) => AsJson(value).serialize(serializer),
+            Value::Tag(tag, value) => match digits(*tag, value) {
+                Some(digits) => serializer.serialize_str(&digits),
+                None => AsJson(value).serialize(serializer),
+            },
             Value::Array(values) => {
                 let mut list = serializer.serialize_seq(Some(values.len()))?;
                 for value in values {
@@ -76,6 +96,11 @@ impl Serialize for AsJson<'_> {
 mod tests {
     use super::*;
 
+    fn bignum(tag: u64, bytes: &[u8]) -> Value {
+        Value::Tag(tag, Box::new(Value::Bytes(bytes.to_vec())))
+    }
+
+    /// Those of more than 64 bits were shown as the bytes that they are kept as.
     #[test]
     fn values_are_shown_as_people_write_them() {
         let list = Value::Array(vec![Value::Integer(1.into()), Value::Null]);
@@ -89,6 +114,9 @@ mod tests {
             (Value::Integer(u64::MAX.into()), "18446744073709551615"),
             (Value::Tag(0, Box::new(Value::Text("2013-01-01".to_owned()))), "2013-01-01"),
             (list, "[1,null]"),
+            (bignum(2, b"\x01\0\0\0\0\0\0\0\0"), "18446744073709551616"),
+            (bignum(3, b"\x01\0\0\0\0\0\0\0\0"), "-18446744073709551617"),
+            (Value::Array(vec![bignum(2, b"123456789")]), "[\"907507751940624169017\"]"),
         ];
         for (value, shown) in cases {
             assert_eq!(text(&value), shown);
