@@ -195,3 +195,37 @@ fn what_can_not_be_read_makes_no_store() {
     let other = ["ingest", "store", "app", "rows.csv", "--as", "timelog", "--time", "at"];
     runner.fails(&other, 1, &["'app'", "its model is 'logs'"]);
 }
+
+#[test]
+fn lines_that_break_others_are_kept_whole_and_shown() {
+    let runner = Runner::new();
+    let deep = format!("{{\"msg\":\"deep\",\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let nested = format!("{{\"msg\":\"nested\",\"x\":{}1{}}}", "[".repeat(100), "]".repeat(100));
+    let lines: [&[u8]; 6] = [
+        deep.as_bytes(),
+        nested.as_bytes(),
+        b"{\"msg\":\"nul \\u0000\",\"n\":-123456789012345678901234567890}",
+        b"{\"msg\":\"twice\",\"a\":1,\"a\":2}",
+        b"{\"msg\":\"bytes \xff\"}",
+        b"raw \0 nul",
+    ];
+    runner.file("odd.jsonl", lines.join(&b'\n'));
+    let told = runner.told(&ingest(&["odd.jsonl"]));
+    assert!(told.contains("ingested 6 entries") && told.contains("; 3 lines kept"), "{told}");
+    let rows = entries(&runner);
+    let messages: Vec<_> = rows.iter().map(|row| row["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, [&deep, "nested", "nul \0", "twice", "bytes \u{fffd}", "raw \0 nul"]);
+    assert_eq!(rows[4]["fields"]["original_base64"], "eyJtc2ciOiJieXRlcyD/In0=");
+    let lines = runner.ok(&["logs", "search", "store", "app"]);
+    assert_eq!(lines.lines().count(), 6);
+    assert!(lines.contains("nul \\x00 n=-123456789012345678901234567890"), "{lines}");
+    assert!(lines.contains(&"[".repeat(100)) && lines.contains("twice"), "{lines}");
+    let sql = runner.ok(&[
+        "sql",
+        "store",
+        "SELECT count(*) AS n, count(fields) AS f FROM app",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(sql.lines().last(), Some("6,6"), "{sql}");
+}

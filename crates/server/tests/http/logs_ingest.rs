@@ -175,3 +175,78 @@ fn names_and_messages_have_their_limits() {
     assert_eq!((&done["entries"], &done["parse_errors"]["count"]), (&json!(2), &json!(1)));
     assert!(server.post("/logs/app", TEXT, b"").data()["first_timestamp"].is_null());
 }
+
+/// Ten thousand levels of brackets, bytes that are no text, names that are there twice: whatever a body
+/// has in it is kept, and told where it can't be read.
+#[test]
+fn lines_that_break_others_are_kept_whole() {
+    let server = Harness::new();
+    let deep = format!("{{\"msg\":\"deep\",\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let lines: [&[u8]; 6] = [
+        deep.as_bytes(),
+        b"{\"msg\":\"nul \\u0000\",\"a\\u0000\":1}",
+        b"{\"msg\":\"twice\",\"x\":{\"a\":1,\"a\":2}}",
+        b"{\"msg\":\"big\",\"n\":-123456789012345678901234567890}",
+        b"{\"msg\":\"bytes \xff\xfe\"}",
+        b"raw \0 nul",
+    ];
+    let body = [&lines.join(&b'\n')[..], b"\n"].concat();
+    for kind in [LINES, TEXT, "application/json"] {
+        let done = server.post("/logs/app", kind, &body).data();
+        assert!(done["entries"].as_u64().unwrap() >= 6, "{kind}: {done}");
+        assert_eq!(server.delete("/logs/app").status, 200);
+    }
+    let done = server.post("/logs/app", LINES, &body).data();
+    assert_eq!((&done["entries"], &done["parse_errors"]["count"]), (&json!(6), &json!(3)));
+    let rows = found(&server, "app");
+    let fields = |row: usize| &rows[row]["fields"];
+    assert_eq!(rows[0]["message"], deep);
+    assert_eq!(fields(0)["parse_error"], "more than 128 objects and lists in each other");
+    assert_eq!((&rows[1]["message"], fields(1)), (&json!("nul \0"), &json!({ "a\0": 1 })));
+    assert_eq!(
+        (&fields(2)["x"], &fields(2)["original"]),
+        (&json!({ "a": 2 }), &json!(std::str::from_utf8(lines[2]).unwrap()))
+    );
+    assert!(
+        server
+            .get("/logs/app/search?filter=big")
+            .text()
+            .contains(":-123456789012345678901234567890")
+    );
+    assert_eq!(rows[4]["message"], "bytes \u{fffd}\u{fffd}");
+    assert_eq!(fields(4)["original_base64"], "eyJtc2ciOiJieXRlcyD//iJ9");
+    assert_eq!(rows[5]["message"], "raw \0 nul");
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_kept_in_parts_that_are_the_line() {
+    let server = Harness::new();
+    let long: String = (0..1_600_000).map(|word| format!("{word:06} ")).take(1_500_000).collect();
+    assert!(long.len() > 10 << 20);
+    let body = format!("{{\"msg\":\"{long}\",\"n\":1}}\nlast\n");
+    let done = server.post("/logs/app", LINES, body.as_bytes()).data();
+    let rows = found(&server, "app");
+    assert_eq!(done["entries"], rows.len());
+    let (last, parts) = rows.split_last().unwrap();
+    assert_eq!(last["message"], "last");
+    let message: String = parts.iter().map(|row| row["message"].as_str().unwrap()).collect();
+    assert!(message == long);
+    for (number, row) in (1..).zip(parts) {
+        assert_eq!(row["fields"]["part"], number);
+    }
+    assert_eq!(parts[0]["fields"]["n"], 1);
+}
+
+#[test]
+fn clients_that_make_a_log_at_once_all_write_to_it() {
+    let server = Harness::new();
+    for round in 0..20 {
+        let path = format!("/logs/new{round}");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(server.post(&path, TEXT, b"x\n").data()["entries"], 1));
+            }
+        });
+        assert_eq!(server.get(&format!("{path}/count")).data()["count"], 8);
+    }
+}

@@ -108,6 +108,20 @@ fn a_client_that_takes_no_answers_is_given_up_and_holds_up_nobody() {
 }
 
 #[test]
+fn a_client_that_writes_and_takes_no_answers_is_no_longer_read_from() {
+    let server = Harness::with(&[("limits.answer_idle_max", "1s")]);
+    let mut client = server.connect();
+    client.write(0, "before");
+    let mut deaf = server.connect();
+    let lines = format!("{}\n", write(1, "m")).repeat(10_000);
+    // Each line is answered: once nobody takes that, nothing more is taken, and then it is given up.
+    until(|| deaf.socket.write_all(lines.as_bytes()).is_err());
+    // What it wrote until then may be there; who comes later is served as ever.
+    client.write(2, "behind");
+    assert_eq!(client.messages().last().unwrap(), "behind");
+}
+
+#[test]
 fn where_all_places_are_taken_a_silent_client_loses_its_own() {
     let set = [("logs.tcp_clients_max", "3"), ("logs.tcp_idle_grace", "500ms")];
     let server = Harness::with(&set);
