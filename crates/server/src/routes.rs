@@ -3,6 +3,7 @@
 mod health;
 mod ingest;
 mod logs;
+mod named;
 mod query;
 mod sql;
 mod tables;

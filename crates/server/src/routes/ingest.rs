@@ -1,6 +1,6 @@
 //! `POST /tables/{table}/ingest`: a body of rows, as one commit.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use timestrata_models::table::{
 
 use crate::body::{BodyReader, Sent};
 use crate::error::{Failure, Result, success};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// What may stand behind the path.
@@ -114,7 +115,7 @@ fn word<T: Copy>(name: &str, given: Option<&str>, words: [(&str, T); 2]) -> Resu
 
 pub(super) async fn ingest(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
     sent: Sent,

@@ -7,13 +7,14 @@ mod search;
 mod tail;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use serde_json::json;
 use timestrata_models::logs::Logs;
 
 use crate::error::{Result, success};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// Those whose bodies have their own bound, and take the time that they take.
@@ -40,7 +41,7 @@ async fn list(State(state): State<AppState>) -> Response {
 }
 
 /// `DELETE /logs/{name}`: the log and its entries, durably.
-async fn drop(State(state): State<AppState>, Path(name): Path<String>) -> Result<Response> {
+async fn drop(State(state): State<AppState>, Named(name): Named<String>) -> Result<Response> {
     blocking(move || {
         Logs::drop(&state.store, &name)?;
         state.store.sync()?;

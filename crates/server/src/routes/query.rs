@@ -1,6 +1,6 @@
 //! `GET /tables/{table}/query`: rows in time order.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use timestrata_sql::Selection;
 
 use crate::answer::{self, Form, Rows};
 use crate::error::{Failure, Result};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// Rows of an answer where nobody says how many.
@@ -95,7 +96,7 @@ impl Asked {
 
 pub(super) async fn query(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Result<Response> {

@@ -1,6 +1,6 @@
 //! Tables: names, schemas, counts, single rows.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 use timestrata_engine::{Cell, KeyRange};
@@ -8,6 +8,7 @@ use timestrata_models::table::{Table, TableView, time_text};
 
 use crate::answer::json_row;
 use crate::error::{Failure, Result, success};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// `GET /tables`.
@@ -18,7 +19,7 @@ pub(super) async fn list(State(state): State<AppState>) -> Response {
 /// `DELETE /tables/{table}`.
 pub(super) async fn drop(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
 ) -> Result<Response> {
     blocking(move || {
         Table::drop(&state.store, &name)?;
@@ -31,7 +32,7 @@ pub(super) async fn drop(
 /// `GET /tables/{table}/count`.
 pub(super) async fn count(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
 ) -> Result<Response> {
     blocking(move || {
         let count = state.table(&name)?.view()?.count(&KeyRange::ALL)?;
@@ -43,7 +44,7 @@ pub(super) async fn count(
 /// `GET /tables/{table}/schema`.
 pub(super) async fn schema(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
 ) -> Result<Response> {
     let table = state.table(&name)?;
     let schema = table.schema()?;
@@ -68,7 +69,7 @@ pub(super) async fn schema(
 /// `GET /tables/{table}/rows/{id}`: the row of that upsert key, or null.
 pub(super) async fn row(
     State(state): State<AppState>,
-    Path((name, id)): Path<(String, String)>,
+    Named((name, id)): Named<(String, String)>,
 ) -> Result<Response> {
     blocking(move || {
         let view = state.table(&name)?.view()?;

@@ -173,31 +173,38 @@ fn logs_are_listed_and_removed_as_tables_are() {
 
 #[test]
 fn what_is_wrong_with_a_question_is_said() {
-    let (server, _) = with_log(&numbered(5));
+    let (server, logs) = with_log(&numbered(5));
     for (path, word) in [
         ("search?limmit=5", "no parameter 'limmit' here; there are filter, by, from, to, order"),
         ("search?limit=5&limit=6", "limit is given 2 times"),
         ("search?limit=many", "a number of entries, or 'none'"),
         ("search?order=up", "asc or desc"),
+        ("search?by=clock", "by: "),
         ("search?by=clock", "'timestamp' or 'source_time'"),
-        ("search?from=yesterday", "\"yesterday\" is no time"),
+        ("search?from=yesterday", "from: \"yesterday\" is no time"),
+        ("search?from=&to=2024-05-02", "from: \"\" is no time"),
         ("search?from=2024-05-02&to=2024-05-01", "ends before it begins"),
+        ("search?after=first", "after: "),
         ("search?after=first", "one that an earlier answer gave"),
         ("count?limit=5", "no parameter 'limit'"),
         ("histogram?step=0s", "a duration such as 1m"),
         ("histogram?step=1", "a duration such as 1m"),
-        ("histogram?step=1ns&by=source_time&from=2000-01-01", ""),
         ("facets?values=-1", "a whole number"),
-        ("tail?after=now", "is no time"),
+        ("tail?after=now", "after: \"now\" is no time"),
     ] {
         let answer = server.get(&format!("/logs/app/{path}"));
-        if !word.is_empty() {
-            let error = answer.error(400);
-            assert!(error.contains(word), "{path}: {error}");
-        }
+        let error = answer.error(400);
+        assert!(error.contains(word), "{path}: {error}");
     }
+    let far = NewEntry { source_time: Some(0), ..NewEntry::new("far") };
+    logs.write(&far).unwrap();
+    let fine = server.get("/logs/app/histogram?step=1s&by=source_time").error(400);
+    assert!(fine.contains("step") && fine.contains("10000"), "{fine}");
     assert!(server.get("/logs/none/search").error(404).contains("no log 'none'"));
     assert!(server.get("/logs/a%2Fb/count").error(400).contains("A-Z a-z 0-9"));
+    assert!(server.get("/logs/%FF/count").error(400).contains("Invalid UTF-8"));
+    assert!(server.post("/logs/%FF", LINES, b"{}").error(400).contains("Invalid UTF-8"));
+    assert!(server.get("/tables/%FF/count").error(400).contains("Invalid UTF-8"));
     let refused = server.get_as("/logs/app/search", "text/csv");
     assert!(refused.error(406).contains(LINES));
 }

@@ -40,8 +40,14 @@ pub(super) fn refuse(name: &str, value: &str, why: impl Display) -> Failure {
     Failure::bad_request(format!("{name}={shown}: {why}"))
 }
 
-fn nanoseconds(text: &str) -> Result<i64> {
-    Ok(parse_time(text, &DataType::Timestamp(TimeUnit::Nanosecond, None))?)
+/// The same for one whose type says itself what is wrong.
+fn refuse_with(name: &str, error: &timestrata_engine::Error) -> Failure {
+    Failure::bad_request(format!("{name}: {error}"))
+}
+
+fn nanoseconds(name: &str, text: &str) -> Result<i64> {
+    let time = parse_time(text, &DataType::Timestamp(TimeUnit::Nanosecond, None));
+    time.map_err(|error| refuse_with(name, &error))
 }
 
 impl Asked {
@@ -65,8 +71,8 @@ impl Asked {
     where
         T: FromStr<Err = timestrata_engine::Error>,
     {
-        let value = self.take(name)?;
-        Ok(value.map(|value| value.parse()).transpose()?)
+        let value = self.take(name)?.map(|value| value.parse()).transpose();
+        value.map_err(|error| refuse_with(name, &error))
     }
 
     /// A whole number, at most `max`; `default` where there is none.
@@ -83,13 +89,13 @@ impl Asked {
 
     /// A time, as other routes take it.
     fn time(&mut self, name: &'static str) -> Result<Option<i64>> {
-        self.take(name)?.as_deref().map(nanoseconds).transpose()
+        self.take(name)?.as_deref().map(|text| nanoseconds(name, text)).transpose()
     }
 
     /// The time of one entry: as a whole number it is in nanoseconds, whatever its magnitude.
     pub(super) fn arrival(&mut self, name: &'static str) -> Result<Option<i64>> {
         let Some(text) = self.take(name)? else { return Ok(None) };
-        text.parse().or_else(|_| nanoseconds(&text)).map(Some)
+        text.parse().or_else(|_| nanoseconds(name, &text)).map(Some)
     }
 
     /// `filter`.

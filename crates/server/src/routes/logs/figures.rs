@@ -1,7 +1,7 @@
 //! `GET /logs/{name}/count`, `/histogram` and `/facets`: how many entries a query wants, when, and with
 //! which values.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use timestrata_engine::duration_of_text;
@@ -10,6 +10,7 @@ use timestrata_models::table::time_text;
 
 use super::asked::{Asked, refuse};
 use crate::error::{Result, success};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// Values of a field that are given where nobody says how many, and at most.
@@ -18,7 +19,7 @@ const VALUES_MAX: usize = 10_000;
 
 pub(super) async fn count(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
 ) -> Result<Response> {
     let query = asked.query()?;
@@ -33,7 +34,7 @@ pub(super) async fn count(
 
 pub(super) async fn histogram(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
 ) -> Result<Response> {
     let query = asked.query()?;
@@ -65,7 +66,7 @@ fn bucket_json(bucket: &Bucket) -> Value {
 
 pub(super) async fn facets(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
 ) -> Result<Response> {
     let query = asked.query()?;

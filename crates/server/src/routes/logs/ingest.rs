@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use crate::body::{BodyReader, Sent, limit_passed};
 use crate::busy::patiently;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 use crate::unpack::unpacked;
 
@@ -37,7 +38,7 @@ struct Form {
 
 pub(crate) async fn ingest(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     asked: Asked,
     headers: HeaderMap,
     sent: Sent,

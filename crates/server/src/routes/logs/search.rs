@@ -1,6 +1,6 @@
 //! `GET /logs/{name}/search` and `/context`: entries that a query wants, entries around one.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use timestrata_models::logs::{Clock, Position};
@@ -8,6 +8,7 @@ use timestrata_models::logs::{Clock, Position};
 use super::asked::{Asked, refuse};
 use crate::answer::entries::{EntriesForm, Found, of_entries};
 use crate::error::{Failure, Result};
+use crate::routes::named::Named;
 use crate::state::AppState;
 
 /// Entries of an answer where nobody says how many.
@@ -18,7 +19,7 @@ const AROUND_MAX: usize = 1000;
 
 pub(super) async fn search(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -50,7 +51,7 @@ pub(super) async fn search(
 
 pub(super) async fn context(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
     headers: HeaderMap,
 ) -> Result<Response> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
@@ -17,6 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::asked::Asked;
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
+use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// How long a thread waits for entries before it looks whether anybody still does.
@@ -32,7 +33,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) async fn tail(
     State(state): State<AppState>,
-    Path(name): Path<String>,
+    Named(name): Named<String>,
     mut asked: Asked,
     headers: HeaderMap,
 ) -> Result<Response> {
