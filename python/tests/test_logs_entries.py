@@ -333,3 +333,22 @@ def test_a_log_is_opened_as_it_was_made(store: Store) -> None:
     assert repr(made) == '<Logs "app">'
     made.drop()
     assert store.log_names() == []
+
+
+def test_what_is_nested_without_end_is_refused_and_harms_nothing(logs: Logs) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    around: list[Any] = []
+    around.append({"inside": around})
+    for value in (deep, around):
+        with pytest.raises(timestrata.InvalidDataError, match="nested deeper than 256 levels"):
+            logs.write("x", field=value)
+        with pytest.raises(timestrata.InvalidDataError, match="nested deeper than 256 levels"):
+            logs.write_many(["fine", {"message": "x", "fields": {"field": value}}])
+    nested: list[Any] = []
+    for _ in range(200):
+        nested = [nested]
+    logs.write("x\0y", field=nested)
+    [entry] = logs.search()
+    assert (entry.message, entry.fields) == ("x\0y", {"field": nested})
