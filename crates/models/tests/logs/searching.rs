@@ -173,6 +173,39 @@ fn one_entry_by_time_reads_one_block() {
 }
 
 #[test]
+fn long_hits_come_in_batches_that_fit_into_memory() {
+    const MESSAGE_BYTES: usize = 256 << 10;
+    let logs = log();
+    let entries: Vec<_> = (0..400)
+        .map(|index| NewEntry::new(format!("hit {index} {}", "x".repeat(MESSAGE_BYTES))))
+        .collect();
+    let first = entries.chunks(50).map(|some| logs.write_many(some, Durability::Written));
+    let first = first.map(|first| first.unwrap().unwrap()).next().unwrap();
+    let number = |message: &str| message.split(' ').nth(1).unwrap().parse::<usize>().unwrap();
+    for newest_first in [false, true] {
+        let query = Query { newest_first, ..Query::of("hit").unwrap() };
+        let mut numbers = Vec::new();
+        for batch in logs.search(&query).unwrap() {
+            let batch = batch.unwrap();
+            assert!(batch.len() * MESSAGE_BYTES <= 32 << 20, "{} at once", batch.len());
+            numbers.extend(batch.iter().map(|entry| number(entry.message())));
+        }
+        if newest_first {
+            numbers.reverse();
+        }
+        assert!(numbers.into_iter().eq(0..400));
+    }
+    let mut tail = logs.tail("hit".parse().unwrap(), Some(first - 1)).unwrap();
+    let mut numbers = Vec::new();
+    while let Some(batch) = tail.next(std::time::Duration::ZERO).unwrap() {
+        numbers.extend(batch.iter().map(|entry| number(entry.message())));
+    }
+    assert!(numbers.into_iter().eq(0..400));
+    let around = logs.context(first + 300, 250, 50).unwrap();
+    assert_eq!(around.iter().map(|batch| batch.len()).sum::<usize>(), 301);
+}
+
+#[test]
 fn a_histogram_counts_hits_over_time_by_level() {
     let logs = log();
     fill(&logs, 600, mixed);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
-use arrow_array::{RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
@@ -13,10 +13,15 @@ use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec};
 use crate::logs::options::TIMESTAMP;
 use crate::logs::{Entries, LogsView};
 
+/// Bytes of entries in one batch, unless one alone has more: who reads on has no more of them in memory.
+const BATCH_BYTES: usize = 32 << 20;
+
 /// The entries with these timestamps, which ascend; in their order. Those that are gone are left out.
-pub(super) fn ascending(view: &LogsView, timestamps: &[i64]) -> Result<RecordBatch> {
+/// `None` if they are several, and too many for one batch.
+fn ascending(view: &LogsView, timestamps: &[i64]) -> Result<Option<RecordBatch>> {
     let schema = view.layout().stream.schema();
     let mut parts = Vec::new();
+    let mut bytes = 0;
     let mut left = timestamps;
     while let (Some(first), Some(last)) = (left.first(), left.last()) {
         let range =
@@ -43,24 +48,49 @@ pub(super) fn ascending(view: &LogsView, timestamps: &[i64]) -> Result<RecordBat
         if rows.is_empty() && taken == 0 {
             break;
         }
+        bytes += bytes_of(&batch, &rows);
+        if bytes > BATCH_BYTES && timestamps.len() > 1 {
+            return Ok(None);
+        }
         parts.push(rows_of(&batch, rows)?);
     }
-    concat_batches(schema, &parts).map_err(|error| unfit(&error))
+    concat_batches(schema, &parts).map(Some).map_err(|error| unfit(&error))
 }
 
-/// The entries with these timestamps, in whatever order they are.
-pub(super) fn in_order(view: &LogsView, timestamps: &[i64]) -> Result<Entries> {
-    let layout = Arc::clone(view.layout());
+/// The entries with the first of these timestamps, whatever their order; and how many those are.
+pub(super) fn in_order(view: &LogsView, timestamps: &[i64]) -> Result<(Entries, usize)> {
+    let mut count = timestamps.len();
+    loop {
+        let first = timestamps.get(..count).unwrap_or(timestamps);
+        if let Some(batch) = at_once(view, first)? {
+            return Ok((Entries::new(batch, Arc::clone(view.layout())), count));
+        }
+        count = count.div_ceil(2);
+    }
+}
+
+fn at_once(view: &LogsView, timestamps: &[i64]) -> Result<Option<RecordBatch>> {
     if timestamps.is_sorted() {
-        return Ok(Entries::new(ascending(view, timestamps)?, layout));
+        return ascending(view, timestamps);
     }
     let mut sorted = timestamps.to_vec();
     sorted.sort_unstable();
-    let batch = ascending(view, &sorted)?;
+    let Some(batch) = ascending(view, &sorted)? else { return Ok(None) };
     let times = batch.column(TIMESTAMP).as_primitive::<TimestampNanosecondType>().values();
     let rows = timestamps.iter().filter_map(|time| times.binary_search(time).ok());
-    let rows = rows.map(|row| row as u64).collect();
-    Ok(Entries::new(rows_of(&batch, rows)?, layout))
+    rows_of(&batch, rows.map(|row| row as u64).collect()).map(Some)
+}
+
+/// Bytes of text and CBOR in rows of a batch.
+fn bytes_of(batch: &RecordBatch, rows: &[u64]) -> usize {
+    let of_column = |column: &ArrayRef| -> usize {
+        let (texts, items) = (column.as_string_opt::<i32>(), column.as_binary_opt::<i32>());
+        let offsets = texts.map(|texts| texts.value_offsets());
+        let Some(offsets) = offsets.or(items.map(|items| items.value_offsets())) else { return 0 };
+        let length = |row: usize| Some(offsets.get(row + 1)?.abs_diff(*offsets.get(row)?) as usize);
+        rows.iter().filter_map(|row| length(*row as usize)).sum()
+    };
+    batch.columns().iter().map(of_column).sum()
 }
 
 fn rows_of(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {

@@ -59,13 +59,13 @@ impl Hits {
 
     fn next_batch(&mut self) -> Result<Option<Entries>> {
         loop {
-            let timestamps = match &mut self.source {
+            let found = match &mut self.source {
                 Source::Done => return Ok(None),
                 Source::All(scan) => {
                     let Some(batch) = scan.next().transpose()? else { return Ok(None) };
                     return Ok(Some(Entries::new(batch, Arc::clone(self.view.layout()))));
                 }
-                Source::Sorted(found) => take(found, self.left),
+                Source::Sorted(found) => found,
                 Source::Pieces { rest, at_once, found } => {
                     while found.is_empty() && !rest.is_empty() {
                         let pieces: Vec<_> = rest.drain(..rest.len().min(*at_once)).collect();
@@ -73,22 +73,21 @@ impl Hits {
                         found.extend(hunt.timestamps(&pieces, self.left)?);
                         *at_once = (*at_once * 2).min(processors() * PIECES_A_THREAD);
                     }
-                    take(found, self.left)
+                    found
                 }
             };
-            if timestamps.is_empty() {
+            let wanted = found.len().min(self.left).min(FETCH_ROWS);
+            if wanted == 0 {
                 return Ok(None);
             }
-            let entries = fetch::in_order(&self.view, &timestamps)?;
+            let timestamps: Vec<i64> = found.iter().take(wanted).copied().collect();
+            let (entries, taken) = fetch::in_order(&self.view, &timestamps)?;
+            found.drain(..taken);
             if !entries.is_empty() {
                 return Ok(Some(entries));
             }
         }
     }
-}
-
-fn take(found: &mut VecDeque<i64>, left: usize) -> Vec<i64> {
-    found.drain(..found.len().min(left).min(FETCH_ROWS)).collect()
 }
 
 impl Iterator for Hits {
@@ -195,7 +194,7 @@ impl LogsView {
                 Query { newest_first, limit: Some(limit), after: Some(place), ..Query::default() };
             self.search(&query)?.collect()
         };
-        let own = fetch::in_order(self, &[timestamp])?;
+        let (own, _) = fetch::in_order(self, &[timestamp])?;
         if own.is_empty() {
             return Ok(Vec::new());
         }
@@ -204,7 +203,14 @@ impl LogsView {
             earlier.extend(batch.iter().map(|entry| entry.timestamp()));
         }
         earlier.reverse();
-        let mut all = vec![fetch::in_order(self, &earlier)?, own];
+        let mut all = Vec::new();
+        let mut left = earlier.as_slice();
+        while !left.is_empty() {
+            let (entries, taken) = fetch::in_order(self, left)?;
+            all.push(entries);
+            left = left.get(taken..).unwrap_or_default();
+        }
+        all.push(own);
         all.extend(around(false, after)?);
         all.retain(|entries| !entries.is_empty());
         Ok(all)
