@@ -4,10 +4,12 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use support::*;
 use timestrata_engine::{
-    Access, Changes, Durability, ErrorKind, KeyRange, Retention, ScanSpec, Store,
+    Access, Changes, Durability, ErrorKind, KeyRange, Maintenance, Retention, ScanSpec, Settings,
+    Store,
 };
 
 fn pinned(store: &Store, pin: &str, name: &str) -> Vec<Pair> {
@@ -164,4 +166,36 @@ fn retention_by_age_heeds_data_time_and_wall_clock() {
     assert!(left.contains(&pair(now_ms + 31 * day_ms, "a month later")));
     assert!(left.contains(&pair(now_ms + 3650 * day_ms, "dated ten years ahead")));
     assert_eq!(store.snapshot().unwrap().count(stream, &KeyRange::ALL).unwrap(), left.len() as u64);
+}
+
+#[test]
+fn closing_gives_up_a_compaction_under_way_and_nothing_is_left_of_it() {
+    let (machine, store, stream) = with_events();
+    let rows: Vec<Pair> = (0..1_000).map(|time| pair(time, "value")).collect();
+    for part in 0..4 {
+        let rows: Vec<Pair> = rows.iter().skip(part).step_by(4).cloned().collect();
+        insert(&store, stream, &rows, Durability::Written);
+        store.flush().unwrap();
+    }
+    store.close().unwrap();
+    let before = machine.run_files();
+    assert_eq!(before.len(), 4);
+    // At this rate it would take minutes.
+    let settings = Settings {
+        maintenance: Maintenance::Background,
+        compaction_bytes_per_second: Some(100),
+        ..tiny()
+    };
+    let store = machine.open(settings);
+    let mut looks = 0..10_000;
+    while machine.run_files().len() == before.len() {
+        assert!(looks.next().is_some(), "no compaction was begun");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    store.close().unwrap();
+    assert_eq!(machine.run_files(), before);
+    let store = machine.open(tiny());
+    assert_eq!(read(&store, "events"), rows);
+    store.compact(None).unwrap();
+    assert_eq!(read(&store, "events"), rows);
 }

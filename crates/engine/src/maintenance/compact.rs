@@ -89,7 +89,9 @@ impl Engine {
                 Ok(true)
             }
             Some(Plan::Rewrite(plan)) => {
-                let added = self.rewrite(&ground, &plan, &tombstones)?;
+                let Some(added) = self.rewrite(&ground, &plan, &tombstones, !force)? else {
+                    return Ok(false);
+                };
                 self.replace_runs(&ground, &plan.inputs, added)?;
                 self.counters.compactions.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
@@ -97,12 +99,15 @@ impl Engine {
         }
     }
 
+    /// Writes what takes the place of a plan's runs. `None`, and nothing is left of it, if the store is
+    /// being closed meanwhile and the compaction may be given up for that.
     fn rewrite(
         &self,
         ground: &Ground,
         plan: &Rewrite,
         tombstones: &[Tombstone],
-    ) -> Result<Vec<RunMeta>> {
+        ends_with_store: bool,
+    ) -> Result<Option<Vec<RunMeta>>> {
         let inputs: Vec<_> =
             ground.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
         let sources = inputs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
@@ -118,8 +123,7 @@ impl Engine {
                 .max()
                 .unwrap_or_default(),
         };
-        let mut merged =
-            merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
+        let merged = merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
         let mut outputs = Outputs {
             engine: self,
             ground,
@@ -129,11 +133,15 @@ impl Engine {
             last_key: None,
             done: Vec::new(),
         };
-        let outcome = merged.try_for_each(|batch| outputs.write(&batch?));
-        match outcome.and_then(|()| outputs.finish()) {
-            Ok(metas) => Ok(metas),
-            Err(error) => Err(self.fail(error)),
+        for batch in merged {
+            if ends_with_store && self.workers.is_stopping() {
+                outputs.give_up();
+                return Ok(None);
+            }
+            let written = batch.and_then(|batch| outputs.write(&batch));
+            written.map_err(|error| self.fail(error))?;
         }
+        outputs.finish().map(Some).map_err(|error| self.fail(error))
     }
 
     /// Makes it durable and visible that some runs have given way to others, and lets go of
@@ -199,12 +207,17 @@ impl Engine {
             self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)?
         };
         if !replaced {
-            for meta in added {
-                // Its inputs have gone meanwhile (retention, drop), and so must it.
-                let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
-            }
+            // Their inputs have gone meanwhile (retention, drop), and so must they.
+            self.remove_unused(added);
         }
         Ok(())
+    }
+
+    /// Removes files of runs that no manifest names, as far as that works: the next open does the rest.
+    fn remove_unused(&self, runs: Vec<RunMeta>) {
+        for meta in runs {
+            let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
+        }
     }
 }
 
@@ -275,6 +288,12 @@ impl Outputs<'_> {
             self.done.push(meta);
         }
         Ok(())
+    }
+
+    fn give_up(self) {
+        // A writer removes what it has not finished.
+        drop(self.writer);
+        self.engine.remove_unused(self.done);
     }
 
     fn finish(&mut self) -> Result<Vec<RunMeta>> {

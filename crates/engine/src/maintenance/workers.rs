@@ -109,7 +109,7 @@ impl Workers {
     }
 
     /// Whether the threads are to end.
-    fn is_stopping(&self) -> bool {
+    pub(super) fn is_stopping(&self) -> bool {
         self.shared.state.lock().stopping
     }
 
