@@ -19,6 +19,9 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use crate::{LeadKind, Stream};
 
 const ZSTD_LEVEL: i32 = 3;
+/// Of streams that are mostly text: a fifth off some logs, which are also decoded sooner, for half again
+/// the time of their compaction.
+const ZSTD_LEVEL_OF_TEXT: i32 = 6;
 /// Values of the first block that are looked at before a dictionary is chosen.
 const SAMPLE_ROWS: usize = 4096;
 /// Shorter first blocks say little about what follows them.
@@ -40,7 +43,7 @@ pub(super) fn writer_properties(
 ) -> Result<WriterProperties, ParquetError> {
     let schema = ArrowSchemaConverter::new().convert(stream.stored_schema())?;
     let mut builder = WriterProperties::builder()
-        .set_compression(compression()?)
+        .set_compression(compression(level_of(stream))?)
         // Row groups are ended by hand, one a block.
         .set_max_row_group_row_count(None)
         // Zone maps and page index, not page headers, are what readers look at.
@@ -61,8 +64,13 @@ pub(super) fn writer_properties(
     Ok(builder.build())
 }
 
-fn compression() -> Result<Compression, ParquetError> {
-    Ok(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+/// How hard blocks of a stream are compressed.
+fn level_of(stream: &Stream) -> i32 {
+    if stream.has_words() { ZSTD_LEVEL_OF_TEXT } else { ZSTD_LEVEL }
+}
+
+fn compression(level: i32) -> Result<Compression, ParquetError> {
+    Ok(Compression::ZSTD(ZstdLevel::try_new(level)?))
 }
 
 /// How the values of a column are written.
@@ -144,7 +152,7 @@ fn encoded_bytes(values: &ArrayRef, way: Way) -> Result<usize, ParquetError> {
     let field = Field::new("trial", values.data_type().clone(), true);
     let schema = Arc::new(Schema::new(vec![field]));
     let mut builder = WriterProperties::builder()
-        .set_compression(compression()?)
+        .set_compression(compression(ZSTD_LEVEL)?)
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_enabled(way.dictionary);
     if let Some(encoding) = way.encoding {
