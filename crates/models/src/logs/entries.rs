@@ -47,7 +47,8 @@ impl Entries {
             rest: batch.column(FIELDS).as_binary().clone(),
         };
         let promoted = layout.promoted.iter();
-        let promoted = promoted.map(|known| FieldColumn::new(known.kind, batch.column(known.column)));
+        let promoted =
+            promoted.map(|known| FieldColumn::new(known.kind, batch.column(known.column)));
         Self { promoted: promoted.collect(), own, batch, layout }
     }
 

@@ -9,8 +9,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
-use crate::logs::filter::{Expr, Pattern, Target, Term, Test};
 use crate::logs::field_column::FieldColumn;
+use crate::logs::filter::{Expr, Pattern, Target, Term, Test};
 use crate::logs::layout::{Kind, Layout};
 use crate::logs::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
 use crate::logs::value::{self, FieldValue};

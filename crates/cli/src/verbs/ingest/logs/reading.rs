@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use timestrata::logs::{EntryBatch, Labels, NewEntry};
 use timestrata::logs::source::{Guess, LineReader, SourceOptions, SourceReport};
+use timestrata::logs::{EntryBatch, Labels, NewEntry};
 use timestrata::{Clock, Error, ErrorKind};
 
 use super::load::BATCH_BYTES;
@@ -158,9 +158,8 @@ impl Lines {
             Some(clock) => lines.with_clock(clock),
             None => lines,
         };
-        let failed = |error: Error| {
-            Failure::failed(format!("{} [{name}]", error.message()), error.hint())
-        };
+        let failed =
+            |error: Error| Failure::failed(format!("{} [{name}]", error.message()), error.hint());
         let guess = lines.format().map_err(failed)?.clone();
         // It fails only if nobody wants to know; the next read sees that too.
         let _ = self.sender.send(Ok(Event::Begun(guess)));
