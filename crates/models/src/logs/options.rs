@@ -14,8 +14,9 @@ const MODEL: &str = "logs";
 const MESSAGE_BYTES_PROPERTY: &str = "message_bytes_max";
 const COLUMNS_PROPERTY: &str = "columns_max";
 
-/// Entries of a compacted block: what a search decodes for one hit, and what one entry costs to read.
-const COLD_BLOCK_ROWS: &str = "8192";
+/// Entries of a compacted block: what a search decodes for one hit, and what one entry costs to read. With
+/// half of it that is half of that again, and many logs are larger than what gzip makes of them.
+const COLD_BLOCK_ROWS: &str = "4096";
 
 /// Longest message by default, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;

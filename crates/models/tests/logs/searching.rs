@@ -179,8 +179,9 @@ fn long_hits_come_in_batches_that_fit_into_memory() {
     let entries: Vec<_> = (0..400)
         .map(|index| NewEntry::new(format!("hit {index} {}", "x".repeat(MESSAGE_BYTES))))
         .collect();
-    let first = entries.chunks(50).map(|some| logs.write_many(some, Durability::Written));
-    let first = first.map(|first| first.unwrap().unwrap()).next().unwrap();
+    let written = entries.chunks(50).map(|some| logs.write_many(some, Durability::Written));
+    let written: Vec<i64> = written.map(|first| first.unwrap().unwrap()).collect();
+    let first = written[0];
     let number = |message: &str| message.split(' ').nth(1).unwrap().parse::<usize>().unwrap();
     for newest_first in [false, true] {
         let query = Query { newest_first, ..Query::of("hit").unwrap() };
