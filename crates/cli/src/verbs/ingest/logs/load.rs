@@ -123,7 +123,7 @@ impl Load {
             }
             match reading.next(LOOK)? {
                 Some(Event::Begun(guess)) => self.tell_format(&guess),
-                Some(Event::Entries(part)) => self.gather(part)?,
+                Some(Event::Entries(part)) => self.gather(*part)?,
                 Some(Event::Ended(report)) => {
                     self.file.gathered = report.lines;
                     self.tell_flaws(&report);

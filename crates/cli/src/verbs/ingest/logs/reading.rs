@@ -32,7 +32,7 @@ pub(super) enum Event {
     /// Its format is known.
     Begun(Guess),
     /// Some of its entries, in order.
-    Entries(Part),
+    Entries(Box<Part>),
     /// That was all.
     Ended(SourceReport),
 }
@@ -240,7 +240,7 @@ impl Outbox {
         }
         let part = Part { entries: self.batch.split_off()?, lines };
         let gone = |_| Error::new(ErrorKind::Closed, "nobody takes entries any more");
-        self.sender.send(Ok(Event::Entries(part))).map_err(gone)
+        self.sender.send(Ok(Event::Entries(Box::new(part)))).map_err(gone)
     }
 }
 
