@@ -585,6 +585,7 @@ def test_a_forked_child_logs_nothing_and_says_so_once(path: Path, child: ChildOf
                 assert os.waitpid(pid, 0)[1] == 0
             ended.set()
             thread.join()
+            handler.flush()
             logging.info("still here")
             handler.close()
         """,
