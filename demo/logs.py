@@ -54,7 +54,8 @@ def show_files(
         told = subprocess.run(ingest, capture_output=True, text=True, check=True).stderr
         took = time.perf_counter() - began
         guess = next((line for line in told.splitlines() if " of " in line), "")
-        tell("logs", f"{path}: {len(lines):,} lines in {took:.2f} s; {guess.split(": ", 1)[-1]}")
+        reading = guess.split(": ", 1)[-1]
+        tell("logs", f"{path}: {len(lines):,} lines in {took:.2f} s; {reading}")
         text = [line.decode(errors="replace").lower() for line in lines]
         hits = []
         with timestrata.open(store, mode="r") as reader:
