@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import Enum
@@ -470,33 +469,6 @@ def test_signal_handlers_and_finalizers_may_log(logs: Logs, logger: logging.Logg
         Leaving()
         gc.collect()
     assert messages(handler, logs) == ["leaving"]
-
-
-def test_who_logs_between_two_steps_of_another_leaves_nobody_waiting(
-    logs: Logs, logger: logging.Logger
-) -> None:
-    """A signal handler that logged just when an entry had been queued: the thread never woke up again."""
-    handler = Handler(logs)
-    logger.addHandler(handler)
-    writer = handler._writer
-
-    class Interrupted(deque[Any]):
-        is_first = True
-
-        def append(self, item: Any) -> None:
-            super().append(item)
-            if Interrupted.is_first:
-                Interrupted.is_first = False
-                logger.info("from a signal handler")
-
-    deadline = time.monotonic() + 60
-    while not writer._changed._waiters and time.monotonic() < deadline:  # type: ignore[attr-defined]
-        time.sleep(0.01)
-    writer._queue = Interrupted()
-    logger.info("interrupted")
-    while len(logs) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert [entry.message for entry in logs.search()] == ["interrupted", "from a signal handler"]
 
 
 def test_a_handler_that_nobody_has_any_more_lets_its_thread_go(logs: Logs) -> None:

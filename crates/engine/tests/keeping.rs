@@ -2,15 +2,20 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 mod support;
+#[path = "support/watched_disk.rs"]
+mod watched_disk;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use support::*;
 use timestrata_engine::{
-    Access, Changes, Durability, ErrorKind, KeyRange, Maintenance, Retention, ScanSpec, Settings,
-    Store,
+    Access, Changes, Durability, ErrorKind, Io, KeyRange, Maintenance, Retention, ScanSpec,
+    Settings, Store,
 };
+use watched_disk::{Step, WatchedDisk, Watcher};
 
 fn pinned(store: &Store, pin: &str, name: &str) -> Vec<Pair> {
     let stream = store.expect_stream(name).unwrap();
@@ -168,6 +173,20 @@ fn retention_by_age_heeds_data_time_and_wall_clock() {
     assert_eq!(store.snapshot().unwrap().count(stream, &KeyRange::ALL).unwrap(), left.len() as u64);
 }
 
+/// Tells of writes to run files.
+#[derive(Debug)]
+struct RunWrites(Sender<PathBuf>);
+
+impl Watcher for RunWrites {
+    fn before(&self, step: Step, path: &Path) -> std::io::Result<()> {
+        if step == Step::Write && path.parent().is_some_and(|dir| dir.ends_with("runs")) {
+            // Nobody listens after the first.
+            let _ = self.0.send(path.to_path_buf());
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn closing_gives_up_a_compaction_under_way_and_nothing_is_left_of_it() {
     let (machine, store, stream) = with_events();
@@ -185,12 +204,12 @@ fn closing_gives_up_a_compaction_under_way_and_nothing_is_left_of_it() {
         compaction_bytes_per_second: Some(100),
         ..tiny()
     };
-    let store = machine.open(settings);
-    let mut looks = 0..10_000;
-    while machine.run_files().len() == before.len() {
-        assert!(looks.next().is_some(), "no compaction was begun");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let (told, written) = channel();
+    let disk = WatchedDisk::new(Arc::clone(&machine.io.disk), Arc::new(RunWrites(told)));
+    let io = Io { disk: Arc::new(disk), ..machine.io.clone() };
+    let store = Store::open_with(io, &machine.dir, Access::Write, settings).unwrap();
+    let begun = written.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(!before.contains(&begun), "{}", begun.display());
     store.close().unwrap();
     assert_eq!(machine.run_files(), before);
     let store = machine.open(tiny());

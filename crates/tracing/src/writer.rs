@@ -104,17 +104,27 @@ impl Writer {
     pub fn lost(&self) -> u64 {
         self.lost.total.load(Ordering::Relaxed)
     }
-}
 
-impl Drop for Writer {
-    fn drop(&mut self) {
+    /// Writes what was said, and ends; how many events were [`lost`](Self::lost) in all. To drop it does
+    /// the same.
+    pub fn end(mut self) -> u64 {
+        self.stop();
+        self.lost()
+    }
+
+    fn stop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
         let ends_by_ns = self.logs.store().monotonic_ns().saturating_add(BUSY_NS_AT_END);
         self.deadline.0.store(ends_by_ns, Ordering::Relaxed);
         // Where the thread is gone already there is nobody to tell.
         let _ = self.sender.send(Said::End);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
