@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 
+from bench.common.arguments import SHARED, parser_of
 from bench.common.run import Run, play
 from bench.graph import data, loading, reading
 
-ROOT = Path(__file__).resolve().parents[2]
-# Beside the repository, where it is checked out for development.
-SHARED = ROOT.parent / "shared" / "data"
-
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.graph", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
-    parser.add_argument("--only", default="", help="only groups whose name holds this")
+    parser = parser_of("graph", __doc__)
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the real graph")
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
-    parser.add_argument("--dir", type=Path, default=target / "bench-graph", help="for stores")
-    out = ROOT / "bench" / "results" / "latest.json"
-    parser.add_argument("--out", type=Path, default=out, help="the report")
     return parser.parse_args()
 
 

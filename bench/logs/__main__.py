@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from bench.common.arguments import SHARED, add_commands, parser_of
 from bench.common.run import play
 from bench.logs import ingesting, searching, serving
 from bench.logs.bench import Bench
 
-ROOT = Path(__file__).resolve().parents[2]
-# Beside the repository, where it is checked out for development.
-LOGS = ROOT.parent / "shared" / "data" / "logs"
 GROUPS: dict[str, Callable[[Bench], None]] = {
     "search": searching.search,
     "ingest": ingesting.ingest,
@@ -26,18 +23,10 @@ GROUPS: dict[str, Callable[[Bench], None]] = {
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.logs", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
-    parser.add_argument("--only", default="", help="only groups whose name holds this")
-    logs = Path(os.environ.get("TIMESTRATA_LOGS") or LOGS)
+    parser = parser_of("logs", __doc__)
+    logs = Path(os.environ.get("TIMESTRATA_LOGS") or SHARED / "logs")
     parser.add_argument("--logs", type=Path, default=logs, help="folder of the real logs")
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
-    parser.add_argument("--dir", type=Path, default=target / "bench-logs", help="for stores")
-    built = target / "release"
-    parser.add_argument("--command", type=Path, default=built / "timestrata")
-    parser.add_argument("--bench-command", type=Path, default=built / "timestrata-bench")
-    out = ROOT / "bench" / "results" / "latest.json"
-    parser.add_argument("--out", type=Path, default=out, help="the report")
+    add_commands(parser)
     return parser.parse_args()
 
 
