@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
 use support::*;
 use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Store, StreamId};
+use timestrata_io::sync::Mutex;
 use watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Notes what is written and synced, and fails where it is told to.

@@ -11,6 +11,7 @@ mod os;
 #[doc(hidden)]
 pub mod parts;
 mod random;
+pub mod sync;
 
 use std::fmt::Debug;
 use std::io;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
 use timestrata_engine::{Access, Disk, Io, Maintenance, Settings, Store};
+use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_models::topic::{
     Consumer, ConsumerOptions, PollLimits, Record, SendOptions, Topic, TopicOptions,
 };

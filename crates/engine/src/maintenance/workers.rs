@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use timestrata_io::sync::{Condvar, Mutex};
 
 use crate::store::{Engine, Slot};
 use crate::{Error, ErrorKind, Result};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use parking_lot::Mutex;
 use timestrata_format::SeqNo;
+use timestrata_io::sync::Mutex;
 
 use super::RecoveryReport;
 use super::load::{catch_up, load_core};

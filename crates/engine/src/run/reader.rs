@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use parking_lot::Mutex;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
+use timestrata_io::sync::Mutex;
 use timestrata_io::{Io, OpenMode};
 
 use super::cache::BlockCache;

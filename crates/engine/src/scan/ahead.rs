@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use arrow_array::{Array, RecordBatch};
-use parking_lot::{Condvar, Mutex};
 use timestrata_format::KeyRange;
+use timestrata_io::sync::{Condvar, Mutex};
 
 use super::merge::Batches;
 use super::{ScanSpec, StreamView};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
-use parking_lot::Mutex;
 use timestrata_format::{KeyRange, SeqNo, StreamId};
+use timestrata_io::sync::Mutex;
 
 use super::engine::{Engine, Handle};
 use super::filling::Filling;

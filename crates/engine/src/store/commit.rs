@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
 use timestrata_format::{SeqNo, StreamId, Tombstone};
+use timestrata_io::sync::MutexGuard;
 
 use super::core::{Core, Slot};
 use super::engine::Engine;

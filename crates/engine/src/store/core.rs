@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
 use timestrata_format::{RunId, SeqNo, StreamId, Tombstone};
+use timestrata_io::sync::RwLock;
 
 use super::pins::PinState;
 use super::version::{RunHandle, Version};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
+use timestrata_io::sync::MutexGuard;
 
 use super::commit::{Prepared, slot_for_rows};
 use super::core::{Core, Slot};

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, SeqNo, StoreId};
+use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
 
 use super::bulk::OpenBulks;

@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::SchemaRef;
-use parking_lot::RwLock;
 use timestrata_format::manifest::Retention;
 use timestrata_format::{SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
+use timestrata_io::sync::RwLock;
 
 pub use self::appender::RowAppender;
 pub use self::bulk::BulkCommit;

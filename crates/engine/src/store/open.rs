@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, StoreId, StreamId, WalId};
+use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
 use super::bulk::OpenBulks;

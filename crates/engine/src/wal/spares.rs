@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use timestrata_format::wal::{END_MARK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use timestrata_format::{StoreId, WalId};
+use timestrata_io::sync::Mutex;
 use timestrata_io::{DiskFile, Io};
 
 use super::segment::{FileName, Segment, segment_path, spare_path};

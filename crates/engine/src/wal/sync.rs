@@ -4,8 +4,8 @@
 //! by then, without a lock that appends need; who asks meanwhile waits, and of those whose
 //! commit came too late for that sync one leads the next.
 
-use parking_lot::{Condvar, Mutex};
 use timestrata_format::SeqNo;
+use timestrata_io::sync::{Condvar, Mutex};
 
 use crate::{Error, ErrorKind, Result};
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
 use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
+use timestrata_io::sync::Mutex;
 use timestrata_io::{Io, LOG_CALL_BYTES_MIN, OpenMode};
 
 use super::row_record::RowRecord;

@@ -6,10 +6,10 @@
 
 use std::sync::OnceLock;
 
-use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use timestrata_engine::SeqNo;
+use timestrata_io::sync::Mutex;
 
 use super::adjacency::BlockId;
 use super::block::Block;

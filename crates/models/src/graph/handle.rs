@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use arrow_schema::SchemaRef;
-use parking_lot::Mutex;
 use timestrata_engine::{Merge, Result, RowAppender, Store, Stream, StreamId, StreamSpec};
+use timestrata_io::sync::Mutex;
 
 use super::block;
 use super::cache::BlockCache;

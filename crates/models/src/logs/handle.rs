@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use timestrata_engine::{Result, RowAppender, Snapshot, Store, Stream, StreamId};
+use timestrata_io::sync::Mutex;
 
 use super::hub::{Hub, Shared};
 use super::layout::RowMemory;

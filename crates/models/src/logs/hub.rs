@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use timestrata_engine::{KeyRange, LeadKey, Result, Store, Stream, StreamId};
+use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 
 use super::layout::Layout;
 use super::promote::Sampler;

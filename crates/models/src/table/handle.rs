@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use parking_lot::{Mutex, RwLock};
 use timestrata_engine::{
     Error, ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
 };
+use timestrata_io::sync::{Mutex, RwLock};
 
 use super::layout::Layout;
 use super::options::{self, TableOptions};

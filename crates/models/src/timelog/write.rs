@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::BinaryArray;
 use arrow_buffer::ScalarBuffer;
-use parking_lot::Mutex;
 use serde::Serialize;
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, Result, RowAppender, SeqNo, Snapshot, Store,
     Stream, StreamId,
 };
+use timestrata_io::sync::Mutex;
 
 use super::batch::{EntryBatch, check_value_bytes, record_batch};
 use super::codec::encode_cbor;

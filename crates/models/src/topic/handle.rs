@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::{Mutex, RwLock};
 use timestrata_engine::{
     BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
 };
+use timestrata_io::sync::{Mutex, RwLock};
 
 use super::hub::Hub;
 use super::options::{self, TopicOptions, TopicRetention};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, Store, StreamId};
+use timestrata_io::sync::{Condvar, Mutex};
 
 use super::group::{Groups, TopicPartition};
 use super::handle::{Shared, Topic};

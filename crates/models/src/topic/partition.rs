@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow_schema::SchemaRef;
-use parking_lot::{Mutex, MutexGuard};
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, RowAppender, ScanSpec,
     SeqNo, Snapshot, Store, StreamId,
 };
+use timestrata_io::sync::{Mutex, MutexGuard};
 use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
 
 use super::envelope::{RecordPlace, write_envelope};

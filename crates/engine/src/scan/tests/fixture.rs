@@ -8,9 +8,9 @@ use arrow_array::{
     TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use parking_lot::Mutex;
 use timestrata_format::manifest::Merge;
 use timestrata_format::{LeadKey, SeqNo, StreamId, Tombstone};
+use timestrata_io::sync::Mutex;
 
 use crate::key::KeyView;
 use crate::scan::{Block, Source, StreamView};

@@ -6,7 +6,7 @@ mod watched_disk;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use timestrata_io::sync::{Condvar, Mutex};
 use watched_disk::{Step, WatchedDisk, Watcher};
 
 use super::*;

@@ -431,7 +431,7 @@ fn not_a_number_is_a_weight_and_none_is_not() {
 fn readers_are_not_disturbed_by_a_writer() {
     let base = Arc::new(Base::build(&plain_edges((0..1_000).map(|n| (n, n + 1)))).unwrap());
     let first = Arc::new(Delta::new(&base));
-    let shared = parking_lot::Mutex::new(Arc::clone(&first));
+    let shared = timestrata_io::sync::Mutex::new(Arc::clone(&first));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for source in 0..2_000 {

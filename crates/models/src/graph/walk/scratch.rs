@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 use std::ops::{Deref, DerefMut};
 
-use parking_lot::Mutex;
+use timestrata_io::sync::Mutex;
 
 use crate::graph::adjacency::Cursor;
 

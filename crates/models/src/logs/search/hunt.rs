@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_buffer::BooleanBuffer;
-use parking_lot::Mutex;
 use timestrata_engine::{KeyRange, LeadKey, Result, ScanSpec, Sieve};
+use timestrata_io::sync::Mutex;
 
 use super::matching::{self, Rows};
 use super::needs::Needs;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
 use arrow_array::RecordBatch;
-use parking_lot::Mutex;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_io::sync::Mutex;
 
 use super::Batches;
 use super::pieces::{Cutter, PIECE_BYTES, Piece};

@@ -12,8 +12,8 @@ mod assign;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use parking_lot::Mutex;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_io::sync::Mutex;
 
 pub use self::assign::{Assignor, TopicPartition};
 use self::assign::{Owners, Wishes, assign};
