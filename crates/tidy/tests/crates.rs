@@ -10,7 +10,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("crates/codegraph", &[]),
     ("crates/tidy", &[]),
     ("crates/engine", &["io", "format"]),
-    ("crates/models", &["engine", "merkle"]),
+    ("crates/models", &["io", "engine", "merkle"]),
     ("crates/codeindex", &["codegraph", "engine", "merkle", "models"]),
     ("crates/timestrata", &["engine", "merkle", "models"]),
     ("crates/tracing", &["timestrata"]),
