@@ -23,6 +23,9 @@ pub enum Plant {
     KeptKeys,
     /// Retention by bytes lets runs go without the older ones that they cover.
     UncoveredRetention,
+    /// A flush lets go of the log up to its end as it finds it, and not of what it knows to be
+    /// in runs: what is committed meanwhile goes with it.
+    StaleFloor,
 }
 
 /// Whether this thread is to make the fault.

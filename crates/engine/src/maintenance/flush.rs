@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunFormat, RunMeta, Tombstone};
+use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
 
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
@@ -96,11 +96,16 @@ impl Engine {
         run: Option<RunMeta>,
     ) -> Result<()> {
         let mut manifest = self.lock_manifest()?;
-        let (version, unflushed_min, dropped) = {
+        // All at one moment: whatever is committed from here on comes behind `log_needed_from`.
+        let (version, mut log_needed_from, last_seq, dropped) = {
             let core = self.core.lock();
             let state = &core.streams[slot];
-            (Arc::clone(&state.version), core.unflushed_min(Some(slot)), state.dropped)
+            let needed_from = core.log_needed_from(Some(memtable));
+            (Arc::clone(&state.version), needed_from, core.last_seq, state.dropped)
         };
+        if is_planted(Plant::StaleFloor) && log_needed_from > last_seq {
+            log_needed_from = self.stale_floor(log_needed_from)?;
+        }
         if dropped {
             if let Some(meta) = run {
                 let path = self.folder.path(meta.id, meta.format);
@@ -123,7 +128,7 @@ impl Engine {
         }));
         let seq = memtable.last_seq();
         edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
-        let floor = self.wal_floor_op(unflushed_min)?;
+        let floor = self.wal_floor_op(log_needed_from)?;
         edit.ops.extend(floor.clone());
         self.commit_edit(&mut manifest, &edit, seq)?;
         let handle = run.map(|meta| self.folder.handle(stream, meta)).transpose()?;
@@ -146,6 +151,16 @@ impl Engine {
         self.recycle_wal(floor)?;
         self.counters.flushes.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+impl Engine {
+    /// What [`Plant::StaleFloor`] takes for the floor: the end of the log some time after it was found
+    /// that nothing waits in memory. A call of the disk comes in between, at which simulated writers
+    /// get their turn.
+    fn stale_floor(&self, found: SeqNo) -> Result<SeqNo> {
+        self.sync_runs_dir()?;
+        Ok(self.wal.as_ref().map_or(found, |wal| wal.appended_seq().next()))
     }
 }
 

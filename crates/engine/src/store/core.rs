@@ -77,7 +77,16 @@ impl StreamState {
 
     /// Commit of the oldest change that is only in memory.
     pub(crate) fn unflushed_min(&self) -> Option<SeqNo> {
-        self.sealed.front().map(|sealed| sealed.first_seq()).or_else(|| self.active.seq_min())
+        self.unflushed_min_but(None)
+    }
+
+    /// The same without a memtable that is about to be in a run.
+    fn unflushed_min_but(&self, flushed: Option<&Arc<MemtableView>>) -> Option<SeqNo> {
+        let is_flushed = |sealed: &&Arc<MemtableView>| {
+            flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, sealed))
+        };
+        let oldest = self.sealed.iter().find(|sealed| !is_flushed(sealed));
+        oldest.map(|sealed| sealed.first_seq()).or_else(|| self.active.seq_min())
     }
 
     /// Bytes in memory, flushes under way included.
@@ -228,21 +237,13 @@ impl Core {
         self.memory_bytes = self.live().map(|(_, state)| state.memory_bytes()).sum();
     }
 
-    /// Commit of the oldest change of any stream that is only in memory, leaving out the
-    /// first sealed memtable of `except`, which is about to be in a run.
-    pub(crate) fn unflushed_min(&self, except: Option<Slot>) -> Option<SeqNo> {
-        self.live()
-            .filter_map(|(slot, state)| {
-                if except != Some(slot) {
-                    return state.unflushed_min();
-                }
-                state
-                    .sealed
-                    .get(1)
-                    .map(|sealed| sealed.first_seq())
-                    .or_else(|| state.active.seq_min())
-            })
-            .min()
+    /// The first commit that the log is still needed for once `flushed`, if any, is in a run.
+    ///
+    /// Whoever lets go of log does so by this number, which must have been read under one
+    /// lock: what is committed afterwards comes behind it, and is kept whatever happens beside.
+    pub(crate) fn log_needed_from(&self, flushed: Option<&Arc<MemtableView>>) -> SeqNo {
+        let unflushed = self.live().filter_map(|(_, state)| state.unflushed_min_but(flushed));
+        unflushed.min().unwrap_or_else(|| self.last_seq.next())
     }
 }
 

@@ -140,11 +140,10 @@ impl Engine {
         })
     }
 
-    /// The WAL floor that holds once everything before `unflushed_min` is in runs, as an
+    /// The WAL floor that holds once everything before `needed_from` is in runs, as an
     /// operation for the edit that makes it so.
-    pub(crate) fn wal_floor_op(&self, unflushed_min: Option<SeqNo>) -> Result<Option<ManifestOp>> {
+    pub(crate) fn wal_floor_op(&self, needed_from: SeqNo) -> Result<Option<ManifestOp>> {
         let Some(wal) = &self.wal else { return Ok(None) };
-        let needed_from = unflushed_min.unwrap_or_else(|| wal.appended_seq().next());
         let released = wal.release_through(SeqNo(needed_from.0.saturating_sub(1)))?;
         Ok(released.map(ManifestOp::WalFloor))
     }

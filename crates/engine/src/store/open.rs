@@ -348,13 +348,13 @@ impl Engine {
         self.check_writable()?;
         self.flush_all()?;
         let mut manifest = self.lock_manifest()?;
-        let (last_seq, unflushed_min) = {
+        let (last_seq, log_needed_from) = {
             let core = self.core.lock();
             // Whoever commits looks at this under the same lock: none comes behind the last.
             self.closed.store(true, Ordering::Release);
-            (core.last_seq, core.unflushed_min(None))
+            (core.last_seq, core.log_needed_from(None))
         };
-        if unflushed_min.is_some() {
+        if log_needed_from <= last_seq {
             // Somebody committed while we flushed. The commit is safe in the WAL; the next
             // open replays it.
             return self.sync_through(last_seq).map(|_| ());
