@@ -82,6 +82,11 @@ pub(crate) fn timelog_of(
                 ));
             }
             let same_codec = codec.is_none_or(|codec| codec == log.codec());
+            let same_unit = unit.is_none_or(|unit| unit == log.unit());
+            let same_columns = columns.is_none() || columns == log.columns();
+            if same_codec && same_unit && same_columns {
+                return Ok(log);
+            }
             (log.codec(), log.unit(), if same_codec { log.columns() } else { None })
         } else {
             (Codec::Cbor, Unit::default(), None)

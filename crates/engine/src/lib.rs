@@ -16,11 +16,8 @@ mod key;
 mod maintenance;
 mod manifest;
 mod memtable;
-#[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
-#[cfg(not(feature = "planted-faults"))]
-mod planted;
 mod poison;
 mod recovery;
 mod run;

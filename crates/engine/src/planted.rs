@@ -1,14 +1,9 @@
 //! Faults that tests plant on purpose: the simulator must notice each of them, or nobody
 //! knows that it would notice a real one.
 //!
-//! Only builds with the feature `planted-faults` can make them, which the simulator alone asks
-//! for: elsewhere `is_planted` is a constant. A fault holds in the thread that planted it,
-//! for as long as its guard lives.
-
-#![cfg_attr(
-    not(feature = "planted-faults"),
-    expect(unreachable_pub, reason = "public in builds that can plant them")
-)]
+//! The engine makes some, and the models on top of it others. Only builds with the feature
+//! `planted-faults` can make them, which the simulator alone asks for: elsewhere `is_planted` is a
+//! constant. A fault holds in the thread that planted it, for as long as its guard lives.
 
 /// What can be planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,18 +21,25 @@ pub enum Plant {
     /// A flush lets go of the log up to its end as it finds it, and not of what it knows to be
     /// in runs: what is committed meanwhile goes with it.
     StaleFloor,
+    /// Topics: a send that is repeated is answered without waiting for the first one's sync.
+    UnsyncedRepeat,
+    /// Topics: an opened partition forgets its last record, whose offset is handed out again.
+    OffsetTwice,
+    /// Graphs: an edge is kept at its source only.
+    OneDirection,
+    /// Logs: an entry is acknowledged as synced before it is.
+    UnsyncedEntry,
 }
 
 /// Whether this thread is to make the fault.
 #[cfg(not(feature = "planted-faults"))]
-pub(crate) const fn is_planted(_fault: Plant) -> bool {
+#[must_use]
+pub const fn is_planted(_fault: Plant) -> bool {
     false
 }
 
 #[cfg(feature = "planted-faults")]
-pub(crate) use planting::is_planted;
-#[cfg(feature = "planted-faults")]
-pub use planting::{Planted, plant};
+pub use planting::{Planted, is_planted, plant};
 
 #[cfg(feature = "planted-faults")]
 mod planting {
@@ -67,7 +69,8 @@ mod planting {
     }
 
     /// Whether this thread is to make the fault.
-    pub(crate) fn is_planted(fault: Plant) -> bool {
+    #[must_use]
+    pub fn is_planted(fault: Plant) -> bool {
         PLANTED.get() == Some(fault)
     }
 }

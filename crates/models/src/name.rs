@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use timestrata_engine::{Error, ErrorKind, Result, Store, Stream};
+use timestrata_engine::{Durability, Error, ErrorKind, Result, Store, Stream, StreamId};
 
 /// Longest name.
 pub const NAME_BYTES_MAX: usize = 249;
@@ -43,6 +43,40 @@ pub(crate) fn stream(store: &Store, what: &str, name: &str) -> Result<Arc<Stream
         let message = format!("no {what} '{name}'{}", place.unwrap_or_default());
         Error::new(ErrorKind::NotFound, message)
     })
+}
+
+/// The stream of somebody who opened it earlier, if it is still there: one of its name may be another.
+///
+/// # Errors
+/// `NotFound`.
+pub(crate) fn still_there(
+    store: &Store,
+    what: &str,
+    name: &str,
+    id: StreamId,
+) -> Result<Arc<Stream>> {
+    store.stream_of(id).map_err(|_| removed(what, name))
+}
+
+/// The error of what was removed since it was opened.
+pub(crate) fn removed(what: &str, name: &str) -> Error {
+    let message = format!(
+        "{what} '{name}' was removed; one of that name that was made since has to be opened anew"
+    );
+    Error::new(ErrorKind::NotFound, message)
+}
+
+/// What `create` says of what exists already: that it is there, which a store that takes no writes any
+/// more says of nothing. One that is opened for reading makes nothing, and opens what there is.
+///
+/// # Errors
+/// `Poisoned`, `Closed`.
+pub(crate) fn acknowledge_existing(store: &Store) -> Result<()> {
+    // What made it was durable before anybody could see it.
+    match store.is_read_only() {
+        true => Ok(()),
+        false => store.acknowledge(Durability::Written).map(|_| ()),
+    }
 }
 
 /// An error unless what was made earlier was made as it is asked for now.

@@ -18,7 +18,7 @@ pub(crate) fn delete_range(
 ) -> Result<Option<SeqNo>> {
     let range = key_range(range)?;
     if range.is_empty() {
-        return Ok(None);
+        return store.acknowledge(durability).map(|_| None);
     }
     store.commit(Changes::new().delete_range(stream, range), durability).map(Some)
 }

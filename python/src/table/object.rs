@@ -68,13 +68,7 @@ impl Table {
         let store = handle.store()?;
         let is_read_only = handle.mode == "r";
         let model = detached(py, || match (store.stream(name), &asked.columns) {
-            (Some(_), _) => {
-                let columns = asked
-                    .columns
-                    .clone()
-                    .unwrap_or_else(|| Arc::new(arrow_schema::Schema::empty()));
-                TableModel::create(store, name, &columns, &asked.options).map(Some)
-            }
+            (Some(_), _) => TableModel::open_like(store, name, &asked.options).map(Some),
             (None, _) if is_read_only => TableModel::open(store, name).map(Some),
             (None, Some(columns)) => {
                 TableModel::create(store, name, columns, &asked.options).map(Some)

@@ -310,6 +310,21 @@ impl Store {
         self.engine().commit_to_sync(changes)
     }
 
+    /// What to answer a write with that finds nothing to change, or what it asks for done already: it
+    /// is an acknowledgement like that of a commit, and so every commit up to now, whoever made it,
+    /// survives what `durability` says. Gives the last of them.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `Poisoned`, `Closed`; what a sync may fail with.
+    pub fn acknowledge(&self, durability: Durability) -> Result<SeqNo> {
+        self.engine().check_writable()?;
+        let last_seq = self.engine().core.lock().last_seq;
+        match durability {
+            Durability::Synced => self.engine().sync_through(last_seq),
+            Durability::Buffered | Durability::Written => Ok(last_seq),
+        }
+    }
+
     /// Begins one commit of as many rows as the caller likes, in bounded memory.
     ///
     /// ```

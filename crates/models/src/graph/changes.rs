@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot};
 
 use super::adjacency::BlockId;
@@ -172,6 +173,9 @@ impl Graph {
             staged.blocks.iter().map(|(id, block)| (*id, version(*block))).collect();
         let Staged { put, edges, .. } = staged;
         if all.is_empty() {
+            drop(resident);
+            // What is there, or gone, already may have been changed a moment ago.
+            self.store.acknowledge(durability)?;
             return Ok(Changed { seq: None, put });
         }
         let committed = self.commit(all, &blocks, durability);
@@ -398,7 +402,8 @@ impl<'a> Staged<'a> {
             }
         }
         let Ordered { linked, unlinked } = Ordered::new(&self.edges);
-        for (side, rows) in linked.edge_rows()? {
+        let is_kept = |side: Side| side == Side::Out || !is_planted(Plant::OneDirection);
+        for (side, rows) in linked.edge_rows()?.into_iter().filter(|(side, _)| is_kept(*side)) {
             changes = changes.insert(self.shared.edges(side), rows);
         }
         for (side, keys) in unlinked.key_rows()? {

@@ -82,6 +82,7 @@ impl Graph {
         let _changing = graphs.changing.lock();
         if let Some(stream) = store.stream(name) {
             name::expect_same("graph", name, &GraphOptions::of(&stream)?, options)?;
+            name::acknowledge_existing(store)?;
             return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its edges.

@@ -62,6 +62,7 @@ impl Logs {
         let found = LogsOptions::of(&stream)?;
         let asked = LogsOptions { retention: found.retention, ..options.clone() };
         name::expect_same("log", name, &found, &asked)?;
+        name::acknowledge_existing(store)?;
         if let Some(retention) = options.retention
             && Some(retention) != found.retention
         {

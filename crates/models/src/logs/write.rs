@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, new_null_array};
 use arrow_schema::ArrowError;
+use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, RowBatch, SeqNo, Stream};
 
 use super::handle::RowWriter;
@@ -216,7 +217,7 @@ impl Logs {
         let count = std::mem::take(&mut batch.part_rows);
         batch.part_bytes = 0;
         if count == 0 {
-            return Ok(None);
+            return self.store.acknowledge(durability).map(|_| None);
         }
         let mut writing = self.shared.writing.lock();
         let state = &mut *writing;
@@ -245,7 +246,7 @@ impl Logs {
     /// Tells who waits, and syncs where that was asked for, with no lock held.
     fn after(&self, seq: SeqNo, durability: Durability) -> Result<()> {
         self.shared.announce();
-        if durability == Durability::Synced {
+        if durability == Durability::Synced && !is_planted(Plant::UnsyncedEntry) {
             self.store.sync_through(seq)?;
         }
         Ok(())

@@ -53,9 +53,11 @@ impl Table {
             rows += view.count(range)?;
             changes = changes.delete_range(self.shared.id, *range);
         }
-        if rows > 0 {
-            self.shared.store.commit(changes, durability)?;
-        }
+        match rows {
+            // They may have been deleted a moment ago.
+            0 => self.shared.store.acknowledge(durability)?,
+            _ => self.shared.store.commit(changes, durability)?,
+        };
         Ok(rows)
     }
 
@@ -81,9 +83,13 @@ impl Table {
                 false => self.delete_keys(&view, range, &mut predicate, &mut bulk)?,
             };
         }
-        if rows > 0 {
-            bulk.commit()?;
-        }
+        match rows {
+            0 => {
+                drop(bulk);
+                self.shared.store.acknowledge(Durability::Synced)?
+            }
+            _ => bulk.commit()?,
+        };
         Ok(rows)
     }
 

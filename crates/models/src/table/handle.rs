@@ -12,6 +12,7 @@ use timestrata_io::sync::{Mutex, RwLock};
 use super::layout::Layout;
 use super::options::{self, TableOptions};
 use super::{TableView, time};
+use crate::name;
 
 /// A table of an open store. Cheap to clone; clones are the same table, and may be used from
 /// several threads.
@@ -105,10 +106,22 @@ impl Table {
         Self::create(store, name, &columns, options)
     }
 
+    /// Opens a table that exists with the same time column, key and tags as far as they are said.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and `AlreadyExists` if it exists with others.
+    pub fn open_like(store: &Store, name: &str, wanted: &TableOptions) -> Result<Self> {
+        let table = Self::open(store, name)?;
+        let layout = table.layout()?;
+        layout.definition().check_wanted(layout.stream(), wanted)?;
+        Ok(table)
+    }
+
     fn open_as(store: &Store, stream: Arc<Stream>, wanted: &TableOptions) -> Result<Self> {
         let table = Self::of_stream(store, stream)?;
         let layout = table.layout()?;
         layout.definition().check_wanted(layout.stream(), wanted)?;
+        name::acknowledge_existing(store)?;
         if let Some(retention) = wanted.retention
             && retention != layout.stream().spec().retention
         {

@@ -6,7 +6,7 @@
 
 use arrow_array::RecordBatch;
 use timestrata_engine::{
-    BulkCommit, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
+    BulkCommit, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
 };
 
 use super::fit::{OnMismatch, evolved, fit};
@@ -73,6 +73,10 @@ pub fn ingest(
     let exists = store.stream(name).is_some();
     let Some(first) = first else {
         let table = if exists { Some(Table::open(store, name)?) } else { None };
+        store.acknowledge(match options.commits {
+            Commits::One => Durability::Synced,
+            Commits::Every(_) => options.write.durability,
+        })?;
         return Ok(Ingested { rows: 0, seq: None, table });
     };
     let table = Table::create_for(store, name, &first, &options.table)?;
@@ -115,7 +119,10 @@ impl Table {
             filling.add(self, &batch, options.on_mismatch)?;
         }
         match filling {
-            None => Ok((0, None)),
+            None => {
+                self.shared.store.acknowledge(Durability::Synced)?;
+                Ok((0, None))
+            }
             Some(filling) => filling.commit(self),
         }
     }
@@ -135,6 +142,9 @@ impl Table {
                 seq = self.append_numbered(&part, options, rows)?.or(seq);
                 rows += part.num_rows() as u64;
             }
+        }
+        if seq.is_none() {
+            self.shared.store.acknowledge(options.durability)?;
         }
         Ok((rows, seq))
     }

@@ -60,7 +60,7 @@ impl Table {
         first_row: u64,
     ) -> Result<Option<SeqNo>> {
         if rows.num_rows() == 0 {
-            return Ok(None);
+            return self.shared.store.acknowledge(options.durability).map(|_| None);
         }
         let commit = &mut |changes| self.shared.store.commit(changes, options.durability);
         self.append_through(rows, options.on_mismatch, first_row, commit).map(Some)

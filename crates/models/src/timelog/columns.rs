@@ -201,7 +201,7 @@ impl Timelog {
 
     fn commit_batch(&self, batch: RecordBatch, durability: Durability) -> Result<Option<SeqNo>> {
         if batch.num_rows() == 0 {
-            return Ok(None);
+            return self.store().acknowledge(durability).map(|_| None);
         }
         let changes = Changes::new().insert(self.stream_id(), batch);
         self.store().commit(changes, durability).map(Some)

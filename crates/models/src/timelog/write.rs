@@ -15,6 +15,7 @@ use timestrata_io::sync::Mutex;
 use super::batch::{EntryBatch, check_value_bytes, record_batch};
 use super::codec::encode_cbor;
 use super::{Codec, Entry, Selection, TimelogOptions, TimelogView, Unit, Value, options};
+use crate::name;
 use crate::range::delete_range;
 
 /// Values of one chunk of [`Timelog::extend_from`] together, in bytes, at most.
@@ -88,6 +89,7 @@ impl Timelog {
             return Self::open(store, name);
         };
         let log = Self::of_stream(store, stream)?;
+        name::acknowledge_existing(store)?;
         if (log.codec(), log.unit()) != (wanted.codec, wanted.unit) {
             return Err(Error::new(
                 ErrorKind::AlreadyExists,
@@ -270,7 +272,7 @@ impl Timelog {
     /// Appends a batch as one atomic commit. `None`: it was empty.
     pub fn extend_batch(&self, batch: EntryBatch, durability: Durability) -> Result<Option<SeqNo>> {
         if batch.is_empty() {
-            return Ok(None);
+            return self.shared.store.acknowledge(durability).map(|_| None);
         }
         let batch = batch.into_record_batch(self.shared.stream.schema(), self.unit())?;
         let changes = Changes::new().insert(self.stream_id(), batch);
@@ -294,7 +296,7 @@ impl Timelog {
         }
         let batch = record_batch(self.shared.stream.schema(), self.unit(), times, values)?;
         if batch.num_rows() == 0 {
-            return Ok(None);
+            return self.shared.store.acknowledge(durability).map(|_| None);
         }
         let changes = Changes::new().insert(self.stream_id(), batch);
         self.shared.store.commit(changes, durability).map(Some)

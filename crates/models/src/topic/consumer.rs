@@ -543,6 +543,10 @@ impl Consumer {
             .filter(|(_, position)| position.committed.is_none_or(|at| at < position.next))
             .map(|(place, position)| (place.clone(), position.next))
             .collect();
+        if ahead.is_empty() {
+            self.committed_at_ns = self.store.monotonic_ns();
+            return Ok(());
+        }
         match self.commit_offsets(&ahead, Changes::new()) {
             Err(error) if error.kind() == ErrorKind::Conflict && self.is_member => Ok(()),
             done => done,

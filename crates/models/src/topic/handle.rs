@@ -78,6 +78,7 @@ impl Topic {
         let _changing = hub.changing.lock();
         if let Some(stream) = store.stream(name) {
             name::expect_same("topic", name, &TopicOptions::of(&stream)?, options)?;
+            name::acknowledge_existing(store)?;
             return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its records.

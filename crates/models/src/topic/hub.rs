@@ -87,9 +87,11 @@ impl Hub {
             changes = changes
                 .insert(topic.shared.id, group_row(store, group, place, *offset, generation)?);
         }
-        if !changes.is_empty() {
-            store.commit(changes, Durability::Synced)?;
-        }
+        // Where the group is already there, somebody may have committed that a moment ago.
+        match changes.is_empty() {
+            true => store.acknowledge(Durability::Synced)?,
+            false => store.commit(changes, Durability::Synced)?,
+        };
         Ok(())
     }
 

@@ -67,7 +67,24 @@ impl Topic {
     /// # Errors
     /// What reading and committing may fail with.
     pub fn retain(&self) -> Result<Thrown> {
-        self.retain_as(Compacting::Now)
+        let thrown = self.retain_as(Compacting::Now)?;
+        self.store.acknowledge(Durability::Written)?;
+        Ok(thrown)
+    }
+
+    /// Throws away what each topic's retention says, where it is worth it, as an open store does by
+    /// itself. A topic that can't be opened or read holds up no other.
+    ///
+    /// # Errors
+    /// The first that came, once all topics were looked at.
+    #[doc(hidden)]
+    pub fn retain_all(store: &Store) -> Result<()> {
+        let mut all = Ok(());
+        for name in Self::names(store) {
+            let one = Self::open(store, &name).and_then(|t| t.retain_as(Compacting::WhenWorthIt));
+            all = all.and(one.map(drop));
+        }
+        all
     }
 
     fn retain_as(&self, compacting: Compacting) -> Result<Thrown> {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result};
+use timestrata_engine::planted::{Plant, is_planted};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo};
 
 use super::hub::Hub;
 use super::options::Stamp;
-use super::partition::Partition;
+use super::partition::{LivePartition, Partition};
 use super::record::Record;
 use super::{Topic, state};
 
@@ -50,6 +51,8 @@ impl Default for SendOptions<'_> {
 
 /// Records for one partition, with their places in what was given.
 type Group<'a, 'r> = Vec<(usize, &'a Record<'r>)>;
+/// Records by partition.
+type Groups<'a, 'r> = BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>;
 
 impl Topic {
     /// Appends one record; see [`Topic::send_batch`].
@@ -166,52 +169,70 @@ impl Topic {
                         several: name the partition, or send them one by one";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
-        let mut receipts = Vec::new();
-        let seq = {
-            // In the order of their numbers, as everybody locks them.
-            let mut lives = Vec::with_capacity(groups.len());
-            for (partition, _) in groups.values() {
-                lives.push(partition.lock(&self.store)?);
-            }
-            let mut staged = others;
-            let mut result = Ok(None);
-            for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
-                let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
-                match self.stage(partition, live, &list, options, staged) {
-                    Ok(Staged::New { changes, first, times }) => {
-                        staged = changes;
-                        let placed = group.iter().zip(first..).zip(times);
-                        receipts.extend(placed.map(|(((place, _), offset), timestamp_ns)| {
-                            (*place, Receipt { partition: partition.number, offset, timestamp_ns })
-                        }));
-                    }
-                    Ok(Staged::Repeated(earlier)) => return Ok(earlier),
-                    Err(error) => {
-                        result = Err(error);
-                        staged = Changes::new();
-                        break;
-                    }
+        let (seq, mut receipts) = match self.commit_groups(&groups, options, others)? {
+            Staged::New(sent) => sent,
+            Staged::Repeated(receipts) => {
+                // Whoever repeats a send may not have had an answer: this is its acknowledgement.
+                if !is_planted(Plant::UnsyncedRepeat) {
+                    self.store.acknowledge(options.durability)?;
                 }
+                return Ok(receipts);
             }
-            if result.is_ok() {
-                result = match options.durability {
-                    // Synced once the partitions are free again for others, who share the sync.
-                    Durability::Synced => self.store.commit_to_sync(staged),
-                    weaker => self.store.commit(staged, weaker),
-                }
-                .map(Some);
-            }
-            if result.is_err() {
-                lives.iter_mut().for_each(|live| live.forget());
-            }
-            result?
         };
-        if let (Durability::Synced, Some(seq)) = (options.durability, seq) {
+        if options.durability == Durability::Synced {
             self.store.sync_through(seq)?;
         }
         self.store.model_state::<Hub>().announce();
         receipts.sort_unstable_by_key(|(place, _)| *place);
         Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
+    }
+
+    /// Commits records by partition with other changes, not synced yet. Gives the receipts with the places
+    /// of the records.
+    fn commit_groups(
+        &self,
+        groups: &Groups<'_, '_>,
+        options: &SendOptions<'_>,
+        others: Changes,
+    ) -> Result<Staged<(SeqNo, Vec<(usize, Receipt)>)>> {
+        // In the order of their numbers, as everybody locks them.
+        let mut lives = Vec::with_capacity(groups.len());
+        for (partition, _) in groups.values() {
+            lives.push(partition.lock(&self.store)?);
+        }
+        let committed = self.commit_locked(groups, &mut lives, options, others);
+        if committed.is_err() {
+            lives.iter_mut().for_each(LivePartition::forget);
+        }
+        committed
+    }
+
+    fn commit_locked(
+        &self,
+        groups: &Groups<'_, '_>,
+        lives: &mut [LivePartition<'_>],
+        options: &SendOptions<'_>,
+        others: Changes,
+    ) -> Result<Staged<(SeqNo, Vec<(usize, Receipt)>)>> {
+        let (mut changes, mut receipts) = (others, Vec::new());
+        for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
+            let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
+            let Added { first, times } =
+                match self.stage(partition, live, &list, options, &mut changes)? {
+                    Staged::New(added) => added,
+                    Staged::Repeated(earlier) => return Ok(Staged::Repeated(earlier)),
+                };
+            let placed = group.iter().zip(first..).zip(times);
+            receipts.extend(placed.map(|(((place, _), offset), timestamp_ns)| {
+                (*place, Receipt { partition: partition.number, offset, timestamp_ns })
+            }));
+        }
+        let seq = match options.durability {
+            // Synced once the partitions are free again for others, who share the sync.
+            Durability::Synced => self.store.commit_to_sync(changes),
+            weaker => self.store.commit(changes, weaker),
+        }?;
+        Ok(Staged::New((seq, receipts)))
     }
 
     fn check_sizes(&self, records: &[Record<'_>]) -> Result<()> {
@@ -236,8 +257,8 @@ impl Topic {
         &self,
         records: &'a [Record<'r>],
         options: &SendOptions<'_>,
-    ) -> Result<BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>> {
-        let mut groups: BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)> = BTreeMap::new();
+    ) -> Result<Groups<'a, 'r>> {
+        let mut groups = Groups::new();
         for (place, record) in records.iter().enumerate() {
             let named = options.partition.or(record.partition);
             let number = named.unwrap_or_else(|| self.partition_for(record));
@@ -260,14 +281,13 @@ impl Topic {
     fn stage(
         &self,
         partition: &Partition,
-        live: &mut super::partition::LivePartition<'_>,
+        live: &mut LivePartition<'_>,
         records: &[&Record<'_>],
         options: &SendOptions<'_>,
-        changes: Changes,
-    ) -> Result<Staged> {
+        changes: &mut Changes,
+    ) -> Result<Staged<Added>> {
         let (first, count) = (live.end(), records.len() as u64);
         let now = self.store.wall_ns();
-        let mut changes = changes;
         if let Some((producer, sequence)) = options.sequence {
             let sender = live.sender(&self.store, producer)?;
             let sequence = sequence.unwrap_or(sender.next());
@@ -276,13 +296,13 @@ impl Topic {
             }
             let sender = sender.sent(count, first);
             let row = sender.row(producer, partition.number, now);
-            changes = changes.insert(partition.state, state::to_batch(&[row])?);
+            *changes = std::mem::take(changes).insert(partition.state, state::to_batch(&[row])?);
             live.set_sender(producer, sender);
         }
         self.check_expected(partition, first, options)?;
         let times: Vec<i64> = records.iter().map(|record| self.time_of(record, now)).collect();
-        let changes = live.stage(records, times.clone(), now, changes)?;
-        Ok(Staged::New { changes, first, times })
+        *changes = live.stage(records, times.clone(), now, std::mem::take(changes))?;
+        Ok(Staged::New(Added { first, times }))
     }
 
     /// The sequence that comes next for a producer in a partition.
@@ -313,10 +333,16 @@ impl Topic {
     }
 }
 
-/// What became of one partition's records.
-enum Staged {
-    /// They are among the changes.
-    New { changes: Changes, first: u64, times: Vec<i64> },
+/// What became of records that were to be sent.
+enum Staged<T> {
+    /// They are new.
+    New(T),
     /// They had been sent before.
     Repeated(Vec<Receipt>),
+}
+
+/// Records of one partition that are among changes now: their first offset, and the time of each.
+struct Added {
+    first: u64,
+    times: Vec<i64>,
 }
