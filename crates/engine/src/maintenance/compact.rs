@@ -13,7 +13,7 @@ use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
-use crate::store::{Engine, Slot, StreamState, Version};
+use crate::store::{Core, Engine, Slot, StreamState, Version};
 use crate::{Result, Settings, Stream};
 
 /// A stream as compaction finds it.
@@ -21,16 +21,16 @@ pub(crate) struct Ground {
     slot: Slot,
     stream: Arc<Stream>,
     version: Arc<Version>,
-    flushed_through: SeqNo,
+    settled_through: SeqNo,
 }
 
 impl Ground {
-    pub(crate) fn of(slot: Slot, state: &StreamState) -> Self {
+    pub(crate) fn of(core: &Core, slot: Slot, state: &StreamState) -> Self {
         Self {
             slot,
             stream: Arc::clone(&state.stream),
             version: Arc::clone(&state.version),
-            flushed_through: state.flushed_through,
+            settled_through: core.settled_through(state),
         }
     }
 
@@ -38,7 +38,7 @@ impl Ground {
     /// flush, or the output would hold commits from both sides of it.
     fn metas(&self) -> Vec<RunMeta> {
         let mut metas = self.version.metas();
-        metas.retain(|meta| meta.seq_max <= self.flushed_through);
+        metas.retain(|meta| meta.seq_max <= self.settled_through);
         metas
     }
 
@@ -49,7 +49,7 @@ impl Ground {
 
     fn tombstones(&self) -> Vec<Tombstone> {
         let mut tombstones = self.version.tombstones.clone();
-        tombstones.retain(|tombstone| tombstone.seq <= self.flushed_through);
+        tombstones.retain(|tombstone| tombstone.seq <= self.settled_through);
         tombstones
     }
 }
@@ -75,7 +75,7 @@ impl Engine {
         let ground = {
             let core = self.core.lock();
             match core.streams.get(slot) {
-                Some(state) if !state.dropped => Ground::of(slot, state),
+                Some(state) if !state.dropped => Ground::of(&core, slot, state),
                 _ => return Ok(false),
             }
         };
@@ -115,7 +115,7 @@ impl Engine {
         let provenance = Provenance {
             seq_min: metas.iter().map(|meta| meta.seq_min).min().unwrap_or_default(),
             seq_max: metas.iter().map(|meta| meta.seq_max).max().unwrap_or_default(),
-            tombstones_applied_through: ground.flushed_through,
+            tombstones_applied_through: applied_through(&metas, tombstones),
             level: plan.output_level,
             created_wall_ns: metas
                 .iter()
@@ -219,6 +219,13 @@ impl Engine {
             let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
         }
     }
+}
+
+/// Through which range delete the output of a compaction is cleaned. None but what a manifest tells
+/// of: the numbers of commits that a power cut takes are given to others, whose deletes must count.
+fn applied_through(inputs: &[&RunMeta], tombstones: &[Tombstone]) -> SeqNo {
+    let of_runs = inputs.iter().map(|meta| meta.seq_max.max(meta.tombstones_applied_through));
+    of_runs.chain(tombstones.iter().map(|tombstone| tombstone.seq)).max().unwrap_or_default()
 }
 
 /// Output runs of one compaction, cut where the plan says.

@@ -15,7 +15,8 @@ impl Engine {
                 return Ok(false);
             };
             let mut metas = state.version.metas();
-            metas.retain(|meta| meta.seq_max <= state.flushed_through);
+            let settled_through = core.settled_through(state);
+            metas.retain(|meta| meta.seq_max <= settled_through);
             let rule = state.stream.spec().retention;
             compaction::expired(&state.stream, &metas, &rule, self.io.clock.wall_ns()).runs
         };

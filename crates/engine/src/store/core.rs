@@ -28,7 +28,8 @@ pub(crate) struct StreamState {
     /// the stream has commits on both sides of one.
     pub(crate) sealed: VecDeque<Arc<MemtableView>>,
     pub(crate) version: Arc<Version>,
-    /// Commits up to this are in runs.
+    /// Commits of the log up to this are in runs: what a replay passes over. There may be later
+    /// ones in runs too; [`Core::settled_through`] knows.
     pub(crate) flushed_through: SeqNo,
     pub(crate) dropped: bool,
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
@@ -220,6 +221,15 @@ impl Core {
         let snapshot = Snapshot::new(self.last_seq, views);
         self.snapshot = Some(snapshot.clone());
         snapshot
+    }
+
+    /// How far a stream's commits are all in runs, those of others left aside. Runs that are newer
+    /// than that are newer than a memtable that waits for its flush.
+    pub(crate) fn settled_through(&self, state: &StreamState) -> SeqNo {
+        match state.unflushed_min() {
+            Some(oldest) => SeqNo(oldest.0.saturating_sub(1)),
+            None => self.last_seq,
+        }
     }
 
     /// Seals the active memtable of a stream.

@@ -63,7 +63,7 @@ impl Engine {
         // Planning takes longer than a commit may wait for the lock.
         let states: Vec<(StreamStats, Ground)> = core
             .live()
-            .map(|(slot, state)| (stream_stats(state), Ground::of(slot, state)))
+            .map(|(slot, state)| (stream_stats(state), Ground::of(&core, slot, state)))
             .collect();
         let (last_seq, memtable_bytes) = (core.last_seq, core.memory_bytes);
         drop(core);
