@@ -7,6 +7,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 SUITE ?= engine
+HOURS ?= 1
 # Those of timestrata-bench, and all that there are.
 SUITES_RUST = engine logs
 SUITES = all $(SUITES_RUST) graph table timelog topic
@@ -15,7 +16,7 @@ IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint locks bench lab lab-short clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -23,6 +24,9 @@ help:
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, logs,"
 	@echo "                        table, timelog, topic, all"
+	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
+	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
+	@echo "make locks              whether every lock file fits its manifest"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
 
@@ -33,12 +37,12 @@ demo:
 	@tools/setup demo
 	@$(IN) maturin develop --release --manifest-path python/Cargo.toml
 	@$(IN) bash -c 'set -o pipefail; log="$$CARGO_TARGET_DIR/demo-build.log"; \
-		cargo build --release -p timestrata-cli 2>&1 | tee "$$log" && python demo/run.py \
+		cargo build --locked --release -p timestrata-cli 2>&1 | tee "$$log" && python demo/run.py \
 		--command "$$CARGO_TARGET_DIR/release/timestrata" --build-log "$$log"'
 
 test:
 	@tools/setup test
-	@$(IN) cargo test --workspace --exclude timestrata-python
+	@$(IN) cargo test --locked --workspace --exclude timestrata-python
 	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
 	@cd python && ../$(IN) python -m pytest
 	@cd python && ../$(IN) mypy --strict timestrata
@@ -47,27 +51,44 @@ test:
 lint:
 	@tools/setup test
 	@$(IN) cargo fmt --all --check
-	@$(IN) cargo clippy --workspace --all-targets -- -D warnings
-	@RUSTDOCFLAGS="-D warnings" $(IN) cargo doc --workspace --no-deps --quiet
-	@$(IN) cargo test --quiet -p timestrata-tidy
+	@$(IN) cargo clippy --locked --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(IN) cargo doc --locked --workspace --no-deps --quiet
+	@$(IN) cargo test --locked --quiet -p timestrata-tidy
 	@echo "make lint: clean"
+
+# What stands beside the workspace has locks of its own, which nothing else holds.
+locks:
+	@for manifest in Cargo.toml bench-compare/Cargo.toml fuzz/Cargo.toml lab/cutfs/Cargo.toml; do \
+		$(IN) cargo metadata --locked --format-version 1 --manifest-path $$manifest >/dev/null || exit 1; \
+	done
+	@echo "make locks: all fit"
+
+lab:
+	@tools/setup lab
+	@$(IN) cargo build --locked -p timestrata-sim
+	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
+	@$(IN) python -m lab --hours $(HOURS)
+
+lab-short:
+	@tools/setup lab
+	@$(IN) python -m lab --short
 
 bench:
 	$(if $(filter $(SUITES),$(SUITE)),,$(error SUITE=$(SUITE) is none of: $(SUITES)))
 	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
 ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
-	@$(IN) cargo run --release -p timestrata-bench -- $(SUITE)
+	@$(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE)
 endif
 ifneq ($(filter engine all,$(SUITE)),)
-	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml
+	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml
 endif
 ifneq ($(filter topic all,$(SUITE)),)
-	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
+	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
 		--no-default-features --features topic --bin timestrata-bench-topic
 endif
 ifneq ($(filter graph all,$(SUITE)),)
-	@$(IN) cargo run --release --manifest-path bench-compare/Cargo.toml \
+	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph
 endif
 ifneq ($(filter graph logs table timelog all,$(SUITE)),)
@@ -80,7 +101,7 @@ ifneq ($(filter timelog all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.timelog
 endif
 ifneq ($(filter logs table all,$(SUITE)),)
-	@$(IN_BENCH) cargo build --release -p timestrata-cli -p timestrata-bench
+	@$(IN_BENCH) cargo build --locked --release -p timestrata-cli -p timestrata-bench
 endif
 ifneq ($(filter table all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.table

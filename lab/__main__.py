@@ -1,0 +1,109 @@
+"""The lab: all parts in turn with fresh seeds, on and on, and their totals.
+
+    python -m lab --hours 2          fresh seeds; totals go to lab-totals.jsonl
+    python -m lab --short            fixed seeds and so many rounds, as the gate runs it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TOTALS = ROOT / "lab-totals.jsonl"
+# One part's turn in the lab.
+TURN_SECONDS = 120
+SIMULATED_KINDS = ("streams", "tables", "topics", "graphs", "logs")
+# Of the gate: so many rounds of each, of seeds that stay the same.
+SHORT = (
+    ("lab.kills", 1, 5),
+    ("lab.cuts", 2, 4),
+    ("lab.random_models", 3, 2),
+)
+
+
+def last_line(command: list[str]) -> tuple[int, str]:
+    """Runs a part; what it says of failures goes on to the terminal, its last line comes back."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    lines = done.stdout.splitlines() or [""]
+    print("\n".join(lines[:-1]), end="\n" if lines[1:] else "")
+    return done.returncode, lines[-1]
+
+
+def simulator(seed: int, seconds: float) -> tuple[int, dict[str, Any]]:
+    """The simulator's long workloads, all kinds in turn."""
+    binary = Path(os.environ["CARGO_TARGET_DIR"]) / "debug" / "timestrata-sim"
+    totals: dict[str, Any] = {"kind": "simulator", "seed": seed, "runs": 0, "found": 0}
+    end, number = time.monotonic() + seconds, 0
+    while number == 0 or time.monotonic() < end:
+        kind = SIMULATED_KINDS[number % len(SIMULATED_KINDS)]
+        command = [str(binary), "--of", kind, "--drawn", "5", "--seed", str(seed + number)]
+        status, line = last_line(command)
+        if status:
+            print(f"simulator: FAILED: {' '.join(command)}\n{line}", file=sys.stderr)
+        totals["runs"] += 1
+        totals["found"] += status != 0
+        number += 1
+    return int(totals["found"] > 0), totals
+
+
+def python_part(module: str, options: list[str]) -> tuple[int, dict[str, Any]]:
+    command = [sys.executable, "-m", module, *options]
+    status, line = last_line(command)
+    try:
+        totals: dict[str, Any] = json.loads(line)
+    except ValueError:
+        # It ended without a word: that is a failure too, whatever its status.
+        print(f"FAILED: {' '.join(command)}\n{line}", file=sys.stderr)
+        return 1, {"kind": module.rpartition(".")[2], "found": 1}
+    return status, totals
+
+
+def short() -> int:
+    """Counts parts, a count line of the plain form at the end."""
+    failed = 0
+    for module, seed, rounds in SHORT:
+        status, totals = python_part(module, ["--seed", str(seed), "--rounds", str(rounds), "--seconds", "600"])
+        print(json.dumps(totals), flush=True)
+        failed += status != 0
+    print(f"lab: {len(SHORT) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def long(hours: float) -> int:
+    end, failed = time.monotonic() + 3600 * hours, 0
+    gate = ROOT / "lab" / "sql_gate.py"
+    while time.monotonic() < end:
+        seed = int.from_bytes(os.urandom(4), "big")
+        seconds = min(TURN_SECONDS, max(end - time.monotonic(), 1))
+        timed = ["--seed", str(seed), "--seconds", str(seconds)]
+        turns = [simulator(seed, seconds)]
+        turns += [python_part(module, timed) for module, _, _ in SHORT]
+        if gate.exists():
+            turns.append(python_part("lab.sql_gate", [*timed, "--count", "20000"]))
+        for status, totals in turns:
+            failed += status != 0
+            line = json.dumps(totals)
+            print(line, flush=True)
+            with TOTALS.open("a") as file:
+                file.write(line + "\n")
+    print(f"lab: totals are in {TOTALS.name}; python -m lab.totals {TOTALS.name} adds them to docs/testing.md")
+    return int(failed > 0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--short", action="store_true")
+    arguments = parser.parse_args()
+    return short() if arguments.short else long(arguments.hours)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
