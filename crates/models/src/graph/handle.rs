@@ -143,13 +143,22 @@ impl Graph {
     /// # Errors
     /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
     pub fn drop(store: &Store, name: &str) -> Result<()> {
-        let graph = Self::open(store, name)?;
         let graphs = store.model_state::<Graphs>();
         let _changing = graphs.changing.lock();
-        // Its own stream first: without it the others are nobody's, and a crash leaves no half.
-        store.drop_stream(name)?;
-        graphs.by_stream.lock().remove(&graph.shared.blocks);
-        drop_parts(store, name)
+        let stream = name::stream(store, "graph", name)?;
+        GraphOptions::of(&stream)?;
+        remove(store, &graphs, &stream)
+    }
+
+    /// Removes this graph, and never one that was made later under its name.
+    ///
+    /// # Errors
+    /// `NotFound` if it was removed before.
+    pub fn remove(&self) -> Result<()> {
+        let graphs = self.store.model_state::<Graphs>();
+        let _changing = graphs.changing.lock();
+        let stream = name::still_there(&self.store, "graph", self.name(), self.shared.blocks)?;
+        remove(&self.store, &graphs, &stream)
     }
 
     /// Names of all graphs of a store, in order.
@@ -178,6 +187,13 @@ impl Graph {
     pub fn options(&self) -> GraphOptions {
         self.shared.options
     }
+}
+
+fn remove(store: &Store, graphs: &Graphs, stream: &Stream) -> Result<()> {
+    // Its own stream first: without it the others are nobody's, and a crash leaves no half.
+    store.drop_stream(stream.name())?;
+    graphs.by_stream.lock().remove(&stream.id());
+    drop_parts(store, stream.name())
 }
 
 fn create_part(
