@@ -11,6 +11,7 @@ use timestrata_io::sync::Mutex;
 use super::block;
 use super::cache::BlockCache;
 use super::edge::Side;
+use super::kinds::KnownKinds;
 use super::latest::LatestVersions;
 use super::options::{GraphOptions, GraphPart};
 use super::resident::Resident;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) latest: Mutex<LatestVersions>,
     /// Blocks that were read lately.
     pub(super) read_blocks: BlockCache,
+    /// Taken behind `resident`.
+    pub(super) kinds: Mutex<KnownKinds>,
     /// What walks use again.
     pub(super) scratch: ScratchPool,
     /// Held by who reads all edges.
@@ -126,6 +129,7 @@ impl Graph {
             resident: Mutex::new(Resident::new(opened_at)),
             latest: Mutex::default(),
             read_blocks: BlockCache::new(opened_at),
+            kinds: Mutex::default(),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
             blocks_near: AtomicUsize::new(0),
