@@ -51,7 +51,7 @@ pub(super) fn begin(store: &Store, hub: &Hub) -> Result<()> {
     if hub.is_retaining.swap(true, std::sync::atomic::Ordering::Relaxed) {
         return Ok(());
     }
-    store.every("timestrata-topics", LOOK_INTERVAL, |store| Topic::retain_all(store))
+    store.every("timestrata-topics", LOOK_INTERVAL, Topic::retain_all)
 }
 
 impl Topic {

@@ -9,7 +9,7 @@ use timestrata::logs::filter::Filter;
 use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::topic::{
-    Consumer, ConsumerOptions, PollLimits, Polled, Record, Reset, Topic, TopicPartition,
+    Consumer, ConsumerOptions, PollLimits, Polled, Record, Topic, TopicPartition,
 };
 use timestrata::{Access, Store};
 
@@ -143,12 +143,8 @@ fn places_of(consumer: &Consumer) -> Vec<TopicPartition> {
 
 fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Consumer> {
     let group = arguments.group.clone();
-    let reset = match arguments.from.as_deref() {
-        Some("latest") => Reset::Latest,
-        _ => Reset::Earliest,
-    };
     let auto_commit = group.is_some().then_some(Duration::ZERO);
-    let options = ConsumerOptions { group, reset, auto_commit, ..ConsumerOptions::default() };
+    let options = ConsumerOptions { group, auto_commit, ..ConsumerOptions::default() };
     let mut consumer = Consumer::new(store, options)?;
     if arguments.group.is_some() {
         consumer.subscribe([topic.name()])?;
@@ -159,15 +155,19 @@ fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Co
             let place = TopicPartition { topic: topic.name().to_owned(), partition };
             consumer.assign([place])?;
         }
-        // Those that are added while it follows are read too.
+        // Those that are added while it follows are read too, from their beginning.
         None => consumer.subscribe([topic.name()])?,
     }
     let from = match arguments.from.as_deref() {
-        None | Some("earliest" | "latest") => return Ok(consumer),
+        None | Some("earliest") => return Ok(consumer),
         Some(from) => from,
     };
     consumer.refresh()?;
     for place in &places_of(&consumer) {
+        if from == "latest" {
+            consumer.seek(place, topic.offsets(place.partition)?.end)?;
+            continue;
+        }
         match from.parse::<u64>() {
             // Past the end of a partition, nothing is printed before it has come so far.
             Ok(offset) => consumer.seek_or_wait(place, offset)?,
