@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use timestrata_engine::{KeyRange, Result, ScanSpec, Snapshot};
+use timestrata_io::sync::spawn;
 
 use super::adjacency::{Builder, Delta, Edge, Kinds, View};
 use super::edge::{EdgeRows, Side};
@@ -37,9 +38,8 @@ impl Graph {
         if !self.store.has_threads() {
             return merge();
         }
-        let thread = std::thread::Builder::new().name("timestrata-graph".to_owned());
         // Without a thread who writes next tries again; walks are right all the same.
-        if thread.spawn(merge).is_err() {
+        if spawn("timestrata-graph", merge).is_err() {
             self.shared.resident.lock().give_up_merge(epoch);
         }
     }
