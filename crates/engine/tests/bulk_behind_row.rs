@@ -4,7 +4,6 @@
 //! What a stream has in runs was remembered as the newest commit of its last flush. A flush of the
 //! row moved that up to the row only, and the runs behind it passed for newer than what waits in
 //! memory, until some later row was flushed: through reopening, for as long as it took.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 mod support;
 
