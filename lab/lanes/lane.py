@@ -15,11 +15,8 @@ class Step:
 
     verb: str
     arguments: dict[str, Any] = field(default_factory=dict)
-    # Whether its acknowledgement survives a power cut. A step that may change nothing makes no commit, and
-    # promises nothing of others.
+    # Whether its acknowledgement survives a power cut.
     synced: bool = False
-    # Where it says again what was said before: the step that did, which is what it acknowledges.
-    repeats: int | None = None
 
 
 class Lane:

@@ -37,7 +37,8 @@ pub enum ErrorKind {
     ReadOnly,
     /// Flushes can't keep up and the busy policy says raise. The commit was *not* made; try later.
     Busy,
-    /// The disk is full. Free space, reopen.
+    /// The disk is full, and what was asked for has not been done. Free space; writes go on by
+    /// themselves then.
     NoSpace,
     /// The operating system refused. The source says why.
     Io,
@@ -67,7 +68,7 @@ impl ErrorKind {
             Self::Locked => "close the other writer, or open the store read-only",
             Self::ReadOnly => "open the store for writing",
             Self::Busy => "try again later, or use the busy policy 'block' or 'flush'",
-            Self::NoSpace => "free space on the disk and reopen the store",
+            Self::NoSpace => "free space on the disk; writes go on by themselves then",
             Self::Io => "see the cause; reopen the store once it is mended",
             Self::Corruption => {
                 "run 'timestrata check' on the directory, and restore what it \
@@ -179,6 +180,16 @@ impl Error {
                 Self::new(ErrorKind::UnsupportedVersion, source.to_string()).at(path)
             }
         }
+    }
+
+    /// What a store says of writes since `cause`, which is named once.
+    pub(crate) fn poisoned_by(cause: &Self) -> Self {
+        if cause.kind == ErrorKind::Poisoned {
+            return cause.duplicate();
+        }
+        let message =
+            format!("the store takes no writes since an earlier failure: {}", cause.message);
+        Self { kind: ErrorKind::Poisoned, message, ..cause.duplicate() }
     }
 
     /// The same failure for another caller who shares its fate (a shared sync): the cause

@@ -21,6 +21,8 @@ struct Notes {
     /// `write` or `sync`, and the last part of the file's or directory's name.
     done: Mutex<Vec<String>>,
     syncs_fail: AtomicBool,
+    /// Syncs of runs alone.
+    runs_fail: AtomicBool,
     is_full: AtomicBool,
 }
 
@@ -54,7 +56,8 @@ impl Notes {
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
-        if self.syncs_fail.load(Ordering::SeqCst) {
+        let of_run = name == "arrow" && self.runs_fail.load(Ordering::SeqCst);
+        if of_run || self.syncs_fail.load(Ordering::SeqCst) {
             return Err(io::Error::other("planted failure of a sync"));
         }
         self.done.lock().push(format!("sync {name}"));
@@ -162,15 +165,111 @@ fn on_a_full_disk_a_commit_that_needs_a_file_is_not_made_and_others_are_kept() {
     let error = store.commit(large, Durability::Written).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
     assert!(error.path().is_some(), "{error}");
-    let again = Changes::new().insert(stream, batch(&[pair(3, "c")]));
-    let error = store.commit(again, Durability::Written).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
-    let kept = [pair(1, "a"), pair(2, "the segment has room")];
+    append(&store, stream, &[pair(3, "the segment has still room")]);
+    let kept =
+        [pair(1, "a"), pair(2, "the segment has room"), pair(3, "the segment has still room")];
     assert_eq!(read(&store, "events"), kept);
-    drop(store);
+    assert!(machine.run_files().is_empty());
+    store.close().unwrap();
     assert_eq!(read(&machine.try_open(Access::Read, manual()).unwrap(), "events"), kept);
     notes.is_full.store(false, Ordering::SeqCst);
     let store = machine.open(manual());
     assert_eq!(read(&store, "events"), kept);
     assert!(store.check().unwrap().findings.is_empty());
+}
+
+/// Where a disk was full for a run, or an edit of the manifest, the store took no more writes until it
+/// was opened again.
+#[test]
+fn what_there_is_no_room_to_flush_is_flushed_when_there_is_room() {
+    let (machine, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    notes.is_full.store(true, Ordering::SeqCst);
+    let error = store.flush().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+    assert_eq!(store.stats().troubles, [error.to_string()]);
+    append(&store, stream, &[pair(2, "b")]);
+    assert_eq!(store.create_stream(keep("more")).unwrap_err().kind(), ErrorKind::NoSpace);
+    assert!(!store.is_poisoned());
+    notes.is_full.store(false, Ordering::SeqCst);
+    store.flush().unwrap();
+    assert!(store.stats().troubles.is_empty());
+    store.create_stream(keep("more")).unwrap();
+    assert_eq!(machine.run_files().len(), 2);
+    store.close().unwrap();
+    assert_eq!(read(&machine.open(manual()), "events"), [pair(1, "a"), pair(2, "b")]);
+}
+
+#[test]
+fn a_run_whose_sync_failed_is_thrown_away_and_written_anew_under_another_name() {
+    let (machine, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    notes.runs_fail.store(true, Ordering::SeqCst);
+    assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Io);
+    assert!(machine.run_files().is_empty());
+    notes.runs_fail.store(false, Ordering::SeqCst);
+    append(&store, stream, &[pair(2, "b")]);
+    store.flush().unwrap();
+    let names = machine.run_files();
+    assert!(names.iter().all(|path| !path.ends_with("0000000000000001.arrow")), "{names:?}");
+    assert_eq!(read(&machine.copy().open(manual()), "events"), [pair(1, "a"), pair(2, "b")]);
+}
+
+#[test]
+fn a_poisoned_store_names_the_first_failure_and_its_file_once() {
+    let (_machine, notes, store, stream) = noted();
+    append(&store, stream, &[pair(1, "a")]);
+    notes.syncs_fail.store(true, Ordering::SeqCst);
+    let path = store.sync().unwrap_err().path().unwrap().display().to_string();
+    for error in [store.sync().unwrap_err(), store.flush().unwrap_err()] {
+        let text = error.to_string();
+        assert_eq!(text.matches(&path).count(), 1, "{text}");
+        assert_eq!(text.matches("planted failure").count(), 1, "{text}");
+        assert_eq!(text.matches("takes no").count(), 1, "{text}");
+    }
+}
+
+/// One bad bit in a run of one stream once ended all writing, half a second after each open.
+#[test]
+fn damage_that_compaction_meets_in_one_stream_stops_neither_writes_nor_the_others() {
+    let machine = Machine::new();
+    let store = machine.open(tiny());
+    let (bad, good) = (keep("bad"), keep("good"));
+    let ids = [store.create_stream(bad).unwrap(), store.create_stream(good).unwrap()];
+    for turn in 0..8 {
+        for id in ids {
+            let rows: Vec<Pair> = (0..50).map(|n| (n * 10 + turn, vec![b'x'; 50])).collect();
+            insert(&store, id, &rows, Durability::Written);
+        }
+        store.flush().unwrap();
+    }
+    store.close().unwrap();
+    let path = machine.run_files().into_iter().next().unwrap();
+    let mut bytes = machine.read_file(&path);
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 1;
+    machine.write_file(&path, &bytes);
+    let store = machine.open(tiny());
+    let error = loop {
+        match store.maintain_step() {
+            Ok(done) => assert!(done, "nobody met the damage"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!(error.path(), Some(path.as_path()));
+    assert_eq!(store.stats().troubles, [error.to_string()]);
+    let runs_of = |name: &str| {
+        let streams = store.stats().streams;
+        streams.into_iter().find(|stream| stream.name == name).unwrap().runs
+    };
+    assert!(runs_of("good") < 8);
+    assert_eq!(machine.run_files().len() as u64, runs_of("good") + runs_of("bad"));
+    for id in ids {
+        insert(&store, id, &[pair(5_000, "after")], Durability::Synced);
+    }
+    store.flush().unwrap();
+    assert!(!store.is_poisoned());
+    assert_eq!(read(&store, "good").len(), 401);
+    store.close().unwrap();
 }

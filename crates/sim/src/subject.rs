@@ -161,7 +161,7 @@ impl Base {
         story: &mut Story<M>,
     ) -> Result<()> {
         let seq = outcome.inspect_err(|error| {
-            if !leaves_doubt(error) {
+            if !leaves_doubt(error) || !self.store.is_poisoned() {
                 story.commit_refused();
             }
         })?;

@@ -8,13 +8,15 @@ use arrow_array::RecordBatch;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, Tombstone};
 
+use timestrata_io::sync::MutexGuard;
+
 use crate::compaction::{self, Plan, Rewrite};
 use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
 use crate::store::{Core, Engine, Slot, StreamState, Version};
-use crate::{Result, Settings, Stream};
+use crate::{Error, ErrorKind, Result, Settings, Stream};
 
 /// A stream as compaction finds it.
 pub(crate) struct Ground {
@@ -65,6 +67,7 @@ impl Engine {
         for slot in slots {
             while self.retain_step(slot)? || self.compact_step(slot, true)? {}
         }
+        self.reserve.restore();
         Ok(())
     }
 
@@ -89,6 +92,9 @@ impl Engine {
                 Ok(true)
             }
             Some(Plan::Rewrite(plan)) => {
+                if !force && !self.is_manual() {
+                    self.wait_for_room(&ground, &plan)?;
+                }
                 let Some(added) = self.rewrite(&ground, &plan, &tombstones, !force)? else {
                     return Ok(false);
                 };
@@ -97,6 +103,20 @@ impl Engine {
                 Ok(true)
             }
         }
+    }
+
+    /// An error where what is left on the disk had better be for those who can't wait.
+    fn wait_for_room(&self, ground: &Ground, plan: &Rewrite) -> Result<()> {
+        let inputs = ground.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id));
+        let bytes = inputs.map(|run| run.meta.file_bytes).fold(0, u64::saturating_add);
+        if self.reserve.leaves_room_for(bytes) {
+            return Ok(());
+        }
+        let message = format!(
+            "the disk is nearly full: compaction of stream '{}' waits for room for {bytes} bytes",
+            ground.stream.name()
+        );
+        Err(Error::new(ErrorKind::NoSpace, message).at(&self.dir))
     }
 
     /// Writes what takes the place of a plan's runs. `None`, and nothing is left of it, if the store is
@@ -138,10 +158,18 @@ impl Engine {
                 outputs.give_up();
                 return Ok(None);
             }
-            let written = batch.and_then(|batch| outputs.write(&batch));
-            written.map_err(|error| self.fail(error))?;
+            if let Err(error) = batch.and_then(|batch| outputs.write(&batch)) {
+                outputs.give_up();
+                return Err(error);
+            }
         }
-        outputs.finish().map(Some).map_err(|error| self.fail(error))
+        match outputs.finish_run() {
+            Ok(()) => Ok(Some(outputs.done)),
+            Err(error) => {
+                outputs.give_up();
+                Err(error)
+            }
+        }
     }
 
     /// Makes it durable and visible that some runs have given way to others, and lets go of
@@ -203,18 +231,24 @@ impl Engine {
             self.sync_runs_dir()?;
         }
         let replaced = {
-            let mut manifest = self.lock_manifest()?;
-            self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)?
+            let replace = |mut manifest: MutexGuard<'_, ManifestLog>| {
+                self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)
+            };
+            self.lock_manifest().and_then(replace)
         };
-        if !replaced {
-            // Their inputs have gone meanwhile (retention, drop), and so must they.
-            self.remove_unused(added);
+        if !matches!(replaced, Ok(true)) {
+            // Their inputs have gone meanwhile (retention, drop), or the manifest can't be written.
+            self.remove_unnamed(&added);
         }
-        Ok(())
+        replaced.map(|_| ())
     }
 
     /// Removes files of runs that no manifest names, as far as that works: the next open does the rest.
-    fn remove_unused(&self, runs: Vec<RunMeta>) {
+    /// Where the store is poisoned the manifest may name them.
+    pub(crate) fn remove_unnamed(&self, runs: &[RunMeta]) {
+        if self.poison.is_set() {
+            return;
+        }
         for meta in runs {
             let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
         }
@@ -300,12 +334,7 @@ impl Outputs<'_> {
     fn give_up(self) {
         // A writer removes what it has not finished.
         drop(self.writer);
-        self.engine.remove_unused(self.done);
-    }
-
-    fn finish(&mut self) -> Result<Vec<RunMeta>> {
-        self.finish_run()?;
-        Ok(std::mem::take(&mut self.done))
+        self.engine.remove_unnamed(&self.done);
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
 
+use super::troubles::Work;
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Provenance, RunWriter};
@@ -29,8 +30,18 @@ impl Engine {
 
     /// Flushes every sealed memtable there is now.
     pub(crate) fn flush_sealed(&self) -> Result<()> {
-        while self.flush_step()? {}
-        Ok(())
+        let outcome = loop {
+            match self.flush_step() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.note(Work::Flush, &outcome);
+        if outcome.is_ok() {
+            self.reserve.restore();
+        }
+        outcome
     }
 
     /// Flushes one sealed memtable; false if there was none.
@@ -79,8 +90,8 @@ impl Engine {
     ) -> Result<Option<RunMeta>> {
         let now = self.io.clock.wall_ns();
         let create = || self.new_run(stream, RunFormat::Hot);
-        let meta = write_memtable(stream, memtable, over_older, now, create)
-            .map_err(|error| self.fail(error))?;
+        // Until the manifest names it nothing depends on the run: it is written anew, by another name.
+        let meta = write_memtable(stream, memtable, over_older, now, create)?;
         if let Some(meta) = &meta {
             self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
             self.sync_runs_dir()?;
@@ -107,11 +118,7 @@ impl Engine {
             log_needed_from = self.stale_floor(log_needed_from)?;
         }
         if dropped {
-            if let Some(meta) = run {
-                let path = self.folder.path(meta.id, meta.format);
-                // Not in the manifest: what can't be removed now goes at the next open.
-                let _ = self.io.disk.remove(&path);
-            }
+            self.remove_unnamed(run.as_slice());
             return Ok(());
         }
         let mut edit = VersionEdit::default();
@@ -130,7 +137,8 @@ impl Engine {
         edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
         let floor = self.wal_floor_op(log_needed_from)?;
         edit.ops.extend(floor.clone());
-        self.commit_edit(&mut manifest, &edit, seq)?;
+        self.commit_edit(&mut manifest, &edit, seq)
+            .inspect_err(|_| self.remove_unnamed(run.as_slice()))?;
         let handle = run.map(|meta| self.folder.handle(stream, meta)).transpose()?;
         let replaced = {
             let mut core = self.core.lock();
@@ -148,7 +156,7 @@ impl Engine {
         };
         self.room.notify_all();
         drop(replaced);
-        self.recycle_wal(floor)?;
+        self.recycle_wal(floor);
         self.counters.flushes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -6,8 +6,10 @@
 mod compact;
 mod flush;
 mod retain;
+mod troubles;
 mod workers;
 
 pub(crate) use compact::Ground;
 pub(crate) use flush::write_memtable;
+pub(crate) use troubles::{Troubles, Work};
 pub(crate) use workers::Workers;

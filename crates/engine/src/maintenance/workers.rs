@@ -1,13 +1,14 @@
 //! The threads of a store whose maintenance is in the background.
 
 use std::sync::{Arc, Weak};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use timestrata_io::sync::{self, Condvar, JoinHandle, Mutex};
+use timestrata_format::StreamId;
+use timestrata_io::sync::{Condvar, Mutex};
 
-use crate::planted;
-use crate::store::{Engine, Slot};
+use super::troubles::Work;
+use crate::store::{Core, Engine, Slot};
 use crate::{Error, ErrorKind, Result};
 
 /// Compaction and retention look for work at least this often.
@@ -70,7 +71,7 @@ impl Workers {
         let sync_interval = engine.settings.sync_interval;
         let role = |name, interval, work, hears_calls| Role { name, interval, work, hears_calls };
         let roles = [
-            role("timestrata-flush", LOOK_INTERVAL, Engine::flush_sealed as _, true),
+            role("timestrata-flush", LOOK_INTERVAL, Engine::flush_due as _, true),
             role("timestrata-compact", LOOK_INTERVAL, Engine::compact_due, true),
             role("timestrata-sync", sync_interval, Engine::sync_due, false),
             role("timestrata-log", LOOK_INTERVAL, Engine::prepare_log, true),
@@ -130,7 +131,7 @@ impl Workers {
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    sync::spawn(name, planted::carried(body)).map_err(|error| {
+    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|error| {
         Error::new(ErrorKind::Io, format!("could not start the thread '{name}': {error}"))
             .caused_by(error)
     })
@@ -144,18 +145,52 @@ fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
             false => shared.wait_out(role.interval),
         };
         let Some(engine) = engine.upgrade().filter(|_| goes_on) else { return };
-        // A failure has poisoned the store: the next write tells of it.
+        // A failure has been noted, or has poisoned the store: writes and figures tell of it.
         let _ = (role.work)(&engine);
     }
 }
 
 impl Engine {
+    /// Notes what came of a try. A store that is closed or poisoned has its own word for that.
+    pub(super) fn note<T>(&self, work: Work, outcome: &Result<T>) {
+        if outcome.is_ok() || !(self.poison.is_set() || self.check_open().is_err()) {
+            self.troubles.note(work, outcome, self.io.clock.monotonic_ns());
+        }
+    }
+
+    /// Whether work failed just now. Where the caller is to do all work himself nothing is too early.
+    fn is_early(&self, work: Work) -> bool {
+        !self.is_manual() && self.troubles.is_early(work, self.io.clock.monotonic_ns())
+    }
+
+    /// All flushes that are due.
+    fn flush_due(&self) -> Result<()> {
+        if self.is_early(Work::Flush) {
+            return Ok(());
+        }
+        let outcome = self.flush_sealed();
+        if outcome.is_err() {
+            // Whoever waits for room looks again. With the lock, so that none who looked before goes to
+            // wait only now.
+            drop(self.core.lock());
+            self.room.notify_all();
+        }
+        outcome
+    }
+
     /// The log's next segment.
     fn prepare_log(&self) -> Result<()> {
-        match &self.wal {
-            Some(wal) => wal.prepare_spare().map_err(|error| self.fail(error)),
-            None => Ok(()),
+        let Some(wal) = &self.wal else { return Ok(()) };
+        self.reserve.restore();
+        // Where there is little room the log takes it when it must.
+        if self.is_early(Work::LogFile)
+            || !self.reserve.leaves_room_for(self.settings.wal_segment_bytes)
+        {
+            return Ok(());
         }
+        let prepared = wal.prepare_spare().map_err(|error| self.fail_unless_refused(error));
+        self.note(Work::LogFile, &prepared);
+        prepared
     }
 
     /// All compaction and retention that is due.
@@ -164,19 +199,36 @@ impl Engine {
         Ok(())
     }
 
-    /// One piece of compaction or retention of any stream; false if none was due.
+    /// One piece of compaction or retention of any stream; false if none was due. What fails of one
+    /// stream is passed over until its time has come again, and told if all others have nothing to do.
     pub(crate) fn maintain_runs(&self) -> Result<bool> {
-        let slots: Vec<Slot> = self.core.lock().live().map(|(slot, _)| slot).collect();
-        for slot in slots {
+        let ids = |core: &Core| -> Vec<(Slot, StreamId)> {
+            core.live().map(|(slot, state)| (slot, state.stream.id())).collect()
+        };
+        let slots = ids(&self.core.lock());
+        let mut trouble = None;
+        for (slot, id) in slots {
             self.check_open()?;
             if self.workers.is_stopping() {
                 return Ok(false);
             }
-            if self.retain_step(slot)? || self.compact_step(slot, false)? {
-                return Ok(true);
+            let work = Work::Compaction(id);
+            if self.is_early(work) {
+                continue;
+            }
+            let done = self.retain_step(slot).and_then(|retained| match retained {
+                true => Ok(true),
+                false => self.compact_step(slot, false),
+            });
+            self.note(work, &done);
+            match done {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) if self.poison.is_set() => return Err(error),
+                Err(error) => trouble = trouble.or(Some(error)),
             }
         }
-        Ok(false)
+        trouble.map_or(Ok(false), Err)
     }
 
     /// Syncs what has been written but not synced.

@@ -14,7 +14,7 @@ use timestrata_format::{FORMAT_VERSION, StoreId};
 use timestrata_io::{Disk, DiskFile, Io, OpenMode};
 
 use super::ManifestState;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Name of the manifest in the store's directory.
 pub(crate) const MANIFEST_NAME: &str = "MANIFEST";
@@ -25,7 +25,7 @@ const HISTORY_FACTOR: u64 = 4;
 const REWRITE_BYTES_MIN: u64 = 256 * 1024;
 
 /// A manifest as read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct LoadedManifest {
     pub(crate) store_id: StoreId,
     pub(crate) generation: u64,
@@ -87,6 +87,23 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<LoadedManifest> {
     Ok(LoadedManifest { store_id, generation, state, bytes: end, torn_at })
 }
 
+/// Why an edit is not durable.
+#[derive(Debug)]
+pub(crate) enum EditError {
+    /// It has not been made, and the manifest is as it was.
+    NotMade(Error),
+    /// It may be found by the next open, or not.
+    InDoubt(Error),
+}
+
+impl EditError {
+    fn into_error(self) -> Error {
+        match self {
+            Self::NotMade(error) | Self::InDoubt(error) => error,
+        }
+    }
+}
+
 /// The manifest of a store open for writing.
 #[derive(Debug)]
 pub(crate) struct ManifestLog {
@@ -110,7 +127,8 @@ impl ManifestLog {
         state: ManifestState,
     ) -> Result<Self> {
         let disk = Arc::clone(&io.disk);
-        let (file, bytes) = write_whole(&*disk, dir, store_id, generation, &state)?;
+        let (file, bytes) = write_whole(&*disk, dir, store_id, generation, &state)
+            .map_err(EditError::into_error)?;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
         Ok(Self { disk, dir, file, store_id, generation, state, log_bytes, rewritten_bytes })
@@ -129,35 +147,60 @@ impl ManifestLog {
         &self.state
     }
 
-    /// Makes an edit durable. After an error the caller must poison the store: what is on
-    /// disk is not known.
-    pub(crate) fn commit(&mut self, edit: &VersionEdit) -> Result<()> {
+    /// Makes an edit durable. If what is on disk is in doubt after an error, the caller must poison the
+    /// store.
+    pub(crate) fn commit(&mut self, edit: &VersionEdit) -> std::result::Result<(), EditError> {
         let path = self.dir.join(MANIFEST_NAME);
         let mut state = self.state.clone();
         state.apply(edit).map_err(|problem| {
-            Error::corruption(
+            EditError::InDoubt(Error::corruption(
                 &path,
                 self.log_bytes,
                 format!("a new edit makes no sense: {problem}"),
-            )
+            ))
         })?;
-        if self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR) {
-            self.generation += 1;
-            let (file, bytes) =
-                write_whole(&*self.disk, &self.dir, self.store_id, self.generation, &state)?;
-            self.file = file;
-            self.log_bytes = bytes;
-            self.rewritten_bytes = bytes;
-        } else {
-            let mut bytes = Vec::new();
-            append_frame(&mut bytes, self.store_id, &encode_edit(edit));
-            self.file
-                .write_at(self.log_bytes, &bytes)
-                .map_err(|error| Error::io("append to the manifest", &path, error))?;
-            self.file.sync_data().map_err(|error| Error::io("sync the manifest", &path, error))?;
-            self.log_bytes += bytes.len() as u64;
+        let is_long = self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR);
+        if !is_long || !self.rewrite(&state)? {
+            self.append(edit, &path)?;
         }
         self.state = state;
+        Ok(())
+    }
+
+    /// Goes on in a new file; false where there is no room for one, and nothing has changed.
+    fn rewrite(&mut self, state: &ManifestState) -> std::result::Result<bool, EditError> {
+        let generation = self.generation + 1;
+        match write_whole(&*self.disk, &self.dir, self.store_id, generation, state) {
+            Ok((file, bytes)) => {
+                self.generation = generation;
+                self.file = file;
+                self.log_bytes = bytes;
+                self.rewritten_bytes = bytes;
+                Ok(true)
+            }
+            Err(EditError::NotMade(_)) => Ok(false),
+            Err(doubt) => Err(doubt),
+        }
+    }
+
+    fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), EditError> {
+        let mut bytes = Vec::new();
+        append_frame(&mut bytes, self.store_id, &encode_edit(edit));
+        if let Err(error) = self.file.write_at(self.log_bytes, &bytes) {
+            let error = Error::io("append to the manifest", path, error);
+            // A full disk took a part of the frame at most. That part is cut off again, so the file is
+            // what it was; if the process ends before, it is a torn end.
+            let is_restored =
+                error.kind() == ErrorKind::NoSpace && self.file.set_len(self.log_bytes).is_ok();
+            return Err(match is_restored {
+                true => EditError::NotMade(error),
+                false => EditError::InDoubt(error),
+            });
+        }
+        self.file
+            .sync_data()
+            .map_err(|error| EditError::InDoubt(Error::io("sync the manifest", path, error)))?;
+        self.log_bytes += bytes.len() as u64;
         Ok(())
     }
 }
@@ -169,23 +212,31 @@ fn write_whole(
     store_id: StoreId,
     generation: u64,
     state: &ManifestState,
-) -> Result<(Arc<dyn DiskFile>, u64)> {
+) -> std::result::Result<(Arc<dyn DiskFile>, u64), EditError> {
     let (new_path, path) = (dir.join(NEW_NAME), dir.join(MANIFEST_NAME));
     let mut bytes =
         ManifestHeader { format_version: FORMAT_VERSION, store_id, generation }.encode().to_vec();
     append_frame(&mut bytes, store_id, &encode_edit(&state.to_edit()));
-    let replace = || -> std::io::Result<Arc<dyn DiskFile>> {
+    let write = || -> std::io::Result<()> {
         if disk.exists(&new_path)? {
             disk.remove(&new_path)?;
         }
         let file = disk.open(&new_path, OpenMode::CreateNew)?;
         file.write_at(0, &bytes)?;
-        file.sync_all()?;
+        file.sync_all()
+    };
+    let install = || -> std::io::Result<Arc<dyn DiskFile>> {
         disk.rename(&new_path, &path)?;
         disk.sync_dir(dir)?;
         // By its name, for what the disk says of it from now on.
         disk.open(&path, OpenMode::ReadWrite)
     };
-    let file = replace().map_err(|error| Error::io("write a new manifest", &path, error))?;
+    let failed = |error| Error::io("write a new manifest", &path, error);
+    write().map_err(|error| {
+        // Nobody reads it, and the next one needs its room.
+        let _ = disk.remove(&new_path);
+        EditError::NotMade(failed(error))
+    })?;
+    let file = install().map_err(|error| EditError::InDoubt(failed(error)))?;
     Ok((file, bytes.len() as u64))
 }

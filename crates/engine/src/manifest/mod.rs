@@ -8,5 +8,5 @@ mod log;
 mod state;
 
 pub(crate) use definition::{from_definition, to_definition};
-pub(crate) use log::{LoadedManifest, MANIFEST_NAME, ManifestLog, load};
+pub(crate) use log::{EditError, LoadedManifest, MANIFEST_NAME, ManifestLog, load};
 pub(crate) use state::{ManifestState, StreamEntry};

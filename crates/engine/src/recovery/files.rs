@@ -6,7 +6,7 @@ use timestrata_io::Disk;
 
 use crate::manifest::{MANIFEST_NAME, ManifestState};
 use crate::run;
-use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::store::{RESERVE_NAME, RUNS_DIR, WAL_DIR};
 use crate::wal;
 use crate::{Error, Result};
 
@@ -26,7 +26,10 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
     for entry in list(dir)? {
         let known = match entry.is_dir {
             true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR),
-            false => matches!(entry.name.as_str(), MANIFEST_NAME | "MANIFEST.new" | "LOCK"),
+            false => matches!(
+                entry.name.as_str(),
+                MANIFEST_NAME | "MANIFEST.new" | "LOCK" | RESERVE_NAME
+            ),
         };
         if !known {
             survey.strays.push(dir.join(entry.name));

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use arrow_array::{Array, RecordBatch};
 use timestrata_format::KeyRange;
-use timestrata_io::sync::{Condvar, JoinHandle, Mutex, spawn};
+use timestrata_io::sync::{Condvar, Mutex};
 
 use super::merge::Batches;
 use super::{ScanSpec, StreamView};
@@ -71,7 +72,8 @@ impl Ahead {
         });
         let started = (0..threads).map_while(|_| {
             let work = Arc::clone(&work);
-            spawn("timestrata-read", move || work.read_pieces()).ok()
+            let thread = std::thread::Builder::new().name("timestrata-read".to_owned());
+            thread.spawn(move || work.read_pieces()).ok()
         });
         let threads: Vec<_> = started.collect();
         if threads.is_empty() {

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
 use super::core::{Core, Slot};
 use super::engine::Engine;
 use crate::changes::Change;
+use crate::maintenance::Work;
 use crate::memtable::PreparedBatch;
 use crate::planted::{Plant, is_planted};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
 /// A change that has been checked and ordered, ready to be applied.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Prepared {
     Rows { stream: Arc<Stream>, batch: PreparedBatch },
     DeleteRange { stream: Arc<Stream>, tombstone: Tombstone },
@@ -25,6 +27,17 @@ impl Prepared {
         match self {
             Self::Rows { batch, .. } => batch.bytes() as u64,
             Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
+        }
+    }
+
+    /// Whether it only takes rows away.
+    fn deletes(&self) -> bool {
+        match self {
+            Self::DeleteRange { .. } => true,
+            Self::Rows { stream, batch } => {
+                let marks = batch.batch().columns().last().and_then(|last| last.as_boolean_opt());
+                stream.is_latest() && marks.is_some_and(|marks| marks.false_count() == 0)
+            }
         }
     }
 }
@@ -85,9 +98,19 @@ impl Engine {
         let seq = core.last_seq.next();
         if let (Some(wal), Some(record)) = (&self.wal, &record) {
             let (payload, crc) = record;
-            payload
-                .with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync))
-                .map_err(|error| self.fail_unless_refused(error))?;
+            let appended = payload.with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync));
+            if let Err(error) = appended {
+                let error = self.refused_by_log(&mut core, error);
+                if error.kind() != ErrorKind::NoSpace || !prepared.iter().all(Prepared::deletes) {
+                    return Err(error);
+                }
+                drop(core);
+                // To delete must be possible where the disk is full: past the log, with the reserve.
+                return Ok((
+                    self.reserve.with_room(|| self.commit_direct(prepared.clone()))?,
+                    false,
+                ));
+            }
         }
         core.last_seq = seq;
         for (change, slot) in prepared.into_iter().zip(&slots) {
@@ -125,11 +148,12 @@ impl Engine {
         }
         if flush_due {
             if self.is_manual() {
-                // The commit stands, whoever closed the store since: closing flushes too.
+                // The commit stands, whoever closed the store since: closing flushes too. So it does
+                // where a run can't be written: the next flush that is due tries again.
                 let flushed = self.flush_sealed();
-                return flushed.or_else(|error| match error.kind() {
-                    ErrorKind::Closed => Ok(()),
-                    _ => Err(error),
+                return flushed.or_else(|error| match self.poison.is_set() {
+                    false => Ok(()),
+                    true => Err(error),
                 });
             }
             self.workers.wake();
@@ -193,7 +217,11 @@ impl Engine {
             self.workers.wake();
             match (self.settings.busy_policy, self.is_manual()) {
                 (BusyPolicy::Raise, _) => return Err(self.busy(&core, bytes)),
-                (BusyPolicy::Block, false) => self.room.wait(&mut core),
+                (BusyPolicy::Block, false) => match self.troubles.error(Work::Flush) {
+                    // Who knows when there is room again.
+                    Some(error) => return Err(error),
+                    None => self.room.wait(&mut core),
+                },
                 (BusyPolicy::Block, true) | (BusyPolicy::Flush, _) => {
                     drop(core);
                     self.flush_sealed()?;
@@ -234,13 +262,25 @@ impl Engine {
         }
     }
 
-    /// A commit that the WAL refuses as too large has written nothing; any other failure
-    /// leaves it in doubt.
-    pub(crate) fn fail_unless_refused(&self, error: Error) -> Error {
-        match error.kind() {
-            ErrorKind::TooLarge => error,
-            _ => self.fail(error),
+    /// As [`Engine::fail_unless_refused`], of a commit. Where the log had no room, what holds most of
+    /// it is flushed, as soon as there is room for that.
+    pub(super) fn refused_by_log(&self, core: &mut Core, error: Error) -> Error {
+        let error = self.fail_unless_refused(error);
+        if error.kind() == ErrorKind::NoSpace
+            && let Some(slot) = Self::oldest_unflushed(core)
+        {
+            core.seal(slot);
+            self.workers.wake();
         }
+        error
+    }
+
+    /// What the log refuses has not been written; a log that has failed leaves it in doubt.
+    pub(crate) fn fail_unless_refused(&self, error: Error) -> Error {
+        if let Some(wal) = self.wal.as_ref().filter(|wal| wal.has_failed()) {
+            self.fail(wal.failure());
+        }
+        error
     }
 }
 

@@ -31,7 +31,7 @@ impl Engine {
     pub(crate) fn commit_direct(&self, prepared: Vec<Prepared>) -> Result<SeqNo> {
         let mut filling = Filling::default();
         for change in prepared {
-            filling.add(self, change).map_err(|error| self.fail(error))?;
+            filling.add(self, change)?;
         }
         self.commit_runs(filling)
     }
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     fn commit_runs(&self, mut filling: Filling) -> Result<SeqNo> {
-        filling.write_all(self).map_err(|error| self.fail(error))?;
+        filling.write_all(self)?;
         let (mut manifest, mut core) = self.lock_for_runs()?;
         // Dropped by an error, the filling removes its files.
         let slots_of_rows = filling.streams.iter().map(|rows| slot_for_rows(&core, rows.stream()));
@@ -69,10 +69,13 @@ impl Engine {
             edit.ops.push(ManifestOp::AddTombstone { stream: stream.id(), tombstone });
             added.deletes.push((slot, tombstone));
         }
+        let mut finished = Vec::new();
         for (rows, slot) in filling.streams.drain(..).zip(slots_of_rows) {
             for run in rows.into_runs() {
-                let meta = self.finish_direct(run, seq)?;
+                let finish = self.finish_direct(run, seq);
+                let meta = finish.inspect_err(|_| self.remove_unnamed(&finished))?;
                 edit.ops.push(ManifestOp::AddRun(meta.clone()));
+                finished.push(meta.clone());
                 added.runs.push((slot, meta));
             }
         }
@@ -82,7 +85,8 @@ impl Engine {
         }));
         self.sync_runs_dir()?;
         let before = core.last_seq;
-        self.commit_edit(&mut manifest, &edit, before)?;
+        self.commit_edit(&mut manifest, &edit, before)
+            .inspect_err(|_| self.remove_unnamed(&finished))?;
         core.last_seq = seq;
         self.install_direct(&mut core, added, &settled, seq)?;
         drop(core);
@@ -121,7 +125,7 @@ impl Engine {
 
     fn finish_direct(&self, writer: RunWriter, seq: SeqNo) -> Result<RunMeta> {
         let provenance = Provenance::of_commits(seq, seq, self.io.clock.wall_ns());
-        writer.finish(provenance).map_err(|error| self.fail(error))
+        writer.finish(provenance)
     }
 
     fn install_direct(

@@ -17,9 +17,10 @@ use timestrata_io::{Io, LockGuard};
 
 use super::bulk::OpenBulks;
 use super::core::{Core, Slot};
+use super::reserve::{Reserve, frees_space};
 use super::version::RunFolder;
-use crate::maintenance::Workers;
-use crate::manifest::ManifestLog;
+use crate::maintenance::{Troubles, Workers};
+use crate::manifest::{EditError, ManifestLog};
 use crate::poison::Poison;
 use crate::recovery::Follower;
 use crate::wal::Wal;
@@ -58,6 +59,9 @@ pub(crate) struct Engine {
     pub(crate) follower: Option<Follower>,
     pub(crate) next_run: AtomicU64,
     pub(crate) poison: Poison,
+    /// Work that failed and will be tried again.
+    pub(crate) troubles: Troubles,
+    pub(crate) reserve: Reserve,
     pub(crate) closed: AtomicBool,
     /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.
     pub(crate) room: Condvar,
@@ -122,7 +126,8 @@ impl Engine {
 
     /// Makes an edit durable. What it makes durable may not outrun the WAL: every commit
     /// before `through` must survive a power cut too, or the store would come back without
-    /// a prefix of its commits.
+    /// a prefix of its commits. After an error the edit has not been made, unless the store is
+    /// poisoned.
     pub(crate) fn commit_edit(
         &self,
         manifest: &mut ManifestLog,
@@ -130,7 +135,18 @@ impl Engine {
         through: SeqNo,
     ) -> Result<()> {
         self.sync_through(through)?;
-        manifest.commit(edit).map_err(|error| self.fail(error))
+        let mut outcome = manifest.commit(edit);
+        if let Err(EditError::NotMade(error)) = &outcome
+            && error.kind() == ErrorKind::NoSpace
+            && frees_space(edit)
+            && self.reserve.release()
+        {
+            outcome = manifest.commit(edit);
+        }
+        outcome.map_err(|why| match why {
+            EditError::NotMade(error) => error,
+            EditError::InDoubt(error) => self.fail(error),
+        })
     }
 
     /// Makes the names of new run files durable.
@@ -149,13 +165,21 @@ impl Engine {
     }
 
     /// Recycles WAL segments after the edit that let them go is durable.
-    pub(crate) fn recycle_wal(&self, floor: Option<ManifestOp>) -> Result<()> {
-        match (&self.wal, floor) {
-            (Some(wal), Some(ManifestOp::WalFloor(floor))) => {
-                wal.recycle_below(floor).map_err(|error| self.fail(error))
-            }
-            _ => Ok(()),
+    pub(crate) fn recycle_wal(&self, floor: Option<ManifestOp>) {
+        if let (Some(wal), Some(ManifestOp::WalFloor(floor))) = (&self.wal, floor) {
+            wal.recycle_below(floor);
         }
+    }
+
+    /// Lets go of the log that no stream needs any more, now that one has been dropped. What can't be
+    /// done goes with the next flush.
+    pub(crate) fn release_log(&self, manifest: &mut ManifestLog) -> Result<()> {
+        let needed_from = self.core.lock().log_needed_from(None);
+        let Some(floor) = self.wal_floor_op(needed_from)? else { return Ok(()) };
+        let edit = VersionEdit { ops: vec![floor.clone()] };
+        self.commit_edit(manifest, &edit, SeqNo::default())?;
+        self.recycle_wal(Some(floor));
+        Ok(())
     }
 
     /// The stream to flush so that the WAL can shrink: the one with the oldest change that is

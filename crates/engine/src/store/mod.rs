@@ -10,6 +10,7 @@ mod engine;
 mod filling;
 mod open;
 mod pins;
+mod reserve;
 mod stats;
 mod streams;
 mod version;
@@ -32,6 +33,7 @@ pub(crate) use self::engine::Engine;
 use self::engine::Handle;
 use self::open::Opening;
 pub(crate) use self::pins::PinState;
+pub(crate) use self::reserve::RESERVE_NAME;
 pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
 pub(crate) use self::version::{RunFolder, RunHandle, Version};
@@ -296,7 +298,8 @@ impl Store {
     ///
     /// # Errors
     /// `NotFound`, `InvalidData`, `InvalidArgument`, `TooLarge`, `Busy`: nothing was written.
-    /// `Io`, `NoSpace`: the commit is in doubt and the store is poisoned; reopening tells.
+    /// `NoSpace`, `Io`, `Poisoned`: nothing was written either, unless the store
+    /// [is poisoned](Store::is_poisoned): then the commit is in doubt, and reopening tells.
     pub fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
         self.engine().commit(changes, durability)
     }
@@ -434,6 +437,12 @@ impl Store {
     /// Does one piece of due maintenance in this thread; false if there was none.
     pub fn maintain_step(&self) -> Result<bool> {
         Ok(self.engine().flush_step()? || self.engine().maintain_runs()?)
+    }
+
+    /// Whether the store takes no more writes, because an earlier failure has left in doubt what is on
+    /// disk; [`StoreStats::background_error`] names it. Reads go on; reopening recovers.
+    pub fn is_poisoned(&self) -> bool {
+        self.engine().poison.is_set()
     }
 
     /// Reads every byte of the store's files, as [`crate::check`] does.

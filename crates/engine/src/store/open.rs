@@ -12,9 +12,10 @@ use timestrata_io::{Io, LockGuard, LockOutcome};
 use super::bulk::OpenBulks;
 use super::core::Core;
 use super::engine::{Counters, Engine};
+use super::reserve::{Reserve, fit};
 use super::version::RunFolder;
 use super::{Access, RUNS_DIR, WAL_DIR};
-use crate::maintenance::Workers;
+use crate::maintenance::{Troubles, Workers};
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
 use crate::poison::Poison;
 use crate::recovery::{self, Follower, KnownRuns, Recovered};
@@ -92,8 +93,12 @@ impl Opening {
         Ok(self.engine(parts))
     }
 
-    fn open_writing(self, start_ns: u64) -> Result<Engine> {
+    fn open_writing(mut self, start_ns: u64) -> Result<Engine> {
         let writer_lock = self.prepare_dir()?;
+        if let Ok(Some(free_bytes)) = self.io.disk.free_bytes(&self.dir) {
+            self.settings = fit(self.settings, free_bytes);
+        }
+        let reserve = Reserve::new(&self.io, &self.dir, &self.settings);
         let (loaded, new_manifest) = match manifest::load(&*self.io.disk, &self.dir)? {
             Some(loaded) => (loaded, None),
             None => self.create().map(|(loaded, manifest)| (loaded, Some(manifest)))?,
@@ -108,14 +113,17 @@ impl Opening {
         let next_run = loaded.state.next_run;
         let manifest = match new_manifest {
             Some(manifest) => manifest,
-            None => ManifestLog::renew(&self.io, &self.dir, loaded)?,
+            None => {
+                reserve.with_room(|| ManifestLog::renew(&self.io, &self.dir, loaded.clone()))?
+            }
         };
         // Only now: before, a power cut could bring back a manifest that needs them.
         report.orphans_removed = recovery::remove_orphans(&*self.io.disk, orphans)?;
         let wal = match self.memory_only {
             true => None,
-            false => Some(self.start_wal(&folder, wal_start)?),
+            false => Some(reserve.with_room(|| self.start_wal(&folder, wal_start.clone()))?),
         };
+        reserve.restore();
         report.took = self.took(start_ns);
         let manifest = Some(manifest);
         let follower = None;
@@ -285,6 +293,7 @@ impl Opening {
     }
 
     fn engine(self, parts: Parts) -> Engine {
+        let reserve = Reserve::new(&self.io, &self.dir, &self.settings);
         Engine {
             io: self.io,
             path: (!self.memory_only).then(|| self.dir.clone()),
@@ -301,6 +310,8 @@ impl Opening {
             follower: parts.follower,
             next_run: AtomicU64::new(parts.next_run.0.max(1)),
             poison: Poison::default(),
+            troubles: Troubles::default(),
+            reserve,
             closed: AtomicBool::new(false),
             room: Condvar::new(),
             workers: Workers::default(),
@@ -346,7 +357,12 @@ impl Engine {
     /// Leaves nothing for recovery to replay, and takes no more commits.
     fn settle(&self) -> Result<()> {
         self.check_writable()?;
-        self.flush_all()?;
+        if let Err(error) = self.flush_all()
+            && (self.poison.is_set() || self.wal.is_none())
+        {
+            return Err(error);
+        }
+        // What there was no room to flush is safe in the log: the next open replays it.
         let mut manifest = self.lock_manifest()?;
         let (last_seq, log_needed_from) = {
             let core = self.core.lock();
@@ -355,15 +371,20 @@ impl Engine {
             (core.last_seq, core.log_needed_from(None))
         };
         if log_needed_from <= last_seq {
-            // Somebody committed while we flushed. The commit is safe in the WAL; the next
-            // open replays it.
+            // Or somebody committed while we flushed.
             return self.sync_through(last_seq).map(|_| ());
         }
         let floor = self.wal.as_ref().map(|wal| ManifestOp::WalFloor(wal.next_id()));
         let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
         edit.ops.push(ManifestOp::Closed { last_seq });
-        self.commit_edit(&mut manifest, &edit, last_seq)?;
-        self.recycle_wal(floor)?;
-        self.wal.as_ref().map_or(Ok(()), Wal::shed_spares).map_err(|error| self.fail(error))
+        if let Err(error) = self.commit_edit(&mut manifest, &edit, last_seq) {
+            // With no room for the edit the store is as a process leaves it that is killed: all there.
+            return if self.poison.is_set() { Err(error) } else { Ok(()) };
+        }
+        self.recycle_wal(floor);
+        if let Some(wal) = &self.wal {
+            wal.shed_spares();
+        }
+        Ok(())
     }
 }

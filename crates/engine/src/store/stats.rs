@@ -50,8 +50,11 @@ pub struct StoreStats {
     pub flush_bytes: u64,
     /// Bytes that compactions wrote since open.
     pub compaction_bytes: u64,
-    /// The first error of background work, if any; the next write reports it too.
+    /// The failure since which the store takes no writes, if there was one.
     pub background_error: Option<String>,
+    /// What has failed in the background and will be tried again, the most urgent first: the disk is
+    /// full, or a file is damaged. Writes go on as long as there is room for them.
+    pub troubles: Vec<String>,
     /// One entry a stream, by name.
     pub streams: Vec<StreamStats>,
 }
@@ -88,6 +91,7 @@ impl Engine {
             flush_bytes: count(&self.counters.flush_bytes),
             compaction_bytes: count(&self.counters.compaction_bytes),
             background_error: self.poison.cause(),
+            troubles: self.troubles.texts(),
             streams,
         }
     }

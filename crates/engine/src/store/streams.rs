@@ -72,6 +72,8 @@ impl Engine {
         core.remove_stream(slot);
         drop(core);
         self.room.notify_all();
+        // The stream is dropped, whatever comes of this; a failure that counts has poisoned the store.
+        let _ = self.release_log(&mut manifest);
         Ok(())
     }
 

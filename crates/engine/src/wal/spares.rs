@@ -8,6 +8,9 @@
 //! segment without a whole header is damage and never a crash's doing. Only files that no
 //! reader has mapped are used again: those this process wrote, and those nobody needed any
 //! more when the log was opened.
+//!
+//! None of these files is a part of the log before it has a segment's name, so one that can't be made,
+//! written or synced is thrown away, and another is made when it is needed again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +32,15 @@ const SPARES_MAX: usize = 8;
 /// every page of the next one ready, all of which a sync then writes. (For commits that are synced,
 /// and so written past the map, that sync is a stall: 16 MiB took 70 ms.)
 const HURRY: Duration = Duration::from_secs(1);
+
+/// Why there is no next segment.
+#[derive(Debug)]
+pub(super) enum NoSegment {
+    /// Its file could not be made. The log is as it was.
+    NotMade(Error),
+    /// Its name may be durable or not, and so may those of other files be.
+    InDoubt(Error),
+}
 
 /// The files that wait.
 #[derive(Debug)]
@@ -96,8 +108,8 @@ impl Spares {
                         state.next_made = state.next_made.min(WalId(id.0 - 1));
                     }
                 }
-                Some(FileName::Spare(_)) => spares.remove(&path)?,
-                Some(FileName::Segment(id)) if id < floor => spares.retire(id, fits)?,
+                Some(FileName::Spare(_)) => spares.discard(&path),
+                Some(FileName::Segment(id)) if id < floor => spares.retire(id, fits),
                 Some(FileName::Segment(_)) | None => {}
             }
         }
@@ -108,31 +120,33 @@ impl Spares {
         self.state.lock().idle.len() < SPARES_MAX
     }
 
-    fn remove(&self, path: &Path) -> Result<()> {
-        let removed = self.io.disk.remove(path);
-        removed.map_err(|source| Error::io("remove an old log segment", path, source))
+    /// Removes a file that the log doesn't need, if that is possible: whoever opens the log next
+    /// finds it otherwise.
+    fn discard(&self, path: &Path) {
+        let _ = self.io.disk.remove(path);
     }
 
-    /// Takes a segment out of the log; its file becomes a spare if it may and there is room.
-    pub(super) fn retire(&self, id: WalId, reusable: bool) -> Result<()> {
+    /// Takes a segment out of the log; its file becomes a spare if it may and there is room. If it
+    /// can't be renamed, whoever opens the log next sees to it: it is below the floor.
+    pub(super) fn retire(&self, id: WalId, reusable: bool) {
         let path = segment_path(&self.dir, id);
         let mut state = self.state.lock();
         if !reusable || state.idle.len() >= SPARES_MAX {
             drop(state);
-            return self.remove(&path);
+            self.discard(&path);
+            return;
         }
         let spare = spare_path(&self.dir, id);
-        let renamed = self.io.disk.rename(&path, &spare);
-        renamed.map_err(|source| Error::io("retire a log segment", &path, source))?;
-        state.idle.push(spare);
-        Ok(())
+        if self.io.disk.rename(&path, &spare).is_ok() {
+            state.idle.push(spare);
+        }
     }
 
     /// Removes the files that wait, the next segment's too.
-    pub(super) fn shed(&self) -> Result<()> {
+    pub(super) fn shed(&self) {
         let mut state = self.state.lock();
         let prepared = state.prepared.take().map(|segment| segment.path);
-        state.idle.drain(..).chain(prepared).try_for_each(|path| self.remove(&path))
+        state.idle.drain(..).chain(prepared).for_each(|path| self.discard(&path));
     }
 
     /// How many files wait.
@@ -143,8 +157,8 @@ impl Spares {
 
     /// Makes the next segment ready, unless it is. What takes long is done without the lock,
     /// so that a writer who needs a segment now doesn't wait for it.
-    pub(super) fn prepare(&self) -> Result<()> {
-        self.lay_in()?;
+    pub(super) fn prepare(&self) -> std::result::Result<(), NoSegment> {
+        self.lay_in().map_err(NoSegment::NotMade)?;
         let mut state = self.state.lock();
         if state.prepared.is_none() && !state.idle.is_empty() {
             state.prepared = Some(self.make(&mut state)?);
@@ -155,7 +169,7 @@ impl Spares {
         if writes_follow {
             // Before the next file is made: of the two this is needed sooner.
             file.iter().for_each(|file| file.expect_writes());
-            self.lay_in()?;
+            self.lay_in().map_err(NoSegment::NotMade)?;
         }
         Ok(())
     }
@@ -181,18 +195,18 @@ impl Spares {
     }
 
     /// The first segment of a log that has just been opened: with all that makes syncs cheap.
-    pub(super) fn first(&self) -> Result<Segment> {
+    pub(super) fn first(&self) -> std::result::Result<Segment, NoSegment> {
         let mut state = self.state.lock();
         if state.idle.is_empty() {
             drop(state);
-            self.lay_in()?;
+            self.lay_in().map_err(NoSegment::NotMade)?;
             state = self.state.lock();
         }
         self.make(&mut state)
     }
 
     /// The next segment. The one before was filled through its map, or by calls.
-    pub(super) fn take(&self, was_stored: bool) -> Result<Segment> {
+    pub(super) fn take(&self, was_stored: bool) -> std::result::Result<Segment, NoSegment> {
         let mut state = self.state.lock();
         let now_ns = self.io.clock.monotonic_ns();
         let is_soon = u128::from(now_ns.saturating_sub(state.taken_ns)) < HURRY.as_nanos();
@@ -204,7 +218,7 @@ impl Spares {
         }
     }
 
-    fn make(&self, state: &mut State) -> Result<Segment> {
+    fn make(&self, state: &mut State) -> std::result::Result<Segment, NoSegment> {
         let id = state.next;
         let path = segment_path(&self.dir, id);
         let header = SegmentHeader::new(self.store_id, id, self.segment_bytes);
@@ -215,7 +229,12 @@ impl Spares {
     }
 
     /// Writes a segment's beginning to a file, and gives it the segment's name.
-    fn begin(&self, from: &Path, path: &Path, header: &SegmentHeader) -> Result<Arc<dyn DiskFile>> {
+    fn begin(
+        &self,
+        from: &Path,
+        path: &Path,
+        header: &SegmentHeader,
+    ) -> std::result::Result<Arc<dyn DiskFile>, NoSegment> {
         // Behind the header zeros, as behind every last record.
         let mut beginning = [0; SEGMENT_HEADER_BYTES + END_MARK_BYTES];
         beginning[..SEGMENT_HEADER_BYTES].copy_from_slice(&header.encode());
@@ -224,9 +243,15 @@ impl Spares {
             file.write_at(0, &beginning)?;
             file.sync_all()?;
             self.io.disk.rename(from, path)?;
-            self.io.disk.sync_dir(&self.dir)?;
             Ok(file)
         };
-        begin().map_err(|source| Error::io("make a log segment", path, source))
+        let failed = |source| Error::io("make a log segment", path, source);
+        let file = begin().map_err(|source| {
+            self.discard(from);
+            NoSegment::NotMade(failed(source))
+        })?;
+        let named = self.io.disk.sync_dir(&self.dir);
+        named.map_err(|source| NoSegment::InDoubt(failed(source)))?;
+        Ok(file)
     }
 }

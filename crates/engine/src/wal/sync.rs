@@ -20,7 +20,7 @@ pub(super) struct GroupSync {
 struct State {
     leading: bool,
     synced: SeqNo,
-    failure: Option<String>,
+    failure: Option<Error>,
 }
 
 impl GroupSync {
@@ -40,7 +40,7 @@ impl GroupSync {
         let mut state = self.state.lock();
         loop {
             if let Some(failure) = &state.failure {
-                return Err(poisoned(failure));
+                return Err(Error::poisoned_by(failure));
             }
             if state.synced >= goal {
                 return Ok(state.synced);
@@ -72,18 +72,16 @@ impl GroupSync {
 
     /// The error of a log that has failed.
     pub(super) fn failure(&self) -> Error {
-        let state = self.state.lock();
-        poisoned(state.failure.as_deref().unwrap_or("a panic while writing"))
+        match &self.state.lock().failure {
+            Some(failure) => Error::poisoned_by(failure),
+            None => Error::new(ErrorKind::Poisoned, "the log takes no more writes"),
+        }
     }
 }
 
 impl State {
     /// The first failure is the one to tell of.
     fn fail(&mut self, error: &Error) {
-        self.failure.get_or_insert_with(|| error.to_string());
+        self.failure.get_or_insert_with(|| error.duplicate());
     }
-}
-
-fn poisoned(failure: &str) -> Error {
-    Error::new(ErrorKind::Poisoned, format!("the log takes no more writes: {failure}"))
 }

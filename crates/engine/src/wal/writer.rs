@@ -15,7 +15,7 @@ use super::segment::{
     FIRST_COMMIT_OFFSET, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
     payload_bytes_max, segment_path, space_for,
 };
-use super::spares::Spares;
+use super::spares::{NoSegment, Spares};
 use super::sync::GroupSync;
 use crate::{Error, ErrorKind, Result, Settings};
 
@@ -112,7 +112,9 @@ impl Wal {
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id)?;
-        let active = spares.first()?;
+        let active = spares.first().map_err(|why| match why {
+            NoSegment::NotMade(error) | NoSegment::InDoubt(error) => error,
+        })?;
         let older = start.older.iter();
         let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, own: false }).collect();
         let appender = Appender {
@@ -147,8 +149,8 @@ impl Wal {
     /// parts, one behind the other, and `payload_crc` its CRC-32C if the caller has it.
     ///
     /// The record survives the process being killed when this returns, and a power cut
-    /// after [`Wal::sync_through`]. A payload that no segment can hold is `TooLarge` and
-    /// leaves the log as it was; any other error is final. `to_sync` says that the caller
+    /// after [`Wal::sync_through`]. After an error the log is as it was, unless it
+    /// [has failed](Wal::has_failed). `to_sync` says that the caller
     /// syncs next: such a record is written so that its sync is cheap, not its append.
     pub(crate) fn append(
         &self,
@@ -203,11 +205,11 @@ impl Wal {
         if self.fits(appender.offset, payload_bytes) {
             return Ok(());
         }
-        if self.failed.load(Ordering::Acquire) {
-            return Err(self.group.failure());
+        if self.has_failed() {
+            return Err(self.failure());
         }
         self.check_size(payload_bytes)?;
-        self.roll(appender).map_err(|error| self.fail(error))
+        self.roll(appender)
     }
 
     fn append_payload(
@@ -217,8 +219,8 @@ impl Wal {
         payload: NewPayload<'_>,
         to_sync: bool,
     ) -> Result<()> {
-        if self.failed.load(Ordering::Acquire) {
-            return Err(self.group.failure());
+        if self.has_failed() {
+            return Err(self.failure());
         }
         assert!(seq > appender.last_seq, "commit {seq} after {}", appender.last_seq);
         let record = NewRecord {
@@ -267,9 +269,14 @@ impl Wal {
     }
 
     /// Goes on in the next segment. It is begun before the full one is ended, so that an end
-    /// record always has a segment behind it.
+    /// record always has a segment behind it. Where there can be no next one, nothing has changed.
     fn roll(&self, appender: &mut Appender) -> Result<()> {
-        let next = self.spares.take(appender.stored > self.segment_bytes / 2)?;
+        let next = self.spares.take(appender.stored > self.segment_bytes / 2);
+        let next = next.map_err(|why| self.fail_if_in_doubt(why))?;
+        self.go_on_in(appender, next).map_err(|error| self.fail(error))
+    }
+
+    fn go_on_in(&self, appender: &mut Appender, next: Segment) -> Result<()> {
         appender.stored = 0;
         self.next_is_due.store(true, Ordering::Relaxed);
         let full = std::mem::replace(&mut appender.active, Arc::new(next));
@@ -326,8 +333,8 @@ impl Wal {
         let mut segments = appender.unsynced.clone();
         segments.push(Arc::clone(&appender.active));
         drop(appender);
-        if self.failed.load(Ordering::Acquire) {
-            return Err(self.group.failure());
+        if self.has_failed() {
+            return Err(self.failure());
         }
         segments.iter().try_for_each(|segment| segment.sync())?;
         let active = segments.last().map(|segment| segment.id);
@@ -356,6 +363,23 @@ impl Wal {
             self.group.poison(&error);
         }
         error
+    }
+
+    fn fail_if_in_doubt(&self, why: NoSegment) -> Error {
+        match why {
+            NoSegment::NotMade(error) => error,
+            NoSegment::InDoubt(error) => self.fail(error),
+        }
+    }
+
+    /// Whether a write or a sync has left in doubt what is on disk.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// The error of a log that has failed.
+    pub(crate) fn failure(&self) -> Error {
+        self.group.failure()
     }
 
     /// The last commit with a record.
@@ -400,16 +424,16 @@ impl Wal {
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
     /// disk. For background maintenance.
     pub(crate) fn prepare_spare(&self) -> Result<()> {
-        if self.failed.load(Ordering::Acquire) {
-            return Err(self.group.failure());
+        if self.has_failed() {
+            return Err(self.failure());
         }
-        self.spares.prepare().map_err(|error| self.fail(error))
+        self.spares.prepare().map_err(|why| self.fail_if_in_doubt(why))
     }
 
     /// Removes the files that wait to be used. For a log that ends in good order: the next writer
     /// uses the last segment's file again, and makes more when it needs them.
-    pub(crate) fn shed_spares(&self) -> Result<()> {
-        self.spares.shed().map_err(|error| self.fail(error))
+    pub(crate) fn shed_spares(&self) {
+        self.spares.shed();
     }
 
     /// If every commit up to `seq` is in runs: the first segment that is still needed, where
@@ -431,14 +455,14 @@ impl Wal {
     }
 
     /// Puts aside the files of all segments below `floor`, which must be durable in the manifest.
-    pub(crate) fn recycle_below(&self, floor: WalId) -> Result<()> {
+    pub(crate) fn recycle_below(&self, floor: WalId) {
         let mut appender = self.appender.lock();
         let count = appender.full.iter().take_while(|segment| segment.id < floor).count();
         let released: Vec<FullSegment> = appender.full.drain(..count).collect();
         appender.unsynced.retain(|segment| segment.id >= floor);
         self.count_bytes(&appender);
         drop(appender);
-        released.iter().try_for_each(|segment| self.spares.retire(segment.id, segment.own))
+        released.iter().for_each(|segment| self.spares.retire(segment.id, segment.own));
     }
 }
 

@@ -6,7 +6,6 @@ mod blocks;
 mod cache;
 mod edge_list;
 mod edges;
-mod first_walks;
 mod model;
 mod seen_to_fail;
 mod walks;

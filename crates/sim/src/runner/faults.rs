@@ -83,7 +83,10 @@ fn fail_once<S: Step>(
         }
         if let Some((action, error)) = &failure {
             let doubt = match action {
-                Action::Write(write) => S::Session::is_only_a_commit(write) && leaves_doubt(error),
+                Action::Write(write) => {
+                    let is_poisoned = session.store().is_poisoned();
+                    S::Session::is_only_a_commit(write) && leaves_doubt(error) && is_poisoned
+                }
                 _ => false,
             };
             write_on::<S>(session, &mut story, doubt)?;
