@@ -107,6 +107,26 @@ fn a_backup_is_a_store_of_one_instant() {
     assert_eq!(refused.kind(), ErrorKind::AlreadyExists, "{refused}");
 }
 
+/// Runs that a writer had compacted away meanwhile were looked for by their names.
+#[test]
+fn a_backup_by_a_reader_beside_a_writer_that_compacts_is_of_what_the_reader_sees() {
+    let (machine, store, stream) = with_events();
+    for turn in 0..4 {
+        append(&store, stream, &[pair(turn, "early"), pair(turn + 1, "again")]);
+        store.flush().unwrap();
+    }
+    let reader = machine.try_open(Access::Read, tiny()).unwrap();
+    let seen = read(&reader, "events");
+    append(&store, stream, &[pair(9, "late")]);
+    store.compact(None).unwrap();
+    let destination = Path::new("/backups/beside");
+    reader.backup(destination).unwrap();
+    let io = machine.io.clone();
+    let copy = Store::open_with(io, destination, Access::WriteExisting, tiny()).unwrap();
+    assert_eq!(read(&copy, "events"), seen);
+    assert!(copy.check().unwrap().findings.is_empty());
+}
+
 #[test]
 fn an_interrupted_backup_is_no_store() {
     let (machine, store, stream) = with_events();

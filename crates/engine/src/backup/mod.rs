@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use timestrata_format::manifest::StreamDefinition;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
-use timestrata_io::OpenMode;
+use timestrata_io::{Bytes, DiskFile, OpenMode};
 
 use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
 use crate::memtable::MemtableView;
 use crate::run::{self, RunWriter};
-use crate::store::{Engine, RUNS_DIR, Version, WAL_DIR};
+use crate::store::{Engine, RUNS_DIR, RunHandle, Version, WAL_DIR};
 use crate::{Error, ErrorKind, Result, Stream};
 
 const COPY_BYTES: usize = 1 << 20;
@@ -28,6 +28,27 @@ pub struct BackupReport {
     pub bytes: u64,
     /// The last commit that is in the copy.
     pub seq: SeqNo,
+}
+
+/// Where a run is copied from.
+enum Original {
+    File(Arc<dyn DiskFile>),
+    Mapped(Bytes),
+}
+
+impl Original {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        match self {
+            Self::File(file) => file.read_at(offset, buffer),
+            Self::Mapped(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let end = start.saturating_add(buffer.len());
+                let part = bytes.get(start..end).ok_or(std::io::ErrorKind::UnexpectedEof)?;
+                buffer.copy_from_slice(part);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// One stream at the instant of the backup.
@@ -121,7 +142,7 @@ impl Engine {
     ) -> Result<StreamEntry> {
         let mut metas: Vec<RunMeta> = Vec::new();
         for run in &frozen.version.runs {
-            self.copy_run(destination, &run.meta)?;
+            self.copy_run(destination, run)?;
             metas.push(run.meta.clone());
         }
         let mut tombstones: Vec<Tombstone> = frozen.version.tombstones.clone();
@@ -138,14 +159,21 @@ impl Engine {
         Ok(StreamEntry { definition, runs, tombstones, flushed_through: seq })
     }
 
-    /// Copies one run file byte by byte. Its handle keeps it from being removed meanwhile.
-    fn copy_run(&self, destination: &Path, meta: &RunMeta) -> Result<()> {
-        let disk = &self.io.disk;
+    /// Copies one run file byte by byte. Its handle keeps it from being removed by this process; if a
+    /// writer in another one has removed it, what this one has mapped is copied.
+    fn copy_run(&self, destination: &Path, run: &RunHandle) -> Result<()> {
+        let (disk, meta) = (&self.io.disk, &run.meta);
         let from = self.folder.path(meta.id, meta.format);
         let to = destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
         let read_error = |error| Error::io("read a run to copy", &from, error);
         let write_error = |error| Error::io("write the copy of a run", &to, error);
-        let source = disk.open(&from, OpenMode::Read).map_err(read_error)?;
+        let source = match disk.open(&from, OpenMode::Read) {
+            Ok(file) => Original::File(file),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Original::Mapped(run.reader.bytes()?)
+            }
+            Err(error) => return Err(read_error(error)),
+        };
         let copy = disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
         let mut crc = timestrata_format::checksum::Crc32c::new();
         let mut buffer = vec![0; COPY_BYTES];

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
 use timestrata_io::sync::Mutex;
-use timestrata_io::{Io, OpenMode};
+use timestrata_io::{Bytes, Io, OpenMode};
 
 use super::cache::BlockCache;
 use super::checked::{CheckedFile, check_tail};
@@ -124,6 +124,11 @@ impl RunReader {
 
     pub(crate) fn stream(&self) -> &Arc<Stream> {
         &self.stream
+    }
+
+    /// All bytes of the file as they are mapped, whether or not it still has its name.
+    pub(crate) fn bytes(&self) -> Result<Bytes> {
+        Ok(self.opened()?.content.file().bytes().clone())
     }
 
     /// The open file; opens it at the first call. A failure is not remembered.
