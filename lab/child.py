@@ -1,7 +1,8 @@
 """Children: processes that write to a store, or read beside the one that does, until they are killed.
 
 A child tells on a pipe, a line each: `F lane steps` what it found of a lane, `B lane step` that a step
-begins, `A lane step synced|written` that it was acknowledged, `X text` that a promise was broken. A line is
+begins, `A lane step synced|written STEP` that it was acknowledged, and which step
+that acknowledges, `X text` that a promise was broken. A line is
 one write of fewer bytes than a pipe keeps together, so lines of threads don't mix, and their order is one
 in which things happened.
 """
@@ -159,7 +160,8 @@ def write(path: str, seed: str, turn: int, bounds: list[tuple[int, int]], say: S
                 step = lane.draw()
                 say(f"B {number} {lane.drawn}")
                 lane.apply(step)
-                say(f"A {number} {lane.drawn} {'synced' if step.synced else 'written'}")
+                kind = "synced" if step.synced else "written"
+                say(f"A {number} {lane.drawn} {kind} {step.repeats or lane.drawn}")
         except timestrata.PoisonedError as error:
             say(f"P {error}")
         except BaseException:

@@ -26,7 +26,7 @@ class Progress:
 
     def hear(self, lines: list[str]) -> None:
         for line in lines:
-            kind, *words = line.split(" ", 3)
+            kind, *words = line.split(" ", 4)
             if kind == "F":
                 self.found.append(int(words[1]))
             elif kind == "O":
@@ -41,9 +41,13 @@ class Progress:
                 self.commits += 1
                 if words[2] == "synced":
                     self.syncs += 1
-                    self.synced[lane] = step
-                    # What was acknowledged before a synced one began is before it in the order.
-                    earlier = self.acknowledged_before[lane, step]
+                    # A step that repeats another acknowledges that one.
+                    meant = int(words[3])
+                    self.synced[lane] = max(self.synced[lane], meant)
+                    # What was acknowledged before a synced one began is before it in the order. One of an
+                    # earlier writer is durable since the store was opened.
+                    none = (0,) * LANES
+                    earlier = self.acknowledged_before.get((lane, meant), none)
                     self.synced = [max(pair) for pair in zip(self.synced, earlier, strict=True)]
 
     def bounds(self, power_cut: bool) -> list[tuple[int, int]]:

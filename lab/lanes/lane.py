@@ -15,8 +15,11 @@ class Step:
 
     verb: str
     arguments: dict[str, Any] = field(default_factory=dict)
-    # Whether its acknowledgement survives a power cut.
+    # Whether its acknowledgement survives a power cut. A step that may change nothing makes no commit, and
+    # promises nothing of others.
     synced: bool = False
+    # Where it says again what was said before: the step that did, which is what it acknowledges.
+    repeats: int | None = None
 
 
 class Lane:

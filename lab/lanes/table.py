@@ -62,9 +62,11 @@ class TableLane(Lane):
             return Step("delete", {"lo": lo, "hi": hi}, self.sync())
         if kind < 0.13 and self.rows:
             limit = self.rng.randrange(40) / 4
-            self.rows = [row for row in self.rows if row["value"] is None or row["value"] >= limit]
+            kept = [row for row in self.rows if row["value"] is None or row["value"] >= limit]
+            synced = self.sync() and len(kept) < len(self.rows)
+            self.rows = kept
             where = f"lane = {self.number} AND value < {limit}"
-            return Step("delete_where", {"where": where}, self.sync())
+            return Step("delete_where", {"where": where}, synced)
         rows = [self._row(part) for part in range(self.rng.choice((1, 1, 1, 2, 12)))]
         self._put(rows)
         return Step("append", {"rows": rows}, self.sync())

@@ -24,6 +24,7 @@ class TopicLane(Lane):
         self.committed = 0
         self.sequence = 0
         self.last: dict[str, Any] | None = None
+        self.last_step = 0
         self.store: timestrata.Store
 
     def attach(self, store: timestrata.Store) -> None:
@@ -49,7 +50,7 @@ class TopicLane(Lane):
         if kind < 0.25 and self.last is not None:
             # What a producer says again is an acknowledgement like any other.
             synced = self.rng.random() < 0.5
-            return Step("send", {**self.last, "again": True}, synced)
+            return Step("send", self.last, synced, repeats=self.last_step)
         count = self.rng.choice((1, 1, 1, 3, 10))
         values = [f"{part}/{self.text()}".encode() for part in range(count)]
         sequence = None
@@ -61,7 +62,8 @@ class TopicLane(Lane):
             self.beside.append(START_MS + self.drawn)
         self.values.extend(values)
         if sequence is not None:
-            self.last = step
+            # Steps are counted once they are drawn.
+            self.last, self.last_step = step, self.drawn + 1
         return Step("send", step, self.sync())
 
     def _send(self, step: Step) -> None:

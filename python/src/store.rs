@@ -354,10 +354,16 @@ impl Store {
         Ok(names(self.handle.store()?).collect())
     }
 
-    /// Remove a stream and its rows, durably.
+    /// Remove what has this name with all that it holds, durably: a time log, a table, a log, a topic or a
+    /// graph.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidArgumentError
+    ///     It is a part of a topic, a graph or a table.
     fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let store = self.handle.store()?;
-        detached(py, || store.drop_stream(name))
+        detached(py, || timestrata_models::drop_by_name(store, name))
     }
 
     /// Make every commit so far survive a power cut. Gives the last one.

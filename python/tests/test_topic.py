@@ -464,3 +464,67 @@ def test_records_that_can_not_be_read_are_reported_and_passed_over(tmp_path: Pat
         assert len(lost) < 50_000
         assert sorted(read + lost) == list(range(100_001))
         assert not store.check()
+
+
+@pytest.mark.parametrize("how", ["iterating", "polling"])
+def test_an_exception_leaves_what_was_being_handled_uncommitted(
+    store: timestrata.Store, how: str
+) -> None:
+    topic = store.topic("t")
+    topic.send_batch([str(n) for n in range(10)])
+
+    def handle_until_the_fourth(consumer: timestrata.Consumer) -> None:
+        if how == "iterating":
+            for record in consumer:
+                if record.value == b"3":
+                    raise RuntimeError("not done")
+        while records := consumer.poll(max_records=3):
+            if b"3" in values(records):
+                raise RuntimeError("not done")
+
+    for _ in range(2):
+        with (
+            pytest.raises(RuntimeError, match="not done"),
+            topic.consumer(group="g", auto_commit=60.0, idle_timeout=0.0) as consumer,
+        ):
+            handle_until_the_fourth(consumer)
+    with topic.consumer(group="g", auto_commit=60.0, idle_timeout=0.0) as consumer:
+        assert consumer.committed() == 3
+        # Whoever ends a loop by itself is done with the last one.
+        for record in consumer:
+            if record.value == b"5":
+                break
+    with topic.consumer(group="g") as consumer:
+        assert consumer.committed() == 6
+
+
+def test_a_topic_goes_whole_and_an_old_handle_removes_no_new_one(store: timestrata.Store) -> None:
+    old = store.topic("ev")
+    old.send(b"1")
+    with pytest.raises(timestrata.InvalidArgumentError, match="a part of topic 'ev'"):
+        store.drop("ev/0")
+    store.drop("ev")
+    assert store.streams == []
+    store.topic("ev").send(b"2")
+    with pytest.raises(timestrata.NotFoundError, match="was removed"):
+        old.drop()
+    with pytest.raises(timestrata.NotFoundError, match="was removed"):
+        old.offsets()
+    assert store.topics() == ["ev"]
+
+
+def test_a_record_that_says_another_place_is_not_verified(
+    store: timestrata.Store, tmp_path: Path
+) -> None:
+    topic = store.topic("t")
+    topic.send_batch([b"0", b"1"])
+    key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
+    topic.checkpoint(key)
+    record, proof = topic.get(1), topic.prove(1)
+    assert record is not None
+    said = {"value": b"1", "timestamp": record.timestamp}
+    assert timestrata.verify(proof, record, key.vkey)
+    assert timestrata.verify(proof, said, key.vkey)
+    assert timestrata.verify(proof, said | {"topic": "t", "partition": 0, "offset": 1}, key.vkey)
+    for wrong in [{"topic": "other"}, {"partition": 1}, {"offset": 0}]:
+        assert not timestrata.verify(proof, said | wrong, key.vkey)

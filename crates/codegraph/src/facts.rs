@@ -9,7 +9,7 @@ use crate::Language;
 
 /// Rises when facts of the same bytes come out differently; kept facts of another version are to be
 /// extracted again.
-pub const FACTS_VERSION: u32 = 1;
+pub const FACTS_VERSION: u32 = 2;
 
 /// A text in a file's table. See [`Facts::text`].
 #[derive(

@@ -3,7 +3,8 @@
 //!
 //! The engine makes some, and the models on top of it others. Only builds with the feature
 //! `planted-faults` can make them, which the simulator alone asks for: elsewhere `is_planted` is a
-//! constant. A fault holds in the thread that planted it, for as long as its guard lives.
+//! constant. A fault holds in the thread that planted it, for as long as its guard lives, and in the
+//! threads of stores that were opened there meanwhile.
 
 /// What can be planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +39,14 @@ pub const fn is_planted(_fault: Plant) -> bool {
     false
 }
 
+/// What a thread of the store's own does, with the faults of the thread that starts it.
+#[cfg(not(feature = "planted-faults"))]
+pub(crate) fn carried<F: FnOnce() + Send + 'static>(body: F) -> F {
+    body
+}
+
+#[cfg(feature = "planted-faults")]
+pub(crate) use planting::carried;
 #[cfg(feature = "planted-faults")]
 pub use planting::{Planted, is_planted, plant};
 
@@ -65,6 +74,15 @@ mod planting {
     impl Drop for Planted {
         fn drop(&mut self) {
             PLANTED.set(None);
+        }
+    }
+
+    /// What a thread of the store's own does, with the faults of the thread that starts it.
+    pub(crate) fn carried(body: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
+        let fault = PLANTED.get();
+        move || {
+            let _planted = fault.map(plant);
+            body();
         }
     }
 

@@ -12,6 +12,7 @@ mod instant;
 pub mod logs;
 mod name;
 mod number;
+mod owner;
 mod processors;
 mod range;
 pub mod table;
@@ -19,3 +20,4 @@ pub mod timelog;
 pub mod topic;
 
 pub use fit::fit;
+pub use owner::drop_by_name;

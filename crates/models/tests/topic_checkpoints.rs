@@ -6,7 +6,7 @@ use std::path::Path;
 use timestrata_engine::{ErrorKind, Settings, Store};
 use timestrata_merkle::{Checkpoint, KeyName, NoteError, Signer, TlogProof, Verifier};
 use timestrata_models::topic::{
-    Record, SendOptions, Topic, TopicOptions, origin_of, verify_record,
+    ClaimedPlace, Record, SendOptions, Topic, TopicOptions, origin_of, verify_record,
 };
 
 fn signer(seed: u8) -> Signer {
@@ -100,6 +100,35 @@ fn a_proof_for_another_record_time_topic_place_or_key_is_not_believed() {
     assert_eq!(verify_record(&of_other, &record("7"), trusted).unwrap().topic, "refunds");
     let mixed = TlogProof { checkpoint: of_other.checkpoint, ..proof };
     assert!(matches!(fails(&mixed, &record("7"), trusted), NoteError::Proof(_)));
+}
+
+/// The story: JSON with another offset, or another topic, was said to be proved.
+#[test]
+fn a_record_that_says_another_place_than_is_proved_is_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_store, topic) = open(directory.path());
+    let key = signer(1);
+    (0..10).for_each(|n| send(&topic, &n.to_string()));
+    topic.checkpoint(0, &key, None).unwrap();
+    let proof = topic.prove(0, 7).unwrap();
+    let proved = verify_record(&proof, &record("7"), key.verifier()).unwrap();
+    let says = |json: &str| {
+        let claimed = ClaimedPlace::of_json(&serde_json::from_str(json).unwrap()).unwrap();
+        proved.expect_at(&claimed).map_err(|error| error.to_string())
+    };
+    let read = record("7").to_json(topic.name(), 0, 7).to_string();
+    for right in ["{}", r#"{"offset": 7}"#, r#"{"topic": null, "partition": 0}"#, &read] {
+        assert_eq!(says(right), Ok(()), "{right}");
+    }
+    for (wrong, part) in [
+        (r#"{"topic": "other", "offset": 7}"#, "topic"),
+        (r#"{"partition": 1}"#, "partition"),
+        (r#"{"offset": 6}"#, "offset"),
+    ] {
+        assert!(says(wrong).unwrap_err().contains(part), "{wrong}");
+    }
+    let odd = serde_json::from_str(r#"{"offset": "7"}"#).unwrap();
+    assert!(ClaimedPlace::of_json(&odd).is_err());
 }
 
 #[test]

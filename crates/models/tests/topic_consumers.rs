@@ -311,3 +311,49 @@ fn what_polls_gave_is_committed_by_itself_where_the_options_say_so() {
     consumer.close().unwrap();
     assert_eq!(of.committed("g", 0).unwrap(), Some(3));
 }
+
+#[test]
+fn who_reads_a_partition_of_its_own_choice_commits_nothing_over_a_member() {
+    let store = store();
+    let of = topic(&store, "t", 1);
+    send(&of, 0, &["a", "b", "c"]);
+    let mut other = member(&store, "g");
+    other.assign([place("t", 0)]).unwrap();
+    assert_eq!(poll(&mut other), ["a", "b", "c"]);
+    let mut first = member(&store, "g");
+    first.subscribe(["t"]).unwrap();
+    let one = PollLimits { records: 1, ..PollLimits::default() };
+    first.poll(NOW, one).unwrap();
+    let error = other.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("has members"), "{error}");
+    first.commit().unwrap();
+    assert_eq!(of.committed("g", 0).unwrap(), Some(1));
+    // Once nobody shares the topic any more, whoever reads it may say how far.
+    drop(first);
+    other.commit().unwrap();
+    assert_eq!(of.committed("g", 0).unwrap(), Some(3));
+}
+
+#[test]
+fn what_is_put_back_is_committed_by_nobody_and_what_is_committed_stays() {
+    let store = store();
+    let of = topic(&store, "t", 1);
+    send(&of, 0, &["a", "b", "c", "d"]);
+    let options = ConsumerOptions {
+        group: Some("g".to_owned()),
+        auto_commit: Some(Duration::from_secs(3_600)),
+        ..ConsumerOptions::default()
+    };
+    let mut consumer = Consumer::new(&store, options).unwrap();
+    consumer.subscribe(["t"]).unwrap();
+    poll(&mut consumer);
+    let from = |offset| BTreeMap::from([(place("t", 0), offset)]);
+    consumer.commit_offsets(&from(2), Changes::new()).unwrap();
+    consumer.put_back(&from(3));
+    assert_eq!(consumer.position(&place("t", 0)), Some(3));
+    consumer.put_back(&from(0));
+    assert_eq!(consumer.position(&place("t", 0)), Some(2));
+    consumer.close().unwrap();
+    assert_eq!(of.committed("g", 0).unwrap(), Some(2));
+}

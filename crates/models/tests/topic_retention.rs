@@ -2,11 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
-use timestrata_engine::{Durability, Io, Settings, Store};
+use timestrata_engine::{Access, Clock, Durability, Io, Maintenance, Settings, Store};
 use timestrata_merkle::{Hash, verify_consistency, verify_inclusion};
 use timestrata_models::topic::{
-    Record, Records, SendOptions, Thrown, Topic, TopicOptions, TopicRetention,
+    Consumer, ConsumerOptions, PollLimits, Record, Records, SendOptions, Thrown, Topic,
+    TopicOptions, TopicPartition, TopicRetention,
 };
 
 const WRITTEN: SendOptions<'static> = SendOptions {
@@ -119,7 +123,7 @@ fn of_each_key_the_last_record_stays() {
     }
     let before: Vec<Hash> = (0..520).map(|offset| leaf(&of, offset)).collect();
     let thrown = of.retain().unwrap();
-    // Key 11 is gone, and was told as gone long ago.
+    // Key 11 was gone for a while.
     let expected: Vec<u64> = (412..520).collect();
     assert_eq!(thrown, Thrown { expired: 0, superseded: 412 });
     assert_eq!(kept(&of), expected);
@@ -222,4 +226,103 @@ fn an_offset_is_found_by_time_wherever_it_is() {
     of.set_retention(TopicRetention { records: Some(1_000), ..TopicRetention::default() }).unwrap();
     of.retain().unwrap();
     assert_eq!(of.offset_at_time(0, 0).unwrap(), Some(69_000));
+}
+
+/// A wall clock that stands where it is put.
+#[derive(Debug)]
+struct Standing(AtomicI64);
+
+impl Clock for Standing {
+    fn monotonic_ns(&self) -> u64 {
+        self.wall_ns().unsigned_abs()
+    }
+
+    fn wall_ns(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Standing {
+    fn go_on(&self, seconds: i64) {
+        self.0.fetch_add(seconds * SECOND_NS, Ordering::SeqCst);
+    }
+}
+
+const SECOND_NS: i64 = 1_000_000_000;
+const DAY_S: i64 = 24 * 3_600;
+
+/// A store whose clock stands at the year 2001, and the clock.
+fn standing() -> (Store, Arc<Standing>) {
+    let clock = Arc::new(Standing(AtomicI64::new(SECOND_NS * SECOND_NS)));
+    let io = Io { clock: Arc::clone(&clock) as _, ..Io::memory() };
+    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+    let store = Store::open_with(io, Path::new("store"), Access::Write, settings).unwrap();
+    (store, clock)
+}
+
+/// Records of a backfill are older than a day when they come; consumers that are behind must learn all
+/// the same that a key is gone.
+#[test]
+fn a_null_value_is_kept_for_a_day_from_when_it_came_and_consumers_get_to_the_end_behind_it() {
+    let (store, clock) = standing();
+    let of = topic(&store, TopicRetention { compact: true, ..TopicRetention::default() });
+    let send = |key: &str, value: Option<&str>| {
+        let record = Record {
+            key: Some(key.as_bytes()),
+            value: value.map(str::as_bytes),
+            timestamp_ns: Some(1),
+            ..Record::default()
+        };
+        of.send(&record, &WRITTEN).unwrap();
+    };
+    send("gone", Some("value"));
+    for _ in 1..255 {
+        send("stays", Some("value"));
+    }
+    send("gone", None);
+    of.retain().unwrap();
+    assert_eq!(kept(&of), [254, 255]);
+    let mut consumer = Consumer::new(&store, ConsumerOptions::default()).unwrap();
+    consumer.subscribe(["t"]).unwrap();
+    let polled = consumer.poll(Duration::ZERO, PollLimits::default()).unwrap();
+    assert!(polled[0].records.get(1).unwrap().1.value.is_none());
+    clock.go_on(2 * DAY_S);
+    for _ in 0..255 {
+        send("stays", Some("newer"));
+    }
+    send("stays", None);
+    // The first is gone with the next compaction; and after two more days with nobody looking, what is
+    // the last that there is.
+    clock.go_on(2 * DAY_S);
+    of.retain().unwrap();
+    assert!(kept(&of).is_empty(), "{:?}", kept(&of));
+    let place = TopicPartition { topic: "t".to_owned(), partition: 0 };
+    assert_eq!(consumer.lag(&place).unwrap(), 256);
+    assert!(consumer.poll(Duration::ZERO, PollLimits::default()).unwrap().is_empty());
+    assert_eq!(consumer.lag(&place).unwrap(), 0);
+}
+
+/// A record of a clock that is ahead, in a tile that isn't full, held up all behind it.
+#[test]
+fn a_record_that_is_dated_ahead_goes_by_when_it_was_seen_first() {
+    let (store, clock) = standing();
+    let age = TopicRetention { age_ns: Some(100 * SECOND_NS as u64), ..TopicRetention::default() };
+    let of = topic(&store, age);
+    let now_s = clock.wall_ns() / SECOND_NS;
+    let send_at = |seconds: i64| {
+        let timestamp_ns = Some(seconds * SECOND_NS);
+        of.send(&Record { timestamp_ns, ..Record::default() }, &WRITTEN).unwrap();
+    };
+    send_at(now_s);
+    send_at(now_s + 1_000_000);
+    assert_eq!(of.retain().unwrap(), Thrown::default());
+    clock.go_on(50);
+    send_at(now_s + 50);
+    assert_eq!(of.retain().unwrap(), Thrown::default());
+    clock.go_on(51);
+    // No younger than the moment at which it was seen.
+    assert_eq!(of.retain().unwrap().expired, 2);
+    clock.go_on(50);
+    assert_eq!(of.retain().unwrap().expired, 1);
+    assert_eq!(of.offsets(0).unwrap(), 3..3);
 }

@@ -27,6 +27,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
+use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
 use crate::table::{Narrowed, narrow_table};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
@@ -264,7 +265,8 @@ fn prepare(
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)
         .build();
     let simplifier = ExprSimplifier::new(context);
-    let condition = simplifier.simplify(simplifier.coerce(condition, schema)?)?;
+    let condition = rules::exact(simplifier.coerce(condition, schema)?, schema)?.data;
+    let condition = simplifier.simplify(rules::guarded(condition)?.data)?;
     let Narrowed { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
     let unqualified = Arc::clone(&table.schema).to_dfschema()?;
     let condition = unqualify(condition)?;

@@ -1,6 +1,7 @@
 //! Errors, to DataFusion and back: what the engine says goes through whole, and what DataFusion
 //! says gets one of the engine's kinds.
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use datafusion::common::SchemaError;
@@ -36,6 +37,14 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
 /// `InvalidArgument`, for DataFusion to carry.
 pub(crate) fn refused(message: impl Into<String>) -> DataFusionError {
     carried(invalid(message))
+}
+
+/// The error for a whole number that its type has no room for.
+pub(crate) fn overflow(operation: &str, data_type: &DataType) -> DataFusionError {
+    DataFusionError::Execution(format!(
+        "the result of {operation} is outside of {data_type}: cast to a wider type first, for instance \
+         CAST(x AS DECIMAL(38, 0)) or CAST(x AS DOUBLE)"
+    ))
 }
 
 /// The engine's error somewhere inside, if one is.

@@ -11,11 +11,13 @@
 
 mod catalog;
 mod change;
+mod dialect;
 mod error;
 mod functions;
 mod options;
 mod params;
 mod physical_plan;
+mod rules;
 mod schema;
 mod selection;
 mod session;

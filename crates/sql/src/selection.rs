@@ -2,11 +2,11 @@
 //! have these and no statement.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
 
+use crate::dialect::StandardPrecedence;
 use crate::error::invalid;
 use crate::{Params, Predicate, QueryResult, Sql, SqlTable};
 
@@ -144,7 +144,7 @@ fn parsed<T>(
     let shown: String = text.chars().take(80).collect();
     let wrong = |why: String| invalid(format!("{shown:?} is not {what}: {why}"));
     let mut parser =
-        Parser::new(&GenericDialect {}).try_with_sql(text).map_err(|e| wrong(e.to_string()))?;
+        Parser::new(&StandardPrecedence).try_with_sql(text).map_err(|e| wrong(e.to_string()))?;
     let found = parse(&mut parser).map_err(|error| wrong(error.to_string()))?;
     match parser.peek_token().token {
         Token::EOF => Ok(found),

@@ -25,6 +25,7 @@ use crate::options::SqlOptions;
 use crate::physical_plan::{
     CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, NumberGroups, ReadBackwards,
 };
+use crate::rules::{ExactExpressions, GuardLists, ReleaseLists};
 
 /// Consumers of memory that an error about it names.
 const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -46,19 +47,22 @@ pub(crate) fn build(options: &SqlOptions) -> Result<SessionState> {
         .with_config(config(options))
         .with_runtime_env(runtime)
         .with_default_features()
+        .with_analyzer_rule(Arc::new(ExactExpressions))
         .with_optimizer_rules(logical_rules())
         .with_physical_optimizer_rules(physical_rules())
         .with_query_planner(Arc::new(Planner))
         .build();
-    functions::register(&mut state)?;
+    functions::register(&mut state, options)?;
     Ok(state)
 }
 
-/// DataFusion's rules, and ours: before filters are pushed down.
+/// DataFusion's rules, and ours: before filters are pushed down, and around all.
 fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let filters = rules.iter().position(|rule| rule.name() == "push_down_filter");
     rules.insert(filters.unwrap_or(0), Arc::new(functions::PushBelowAsofJoin));
+    rules.insert(0, Arc::new(GuardLists));
+    rules.push(Arc::new(ReleaseLists));
     rules
 }
 
@@ -85,6 +89,8 @@ fn config(options: &SqlOptions) -> SessionConfig {
     let settings = config.options_mut();
     // Text is stored and handed out as `Utf8`.
     settings.sql_parser.map_string_types_to_utf8view = false;
+    // It takes NaN for a key, and is lost where keys differ from themselves.
+    settings.optimizer.enable_topk_aggregation = false;
     // Times without a zone, in SQL, are UTC.
     settings.execution.time_zone = Some("UTC".to_owned());
     settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD_BYTES;

@@ -26,6 +26,7 @@ use crate::error::from_datafusion;
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::options::SqlOptions;
 use crate::params::Params;
+use crate::rules::{LongNumbers, type_constants};
 use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
 use crate::tables::TableWriter;
@@ -162,7 +163,8 @@ impl Sql {
         change::check_allowed(&statement)?;
         let catalog = self.catalog()?;
         let state = self.state();
-        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
+            .map_err(from_datafusion)?;
         match plan {
             LogicalPlan::Dml(dml) => change::change(self, &state, &catalog, dml).await,
             LogicalPlan::Ddl(ddl) => change::define(self, &state, &catalog, ddl).await,
@@ -193,7 +195,8 @@ impl Sql {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         change::check_allowed(&statement)?;
         let (catalog, state) = (self.catalog()?, self.state());
-        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
+            .map_err(from_datafusion)?;
         change::check_query(&plan)?;
         let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
         Ok(displayable(plan.as_ref()).indent(false).to_string())
@@ -268,10 +271,11 @@ impl Sql {
     }
 
     /// The rows that a `DELETE` statement means.
-    pub(crate) fn predicate_of(&self, statement: &str, params: Params) -> Result<Predicate> {
-        let statement = statement::parse(statement, self.shared.options.statement_bytes_max)?;
+    pub(crate) fn predicate_of(&self, sql: &str, params: Params) -> Result<Predicate> {
+        let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         let (catalog, state) = (self.catalog()?, self.state());
-        let plan = plan(&state, &catalog, statement, params).map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
+            .map_err(from_datafusion)?;
         change::predicate_of(&state, &catalog, &plan)
     }
 
@@ -307,7 +311,8 @@ impl Sql {
         };
         let statement = statement::parse(&text, self.shared.options.statement_bytes_max)?;
         change::check_allowed(&statement)?;
-        let plan = plan(state, catalog, statement, params).map_err(from_datafusion)?;
+        let plan = plan(state, catalog, statement, params, &LongNumbers::of(&text))
+            .map_err(from_datafusion)?;
         change::check_query(&plan)?;
         Ok(plan)
     }
@@ -366,14 +371,16 @@ fn plan(
     catalog: &Catalog,
     statement: Statement,
     params: Params,
+    numbers: &LongNumbers,
 ) -> DfResult<LogicalPlan> {
     let planning = Planning { state, catalog };
     let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
     let plan = SqlToRel::new_with_options(&planning, options).statement_to_plan(statement)?;
-    match params.is_empty() {
-        true => Ok(plan),
-        false => plan.with_param_values(params.into_values()),
-    }
+    let plan = match params.is_empty() {
+        true => plan,
+        false => plan.with_param_values(params.into_values())?,
+    };
+    type_constants(plan, numbers)
 }
 
 /// The same rows, with text as it is stored: views are for what happens in between.

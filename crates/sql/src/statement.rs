@@ -3,12 +3,12 @@
 
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::TableFactor;
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use timestrata_engine::{Error, ErrorKind, Result};
 
+use crate::dialect::StandardPrecedence;
 use crate::error::{from_datafusion, invalid};
 
 /// Signs and keywords in a row without a comma, those around open parentheses included: a chain
@@ -29,7 +29,7 @@ pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
             format!("the statement has {} bytes, at most {bytes_max} are taken", sql.len());
         return Err(Error::new(ErrorKind::TooLarge, message));
     }
-    let dialect = GenericDialect {};
+    let dialect = StandardPrecedence;
     let mut tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| invalid(format!("the SQL has a mistake: {error}")))?;
@@ -52,7 +52,7 @@ pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
 /// Parses what can stand in `FROM`: a table, or a query in parentheses.
 pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
     let mistake = |error: String| invalid(format!("the SQL '{text}' has a mistake: {error}"));
-    let dialect = GenericDialect {};
+    let dialect = StandardPrecedence;
     let tokens = Tokenizer::new(&dialect, text)
         .tokenize_with_location()
         .map_err(|error| mistake(error.to_string()))?;

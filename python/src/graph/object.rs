@@ -370,8 +370,8 @@ impl Graph {
 
     /// Remove the graph with all that it holds, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.handle.store()?;
-        detached(py, || GraphModel::drop(store, self.model.name()))
+        self.handle.store()?;
+        detached(py, || self.model.remove())
     }
 
     fn __repr__(&self) -> String {

@@ -197,8 +197,8 @@ impl Logs {
 
     /// Remove the log and its entries, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.handle.store()?;
-        detached(py, || LogsModel::drop(store, self.model.name()))
+        let model = self.model()?;
+        detached(py, || model.remove())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

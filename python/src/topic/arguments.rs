@@ -7,7 +7,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView, PyString};
 use timestrata_models::table::{Table as TableModel, parse_time};
 use timestrata_models::timelog::Unit;
-use timestrata_models::topic::{Record as ModelRecord, Stamp};
+use timestrata_models::topic::{ClaimedPlace, Record as ModelRecord, Stamp};
 
 use super::Record;
 use crate::error::to_python;
@@ -63,6 +63,8 @@ pub(super) struct Given {
     pub(super) headers: Vec<(PyBackedStr, Payload)>,
     pub(super) timestamp_ns: Option<i64>,
     pub(super) partition: Option<u32>,
+    /// Where it says that it was read.
+    pub(super) claimed: ClaimedPlace,
 }
 
 impl Given {
@@ -96,9 +98,13 @@ impl Given {
             "value" => self.value = Payload::optional(part, "a record's value")?,
             "headers" => self.headers = headers(part)?,
             "timestamp" => self.timestamp_ns = time_ns(part)?,
-            "partition" => self.partition = part.extract()?,
+            "partition" => {
+                self.partition = part.extract()?;
+                self.claimed.partition = self.partition;
+            }
             // What a record that was read says of itself.
-            "topic" | "offset" => {}
+            "topic" => self.claimed.topic = part.extract()?,
+            "offset" => self.claimed.offset = part.extract()?,
             other => {
                 return Err(PyValueError::new_err(format!(
                     "a record has no part {other:?}: it has key, value, headers, timestamp and \

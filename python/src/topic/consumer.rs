@@ -66,7 +66,8 @@ impl ConsumerAsked<'_> {
 /// Reads topics on from where it, or its group, was. Made by `Topic.consumer` and `Store.consumer`.
 ///
 /// Iterate over it, also with ``async for``, or call `poll`. Records that a call gave are done when
-/// the next one is asked for: `commit` says so durably, with ``auto_commit`` it is said by itself.
+/// the next one is asked for: `commit` says so durably, with ``auto_commit`` it is said by itself. An
+/// exception that leaves the ``with`` block says that what was given last is not done.
 /// A member of a group that asks for nothing during ``session`` seconds loses its partitions to
 /// the others.
 ///
@@ -97,6 +98,8 @@ struct State {
     /// What iterating has read and not given yet, and the next row of the first.
     ahead: VecDeque<Polled>,
     row: usize,
+    /// What the last call gave, by its first offsets: done once the next one is asked for.
+    undone: BTreeMap<TopicPartition, u64>,
 }
 
 impl State {
@@ -113,6 +116,7 @@ impl State {
             if let Some((offset, record)) = polled.records.get(self.row) {
                 self.row += 1;
                 let place = &polled.place;
+                self.undone = BTreeMap::from([(place.clone(), offset)]);
                 return Some(Record::read(py, &place.topic, place.partition, offset, &record));
             }
             self.ahead.pop_front();
@@ -163,7 +167,8 @@ impl Consumer {
             }
             Ok(consumer)
         })?;
-        let state = State { consumer: Some(consumer), ahead: VecDeque::new(), row: 0 };
+        let (ahead, undone) = (VecDeque::new(), BTreeMap::new());
+        let state = State { consumer: Some(consumer), ahead, row: 0, undone };
         Ok(Self { handle, topic, idle_timeout, state: Mutex::new(state) })
     }
 
@@ -228,6 +233,25 @@ impl Consumer {
 
     fn store(&self) -> PyResult<&Store> {
         self.handle.store()
+    }
+
+    /// Leaves the group. `is_failed`: whoever handled what the last call gave did not get to its end.
+    fn end(&self, py: Python<'_>, is_failed: bool) -> PyResult<()> {
+        let mut state = self.lock(py)?;
+        if state.consumer.is_none() {
+            return Ok(());
+        }
+        state.put_back()?;
+        let undone = std::mem::take(&mut state.undone);
+        match state.consumer.take() {
+            Some(mut consumer) => {
+                if is_failed {
+                    consumer.put_back(&undone);
+                }
+                detached(py, || consumer.close())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -310,6 +334,10 @@ impl Consumer {
         let timeout = span_ns("timeout", timeout)?.map(Duration::from_nanos);
         let limits = PollLimits { records: max_records, bytes: max_bytes };
         let polled = self.poll_for(py, timeout, limits)?;
+        let first = |polled: &Polled| {
+            polled.records.get(0).map(|(offset, _)| (polled.place.clone(), offset))
+        };
+        self.lock(py)?.undone = polled.iter().filter_map(first).collect();
         let records = PyList::empty(py);
         for Polled { place, records: rows } in &polled {
             for (offset, record) in rows.iter() {
@@ -460,15 +488,7 @@ impl Consumer {
 
     /// Leave the group; with ``auto_commit`` what was given is committed. Fine to call twice.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.lock(py)?;
-        if state.consumer.is_none() {
-            return Ok(());
-        }
-        state.put_back()?;
-        match state.consumer.take() {
-            Some(consumer) => detached(py, || consumer.close()),
-            None => Ok(()),
-        }
+        self.end(py, false)
     }
 
     /// Wait for records to iterate over; whether there are some. For ``async for``.
@@ -517,7 +537,8 @@ impl Consumer {
 
     #[pyo3(signature = (*raised))]
     fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
-        leave(raised, self.close(py))
+        let is_failed = raised.get_item(0).is_ok_and(|kind| !kind.is_none());
+        leave(raised, self.end(py, is_failed))
     }
 
     fn __repr__(&self) -> String {

@@ -484,8 +484,8 @@ impl Topic {
 
     /// Remove the topic and its records, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.handle.store()?;
-        detached(py, || TopicModel::drop(store, self.model.name()))
+        let model = self.model()?;
+        detached(py, || model.remove())
     }
 
     fn __repr__(&self) -> String {

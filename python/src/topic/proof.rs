@@ -131,7 +131,8 @@ impl Proof {
         Ok(note.text().lines().next().unwrap_or_default().to_owned())
     }
 
-    /// Say nothing if a record is where this proof says, by a public key that the caller trusts.
+    /// Say nothing if a record is where this proof says, by a public key that the caller trusts; and where
+    /// the record says that it is, as far as it says its topic, partition or offset.
     ///
     /// Raises
     /// ------
@@ -144,8 +145,9 @@ impl Proof {
             let what = "the record needs its timestamp, which is part of what was proved";
             return Err(PyValueError::new_err(what));
         }
-        match verify_record(&self.proof, &given.record(), &key) {
-            Ok(_) => Ok(()),
+        let proved = verify_record(&self.proof, &given.record(), &key);
+        match proved.and_then(|proved| proved.expect_at(&given.claimed)) {
+            Ok(()) => Ok(()),
             Err(error) => Err(crate::error::unverified(&error.to_string())),
         }
     }
@@ -166,7 +168,7 @@ impl Proof {
 /// proof : Proof, str or bytes
 ///     The text of a ``.tlog-proof`` file.
 /// record : Record or mapping
-///     With its timestamp.
+///     With its timestamp. The topic, partition and offset that it says must be those that are proved.
 /// vkey : str
 ///     The log's own public key, or the one that signs for several.
 ///

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use timestrata_models::topic::Record as ModelRecord;
+use timestrata_models::topic::{ClaimedPlace, Record as ModelRecord};
 
 use super::arguments::{Given, Payload, headers, time_ns};
 
@@ -95,6 +95,11 @@ impl Record {
             headers: list,
             timestamp_ns: self.timestamp,
             partition: None,
+            claimed: ClaimedPlace {
+                topic: self.topic.clone(),
+                partition: self.partition,
+                offset: self.offset,
+            },
         })
     }
 }

@@ -149,3 +149,13 @@ fn a_store_that_was_put_back_signs_nothing_against_the_key() {
     let words = ["its records are others"];
     runner.fails(&["checkpoint", "older", "events", "--key", "key"], 1, &words);
 }
+
+#[test]
+fn an_offset_past_the_end_of_a_partition_prints_nothing_of_it() {
+    let runner = store();
+    runner.ok(&["topic", "set", "store", "events", "--partitions", "2"]);
+    runner.file("one.txt", "four\n");
+    runner.ok(&["produce", "store", "events", "one.txt", "--partition", "1"]);
+    assert_eq!(runner.ok(&["consume", "store", "events", "--from", "1"]), "two\n\n");
+    assert_eq!(runner.ok(&["consume", "store", "events", "--from", "99"]), "");
+}

@@ -12,6 +12,7 @@ pub(super) const STEPS: &[(&str, Step)] = &[
     ("call_expression", call),
     ("const_item", constant),
     ("enum_item", |b, node| open(b, node, SymbolKind::Enum)),
+    ("enum_variant", variant),
     ("extern_crate_declaration", extern_crate),
     ("field_declaration", field),
     ("function_item", function),
@@ -144,6 +145,13 @@ fn field<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let name = b.name(b.text(name));
     let of = type_path(b, of);
     bind(b, name, of);
+}
+
+/// What an enum can be is not told apart from the enum; by its name it is known what it can be.
+fn variant<'t>(b: &mut Builder<'t>, node: Node<'t>) {
+    let Some(name) = b.field(node, Field::Name) else { return };
+    let (name, of) = (b.name(b.text(name)), b.name("Self"));
+    b.bind(name, BindingKind::Alias, Some(of));
 }
 
 fn constant<'t>(b: &mut Builder<'t>, node: Node<'t>) {

@@ -20,6 +20,8 @@ const NAMES_MAX: usize = 500;
 const BASES_MAX: usize = 200;
 /// How many modules are looked through for a name of which it isn't known where it comes from.
 const WILDCARDS_MAX: usize = 64;
+/// Values that have a name in every file of Rust.
+const PRELUDE_VALUES: [&str; 4] = ["Err", "None", "Ok", "Some"];
 /// How many of the imports that give one name different meanings are tried.
 const IMPORTS_MAX: usize = 8;
 
@@ -142,20 +144,30 @@ impl World<'_> {
                 Family::Python => at == scope,
                 family => family == Family::Zig,
             };
-            let is_hidden = place.kind.is_some_and(SymbolKind::is_type) && !is_seen;
+            let is_rust = file.family == Family::Rust;
+            let is_of_type =
+                |kind: SymbolKind| kind.is_type() || (is_rust && kind == SymbolKind::Extension);
+            let is_hidden = place.kind.is_some_and(is_of_type) && !is_seen;
             if !is_hidden {
                 let found = self.own(at, word, trail);
-                if found.is_something() {
+                if found.is_something() && !(is_rust && self.is_type_only(found, word)) {
                     return found;
                 }
             }
-            let is_closed = file.family == Family::Rust && place.kind == Some(SymbolKind::Module);
+            let is_closed = is_rust && place.kind == Some(SymbolKind::Module);
             if place.symbol.is_none() || is_closed {
                 break;
             }
             at = place.parent;
         }
         modules::beyond(self, file, word)
+    }
+
+    /// Whether a name stands for a type here and elsewhere for a value that every file of Rust has: such
+    /// as `Err` behind `type Err = ()`.
+    fn is_type_only(&self, found: Found, word: Word) -> bool {
+        let Found::Item(item) = found else { return false };
+        self.kind(item) == Some(SymbolKind::Type) && PRELUDE_VALUES.contains(&self.words.text(word))
     }
 
     /// What a file, a module or a function has by this name itself.
@@ -243,6 +255,9 @@ impl World<'_> {
             }
             let found = match modules::module(self, file, import, trail) {
                 Found::Item(item) if self.is_file(item) => self.own(item, word, trail),
+                Found::Item(item) if self.kind(item) == Some(SymbolKind::Enum) => {
+                    self.variant(item, word)
+                }
                 module @ (Found::Item(_) | Found::Folder(_)) => self.step(module, word, trail),
                 _ => Found::Nothing,
             };
@@ -251,6 +266,14 @@ impl World<'_> {
             }
         }
         Found::Nothing
+    }
+
+    /// What all names of an enum have in them: what it is declared to be able to be, and nothing else.
+    fn variant(&self, of: Item, word: Word) -> Found {
+        match self.bound.get(&(of, word)) {
+            Some(bound) if bound.kind == BindingKind::Alias => Found::Item(of),
+            _ => Found::Nothing,
+        }
     }
 
     /// What a name means behind a dot.

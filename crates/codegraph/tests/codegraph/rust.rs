@@ -139,6 +139,31 @@ fn paths_lead_through_modules_and_crates() {
     assert!(contained.contains(&of_another_file), "{contained:#?}");
 }
 
+/// The story: behind `use self::E::*` each `Ok(..)` was a call of the enum, and `type Err = ()` of a trait's
+/// implementation made a call of each `Err(..)`.
+#[test]
+fn all_names_of_an_enum_are_what_it_can_be_and_types_of_a_trait_are_no_functions() {
+    expect_calls(
+        &[(
+            "src/lib.rs",
+            "enum E { A(u8), B { x: u8 }, C }\nuse self::E::*;\nstruct S;\nimpl T for S {\n  type Err = ();\n  fn t(&self) -> R { f(); Self::g(); Err(()) }\n}\nimpl S { fn g() {} }\nfn f() -> R { A(1); B { x: 1 }; Some(2); D(3); Ok(()) }\ntype Err = u8;\nfn h() { Err(1); E::A(2); E::g() }\nimpl E { fn g() { Self::A(1); } }\n",
+        )],
+        &[
+            "src/lib.rs::S.t -> src/lib.rs::S.g @6",
+            "src/lib.rs::S.t -> src/lib.rs::f @6",
+            "src/lib.rs::S.t -> !Err @6",
+            "src/lib.rs::f -> src/lib.rs::E @9,9",
+            "src/lib.rs::f -> !Some @9",
+            "src/lib.rs::f -> !D @9",
+            "src/lib.rs::f -> !Ok @9",
+            "src/lib.rs::h -> src/lib.rs::E @11",
+            "src/lib.rs::h -> src/lib.rs::E.g @11",
+            "src/lib.rs::h -> !Err @11",
+            "src/lib.rs::E.g -> src/lib.rs::E @12",
+        ],
+    );
+}
+
 #[test]
 fn traits_give_their_types_what_they_have() {
     expect_calls(

@@ -1,13 +1,14 @@
 //! The threads of a store whose maintenance is in the background.
 
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use timestrata_format::StreamId;
-use timestrata_io::sync::{Condvar, Mutex};
+use timestrata_io::sync::{self, Condvar, JoinHandle, Mutex};
 
 use super::troubles::Work;
+use crate::planted;
 use crate::store::{Core, Engine, Slot};
 use crate::{Error, ErrorKind, Result};
 
@@ -131,7 +132,7 @@ impl Workers {
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|error| {
+    sync::spawn(name, planted::carried(body)).map_err(|error| {
         Error::new(ErrorKind::Io, format!("could not start the thread '{name}': {error}"))
             .caused_by(error)
     })

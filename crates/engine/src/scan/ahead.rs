@@ -6,11 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use arrow_array::{Array, RecordBatch};
 use timestrata_format::KeyRange;
-use timestrata_io::sync::{Condvar, Mutex};
+use timestrata_io::sync::{Condvar, JoinHandle, Mutex, spawn};
 
 use super::merge::Batches;
 use super::{ScanSpec, StreamView};
@@ -72,8 +71,7 @@ impl Ahead {
         });
         let started = (0..threads).map_while(|_| {
             let work = Arc::clone(&work);
-            let thread = std::thread::Builder::new().name("timestrata-read".to_owned());
-            thread.spawn(move || work.read_pieces()).ok()
+            spawn("timestrata-read", move || work.read_pieces()).ok()
         });
         let threads: Vec<_> = started.collect();
         if threads.is_empty() {

@@ -167,6 +167,8 @@ impl Graph {
         for change in &changes.list {
             staged.add(change)?;
         }
+        let Shared { name, edges_out, .. } = &*self.shared;
+        self.shared.kinds.lock().add(name, &staged.edges, &snapshot, *edges_out)?;
         let all = staged.changes(others)?;
         let version = |block: Option<(NewBlock<'_>, u32)>| block.map(|(_, version)| version);
         let blocks: Vec<(BlockId, Option<u32>)> =

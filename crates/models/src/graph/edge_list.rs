@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_cast::{CastOptions, cast, cast_with_options};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Durability, Error, ErrorKind, Result, SeqNo};
 
@@ -15,6 +15,7 @@ use super::changes::GraphChanges;
 use super::columns::add_edges;
 use super::edge::Edge;
 use super::handle::Graph;
+use crate::table::parse_time;
 
 /// How a list of edges is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Default for EdgeList {
 pub struct ImportedEdges {
     /// Edges in the list; one that is there more than once counts as often.
     pub edges: u64,
-    /// Blocks put for names.
+    /// Blocks put: those of the list, and those for names.
     pub blocks_put: u64,
     /// The commit; `None` of an empty list.
     pub seq: Option<SeqNo>,
@@ -108,13 +109,18 @@ impl EdgeList {
     }
 }
 
-/// Times that were written as text: ISO 8601, UTC without a zone.
+/// Times that were written as text: ISO 8601, UTC without a zone; or whole nanoseconds since 1970.
 fn times_of_text(texts: &ArrayRef) -> Result<ArrayRef> {
-    let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
-    let strictly = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(texts, &time, &strictly).map_err(|error| {
+    let kind = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let time = |text: &str| match text.trim().parse() {
+        Ok(ns) => Ok(ns),
+        Err(_) => parse_time(text, &kind),
+    };
+    let times = texts.as_string::<i32>().iter().map(|text| text.map(time).transpose());
+    let times: Vec<Option<i64>> = times.collect::<Result<_>>().map_err(|error| {
         Error::new(ErrorKind::InvalidData, format!("column 'valid_from' holds times: {error}"))
-    })
+    })?;
+    Ok(Arc::new(TimestampNanosecondArray::from(times).with_timezone("UTC")))
 }
 
 /// The ids of the blocks that have names as their contents.
@@ -155,10 +161,21 @@ impl Graph {
         for batch in batches {
             add_edges(&list.standard(&batch?, &mut names)?, &mut edges)?;
         }
-        let view = self.view()?;
-        let mut changes = GraphChanges::new();
         let mut imported = ImportedEdges { edges: edges.len() as u64, ..ImportedEdges::default() };
-        for (id, name) in &names {
+        let changes = self.with_names(GraphChanges::new(), &names, &mut imported)?;
+        imported.seq = self.change(&changes.link_many(edges), durability)?.seq;
+        Ok(imported)
+    }
+
+    /// Puts the blocks of names that aren't there.
+    pub(super) fn with_names<'a>(
+        &self,
+        mut changes: GraphChanges<'a>,
+        names: &'a BTreeMap<BlockId, String>,
+        imported: &mut ImportedEdges,
+    ) -> Result<GraphChanges<'a>> {
+        let view = self.view()?;
+        for (id, name) in names {
             if !view.contains(*id)? {
                 let content = name.as_bytes();
                 let block =
@@ -167,7 +184,6 @@ impl Graph {
                 imported.blocks_put += 1;
             }
         }
-        imported.seq = self.change(&changes.link_many(edges), durability)?.seq;
-        Ok(imported)
+        Ok(changes)
     }
 }

@@ -11,6 +11,7 @@ use timestrata_io::sync::Mutex;
 use super::block;
 use super::cache::BlockCache;
 use super::edge::Side;
+use super::kinds::KnownKinds;
 use super::latest::LatestVersions;
 use super::options::{GraphOptions, GraphPart};
 use super::resident::Resident;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) latest: Mutex<LatestVersions>,
     /// Blocks that were read lately.
     pub(super) read_blocks: BlockCache,
+    /// Taken behind `resident`.
+    pub(super) kinds: Mutex<KnownKinds>,
     /// What walks use again.
     pub(super) scratch: ScratchPool,
     /// Held by who reads all edges.
@@ -126,6 +129,7 @@ impl Graph {
             resident: Mutex::new(Resident::new(opened_at)),
             latest: Mutex::default(),
             read_blocks: BlockCache::new(opened_at),
+            kinds: Mutex::default(),
             scratch: ScratchPool::new(),
             loading: Mutex::default(),
             blocks_near: AtomicUsize::new(0),
@@ -143,13 +147,22 @@ impl Graph {
     /// # Errors
     /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
     pub fn drop(store: &Store, name: &str) -> Result<()> {
-        let graph = Self::open(store, name)?;
         let graphs = store.model_state::<Graphs>();
         let _changing = graphs.changing.lock();
-        // Its own stream first: without it the others are nobody's, and a crash leaves no half.
-        store.drop_stream(name)?;
-        graphs.by_stream.lock().remove(&graph.shared.blocks);
-        drop_parts(store, name)
+        let stream = name::stream(store, "graph", name)?;
+        GraphOptions::of(&stream)?;
+        remove(store, &graphs, &stream)
+    }
+
+    /// Removes this graph, and never one that was made later under its name.
+    ///
+    /// # Errors
+    /// `NotFound` if it was removed before.
+    pub fn remove(&self) -> Result<()> {
+        let graphs = self.store.model_state::<Graphs>();
+        let _changing = graphs.changing.lock();
+        let stream = name::still_there(&self.store, "graph", self.name(), self.shared.blocks)?;
+        remove(&self.store, &graphs, &stream)
     }
 
     /// Names of all graphs of a store, in order.
@@ -178,6 +191,13 @@ impl Graph {
     pub fn options(&self) -> GraphOptions {
         self.shared.options
     }
+}
+
+fn remove(store: &Store, graphs: &Graphs, stream: &Stream) -> Result<()> {
+    // Its own stream first: without it the others are nobody's, and a crash leaves no half.
+    store.drop_stream(stream.name())?;
+    graphs.by_stream.lock().remove(&stream.id());
+    drop_parts(store, stream.name())
 }
 
 fn create_part(

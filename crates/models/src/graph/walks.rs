@@ -1,6 +1,6 @@
 //! Walks by ids and names: what the faces ask of a view.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -9,10 +9,10 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use timestrata_engine::{Result, ScanSpec};
 
-use super::adjacency::{BlockId, Direction, EdgeFilter, KindFilter, Kinds, View};
+use super::adjacency::{self, BlockId, Direction, EdgeFilter, KindFilter, Kinds, View};
 use super::block::{self, unmade};
 use super::edge::{EdgeRows, Side};
-use super::loading::Reach;
+use super::nearby::Edges;
 use super::read;
 use super::view::GraphView;
 use super::walk::{self, Order, PathOptions, RankOptions, WalkOptions};
@@ -52,9 +52,11 @@ impl Along<'_> {
         EdgeFilter { kinds, as_of: self.as_of_ns }
     }
 
-    fn reach(&self) -> Reach {
-        let Self { direction, depth_max, nodes_max, .. } = *self;
-        Reach { direction, depth_max, nodes_max }
+    /// Whether an edge of a kind counts.
+    pub(super) fn counts(&self, kind: &str, edge: &adjacency::Edge) -> bool {
+        let is_wanted = self.kinds.is_empty() || self.kinds.contains(&kind);
+        let holds = |time: i64| edge.valid_from.is_none_or(|from| from <= time);
+        is_wanted && self.as_of_ns.is_none_or(holds)
     }
 }
 
@@ -131,7 +133,44 @@ impl GraphView {
         order: Order,
         mut takes: impl FnMut(BlockId) -> bool,
     ) -> Result<Walked> {
-        let view = self.adjacency_near(starts, along.reach())?;
+        // What `takes` has said, where it may be asked again.
+        let mut said = HashMap::new();
+        self.ask(along, &mut |edges| {
+            let near = match edges {
+                Edges::All(view) if said.is_empty() => {
+                    return Ok(Some(self.walk_in(view, starts, along, order, &mut takes)));
+                }
+                Edges::All(view) => {
+                    let takes = |id| *said.entry(id).or_insert_with(|| takes(id));
+                    return Ok(Some(self.walk_in(view, starts, along, order, takes)));
+                }
+                Edges::Near(near) => near,
+            };
+            let mut wanted = starts.to_vec();
+            loop {
+                if !near.read(&wanted)? {
+                    return Ok(None);
+                }
+                near.read_ahead()?;
+                let takes = |id| *said.entry(id).or_insert_with(|| takes(id));
+                let walked = self.walk_in(&near.view()?, starts, along, order, takes);
+                let came_to = walked.blocks.iter().map(|reached| reached.id);
+                wanted = came_to.filter(|id| !near.has_read(*id)).collect();
+                if wanted.is_empty() {
+                    return Ok(Some(walked));
+                }
+            }
+        })
+    }
+
+    fn walk_in(
+        &self,
+        view: &View,
+        starts: &[BlockId],
+        along: &Along<'_>,
+        order: Order,
+        mut takes: impl FnMut(BlockId) -> bool,
+    ) -> Walked {
         let mut seen = HashSet::new();
         // Blocks without edges have no number, and are where they begin.
         let (known, alone): (Vec<BlockId>, Vec<BlockId>) = starts
@@ -156,8 +195,8 @@ impl GraphView {
             order,
         };
         let takes = |number| view.id(number).is_some_and(&mut takes);
-        let found = walk::walk(&view, &mut self.shared.scratch.take(), &known, &options, takes);
-        let names = Names::of(&view);
+        let found = walk::walk(view, &mut self.shared.scratch.take(), &known, &options, takes);
+        let names = Names::of(view);
         walked.is_cut |= found.is_cut;
         walked.blocks.extend(found.nodes.iter().map(|step| Reached {
             id: view.id(step.number).unwrap_or_default(),
@@ -165,7 +204,7 @@ impl GraphView {
             parent: step.parent().map(|place| before + place),
             kind: step.kind().map(|kind| names.name(kind)),
         }));
-        Ok(walked)
+        walked
     }
 
     /// A way of the fewest edges; or, by weight, the one whose edges weigh least, where an edge without
@@ -180,7 +219,32 @@ impl GraphView {
         along: &Along<'_>,
         by_weight: bool,
     ) -> Result<Routed> {
-        let view = self.adjacency_near(&[source], along.reach())?;
+        // The cheapest way may be one of many edges.
+        let depth_max = if by_weight { u32::MAX } else { along.depth_max };
+        self.ask(&Along { depth_max, ..along.clone() }, &mut |edges| {
+            let near = match edges {
+                Edges::All(view) => {
+                    return self.path_in(view, source, target, along, by_weight).map(Some);
+                }
+                Edges::Near(near) => near,
+            };
+            let Some(is_all) = near.read_all_from(source, along.nodes_max)? else {
+                return Ok(None);
+            };
+            let mut routed = self.path_in(&near.view()?, source, target, along, by_weight)?;
+            routed.is_cut |= !is_all;
+            Ok(Some(routed))
+        })
+    }
+
+    fn path_in(
+        &self,
+        view: &View,
+        source: BlockId,
+        target: BlockId,
+        along: &Along<'_>,
+        by_weight: bool,
+    ) -> Result<Routed> {
         let (Some(from), Some(to)) = (view.number(source), view.number(target)) else {
             // A block without edges has a way to itself.
             let route = (source == target).then(|| Route { ids: vec![source], ..Route::default() });
@@ -194,10 +258,10 @@ impl GraphView {
         };
         let scratch = &mut self.shared.scratch.take();
         let search = match by_weight {
-            true => walk::cheapest_path(&view, scratch, from, to, &options)?,
-            false => walk::shortest_path(&view, scratch, from, to, &options),
+            true => walk::cheapest_path(view, scratch, from, to, &options)?,
+            false => walk::shortest_path(view, scratch, from, to, &options),
         };
-        let names = Names::of(&view);
+        let names = Names::of(view);
         let route = search.path.map(|path| Route {
             ids: path.nodes.iter().filter_map(|number| view.id(*number)).collect(),
             kinds: path.kinds.iter().map(|kind| names.name(*kind)).collect(),
@@ -211,19 +275,20 @@ impl GraphView {
     /// # Errors
     /// What reading may fail with.
     pub fn neighbors(&self, ids: &[BlockId], along: &Along<'_>) -> Result<Vec<Neighbors>> {
-        let view = self.adjacency_near(ids, Reach { depth_max: 0, ..along.reach() })?;
-        let (filter, names) = (along.filter(view.kinds()), Names::of(&view));
-        let of = |id: &BlockId| {
-            let mut found = Vec::new();
-            if let Some(number) = view.number(*id) {
-                view.for_each(number, along.direction, &filter, |neighbor| {
-                    let other = view.id(neighbor.number).unwrap_or_default();
-                    found.push((other, names.name(neighbor.kind)));
-                });
-            }
-            found
-        };
-        Ok(ids.iter().map(of).collect())
+        self.ask_of(ids, along, |view| {
+            let (filter, names) = (along.filter(view.kinds()), Names::of(view));
+            let of = |id: &BlockId| {
+                let mut found = Vec::new();
+                if let Some(number) = view.number(*id) {
+                    view.for_each(number, along.direction, &filter, |neighbor| {
+                        let other = view.id(neighbor.number).unwrap_or_default();
+                        found.push((other, names.name(neighbor.kind)));
+                    });
+                }
+                found
+            };
+            ids.iter().map(of).collect()
+        })
     }
 
     /// How many edges a block has; in both directions, an edge to itself counts twice.
@@ -231,9 +296,26 @@ impl GraphView {
     /// # Errors
     /// What reading may fail with.
     pub fn degree(&self, id: BlockId, along: &Along<'_>) -> Result<usize> {
-        let view = self.adjacency_near(&[id], Reach { depth_max: 0, ..along.reach() })?;
-        let Some(number) = view.number(id) else { return Ok(0) };
-        Ok(view.degree_of(number, along.direction, &along.filter(view.kinds())))
+        self.ask_of(&[id], along, |view| match view.number(id) {
+            Some(number) => view.degree_of(number, along.direction, &along.filter(view.kinds())),
+            None => 0,
+        })
+    }
+
+    /// Asks what the edges of some blocks tell, and those of no other.
+    fn ask_of<T>(
+        &self,
+        ids: &[BlockId],
+        along: &Along<'_>,
+        answer: impl Fn(&View) -> T,
+    ) -> Result<T> {
+        self.ask(along, &mut |edges| match edges {
+            Edges::All(view) => Ok(Some(answer(view))),
+            Edges::Near(near) => match near.read(ids)? {
+                true => Ok(Some(answer(&near.view()?))),
+                false => Ok(None),
+            },
+        })
     }
 
     /// The parts of the graph between which there is no edge, whatever its direction: blocks with their

@@ -76,9 +76,19 @@ impl Logs {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn drop(store: &Store, name: &str) -> Result<()> {
-        let logs = Self::open(store, name)?;
-        store.drop_stream(name)?;
-        store.model_state::<Hub>().forget(logs.stream_id());
+        Self::open(store, name)?.remove()
+    }
+
+    /// Removes this log, and never one that was made later under its name.
+    ///
+    /// # Errors
+    /// `NotFound` if it was removed before.
+    pub fn remove(&self) -> Result<()> {
+        let hub = self.store.model_state::<Hub>();
+        let _removing = hub.removing.lock();
+        name::still_there(&self.store, "log", self.name(), self.stream_id())?;
+        self.store.drop_stream(self.name())?;
+        hub.forget(self.stream_id());
         Ok(())
     }
 

@@ -16,6 +16,8 @@ use super::promote::Sampler;
 #[derive(Debug, Default)]
 pub(super) struct Hub {
     logs: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    /// Held while a log is removed, so that nobody removes one of its name that was made since.
+    pub(super) removing: Mutex<()>,
 }
 
 impl Hub {

@@ -61,16 +61,36 @@ impl<'a> FieldValue<'a> {
         }
     }
 
-    /// Calls `test` with each scalar that it is or, if it is a list, has; until one passes.
-    pub(super) fn any_scalar(&self, test: &mut impl FnMut(Scalar<'_>) -> bool) -> bool {
+    /// The number, if it is a whole one that no scalar holds.
+    pub(super) fn whole(&self) -> Option<BigInt> {
+        let Self::Item(item) = self else { return None };
+        let mut decoder = Decoder::new(item);
+        match decoder.datatype().ok()? {
+            Type::Int => Some(BigInt::from(i128::from(decoder.int().ok()?))),
+            Type::Tag => {
+                let tag = IanaTag::try_from(decoder.tag().ok()?).ok()?;
+                let bytes = BigInt::from_bytes_be(Sign::Plus, decoder.bytes().ok()?);
+                match tag {
+                    IanaTag::PosBignum => Some(bytes),
+                    IanaTag::NegBignum => Some(BigInt::from(-1) - bytes),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls `test` with the scalar or the whole number that it is or, if it is a list, with each that it
+    /// has; until one passes.
+    pub(super) fn any_single(&self, test: &mut impl FnMut(FieldValue<'_>) -> bool) -> bool {
         match self {
-            Self::Scalar(scalar) => test(*scalar),
-            Self::Item(item) => any_of_list(item, test).unwrap_or(false),
+            Self::Item(item) if self.whole().is_none() => any_of_list(item, test).unwrap_or(false),
+            single => test(*single),
         }
     }
 }
 
-fn any_of_list(item: &[u8], test: &mut impl FnMut(Scalar<'_>) -> bool) -> CborResult<bool> {
+fn any_of_list(item: &[u8], test: &mut impl FnMut(FieldValue<'_>) -> bool) -> CborResult<bool> {
     let mut decoder = Decoder::new(item);
     if !matches!(decoder.datatype()?, Type::Array | Type::ArrayIndef) {
         return Ok(false);
@@ -81,7 +101,9 @@ fn any_of_list(item: &[u8], test: &mut impl FnMut(Scalar<'_>) -> bool) -> CborRe
         let start = decoder.position();
         decoder.skip()?;
         let one = item.get(start..decoder.position()).unwrap_or_default();
-        if Scalar::of_item(one).is_some_and(&mut *test) {
+        let one = FieldValue::of_item(one);
+        let is_single = matches!(one, FieldValue::Scalar(_)) || one.whole().is_some();
+        if is_single && test(one) {
             return Ok(true);
         }
     }
@@ -299,11 +321,13 @@ mod tests {
         assert_eq!(text("b"), None);
         let mut seen = Vec::new();
         let list = find(MAP, "a.b").unwrap();
-        list.any_scalar(&mut |scalar| {
-            seen.push(format!("{scalar:?}"));
+        list.any_single(&mut |single| {
+            seen.push(format!("{single:?}"));
             false
         });
-        assert_eq!(seen, ["Int(1)", "Text(\"x\")"]);
+        assert_eq!(seen, ["Scalar(Int(1))", "Scalar(Text(\"x\"))"]);
+        assert_eq!(find(MAP, "n").unwrap().whole(), Some(BigInt::from(1_u128 << 64)));
+        assert_eq!(find(MAP, "a").unwrap().whole(), None);
     }
 
     proptest! {

@@ -11,6 +11,7 @@ use timestrata_merkle::{
 
 use super::Topic;
 use super::envelope::{RecordPlace, write_envelope};
+use super::json::ClaimedPlace;
 use super::partition::Partition;
 use super::record::Record;
 use super::state::{self, Kind, StateRow};
@@ -186,6 +187,32 @@ pub struct Proved {
     pub offset: u64,
     /// The checkpoint that says so.
     pub checkpoint: Checkpoint,
+}
+
+impl Proved {
+    /// An error unless the record is proved to be where it says that it is.
+    ///
+    /// # Errors
+    /// What it says, and what is proved.
+    pub fn expect_at(&self, claimed: &ClaimedPlace) -> std::result::Result<(), NoteError> {
+        let Self { topic, partition, offset, .. } = self;
+        let differs = |what, said: String, proved: String| {
+            Err(NoteError::Text(TextError { what, expected: proved, found: said }))
+        };
+        match claimed {
+            ClaimedPlace { topic: Some(said), .. } if said != topic => {
+                differs("the topic that the record says", said.clone(), topic.clone())
+            }
+            ClaimedPlace { partition: Some(said), .. } if said != partition => {
+                let proved = partition.to_string();
+                differs("the partition that the record says", said.to_string(), proved)
+            }
+            ClaimedPlace { offset: Some(said), .. } if said != offset => {
+                differs("the offset that the record says", said.to_string(), offset.to_string())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Whether a record is where a proof says, by a key that the caller trusts. Needs no store.

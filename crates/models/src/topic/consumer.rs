@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use timestrata_engine::{Changes, Error, ErrorKind, Result, Store};
+use timestrata_engine::{Changes, Error, ErrorKind, Result, Store, StreamId};
 
 use super::Topic;
 use super::group::{Assignor, Beat, Share, TopicPartition};
@@ -79,7 +79,7 @@ impl Default for PollLimits {
 
 /// What topics a consumer reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     #[default]
     Nothing,
     /// Names, or beginnings of names with a star behind; partitions by the group, or all.
@@ -89,11 +89,15 @@ enum Source {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Position {
-    next: u64,
+pub(super) struct Position {
+    /// The topic that it is in: another one may get its name.
+    pub(super) topic: StreamId,
+    pub(super) next: u64,
+    /// Whether the next offset may be one that is to come yet.
+    pub(super) may_wait: bool,
     /// The offset that is committed.
-    committed: Option<u64>,
-    is_paused: bool,
+    pub(super) committed: Option<u64>,
+    pub(super) is_paused: bool,
 }
 
 /// Reads partitions of topics in order of their offsets, and remembers how far.
@@ -106,9 +110,9 @@ pub struct Consumer {
     store: Store,
     options: ConsumerOptions,
     member: String,
-    source: Source,
+    pub(super) source: Source,
     is_member: bool,
-    positions: BTreeMap<TopicPartition, Position>,
+    pub(super) positions: BTreeMap<TopicPartition, Position>,
     /// Whose turn it is to be read first.
     turn: usize,
     committed_at_ns: u64,
@@ -183,7 +187,7 @@ impl Consumer {
         self.positions.keys()
     }
 
-    fn topic(&self, place: &TopicPartition) -> Result<Topic> {
+    pub(super) fn topic(&self, place: &TopicPartition) -> Result<Topic> {
         Topic::open(&self.store, &place.topic)
     }
 
@@ -220,8 +224,11 @@ impl Consumer {
         }
     }
 
-    /// Learns which partitions are to be read.
-    fn refresh(&mut self) -> Result<()> {
+    /// Learns which partitions are to be read, and where reading each begins, as a poll does.
+    ///
+    /// # Errors
+    /// As [`Consumer::poll`].
+    pub fn refresh(&mut self) -> Result<()> {
         if self.store.is_read_only() {
             self.store.refresh()?;
         }
@@ -327,7 +334,27 @@ impl Consumer {
             Some(offset) => offset,
             None => self.reset(&topic, place.partition, None)?,
         };
-        Ok(Position { next, committed, is_paused: false })
+        Ok(Position { topic: topic.id(), next, may_wait: false, committed, is_paused: false })
+    }
+
+    /// The topic of a position. If that is not the one that was read, the position goes: offsets of one say
+    /// nothing of the other.
+    fn topic_read(&mut self, place: &TopicPartition) -> Result<Topic> {
+        let known = self.positions.get(place).map(|position| position.topic);
+        match self.topic(place) {
+            Ok(topic) if known.is_none_or(|known| known == topic.id()) => return Ok(topic),
+            Err(error) if error.kind() != ErrorKind::NotFound || known.is_none() => {
+                return Err(error);
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let name = &place.topic;
+        self.positions.retain(|other, _| other.topic != *name);
+        let what = format!(
+            "topic '{name}' was removed since it was read here; if one of that name was made anew, what \
+             is asked for next is its records, from where a new reader begins"
+        );
+        Err(Error::new(ErrorKind::NotFound, what))
     }
 
     /// Where the options say that reading begins.
@@ -383,15 +410,26 @@ impl Consumer {
         if position.is_paused {
             return Ok(None);
         }
-        let topic = self.topic(place)?;
+        let topic = self.topic_read(place)?;
         let offsets = topic.offsets(place.partition)?;
         let mut next = position.next;
+        if position.may_wait && next > offsets.end {
+            return Ok(None);
+        }
         if !(offsets.start..=offsets.end).contains(&next) {
             next = self.reset(&topic, place.partition, Some(next))?;
         }
         let mut scan = topic.scan(place.partition, next..u64::MAX, Some(left.records))?;
         let batch = match scan.next() {
-            None => return Ok(None),
+            None => {
+                // Records up to the end may be gone, as later ones of their key stood for them: nothing
+                // of that is still to come.
+                let read = next.max(offsets.end);
+                if let Some(position) = self.positions.get_mut(place) {
+                    position.next = read;
+                }
+                return Ok(None);
+            }
             Some(batch) => batch.map_err(|error| topic.unreadable(place.partition, next, error))?,
         };
         let records = Records::of(&batch)?.within(left.bytes);
@@ -400,81 +438,9 @@ impl Consumer {
         };
         if let Some(position) = self.positions.get_mut(place) {
             position.next = last + 1;
+            position.may_wait = false;
         }
         Ok(Some(Polled { place: place.clone(), records }))
-    }
-
-    fn position_mut(&mut self, place: &TopicPartition) -> Result<&mut Position> {
-        let what = || {
-            let (topic, partition) = (&place.topic, place.partition);
-            let message = format!("topic '{topic}' partition {partition} is not read here");
-            Error::new(ErrorKind::InvalidArgument, message)
-        };
-        self.positions.get_mut(place).ok_or_else(what)
-    }
-
-    /// Goes on at an offset.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a partition that is not read here.
-    pub fn seek(&mut self, place: &TopicPartition, offset: u64) -> Result<()> {
-        // An assigned one has no position before the first poll.
-        if matches!(&self.source, Source::Assigned(partitions) if partitions.contains(place)) {
-            let new = Position { next: offset, committed: None, is_paused: false };
-            self.positions.entry(place.clone()).or_insert(new);
-        }
-        self.position_mut(place)?.next = offset;
-        Ok(())
-    }
-
-    /// Goes on at the first record whose time is this or later, nanoseconds since the epoch; behind the
-    /// last where there is none. Gives the offset.
-    ///
-    /// # Errors
-    /// As [`Consumer::seek`], and what reading may fail with.
-    pub fn seek_to_time(&mut self, place: &TopicPartition, time_ns: i64) -> Result<u64> {
-        let topic = self.topic(place)?;
-        let offset = match topic.offset_at_time(place.partition, time_ns)? {
-            Some(offset) => offset,
-            None => topic.offsets(place.partition)?.end,
-        };
-        self.seek(place, offset)?;
-        Ok(offset)
-    }
-
-    /// Goes on behind records that can't be read. Gives the offset that comes next.
-    ///
-    /// # Errors
-    /// As [`Consumer::seek`].
-    pub fn skip(&mut self, place: &TopicPartition) -> Result<u64> {
-        let next = self.position_mut(place)?.next;
-        let behind = self.topic(place)?.readable_from(place.partition, next)?;
-        self.seek(place, behind)?;
-        Ok(behind)
-    }
-
-    /// The offset that comes next; `None` for a partition that is not read here.
-    #[must_use]
-    pub fn position(&self, place: &TopicPartition) -> Option<u64> {
-        self.positions.get(place).map(|position| position.next)
-    }
-
-    /// Stops giving records of a partition, or goes on with them.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a partition that is not read here.
-    pub fn pause(&mut self, place: &TopicPartition, is_paused: bool) -> Result<()> {
-        self.position_mut(place)?.is_paused = is_paused;
-        Ok(())
-    }
-
-    /// How many offsets of a partition come yet.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a partition that is not read here.
-    pub fn lag(&mut self, place: &TopicPartition) -> Result<u64> {
-        let next = self.position_mut(place)?.next;
-        Ok(self.topic(place)?.offsets(place.partition)?.end.saturating_sub(next))
     }
 
     /// Commits how far all partitions have been read, durably.
@@ -517,6 +483,9 @@ impl Consumer {
             let what = "offsets are committed for a group: name one";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         };
+        for place in offsets.keys() {
+            self.topic_read(place)?;
+        }
         let hub = self.store.model_state::<Hub>();
         let member = self.is_member.then_some(self.member.as_str());
         hub.commit_offsets(&self.store, &group, member, offsets, others)?;

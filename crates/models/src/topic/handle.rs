@@ -1,8 +1,9 @@
 //! The handle of a topic: making, opening, what it is.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use timestrata_engine::{
     BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
@@ -22,14 +23,24 @@ use crate::name;
 /// opened.
 const BLOCK_ROWS: usize = 4_096;
 
+/// What a topic is now.
+#[derive(Debug)]
+struct Now {
+    /// As the store has it, with other properties when these change.
+    stream: Arc<Stream>,
+    options: TopicOptions,
+    partitions: Vec<Arc<Partition>>,
+}
+
 /// What all handles of a topic share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) id: StreamId,
     pub(super) name: String,
     pub(super) created_ns: Option<i64>,
-    pub(super) options: RwLock<TopicOptions>,
-    partitions: RwLock<Vec<Arc<Partition>>>,
+    now: RwLock<Now>,
+    /// Whether the topic was removed, by this process.
+    is_removed: AtomicBool,
     /// Whose turn it is among records without a key.
     turn: AtomicU32,
     /// One checkpoint after the other, so that the one stored last is the largest.
@@ -99,15 +110,14 @@ impl Topic {
         let shared = match topics.get(&stream.id()) {
             Some(shared) => Arc::clone(shared),
             None => {
-                let partitions = (0..options.partitions)
-                    .map(|number| partition(store, stream, number))
-                    .collect::<Result<_>>()?;
+                let partitions = partitions(store, stream, 0..options.partitions)?;
+                let now = Now { stream: Arc::clone(stream), options, partitions };
                 let shared = Arc::new(Shared {
                     id: stream.id(),
                     name: stream.name().to_owned(),
                     created_ns: options::created_ns(stream),
-                    options: RwLock::new(options),
-                    partitions: RwLock::new(partitions),
+                    now: RwLock::new(now),
+                    is_removed: AtomicBool::new(false),
                     turn: AtomicU32::new(0),
                     signing: Mutex::new(()),
                     retaining: Mutex::new(()),
@@ -116,6 +126,8 @@ impl Topic {
                 shared
             }
         };
+        drop(topics);
+        shared.take_over(store)?;
         Ok(Self { store: store.clone(), shared, appenders: Arc::default() })
     }
 
@@ -134,7 +146,24 @@ impl Topic {
     /// What it was made as, with what has been changed since.
     #[must_use]
     pub fn options(&self) -> TopicOptions {
-        *self.shared.options.read()
+        // A topic that is gone, or broken, is as it was when it was last seen; whoever goes on to its
+        // partitions is told.
+        let _ = self.follow();
+        self.shared.now.read().options
+    }
+
+    /// Takes over what another process has changed of the topic, where this one only reads.
+    fn follow(&self) -> Result<()> {
+        match self.store.is_read_only() {
+            true => self.shared.take_over(&self.store),
+            false if self.shared.is_removed.load(Ordering::Acquire) => Err(self.shared.removed()),
+            false => Ok(()),
+        }
+    }
+
+    /// What tells this topic from another of the same name, made before or after it.
+    pub(super) fn id(&self) -> StreamId {
+        self.shared.id
     }
 
     /// Wall clock when it was made, nanoseconds since the epoch.
@@ -152,15 +181,16 @@ impl Topic {
     /// A partition.
     ///
     /// # Errors
-    /// `InvalidArgument` if there is none of that number.
+    /// `InvalidArgument` if there is none of that number, `NotFound` if the topic was removed.
     pub(super) fn partition(&self, number: u32) -> Result<Arc<Partition>> {
-        let partitions = self.shared.partitions.read();
-        let found = usize::try_from(number).ok().and_then(|number| partitions.get(number));
+        self.follow()?;
+        let now = self.shared.now.read();
+        let found = usize::try_from(number).ok().and_then(|number| now.partitions.get(number));
         found.cloned().ok_or_else(|| {
             let message = format!(
                 "topic '{}' has no partition {number}: it has {}, numbered from 0",
                 self.name(),
-                partitions.len()
+                now.partitions.len()
             );
             Error::new(ErrorKind::InvalidArgument, message)
         })
@@ -198,6 +228,7 @@ impl Topic {
     pub fn set_partitions(&self, partitions: u32) -> Result<()> {
         let hub = self.store.model_state::<Hub>();
         let _changing = hub.changing.lock();
+        self.follow()?;
         let now = self.options();
         if partitions < now.partitions {
             let message = format!(
@@ -212,13 +243,7 @@ impl Topic {
         for number in now.partitions..partitions {
             create_parts(&self.store, self.name(), number)?;
         }
-        let stream = self.set_options(wanted)?;
-        let mut list = self.shared.partitions.write();
-        for number in now.partitions..partitions {
-            list.push(partition(&self.store, &stream, number)?);
-        }
-        drop(list);
-        *self.shared.options.write() = wanted;
+        self.set_options(wanted)?;
         hub.announce();
         Ok(())
     }
@@ -227,28 +252,38 @@ impl Topic {
     pub fn set_retention(&self, retention: TopicRetention) -> Result<()> {
         let hub = self.store.model_state::<Hub>();
         let _changing = hub.changing.lock();
-        let wanted = TopicOptions { retention, ..self.options() };
-        self.set_options(wanted)?;
-        *self.shared.options.write() = wanted;
-        Ok(())
+        self.follow()?;
+        self.set_options(TopicOptions { retention, ..self.options() })
     }
 
-    fn set_options(&self, options: TopicOptions) -> Result<Arc<Stream>> {
+    fn set_options(&self, options: TopicOptions) -> Result<()> {
         let created_ns = self.shared.created_ns.unwrap_or_default();
-        self.store.alter_stream_properties(self.shared.id, options.properties(created_ns))
+        self.store.alter_stream_properties(self.shared.id, options.properties(created_ns))?;
+        self.shared.take_over(&self.store)
     }
 
-    /// Removes a topic and its records, durably.
+    /// Removes a topic and its records, durably; also one that lacks a part, and can't be opened.
     ///
     /// # Errors
-    /// As [`Topic::open`].
+    /// `NotFound` if the store has no topic of that name, `InvalidArgument` if the name is another kind of
+    /// stream's or can't be a topic's.
     pub fn drop(store: &Store, name: &str) -> Result<()> {
-        let topic = Self::open(store, name)?;
         let hub = store.model_state::<Hub>();
         let _changing = hub.changing.lock();
-        store.drop_stream(name)?;
-        hub.topics.lock().remove(&topic.shared.id);
-        drop_parts(store, name)
+        let stream = name::stream(store, "topic", name)?;
+        TopicOptions::of(&stream)?;
+        remove(store, &hub, &stream)
+    }
+
+    /// Removes this topic, and never one that was made later under its name.
+    ///
+    /// # Errors
+    /// `NotFound` if it was removed before.
+    pub fn remove(&self) -> Result<()> {
+        let hub = self.store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        let stream = self.store.stream_of(self.id()).map_err(|_| self.shared.removed())?;
+        remove(&self.store, &hub, &stream)
     }
 
     /// Names of all topics of a store, in order.
@@ -282,13 +317,62 @@ fn drop_parts(store: &Store, topic: &str) -> Result<()> {
     let streams = store.streams();
     let mut parts = streams
         .iter()
-        .filter(|stream| stream.name().starts_with(&prefix) && options::is_part(stream));
+        .filter(|stream| stream.name().starts_with(&prefix) && options::is_topic_part(stream));
     parts.try_for_each(|stream| store.drop_stream(stream.name()))
 }
 
-fn partition(store: &Store, stream: &Stream, number: u32) -> Result<Arc<Partition>> {
-    let id = |name: String| Ok(store.expect_stream(&name)?.id());
-    let topic = stream.name();
-    let (records, tiles) = (id(records_name(topic, number))?, id(tiles_name(topic, number))?);
-    Ok(Arc::new(Partition::new(topic, number, stream.id(), records, tiles)))
+/// Removes a topic: its own stream first, without which the others are nobody's.
+fn remove(store: &Store, hub: &Hub, stream: &Stream) -> Result<()> {
+    store.drop_stream(stream.name())?;
+    if let Some(shared) = hub.topics.lock().remove(&stream.id()) {
+        shared.is_removed.store(true, Ordering::Release);
+    }
+    drop_parts(store, stream.name())?;
+    hub.announce();
+    Ok(())
+}
+
+fn partitions(store: &Store, topic: &Stream, numbers: Range<u32>) -> Result<Vec<Arc<Partition>>> {
+    numbers.map(|number| partition(store, topic, number).map(Arc::new)).collect()
+}
+
+fn partition(store: &Store, topic: &Stream, number: u32) -> Result<Partition> {
+    let name = topic.name();
+    let id = |part: String| match store.stream(&part) {
+        Some(stream) => Ok(stream.id()),
+        None => Err(Error::new(
+            ErrorKind::Corruption,
+            format!(
+                "topic '{name}' is broken: its stream '{part}' was removed; remove the topic, then it \
+                 can be made anew"
+            ),
+        )),
+    };
+    let (records, tiles) = (id(records_name(name, number))?, id(tiles_name(name, number))?);
+    Ok(Partition::new(name, number, topic.id(), records, tiles))
+}
+
+impl Shared {
+    /// Takes over what was changed of the topic's stream: other options, more partitions.
+    fn take_over(&self, store: &Store) -> Result<()> {
+        let stream = store.stream_of(self.id).map_err(|_| self.removed())?;
+        if Arc::ptr_eq(&self.now.read().stream, &stream) {
+            return Ok(());
+        }
+        let mut now = self.now.write();
+        // Behind the lock: of several who take over at once, the last has what is newest.
+        let stream = store.stream_of(self.id).map_err(|_| self.removed())?;
+        let options = TopicOptions::of(&stream)?;
+        let known = u32::try_from(now.partitions.len()).unwrap_or(u32::MAX);
+        let more = partitions(store, &stream, known..options.partitions.max(known))?;
+        now.partitions.extend(more);
+        now.options = options;
+        now.stream = stream;
+        Ok(())
+    }
+
+    /// The error of a topic that is not there any more.
+    fn removed(&self) -> Error {
+        name::removed("topic", &self.name)
+    }
 }

@@ -58,7 +58,8 @@ impl Hub {
     /// `member`: who, if it is a member; else somebody who reads partitions of its own choice.
     ///
     /// # Errors
-    /// `Conflict` if a partition is not the member's, or an offset would go back.
+    /// `Conflict` if a partition is not the member's, or, of somebody who is none, one that the group's
+    /// members share; or if an offset would go back.
     pub(super) fn commit_offsets(
         &self,
         store: &Store,
@@ -73,7 +74,10 @@ impl Hub {
             let topic = Topic::open(store, &place.topic)?;
             let generation = match member {
                 Some(member) => self.groups.check_owner(group, member, place)?,
-                None => 0,
+                None => {
+                    self.groups.check_unowned(group, place, store.monotonic_ns())?;
+                    0
+                }
             };
             let committed = topic.committed(group, place.partition)?;
             if let Some(committed) = committed.filter(|committed| committed > offset) {

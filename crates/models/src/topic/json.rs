@@ -66,6 +66,44 @@ impl OwnedRecord {
     }
 }
 
+/// The place that a record in JSON says it has, as far as it says one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimedPlace {
+    /// Its topic.
+    pub topic: Option<String>,
+    /// Its partition.
+    pub partition: Option<u32>,
+    /// Its offset.
+    pub offset: Option<u64>,
+}
+
+impl ClaimedPlace {
+    /// Of `topic`, `partition` and `offset` of an object, each of them optional.
+    ///
+    /// # Errors
+    /// `InvalidData` that says which part is wrong.
+    pub fn of_json(value: &Value) -> Result<Self> {
+        let part = |name: &str| value.get(name).filter(|part| !part.is_null());
+        let topic = part("topic").map(|topic| {
+            topic.as_str().map(str::to_owned).ok_or_else(|| wrong("topic", "a name", topic))
+        });
+        let number = |name: &str| {
+            part(name).map(|number| {
+                number.as_u64().ok_or_else(|| wrong(name, "a number from 0 on", number))
+            })
+        };
+        let partition = number("partition").transpose()?.map(|number| {
+            let partition = u32::try_from(number);
+            partition.map_err(|_| wrong("partition", "a partition's number", &number.into()))
+        });
+        Ok(Self {
+            topic: topic.transpose()?,
+            partition: partition.transpose()?,
+            offset: number("offset").transpose()?,
+        })
+    }
+}
+
 impl Record<'_> {
     /// As JSON, with its place; the time is nanoseconds since the epoch.
     #[must_use]

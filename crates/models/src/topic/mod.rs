@@ -24,6 +24,7 @@ mod last_of_key;
 mod options;
 mod partition;
 mod partitioner;
+mod position;
 mod read;
 mod record;
 mod retain;
@@ -43,10 +44,11 @@ pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;
 pub use group::{Assignor, TopicPartition};
 pub use handle::{Topic, record_streams};
-pub use json::OwnedRecord;
+pub use json::{ClaimedPlace, OwnedRecord};
 pub use key_file::KeyFile;
 pub use options::{
-    PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, topic_of_stream,
+    PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, is_topic, is_topic_part,
+    topic_of_stream,
 };
 pub use partitioner::{murmur2, partition_of};
 pub use read::TopicView;

@@ -106,12 +106,14 @@ pub fn topic_of_stream(stream: &Stream) -> Option<u32> {
 }
 
 /// Whether a stream is a topic's own, which has its name.
-pub(super) fn is_topic(stream: &Stream) -> bool {
+#[must_use]
+pub fn is_topic(stream: &Stream) -> bool {
     find(stream, MODEL_PROPERTY) == Some(MODEL)
 }
 
 /// Whether a stream is one below a topic's own.
-pub(super) fn is_part(stream: &Stream) -> bool {
+#[must_use]
+pub fn is_topic_part(stream: &Stream) -> bool {
     find(stream, MODEL_PROPERTY) == Some(PART_MODEL)
 }
 

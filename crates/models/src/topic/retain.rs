@@ -51,13 +51,7 @@ pub(super) fn begin(store: &Store, hub: &Hub) -> Result<()> {
     if hub.is_retaining.swap(true, std::sync::atomic::Ordering::Relaxed) {
         return Ok(());
     }
-    store.every("timestrata-topics", LOOK_INTERVAL, |store| {
-        for name in Topic::names(store) {
-            let topic = Topic::open(store, &name)?;
-            topic.retain_as(Compacting::WhenWorthIt)?;
-        }
-        Ok(())
-    })
+    store.every("timestrata-topics", LOOK_INTERVAL, Topic::retain_all)
 }
 
 impl Topic {
@@ -120,7 +114,9 @@ impl Topic {
         }
         if let Some(age) = retention.age_ns {
             let age = i64::try_from(age).unwrap_or(i64::MAX);
-            floor = floor.max(old.floor_by_age(self.store.wall_ns().saturating_sub(age))?);
+            let now_ns = self.store.wall_ns();
+            let seen = self.seen(&old, now_ns)?;
+            floor = floor.max(old.floor_by_age(now_ns.saturating_sub(age), seen)?);
         }
         if floor == kept.start {
             return Ok(0);
@@ -133,6 +129,25 @@ impl Topic {
         self.store.commit(changes.insert(partition.state, row), Durability::Written)?;
         live.set_floor(floor);
         Ok(floor - kept.start)
+    }
+
+    /// Up to where records were there at some moment, if that is needed to tell how old one is: the
+    /// oldest that isn't in a full tile may have a time that is to come, by a clock that is ahead. It is
+    /// noted then when it was seen first, and it is no younger than that.
+    fn seen(&self, kept: &Kept<'_>, now_ns: i64) -> Result<Option<Seen>> {
+        let partition = kept.partition;
+        let row = state::find(&kept.snapshot, partition.state, Kind::Seen, "", partition.number)?;
+        let known = row.map(|row| Seen { end: row.offset, at_ns: row.timestamp_ns });
+        let is_known = |offset: u64| known.is_some_and(|known| offset < known.end);
+        match kept.first_to_come(now_ns)? {
+            Some(offset) if !is_known(offset) => {
+                let row = self.mark(Kind::Seen, partition, kept.offsets.end, None)?;
+                let changes = Changes::new().insert(partition.state, row);
+                self.store.commit(changes, Durability::Written)?;
+                Ok(Some(Seen { end: kept.offsets.end, at_ns: now_ns }))
+            }
+            _ => Ok(known),
+        }
     }
 
     /// A row of the topic's state that says up to which offset something is done.
@@ -168,10 +183,18 @@ impl Topic {
         }
         let Keys { last, end } = last_of_each_key(&snapshot, partition.records, done..full)?;
         let cutoff = self.store.wall_ns().saturating_sub(TOMBSTONE_NS);
-        let stays = |offset: u64, record: &Record<'_>| {
-            let Some(key) = record.key else { return true };
-            let is_told = record.value.is_none() && record.timestamp_ns.unwrap_or(0) < cutoff;
-            !is_told && last.of(key).is_none_or(|last| last <= offset)
+        // By when they were appended, and not by their own times: records that are filled in later may
+        // be as old as they like, and consumers have to learn that their keys are gone all the same.
+        let mut appended = Appended {
+            tiles: tiles::spans(&snapshot, partition.tiles, floor..end)?,
+            tile: (0, i64::MAX),
+        };
+        let mut stays = |offset: u64, record: &Record<'_>| -> Result<bool> {
+            let Some(key) = record.key else { return Ok(true) };
+            if last.of(key).is_some_and(|last| last > offset) {
+                return Ok(false);
+            }
+            Ok(record.value.is_some() || appended.at(offset)? >= cutoff)
         };
         let all = range(floor..end);
         let mut gone = 0;
@@ -181,8 +204,8 @@ impl Topic {
             let batch = batch?;
             let mask: BooleanArray = Records::of(&batch)?
                 .iter()
-                .map(|(offset, record)| Some(stays(offset, &record)))
-                .collect();
+                .map(|(offset, record)| stays(offset, &record).map(Some))
+                .collect::<Result<_>>()?;
             gone += mask.false_count() as u64;
             let rows = filter_record_batch(&batch, &mask).map_err(|error| {
                 Error::new(ErrorKind::InvalidData, "records can't be picked").caused_by(error)
@@ -199,6 +222,36 @@ impl Topic {
         bulk.insert(partition.state, mark)?;
         bulk.commit()?;
         Ok(gone)
+    }
+}
+
+/// Records below an offset that were there at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    end: u64,
+    at_ns: i64,
+}
+
+/// When records of full tiles were appended, at the latest. They are asked for in their order.
+struct Appended<T> {
+    tiles: T,
+    /// The tile that was read last: what is behind it, and when its last record came.
+    tile: (u64, i64),
+}
+
+impl<T: Iterator<Item = Result<tiles::Spanned>>> Appended<T> {
+    fn at(&mut self, offset: u64) -> Result<i64> {
+        while self.tile.0 <= offset {
+            self.tile = match self.tiles.next() {
+                Some(tile) => {
+                    let tile = tile?;
+                    (tile.end(), tile.appended_ns)
+                }
+                // What is in no full tile came a moment ago, for all that is known.
+                None => (u64::MAX, i64::MAX),
+            };
+        }
+        Ok(self.tile.1)
     }
 }
 
@@ -262,15 +315,29 @@ impl Kept<'_> {
             }
             surplus -= measured;
         };
-        self.floor_within(floor, |record| {
+        self.floor_within(floor, |_, record| {
             let goes = surplus > 0;
             surplus = surplus.saturating_sub(measure.of(record));
             goes
         })
     }
 
+    /// The first record in no full tile whose time is to come yet.
+    fn first_to_come(&self, now_ns: i64) -> Result<Option<u64>> {
+        let full = self.offsets.end - self.offsets.end % tiles::WIDTH;
+        let partial = self.offsets.start.max(full)..self.offsets.end;
+        for batch in records(&self.snapshot, self.partition.records, partial)? {
+            let batch = Records::of(&batch?)?;
+            let is_to_come = |record: &Record<'_>| record.timestamp_ns.is_some_and(|t| t > now_ns);
+            if let Some((offset, _)) = batch.iter().find(|(_, record)| is_to_come(record)) {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
+    }
+
     /// The first offset of a record that is not older than that.
-    fn floor_by_age(&self, cutoff_ns: i64) -> Result<u64> {
+    fn floor_by_age(&self, cutoff_ns: i64, seen: Option<Seen>) -> Result<u64> {
         let mut floor = self.offsets.start;
         for tile in tiles::spans(&self.snapshot, self.partition.tiles, self.offsets.clone())? {
             let tile = tile?;
@@ -279,15 +346,23 @@ impl Kept<'_> {
             }
             floor = floor.max(tile.end());
         }
-        self.floor_within(floor, |record| record.timestamp_ns.unwrap_or(i64::MAX) < cutoff_ns)
+        self.floor_within(floor, |offset, record| {
+            let seen_ns = seen.filter(|seen| offset < seen.end).map(|seen| seen.at_ns);
+            let time_ns = record.timestamp_ns.unwrap_or(i64::MAX);
+            seen_ns.map_or(time_ns, |seen_ns| time_ns.min(seen_ns)) < cutoff_ns
+        })
     }
 
     /// The first offset from `floor` on of a record that doesn't go.
-    fn floor_within(&self, floor: u64, mut goes: impl FnMut(&Record<'_>) -> bool) -> Result<u64> {
+    fn floor_within(
+        &self,
+        floor: u64,
+        mut goes: impl FnMut(u64, &Record<'_>) -> bool,
+    ) -> Result<u64> {
         let mut floor = floor;
         for batch in records(&self.snapshot, self.partition.records, floor..self.offsets.end)? {
             for (offset, record) in Records::of(&batch?)?.iter() {
-                if !goes(&record) {
+                if !goes(offset, &record) {
                     return Ok(offset);
                 }
                 floor = offset + 1;

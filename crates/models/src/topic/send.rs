@@ -51,6 +51,8 @@ impl Default for SendOptions<'_> {
 
 /// Records for one partition, with their places in what was given.
 type Group<'a, 'r> = Vec<(usize, &'a Record<'r>)>;
+/// Receipts, with the places of their records.
+type Placed = Vec<(usize, Receipt)>;
 /// Records by partition.
 type Groups<'a, 'r> = BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>;
 
@@ -194,7 +196,7 @@ impl Topic {
         groups: &Groups<'_, '_>,
         options: &SendOptions<'_>,
         others: Changes,
-    ) -> Result<Staged<(SeqNo, Vec<(usize, Receipt)>)>> {
+    ) -> Result<Staged<(SeqNo, Placed)>> {
         // In the order of their numbers, as everybody locks them.
         let mut lives = Vec::with_capacity(groups.len());
         for (partition, _) in groups.values() {
@@ -213,7 +215,7 @@ impl Topic {
         lives: &mut [LivePartition<'_>],
         options: &SendOptions<'_>,
         others: Changes,
-    ) -> Result<Staged<(SeqNo, Vec<(usize, Receipt)>)>> {
+    ) -> Result<Staged<(SeqNo, Placed)>> {
         let (mut changes, mut receipts) = (others, Vec::new());
         for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
             let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Floor,
     /// Up to where records that later ones stand for are gone: `offset`.
     Compacted,
+    /// Up to where records were there at a moment: `offset`, and the row's time is the moment.
+    Seen,
     /// The last checkpoint that was signed: `offset` is its size, `bytes` the note.
     Checkpoint,
 }
@@ -40,6 +42,7 @@ impl Kind {
             Self::Producer => "producer",
             Self::Floor => "floor",
             Self::Compacted => "compacted",
+            Self::Seen => "seen",
             Self::Checkpoint => "checkpoint",
         }
     }

@@ -80,3 +80,27 @@ fn content_of_a_hundred_megabytes_is_a_block_like_any_other() {
     let graph = Graph::open(&store, "code").unwrap();
     assert!(graph.view().unwrap().get(id(1)).unwrap().unwrap().content() == large);
 }
+
+/// The story: 70,000 kinds were taken, and then most walks failed.
+#[test]
+fn more_kinds_than_can_be_walked_are_refused_when_they_are_written() {
+    let store = memory();
+    let graph = graph(&store);
+    let of_kinds = |kinds: std::ops::Range<usize>| {
+        kinds.map(|kind| Edge::new(id(1), format!("kind {kind}"), id(2))).collect()
+    };
+    let link =
+        |kinds| graph.change(&GraphChanges::new().link_many(of_kinds(kinds)), Durability::Written);
+    let error = link(0..70_000).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert!(error.to_string().contains("70000 kinds"), "{error}");
+    assert_eq!(graph.view().unwrap().edge_count().unwrap(), 0);
+    link(0..65_535).unwrap();
+    assert_eq!(link(65_535..65_536).unwrap_err().kind(), ErrorKind::TooLarge);
+    // Those that are there go on being written, and one that went makes room.
+    link(0..2).unwrap();
+    assert!(graph.view().unwrap().adjacency().unwrap().is_some());
+    let gone = Edge::new(id(1), "kind 7", id(2)).key;
+    graph.change(&GraphChanges::new().unlink(gone), Durability::Written).unwrap();
+    link(65_535..65_536).unwrap();
+}

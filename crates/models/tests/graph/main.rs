@@ -6,6 +6,7 @@ mod blocks;
 mod cache;
 mod edge_list;
 mod edges;
+mod first_walks;
 mod model;
 mod seen_to_fail;
 mod walks;

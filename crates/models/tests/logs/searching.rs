@@ -269,3 +269,54 @@ fn synced_entries_of_several_threads_are_all_there() {
     });
     assert_eq!(logs.snapshot().unwrap().len().unwrap(), 200);
 }
+
+/// The story: whole numbers beyond 64 bits were kept to the last digit, and found by `v:*` alone.
+#[test]
+fn whole_numbers_of_any_size_are_compared_to_the_last_digit() {
+    let logs = log();
+    let big = |power: u32, add: i128| (1_i128 << power) + add;
+    let wholes = [5, -7, big(64, 0), big(70, 0), big(70, 1), -big(70, 0), -big(64, 0), big(100, 0)];
+    // As CBOR has them: a tag, and the bytes.
+    let item = |whole: i128| {
+        let (tag, number) = if whole < 0 { (0xc3, -1 - whole) } else { (0xc2, whole) };
+        let bytes = number.to_be_bytes();
+        [&[tag, 0x50][..], &bytes].concat()
+    };
+    for whole in wholes {
+        let mut made = entry("m", None);
+        made.fields.item("v", |out| out.extend(item(whole)));
+        logs.write(&made).unwrap();
+    }
+    let mut list = entry("m", None);
+    list.fields.item("v", |out| {
+        out.push(0x82);
+        out.push(0x01);
+        out.extend(item(big(90, 0)));
+    });
+    list.fields.float("f", 1e30);
+    logs.write(&list).unwrap();
+    for bound in [0, 5, big(64, 0), big(64, -1), big(70, 0), big(70, 1), -big(70, 0), big(71, 0)] {
+        let passes = |test: &dyn Fn(i128) -> bool| {
+            let singles = wholes.iter().filter(|whole| test(**whole)).count();
+            (singles + usize::from(test(1) || test(big(90, 0)))) as u64
+        };
+        for (filter, expected) in [
+            (format!("v={bound}"), passes(&|whole| whole == bound)),
+            (format!("v:{bound}"), passes(&|whole| whole == bound)),
+            (format!("v>{bound}"), passes(&|whole| whole > bound)),
+            (format!("v>={bound}"), passes(&|whole| whole >= bound)),
+            (format!("v<{bound}"), passes(&|whole| whole < bound)),
+            (format!("v<={bound}.0"), passes(&|whole| whole <= bound)),
+        ] {
+            let is_exact = bound == (bound as f64) as i128 || !filter.ends_with(".0");
+            if is_exact {
+                assert_eq!(count(&logs, &filter), expected, "{filter}");
+            }
+        }
+    }
+    // Of the list, one number passes the one bound, and another the other.
+    assert_eq!(count(&logs, "v>1e20 and v<1.3e21"), 3);
+    assert_eq!(count(&logs, "f>1267650600228229401496703205376"), 0);
+    assert_eq!(count(&logs, "f<1267650600228229401496703205376"), 1);
+    assert_eq!(count(&logs, "v:*"), 9);
+}

@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use timestrata_io::parts::{Access, read_at};
+use timestrata_io::sync::schedule::pause;
 use timestrata_io::{Bytes, DiskFile};
 
 use super::world::{OperationKind, World};
@@ -19,24 +20,32 @@ pub(super) struct SimFile {
     pub(super) access: Access,
 }
 
+impl SimFile {
+    /// The disk, for a call of a store's: another actor may go on before it.
+    fn turn(&self) -> MutexGuard<'_, World> {
+        pause();
+        self.world.lock()
+    }
+}
+
 impl DiskFile for SimFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.world.lock().node(self.id)?.len())
+        Ok(self.turn().node(self.id)?.len())
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_at(&self.world.lock().node(self.id)?.seen, offset, buffer)
+        read_at(&self.turn().node(self.id)?.seen, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         self.access.check_write(offset, bytes.len(), world.node(self.id)?.len())?;
         world.write(self.id, &self.path, offset, bytes)
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<u64> {
         self.access.check_resize("appended to")?;
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         let start = world.node(self.id)?.len();
         world.write(self.id, &self.path, start, bytes)?;
         Ok(start)
@@ -44,14 +53,14 @@ impl DiskFile for SimFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.access.check_resize("cut or extended")?;
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         world.begin(OperationKind::SetLen, &self.path)?;
         world.node(self.id)?.set_len(bytes);
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.world.lock().sync_file(self.id, &self.path)
+        self.turn().sync_file(self.id, &self.path)
     }
 
     fn sync_all(&self) -> io::Result<()> {
@@ -59,7 +68,7 @@ impl DiskFile for SimFile {
     }
 
     fn map(&self) -> io::Result<Bytes> {
-        let seen = Arc::clone(&self.world.lock().node(self.id)?.seen);
+        let seen = Arc::clone(&self.turn().node(self.id)?.seen);
         Ok(Bytes::from_owner(Shared(seen)))
     }
 }

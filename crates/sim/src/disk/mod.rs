@@ -3,7 +3,8 @@
 //! [`SimDisk`] owns what the running process sees and, apart from it, what a power cut
 //! leaves: contents that were synced, names whose directory was synced, and any part of
 //! the rest ([`SimDisk::crash_states`]). Every call that changes or syncs something is one
-//! numbered operation; reads are not counted.
+//! numbered operation; reads are not counted. In a simulated schedule another actor may go on
+//! before each call, and none in the middle of one.
 //!
 //! Invariant: what is durable only grows through a sync (or a lie's absence of one), so a
 //! crash state never holds bytes that were not written.
@@ -19,8 +20,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use timestrata_io::parts::{Access, failure, plain};
+use timestrata_io::sync::schedule::pause;
 use timestrata_io::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
 
 pub use crash::{CrashKind, CrashPoint, CrashState};
@@ -141,6 +143,12 @@ impl SimDisk {
         }
     }
 
+    /// The disk, for a call of a store's: another actor may go on before it.
+    fn turn(&self) -> MutexGuard<'_, World> {
+        pause();
+        self.world.lock()
+    }
+
     fn file(&self, id: u64, path: PathBuf, access: Access) -> Arc<dyn DiskFile> {
         Arc::new(SimFile { world: Arc::clone(&self.world), id, path, access })
     }
@@ -149,7 +157,7 @@ impl SimDisk {
 impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         let id = if mode.creates() {
             world.state.names.check_new(&path)?;
             world.begin(OperationKind::Create, &path)?;
@@ -163,7 +171,7 @@ impl Disk for SimDisk {
 
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         let id = world.open_log(&path, bytes)?;
         drop(world);
         Ok(self.file(id, path, Access::Log))
@@ -171,7 +179,7 @@ impl Disk for SimDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (plain(from), plain(to));
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         let node = *world.state.names.file(&from)?;
         world.state.names.check_place(&to)?;
         world.begin(OperationKind::Rename, &to)?;
@@ -183,7 +191,7 @@ impl Disk for SimDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let path = plain(path);
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         world.state.names.file(&path)?;
         world.begin(OperationKind::Remove, &path)?;
         world.change_names(NameOp::Remove { path });
@@ -191,12 +199,12 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
-        let world = self.world.lock();
+        let world = self.turn();
         world.state.names.list(&plain(dir), |id| world.state.nodes[id].len())
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         // Each directory is made by a call of its own, the topmost first.
         for path in world.state.names.missing_dirs(&plain(dir))? {
             world.begin(OperationKind::CreateDir, &path)?;
@@ -207,7 +215,7 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let dir = plain(dir);
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         world.state.names.check_dir(&dir)?;
         world.begin(OperationKind::SyncDir, &dir)?;
         world.sync_dir(&dir);
@@ -215,12 +223,12 @@ impl Disk for SimDisk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.world.lock().state.names.exists(&plain(path)))
+        Ok(self.turn().state.names.exists(&plain(path)))
     }
 
     fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
         let path = plain(path);
-        let mut world = self.world.lock();
+        let mut world = self.turn();
         if world.locks.is_held(&path) {
             let id = *world.state.names.file(&path)?;
             return Ok(LockOutcome::Held(world.node(id)?.text()));

@@ -155,6 +155,7 @@ fn hostile_statements_are_refused_or_answered() {
             format!("SELECT {}true", "NOT ".repeat(50_000)),
             format!("SELECT * FROM t WHERE {} n = 1", "n = 1 OR ".repeat(20_000)),
             format!("SELECT {}1", "1 + ".repeat(200_000)),
+            format!("SELECT {}1 FROM t", "n + ".repeat(790)),
             format!("{}SELECT 1{}", "SELECT * FROM (".repeat(5_000), ")".repeat(5_000)),
             format!("SELECT 1 {}", "UNION ALL SELECT 1 ".repeat(20_000)),
             format!("SELECT {}1{}", "abs(".repeat(5_000), ")".repeat(5_000)),
@@ -175,6 +176,7 @@ fn hostile_statements_are_refused_or_answered() {
         // As deep as is allowed.
         for statement in [
             format!("SELECT {}1", "1 + ".repeat(790)),
+            format!("SELECT {}0 * n FROM t", "n + ".repeat(190)),
             format!("SELECT count(*) FROM t WHERE {} n = 1", "n = 1 OR ".repeat(390)),
             format!("SELECT 1 {}", "UNION ALL SELECT 1 ".repeat(200)),
         ] {

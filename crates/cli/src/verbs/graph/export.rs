@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use timestrata::graph::{Find, GraphView};
+use timestrata::graph::{Find, GraphView, block_line, edge_line};
 use timestrata_codeindex::node_of;
 
 use super::super::grouped;
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 enum Format {
     /// An edge a line: names of both ends with the kind between them.
     Text,
-    /// A JSON object a line: blocks, then edges.
+    /// A JSON object a line: blocks in their latest versions, then edges; 'graph import' takes it in again.
     Json,
     /// A graph for Graphviz.
     Dot,
@@ -87,34 +87,13 @@ fn put(out: &mut impl Write, text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).map_err(|cause| Failure::output(&cause))
 }
 
+/// Lines that 'graph import' takes in again.
 fn json_lines(view: &GraphView, out: &mut impl Write) -> Result<()> {
-    let object =
-        |text: Option<&str>| text.and_then(|text| serde_json::from_str::<Value>(text).ok());
     for block in view.find(&Find::default())? {
-        let content = match block.is_text() {
-            true => std::str::from_utf8(block.content()).ok(),
-            false => None,
-        };
-        let line = json!({
-            "block": block.id().to_string(),
-            "version": block.version(),
-            "source_uri": block.source_uri(),
-            "metadata": object(block.metadata()),
-            "content": content,
-        });
-        put(out, &format!("{line}\n"))?;
+        put(out, &format!("{}\n", block_line(&block)))?;
     }
     for edge in view.all_edges()? {
-        let edge = edge?;
-        let line = json!({
-            "source": edge.key.source.to_string(),
-            "kind": &*edge.key.kind,
-            "target": edge.key.target.to_string(),
-            "weight": edge.weight,
-            "valid_from": edge.valid_from_ns,
-            "properties": object(edge.properties.as_deref()),
-        });
-        put(out, &format!("{line}\n"))?;
+        put(out, &format!("{}\n", edge_line(&edge?)))?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! `timestrata graph import`.
 
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use timestrata::graph::{EdgeList, Graph};
+use indicatif::ProgressBar;
+use timestrata::graph::{EdgeList, Graph, ImportedEdges};
 use timestrata::table::source::{self, ReadOptions, open_path};
 use timestrata::{Durability, Io};
 use timestrata_codeindex::{IndexOptions, import_scip};
@@ -12,6 +14,7 @@ use super::super::counted;
 use super::fill;
 use super::progress::{Bar, changes, tell_skipped};
 use crate::failure::{Failure, Result};
+use crate::input;
 use crate::message::tell;
 
 /// Take a file into a graph that another program made: an index of sources, or a list of edges.
@@ -81,7 +84,7 @@ enum Format {
     Scip,
     /// Edges as text in columns (.csv, .tsv), maybe packed (.gz, .zst).
     Csv,
-    /// Edges as JSON objects, one a line (.jsonl, .ndjson).
+    /// Edges as JSON objects, one a line (.jsonl, .ndjson), and blocks, as 'graph export' prints both.
     Jsonl,
     /// Edges in an Arrow file (.arrow, .feather).
     Arrow,
@@ -134,21 +137,32 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
 
 fn edges(graph: &Graph, arguments: &Arguments, format: source::Format) -> Result<()> {
     let list = arguments.edges.list();
-    let is_text = matches!(format, source::Format::Csv | source::Format::JsonLines);
+    if format == source::Format::JsonLines {
+        let lines = BufReader::new(input::open(&arguments.file, &ProgressBar::hidden())?.reader);
+        let imported = graph.import_lines(lines, &list, Durability::Synced).map_err(|error| {
+            Failure::failed(format!("{}: {error}", arguments.file.display()), error.hint())
+        })?;
+        tell_imported(arguments, &imported);
+        return Ok(());
+    }
     let options = ReadOptions {
         format: Some(format),
-        schema: is_text.then(|| list.text_schema()),
+        schema: (format == source::Format::Csv).then(|| list.text_schema()),
         ..ReadOptions::default()
     };
     let batches = open_path(&Io::os(), &arguments.file, &options)?;
     let imported = graph.import_edges(batches, &list, Durability::Synced)?;
+    tell_imported(arguments, &imported);
+    Ok(())
+}
+
+fn tell_imported(arguments: &Arguments, imported: &ImportedEdges) {
     tell(format_args!(
-        "{}: {} linked, {} written for names",
+        "{}: {} linked, {} written",
         arguments.graph,
         counted(imported.edges, "edge"),
         counted(imported.blocks_put, "block"),
     ));
-    Ok(())
 }
 
 fn scip(graph: &Graph, arguments: &Arguments) -> Result<()> {

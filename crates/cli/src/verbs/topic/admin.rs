@@ -184,7 +184,7 @@ fn create(arguments: &Create) -> Result<()> {
 }
 
 /// What is told of a topic.
-fn described(topic: &Topic) -> Result<Value> {
+fn described(topic: &Topic) -> std::result::Result<Value, timestrata::Error> {
     let TopicOptions { partitions, record_bytes_max, stamp, retention } = topic.options();
     let mut list = Vec::new();
     for partition in 0..partitions {
@@ -214,23 +214,31 @@ fn list(arguments: &List) -> Result<()> {
     let mut out = io::stdout().lock();
     let failed = |cause: io::Error| Failure::output(&cause);
     let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
+    let mut broken: Option<timestrata::Error> = None;
     for name in Topic::names(&store) {
-        let topic = Topic::open(&store, &name)?;
+        let described = Topic::open(&store, &name).and_then(|topic| described(&topic));
+        // One that can't be read hides no other.
+        let described = described.unwrap_or_else(|error| {
+            let line = json!({ "name": name, "error": error.to_string() });
+            broken.get_or_insert(error);
+            line
+        });
         if arguments.json {
-            writeln!(out, "{}", described(&topic)?).map_err(failed)?;
+            writeln!(out, "{described}").map_err(failed)?;
             continue;
         }
-        let mut offsets = 0;
-        for partition in 0..topic.partitions() {
-            offsets += topic.offsets(partition)?.end;
+        let (mut partitions, mut offsets) = ("?".to_owned(), "?".to_owned());
+        if let Some(list) = described.get("partitions").and_then(Value::as_array) {
+            let end = |of: &Value| of.get("end").and_then(Value::as_u64).unwrap_or(0);
+            partitions = list.len().to_string();
+            offsets = grouped(list.iter().map(end).sum());
         }
-        let cells = vec![name, topic.partitions().to_string(), grouped(offsets)];
-        table.push(cells, &mut out).map_err(failed)?;
+        table.push(vec![name, partitions, offsets], &mut out).map_err(failed)?;
     }
-    match arguments.json {
-        true => Ok(()),
-        false => table.finish(&mut out).map(|_| ()).map_err(failed),
+    if !arguments.json {
+        table.finish(&mut out).map_err(failed)?;
     }
+    broken.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn describe(arguments: &Describe) -> Result<()> {

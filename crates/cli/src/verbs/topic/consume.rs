@@ -9,7 +9,7 @@ use timestrata::logs::filter::Filter;
 use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::topic::{
-    Consumer, ConsumerOptions, PollLimits, Polled, Record, Reset, Topic, TopicPartition,
+    Consumer, ConsumerOptions, PollLimits, Polled, Record, Topic, TopicPartition,
 };
 use timestrata::{Access, Store};
 
@@ -38,7 +38,8 @@ pub(crate) struct Arguments {
     dir: PathBuf,
     /// The topic.
     topic: String,
-    /// Where to begin: an offset, a time, 'earliest' or 'latest'.
+    /// Where to begin: an offset, a time, 'earliest' or 'latest'. Of partitions that end before an offset
+    /// nothing is printed until they have come so far.
     #[arg(long, value_name = "PLACE")]
     from: Option<String>,
     /// Only this partition; default all.
@@ -110,9 +111,10 @@ pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
     }
     let topic = Topic::open(&store, &arguments.name)?;
     let mut consumer = Consumer::new(&store, ConsumerOptions::default())?;
-    let places = places(&topic, None);
-    consumer.assign(places.clone())?;
-    for place in &places {
+    // Partitions that are added while it follows are read from their beginning.
+    consumer.subscribe([topic.name()])?;
+    consumer.refresh()?;
+    for place in &places_of(&consumer) {
         let offsets = topic.offsets(place.partition)?;
         let first = offsets.end.saturating_sub(arguments.lines).max(offsets.start);
         consumer.seek(place, first)?;
@@ -134,37 +136,41 @@ fn tail_log(store: &Store, arguments: &TailArguments) -> Result<()> {
     logs::follow(&logs, Filter::default(), logs::Place::Last(last), form)
 }
 
-fn places(topic: &Topic, partition: Option<u32>) -> Vec<TopicPartition> {
-    let all = match partition {
-        Some(partition) => partition..partition.saturating_add(1),
-        None => 0..topic.partitions(),
-    };
-    let place = |partition| TopicPartition { topic: topic.name().to_owned(), partition };
-    all.map(place).collect()
+/// The partitions that are read, of those that there are now.
+fn places_of(consumer: &Consumer) -> Vec<TopicPartition> {
+    consumer.assignment().cloned().collect()
 }
 
 fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Consumer> {
     let group = arguments.group.clone();
-    let reset = match arguments.from.as_deref() {
-        Some("latest") => Reset::Latest,
-        _ => Reset::Earliest,
-    };
     let auto_commit = group.is_some().then_some(Duration::ZERO);
-    let options = ConsumerOptions { group, reset, auto_commit, ..ConsumerOptions::default() };
+    let options = ConsumerOptions { group, auto_commit, ..ConsumerOptions::default() };
     let mut consumer = Consumer::new(store, options)?;
     if arguments.group.is_some() {
         consumer.subscribe([topic.name()])?;
         return Ok(consumer);
     }
-    let places = places(topic, arguments.partition);
-    consumer.assign(places.clone())?;
+    match arguments.partition {
+        Some(partition) => {
+            let place = TopicPartition { topic: topic.name().to_owned(), partition };
+            consumer.assign([place])?;
+        }
+        // Those that are added while it follows are read too, from their beginning.
+        None => consumer.subscribe([topic.name()])?,
+    }
     let from = match arguments.from.as_deref() {
-        None | Some("earliest" | "latest") => return Ok(consumer),
+        None | Some("earliest") => return Ok(consumer),
         Some(from) => from,
     };
-    for place in &places {
+    consumer.refresh()?;
+    for place in &places_of(&consumer) {
+        if from == "latest" {
+            consumer.seek(place, topic.offsets(place.partition)?.end)?;
+            continue;
+        }
         match from.parse::<u64>() {
-            Ok(offset) => consumer.seek(place, offset)?,
+            // Past the end of a partition, nothing is printed before it has come so far.
+            Ok(offset) => consumer.seek_or_wait(place, offset)?,
             Err(_) => {
                 let time = times::parse(from, Integers::Of(Unit::Nano), Unit::Nano);
                 let time = time.map_err(|problem| {

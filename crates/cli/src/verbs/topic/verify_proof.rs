@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use timestrata::merkle::{TlogProof, Verifier};
-use timestrata::topic::{OwnedRecord, verify_record};
+use timestrata::topic::{ClaimedPlace, OwnedRecord, verify_record};
 
 use crate::failure::{Failure, Result};
 use crate::input::read_text;
@@ -13,8 +13,9 @@ use crate::message::tell;
 /// Verify the proof that a record is in a topic. Needs no store.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The record is JSON as 'consume --format json' prints it, with its time. The exit code is 1 if the \
-proof doesn't show it.
+The record is JSON as 'consume --format json' prints it, with its time. Where it says its topic, \
+partition or offset, these must be those that are proved. The exit code is 1 if the proof doesn't \
+show it.
 
 Example:
   timestrata verify-proof 17.tlog-proof --record 17.json --vkey 'example.org/events+1a2b3c4d+...'")]
@@ -49,7 +50,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let record = OwnedRecord::of_json(&value).map_err(|error| wrong(error.to_string()))?;
-    let proved = verify_record(&proof, &record.record(), &key).map_err(|error| {
+    let claimed = ClaimedPlace::of_json(&value).map_err(|error| wrong(error.to_string()))?;
+    let proved = verify_record(&proof, &record.record(), &key);
+    let proved = proved.and_then(|proved| proved.expect_at(&claimed).map(|()| proved));
+    let proved = proved.map_err(|error| {
         Failure::failed(
             format!("not proved: {error}"),
             "the record, the proof or the key is another than the log's",

@@ -113,7 +113,7 @@ impl Display for Literal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let is_plain =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b':');
-        if self.value() == Value::Text || !self.text().bytes().all(is_plain) {
+        if *self.value() == Value::Text || !self.text().bytes().all(is_plain) {
             return write_quoted(f, self.text(), '"');
         }
         f.write_str(self.text())

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use num_bigint::BigInt;
+
 use super::super::{Level, Scalar};
 use super::{Literal, Op, Pattern, Value};
 
@@ -132,6 +134,17 @@ impl Test {
         }
     }
 
+    /// Whether a whole number passes, which may be beyond those of 64 bits.
+    pub fn accepts_whole(&self, value: &BigInt) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::Compare(op, literal) => {
+                literal.passes(*op, Some(value), |value| literal.order_of_whole(value))
+            }
+            Self::Contains(pattern) => pattern.is_match_of_whole(value),
+        }
+    }
+
     /// Whether a level passes.
     pub fn accepts_level(&self, level: Option<Level>) -> bool {
         match self {
@@ -164,7 +177,7 @@ impl Literal {
         order: impl FnOnce(T) -> Option<std::cmp::Ordering>,
     ) -> bool {
         match value {
-            None => self.value() == Value::Null,
+            None => *self.value() == Value::Null,
             Some(value) => order(value).is_some_and(|order| op.holds(order)),
         }
     }

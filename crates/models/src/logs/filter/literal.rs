@@ -1,6 +1,9 @@
 //! Values to compare with: how they are written, and how those of entries are ordered by them.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
 
 use super::super::{Level, Scalar};
 use super::Target;
@@ -8,6 +11,8 @@ use crate::instant::Instant;
 use crate::number::{float, is_number, is_whole};
 
 const NS_PER_DAY: i64 = 86_400 * 1_000_000_000;
+/// Whole numbers of more digits are taken for the nearest float.
+const DIGITS_MAX: usize = 4_096;
 
 /// A relation that an entry's value may have to a literal. There is no "unequal": that is the
 /// negation of `Equal`, which holds for entries without such a value, too.
@@ -33,7 +38,7 @@ pub struct Literal {
 }
 
 /// What a literal means.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Null, or no such field.
     Null,
@@ -43,7 +48,9 @@ pub enum Value {
     Int(i64),
     /// A whole number above those of `Int`.
     UInt(u64),
-    /// A number with a fraction or an exponent, or one beyond those of `UInt`; finite.
+    /// A whole number beyond those of 64 bits.
+    Big(Arc<BigInt>),
+    /// A number with a fraction or an exponent; finite.
     Float(f64),
     /// The literal's text.
     Text,
@@ -60,8 +67,9 @@ pub enum Value {
 
 /// A number, so that any two of them can be compared exactly.
 #[derive(Clone, Copy)]
-enum Number {
+enum Number<'a> {
     Whole(i128),
+    Big(&'a BigInt),
     Float(f64),
 }
 
@@ -115,8 +123,8 @@ impl Literal {
     }
 
     /// What it means.
-    pub fn value(&self) -> Value {
-        self.value
+    pub fn value(&self) -> &Value {
+        &self.value
     }
 
     /// The order of an entry's value towards this one: texts by their bytes, numbers by value.
@@ -129,10 +137,15 @@ impl Literal {
         }
     }
 
+    /// The order of an entry's whole number towards this one.
+    pub fn order_of_whole(&self, value: &BigInt) -> Option<Ordering> {
+        self.value.order_of_whole(value)
+    }
+
     /// The order of an entry's level towards this one.
     pub fn order_of_level(&self, level: Level) -> Option<Ordering> {
         match self.value {
-            Value::Level(known) => Some(level.cmp(&known)),
+            Value::Level(ref known) => Some(level.cmp(known)),
             _ => None,
         }
     }
@@ -159,9 +172,9 @@ impl Value {
     }
 
     /// The order of a number or truth value of an entry towards this one.
-    pub(super) fn order_of(self, value: Scalar<'_>) -> Option<Ordering> {
+    pub(super) fn order_of(&self, value: Scalar<'_>) -> Option<Ordering> {
         if let (Scalar::Bool(value), Self::Bool(known)) = (value, self) {
-            return Some(value.cmp(&known));
+            return Some(value.cmp(known));
         }
         let value = match value {
             Scalar::Int(value) => Number::Whole(value.into()),
@@ -169,23 +182,37 @@ impl Value {
             Scalar::Float(value) => Number::Float(value),
             Scalar::Bool(_) | Scalar::Text(_) => return None,
         };
-        let known = match self {
-            Self::Int(known) => Number::Whole(known.into()),
-            Self::UInt(known) => Number::Whole(known.into()),
-            Self::Float(known) => Number::Float(known),
+        value.order(self.number()?)
+    }
+
+    /// The order of a whole number of any size towards this one.
+    pub(super) fn order_of_whole(&self, value: &BigInt) -> Option<Ordering> {
+        Number::Big(value).order(self.number()?)
+    }
+
+    fn number(&self) -> Option<Number<'_>> {
+        Some(match self {
+            Self::Int(known) => Number::Whole((*known).into()),
+            Self::UInt(known) => Number::Whole((*known).into()),
+            Self::Big(known) => Number::Big(known),
+            Self::Float(known) => Number::Float(*known),
             _ => return None,
-        };
-        value.order(known)
+        })
     }
 }
 
-impl Number {
+impl Number<'_> {
     fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => Some(a.cmp(&b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
             (Self::Whole(a), Self::Float(b)) => order_of_whole(a, b),
             (Self::Float(a), Self::Whole(b)) => order_of_whole(b, a).map(Ordering::reverse),
+            (Self::Big(a), Self::Big(b)) => Some(a.cmp(b)),
+            (Self::Big(a), Self::Whole(b)) => Some(a.cmp(&b.into())),
+            (Self::Whole(a), Self::Big(b)) => Some(BigInt::from(a).cmp(b)),
+            (Self::Big(a), Self::Float(b)) => order_of_big(a, b),
+            (Self::Float(a), Self::Big(b)) => order_of_big(b, a).map(Ordering::reverse),
         }
     }
 }
@@ -200,11 +227,36 @@ fn order_of_whole(whole: i128, float: f64) -> Option<Ordering> {
     Some(order.then_with(|| 0.0_f64.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)))
 }
 
+/// The order of a whole number of any size towards a float, to the last digit.
+fn order_of_big(whole: &BigInt, float: f64) -> Option<Ordering> {
+    if float.is_nan() {
+        return None;
+    }
+    if float.is_infinite() {
+        return Some(if float > 0.0 { Ordering::Less } else { Ordering::Greater });
+    }
+    // A float's parts: `mantissa * 2^exponent`, and below 2^53 there may be a fraction.
+    let bits = float.abs().to_bits();
+    let exponent = (bits >> 52).saturating_sub(1_075);
+    if exponent == 0 {
+        // Below 2^53: the cast is exact but for the fraction.
+        let order = whole.cmp(&BigInt::from(float as i64));
+        return Some(
+            order.then_with(|| 0.0_f64.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)),
+        );
+    }
+    let mantissa = BigInt::from((bits & ((1 << 52) - 1)) | (1 << 52)) << exponent;
+    Some(whole.cmp(&if float < 0.0 { -mantissa } else { mantissa }))
+}
+
 /// Reads `-12`, `1.5` or `2e-3`; whole numbers stay whole. `inf` and `nan` are words.
 fn number(text: &str) -> Option<Value> {
     let whole = text.parse().map(Value::Int).or_else(|_| text.parse().map(Value::UInt));
     match whole {
         Ok(whole) if is_whole(text.as_bytes()) => Some(whole),
+        Err(_) if is_whole(text.as_bytes()) && text.len() <= DIGITS_MAX => {
+            text.parse().ok().map(|whole| Value::Big(Arc::new(whole)))
+        }
         _ if is_number(text.as_bytes()) => {
             float(text.as_bytes()).filter(|float| float.is_finite()).map(Value::Float)
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use num_bigint::BigInt;
 use regex::bytes::{Regex, RegexBuilder};
 use timestrata_engine::words;
 
@@ -161,6 +162,16 @@ impl Pattern {
             Scalar::UInt(value) => self.is_match(&value.to_string()),
             Scalar::Float(value) => self.is_match(&value.to_string()),
             Scalar::Text(text) => self.is_match(text),
+        }
+    }
+
+    /// Whether a whole number of any size matches, as those of 64 bits do.
+    pub(super) fn is_match_of_whole(&self, value: &BigInt) -> bool {
+        match &self.kind {
+            Kind::Phrase(Phrase { is_prefix: false, value: known, .. }) => {
+                known.order_of_whole(value).is_some_and(std::cmp::Ordering::is_eq)
+            }
+            _ => self.is_match(&value.to_string()),
         }
     }
 

@@ -30,7 +30,7 @@ impl Term {
             (Target::Anywhere | Target::Message, Test::Contains(pattern)) => pattern.words(),
             (Target::Field(_), Test::Contains(pattern)) => words_of_field(pattern),
             (Target::Message | Target::Field(_), Test::Compare(Op::Equal, literal))
-                if literal.value() == Value::Text =>
+                if *literal.value() == Value::Text =>
             {
                 words_in(literal.text())
             }

@@ -230,14 +230,17 @@ fn in_field(name: &str, test: &Test, rows: &Rows<'_>, within: &BooleanBuffer) ->
     &found | &rest
 }
 
-/// Whether a field's value passes; of a list, one of its scalars has to.
+/// Whether a field's value passes; of a list, one of its scalars or numbers has to.
 fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
     match value {
         None => test.accepts(None),
         Some(value) if value.is_null() => test.accepts(None),
         Some(FieldValue::Scalar(scalar)) => test.accepts(Some(scalar)),
         Some(_) if *test == Test::Exists => true,
-        Some(list) => list.any_scalar(&mut |scalar| test.accepts(Some(scalar))),
+        Some(value) => value.any_single(&mut |single| match single {
+            FieldValue::Scalar(scalar) => test.accepts(Some(scalar)),
+            item => item.whole().is_some_and(|whole| test.accepts_whole(&whole)),
+        }),
     }
 }
 

@@ -82,7 +82,7 @@ fn least_level(expr: &Expr) -> Option<Level> {
         Expr::Term(term) if term.target == Target::Level => match &term.test {
             Test::Compare(Op::Equal | Op::Greater | Op::GreaterOrEqual, literal) => {
                 match literal.value() {
-                    Value::Level(level) => Some(level),
+                    Value::Level(level) => Some(*level),
                     _ => None,
                 }
             }

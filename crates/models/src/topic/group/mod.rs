@@ -217,6 +217,35 @@ impl Groups {
         }
     }
 
+    /// An error if a group's members share a partition: only they know how far it has been read.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_unowned(
+        &self,
+        group: &str,
+        partition: &TopicPartition,
+        now_ns: u64,
+    ) -> Result<()> {
+        let mut groups = self.groups.lock();
+        let Some(found) = groups.get_mut(group) else { return Ok(()) };
+        if found.bury(now_ns) {
+            found.share_out();
+        }
+        let mut members = found.members.iter();
+        match members.find(|(_, member)| member.topics.contains(&partition.topic)) {
+            None => Ok(()),
+            Some((member, _)) => Err(Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "group '{group}' has members, such as '{member}', who share topic '{}': who reads \
+                     partition {} by a choice of its own commits nothing for them",
+                    partition.topic, partition.partition
+                ),
+            )),
+        }
+    }
+
     /// Members of a group and what each has.
     pub(super) fn members(&self, group: &str) -> BTreeMap<String, Vec<TopicPartition>> {
         let groups = self.groups.lock();

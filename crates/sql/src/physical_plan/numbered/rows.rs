@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::prep_null_mask_filter;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
@@ -33,7 +33,15 @@ impl Function {
         let arguments = evaluate(&self.arguments, batch)?;
         let Some(filter) = &self.filter else { return Ok((arguments, None)) };
         let filter = filter.evaluate(batch)?.into_array(batch.num_rows())?;
-        Ok((arguments, Some(prep_null_mask_filter(filter.as_boolean()))))
+        let filter = filter.as_boolean();
+        // Arrow takes it for granted that there are nulls.
+        Ok((
+            arguments,
+            Some(match filter.null_count() {
+                0 => filter.clone(),
+                _ => prep_null_mask_filter(filter),
+            }),
+        ))
     }
 }
 

@@ -198,7 +198,7 @@ fn comparison(target: Target, op: Op, input: &mut Input<'_>) -> Parsed<Expr> {
         Err("a value")
     };
     let what = match literal {
-        Ok(literal) if op != Op::Equal && literal.value() == Value::Null => {
+        Ok(literal) if op != Op::Equal && *literal.value() == Value::Null => {
             "a value that has an order"
         }
         Ok(literal) => return Ok(Expr::term(target, Test::Compare(op, literal))),

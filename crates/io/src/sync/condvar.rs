@@ -1,0 +1,108 @@
+//! A condition that an actor waits for in its schedule, by its simulated clock.
+
+use std::time::Duration;
+
+use parking_lot::WaitTimeoutResult;
+
+use super::MutexGuard;
+use super::schedule::{self, Place, Woken};
+
+/// As `parking_lot::Condvar`.
+#[derive(Debug, Default)]
+pub struct Condvar(parking_lot::Condvar);
+
+/// How a wait with an end came to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeoutResult(bool);
+
+impl TimeoutResult {
+    /// Whether the time had passed.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl From<WaitTimeoutResult> for TimeoutResult {
+    fn from(result: WaitTimeoutResult) -> Self {
+        Self(result.timed_out())
+    }
+}
+
+impl Condvar {
+    /// Nobody waits.
+    pub const fn new() -> Self {
+        Self(parking_lot::Condvar::new())
+    }
+
+    /// Wakes one who waits.
+    pub fn notify_one(&self) -> bool {
+        schedule::notify(self.place(), 1) || self.0.notify_one()
+    }
+
+    /// Wakes all who wait.
+    pub fn notify_all(&self) -> usize {
+        schedule::notify(self.place(), usize::MAX);
+        self.0.notify_all()
+    }
+
+    /// Lets go of the lock until it is notified.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        if schedule::is_scheduled() {
+            self.wait_scheduled(guard, None);
+        } else {
+            self.0.wait(guard.covered());
+        }
+    }
+
+    /// The same, for a time at most.
+    pub fn wait_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Duration,
+    ) -> TimeoutResult {
+        if schedule::is_scheduled() {
+            TimeoutResult(self.wait_scheduled(guard, Some(timeout)) == Woken::ByTime)
+        } else {
+            self.0.wait_for(guard.covered(), timeout).into()
+        }
+    }
+
+    /// The same, while the condition holds.
+    pub fn wait_while_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        timeout: Duration,
+    ) -> TimeoutResult {
+        if !schedule::is_scheduled() {
+            return self.0.wait_while_for(guard.covered(), condition, timeout).into();
+        }
+        let end = schedule::now_ns().saturating_add(schedule::as_ns(timeout));
+        while condition(&mut *guard) {
+            let left = end.saturating_sub(schedule::now_ns());
+            if left <= 0 {
+                return TimeoutResult(true);
+            }
+            self.wait_scheduled(guard, Some(Duration::from_nanos(left.unsigned_abs())));
+        }
+        TimeoutResult(false)
+    }
+
+    /// One actor runs at a time, so nothing comes between letting go and waiting.
+    fn wait_scheduled<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Option<Duration>,
+    ) -> Woken {
+        guard.let_go();
+        guard.tell_free();
+        let woken = schedule::wait(self.place(), timeout);
+        guard.take_again();
+        woken
+    }
+
+    fn place(&self) -> Place {
+        Place::of(&self.0)
+    }
+}

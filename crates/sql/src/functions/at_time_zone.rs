@@ -1,0 +1,105 @@
+//! What `time AT TIME ZONE zone` means: a time with a zone is the same instant, shown in another; a time
+//! without one is the reading of a clock there.
+
+use std::sync::Arc;
+
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::common::{Result, ScalarValue, internal_datafusion_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::error::refused;
+
+/// The name by which the parser's dialect calls it.
+pub(crate) const AT_TIME_ZONE: &str = "at_time_zone";
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct AtTimeZone {
+    signature: Signature,
+}
+
+impl AtTimeZone {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+fn wrong() -> datafusion::common::DataFusionError {
+    refused("AT TIME ZONE takes a time, and a time zone in quotes, as 'Europe/Berlin' or '+02:00'")
+}
+
+/// The call as the operator that it stands for.
+fn written(args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
+    let parts = args.iter().map(|arg| match arg {
+        Expr::Literal(zone, _) => format!("'{zone}'"),
+        other => name(other),
+    });
+    parts.collect::<Vec<_>>().join(" AT TIME ZONE ")
+}
+
+impl ScalarUDFImpl for AtTimeZone {
+    fn name(&self) -> &str {
+        AT_TIME_ZONE
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(written(args, |arg| arg.schema_name().to_string()))
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(written(args, ToString::to_string))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        let time = match given.first() {
+            Some(time @ DataType::Timestamp(_, _)) => time.clone(),
+            Some(DataType::Date32) => DataType::Timestamp(TimeUnit::Second, None),
+            Some(DataType::Date64) => DataType::Timestamp(TimeUnit::Millisecond, None),
+            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => {
+                DataType::Timestamp(TimeUnit::Microsecond, None)
+            }
+            _ => return Err(wrong()),
+        };
+        Ok(vec![time, DataType::Utf8])
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Err(internal_datafusion_err!("the type of AT TIME ZONE is told by its arguments"))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let (Some(time), Some(Some(zone))) =
+            (args.arg_fields.first(), args.scalar_arguments.get(1))
+        else {
+            return Err(wrong());
+        };
+        let (DataType::Timestamp(unit, _), Some(Some(zone))) =
+            (time.data_type(), zone.try_as_str())
+        else {
+            return Err(wrong());
+        };
+        zone.parse::<datafusion::arrow::array::timezone::Tz>()
+            .map_err(|_| refused(format!("there is no time zone '{zone}'")))?;
+        let shown = DataType::Timestamp(*unit, Some(zone.into()));
+        Ok(Arc::new(Field::new(AT_TIME_ZONE, shown, time.is_nullable())))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let shown = args.return_field.data_type();
+        // Arrow reads a time without a zone as a clock of the zone that it is cast to.
+        match args.args.first() {
+            Some(ColumnarValue::Array(times)) => Ok(ColumnarValue::Array(cast(times, shown)?)),
+            Some(ColumnarValue::Scalar(time)) => {
+                let time = cast(&time.to_array()?, shown)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&time, 0)?))
+            }
+            None => Err(wrong()),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Functions whose results are far larger than what they are given, with a bound: DataFusion counts what
+//! sorts, groups and joins take, and not what a function gives.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
+use datafusion::arrow::compute::kernels::length::length;
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::{
+    DataType, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit,
+};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::SessionState;
+use datafusion::execution::registry::FunctionRegistry;
+use datafusion::logical_expr::{
+    ColumnarValue, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature,
+};
+
+/// Bytes of one element of a list, of an integer or a time.
+const ELEMENT_BYTES: i128 = 8;
+/// Bytes of one character, at most.
+const CHARACTER_BYTES: i128 = 4;
+const DAY_NS: i128 = 86_400_000_000_000;
+const MONTH_DAYS: i128 = 28;
+
+/// How large a function's results are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Growth {
+    /// A value so many times.
+    Repeat,
+    /// As long as a number says.
+    Pad,
+    /// A text in place of each occurrence of another.
+    Replace,
+    /// A text in place of each match of an expression.
+    ReplaceMatches,
+    /// From a start to an end by steps.
+    Range,
+    /// All of its arguments.
+    Join,
+}
+
+const FUNCTIONS: [(&str, Growth); 12] = [
+    ("repeat", Growth::Repeat),
+    ("array_repeat", Growth::Repeat),
+    ("lpad", Growth::Pad),
+    ("rpad", Growth::Pad),
+    ("array_resize", Growth::Pad),
+    ("replace", Growth::Replace),
+    ("regexp_replace", Growth::ReplaceMatches),
+    ("range", Growth::Range),
+    ("generate_series", Growth::Range),
+    ("concat", Growth::Join),
+    ("concat_ws", Growth::Join),
+    ("array_concat", Growth::Join),
+];
+
+/// Puts the bound on all of them.
+pub(super) fn bound(state: &mut SessionState, bytes_max: usize) -> Result<()> {
+    for (name, growth) in FUNCTIONS {
+        let Some(plain) = state.scalar_functions().get(name).cloned() else { continue };
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(Bounded {
+            plain,
+            growth,
+            bytes_max,
+        })))?;
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Bounded {
+    plain: Arc<ScalarUDF>,
+    growth: Growth,
+    bytes_max: usize,
+}
+
+impl ScalarUDFImpl for Bounded {
+    fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.plain.aliases()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.plain.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.plain.signature()
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        self.plain.return_type(given)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.plain.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        self.plain.coerce_types(given)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let bytes = self.growth.bytes(&args.args, args.number_rows)?;
+        if bytes > self.bytes_max as i128 {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "{}() would give {bytes} bytes at once, and {} are a function's share",
+                self.name(),
+                self.bytes_max
+            )));
+        }
+        self.plain.invoke_with_args(args)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.plain.documentation()
+    }
+}
+
+/// A number for each row, or one for all.
+enum Numbers {
+    One(i128),
+    Each(Vec<i128>),
+}
+
+impl Numbers {
+    fn of(
+        value: Option<&ColumnarValue>,
+        count: impl Fn(&ArrayRef) -> Result<ArrayRef>,
+    ) -> Result<Self> {
+        let numbers = |array: &ArrayRef| -> Result<Vec<i128>> {
+            let counted = count(array)?;
+            let as_null = CastOptions { safe: true, ..CastOptions::default() };
+            let counted = cast_with_options(&counted, &DataType::Int64, &as_null)?;
+            let counted = counted.as_primitive::<Int64Type>();
+            Ok(counted.iter().map(|count| i128::from(count.unwrap_or(0))).collect())
+        };
+        Ok(match value {
+            Some(ColumnarValue::Array(array)) => Self::Each(numbers(array)?),
+            Some(ColumnarValue::Scalar(scalar)) => {
+                Self::One(numbers(&scalar.to_array()?)?.first().copied().unwrap_or(0))
+            }
+            None => Self::One(0),
+        })
+    }
+
+    fn at(&self, row: usize) -> i128 {
+        match self {
+            Self::One(number) => *number,
+            Self::Each(numbers) => numbers.get(row).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// The values of an argument of whole numbers.
+fn values(value: Option<&ColumnarValue>) -> Result<Numbers> {
+    Numbers::of(value, |array| Ok(Arc::clone(array)))
+}
+
+/// The bytes that each value of an argument has.
+fn sizes(value: Option<&ColumnarValue>) -> Result<Numbers> {
+    Numbers::of(value, |array| {
+        Ok(match array.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => length(array)?,
+            DataType::List(_) | DataType::LargeList(_) => {
+                // The same for each: how long its elements are isn't looked at.
+                let each = array.get_array_memory_size() / array.len().max(1);
+                let each = i64::try_from(each).unwrap_or(i64::MAX);
+                Arc::new(Int64Array::from_value(each, array.len()))
+            }
+            _ => {
+                let each = ELEMENT_BYTES as i64;
+                Arc::new(Int64Array::from_value(each, array.len()))
+            }
+        })
+    })
+}
+
+impl Growth {
+    /// The bytes that a call gives, or somewhat more. What isn't one for all rows is counted row by row.
+    fn bytes(self, args: &[ColumnarValue], rows: usize) -> Result<i128> {
+        let arg = |index: usize| args.get(index);
+        let are_scalars = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if are_scalars { 1 } else { rows };
+        let total = |size: &dyn Fn(usize) -> i128| {
+            (0..rows).fold(0_i128, |sum, row| sum.saturating_add(size(row).max(0)))
+        };
+        Ok(match self {
+            Self::Repeat => {
+                let (value, times) = (sizes(arg(0))?, values(arg(1))?);
+                total(&|row| value.at(row).max(1).saturating_mul(times.at(row)))
+            }
+            Self::Pad => {
+                let (value, length) = (sizes(arg(0))?, values(arg(1))?);
+                let unit = match args.first().map(ColumnarValue::data_type) {
+                    Some(DataType::List(_) | DataType::LargeList(_)) => ELEMENT_BYTES,
+                    _ => CHARACTER_BYTES,
+                };
+                total(&|row| value.at(row).max(length.at(row).saturating_mul(unit)))
+            }
+            Self::Replace => {
+                let (value, from, to) = (sizes(arg(0))?, sizes(arg(1))?, sizes(arg(2))?);
+                total(&|row| {
+                    let found = value.at(row) / from.at(row).max(1);
+                    value.at(row).saturating_add(found.saturating_mul(to.at(row)))
+                })
+            }
+            Self::ReplaceMatches => {
+                let (value, to, flags) = (sizes(arg(0))?, sizes(arg(2))?, sizes(arg(3))?);
+                total(&|row| {
+                    let found = if flags.at(row) > 0 { value.at(row) + 1 } else { 1 };
+                    value.at(row).saturating_add(found.saturating_mul(to.at(row)))
+                })
+            }
+            Self::Range => {
+                let steps = Steps::of(args)?;
+                total(&|row| steps.at(row).saturating_mul(ELEMENT_BYTES))
+            }
+            Self::Join => {
+                let parts = args.iter().map(|arg| sizes(Some(arg))).collect::<Result<Vec<_>>>()?;
+                total(&|row| parts.iter().fold(0, |sum, part| part.at(row).saturating_add(sum)))
+            }
+        })
+    }
+}
+
+/// How many steps there are from a start to an end.
+struct Steps {
+    start: Numbers,
+    end: Numbers,
+    step: Numbers,
+    /// What one of the start and the end is, in what the step counts.
+    unit: i128,
+}
+
+impl Steps {
+    fn of(args: &[ColumnarValue]) -> Result<Self> {
+        let unit = match args.first().map(ColumnarValue::data_type) {
+            Some(DataType::Date32) => DAY_NS,
+            Some(DataType::Timestamp(TimeUnit::Second, _)) => 1_000_000_000,
+            Some(DataType::Timestamp(TimeUnit::Millisecond, _)) => 1_000_000,
+            Some(DataType::Timestamp(TimeUnit::Microsecond, _)) => 1_000,
+            _ => 1,
+        };
+        let step = match args.get(2) {
+            None => Numbers::One(1),
+            Some(step) if matches!(step.data_type(), DataType::Interval(_)) => intervals(step)?,
+            step => values(step)?,
+        };
+        let (start, end) = match args {
+            [end] => (Numbers::One(0), values(Some(end))?),
+            _ => (values(args.first())?, values(args.get(1))?),
+        };
+        Ok(Self { start, end, step, unit })
+    }
+
+    fn at(&self, row: usize) -> i128 {
+        let span = (self.end.at(row) - self.start.at(row)).saturating_mul(self.unit);
+        let step = self.step.at(row);
+        // Against the step's direction there is nothing.
+        if step == 0 || (span < 0) != (step < 0) { 1 } else { span / step + 1 }
+    }
+}
+
+/// Intervals in nanoseconds, a month as short as it may be.
+fn intervals(value: &ColumnarValue) -> Result<Numbers> {
+    let lengths = |array: &ArrayRef| -> Vec<i128> {
+        let Some(array) = array.as_primitive_opt::<IntervalMonthDayNanoType>() else {
+            return vec![1; array.len()];
+        };
+        let length = |months: i32, days: i32, ns: i64| {
+            (i128::from(months) * MONTH_DAYS + i128::from(days)) * DAY_NS + i128::from(ns)
+        };
+        array
+            .iter()
+            .map(|step| step.map_or(0, |s| length(s.months, s.days, s.nanoseconds)))
+            .collect()
+    };
+    Ok(match value {
+        ColumnarValue::Array(array) => Numbers::Each(lengths(array)),
+        ColumnarValue::Scalar(scalar) => {
+            Numbers::One(lengths(&scalar.to_array()?).first().copied().unwrap_or(0))
+        }
+    })
+}

@@ -1,0 +1,197 @@
+//! `sum`, `min` and `max` as DataFusion has them, but for what it answers wrongly: sums of whole numbers and
+//! decimals that have no room for their result are errors, and NaN is the greatest of floats, with groups
+//! and without.
+
+mod ends;
+mod groups;
+mod sums;
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{
+    DataType, Decimal128Type, FieldRef, Float32Type, Float64Type, Int64Type, UInt64Type,
+};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF,
+    SetMonotonicity, Signature, StatisticsArgs,
+};
+
+use self::ends::Canonical;
+use self::groups::Folded;
+use self::sums::{DistinctSum, Sum, Summed};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Sum,
+    Min,
+    Max,
+}
+
+/// One of the functions.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Exact {
+    kind: Kind,
+    plain: Arc<AggregateUDF>,
+}
+
+impl Exact {
+    /// All of them.
+    pub(super) fn all() -> [Self; 3] {
+        [
+            Self { kind: Kind::Sum, plain: sum_udaf() },
+            Self { kind: Kind::Min, plain: min_udaf() },
+            Self { kind: Kind::Max, plain: max_udaf() },
+        ]
+    }
+
+    /// What DataFusion's accumulator of single groups becomes.
+    fn mended(
+        &self,
+        data_type: &DataType,
+        is_distinct: bool,
+        plain: Box<dyn Accumulator>,
+    ) -> Box<dyn Accumulator> {
+        match (self.kind, data_type) {
+            (Kind::Sum, DataType::Int64) if is_distinct => {
+                Box::new(DistinctSum::<Int64Type>::new(plain, data_type))
+            }
+            (Kind::Sum, DataType::UInt64) if is_distinct => {
+                Box::new(DistinctSum::<UInt64Type>::new(plain, data_type))
+            }
+            (Kind::Sum, DataType::Decimal128(_, _)) if is_distinct => {
+                Box::new(DistinctSum::<Decimal128Type>::new(plain, data_type))
+            }
+            (Kind::Sum, DataType::Int64) => Box::new(Sum::<Int64Type>::new(data_type)),
+            (Kind::Sum, DataType::UInt64) => Box::new(Sum::<UInt64Type>::new(data_type)),
+            (Kind::Sum, DataType::Decimal128(_, _)) => {
+                Box::new(Sum::<Decimal128Type>::new(data_type))
+            }
+            (Kind::Min | Kind::Max, DataType::Float32 | DataType::Float64) => {
+                Box::new(Canonical::new(plain))
+            }
+            _ => plain,
+        }
+    }
+}
+
+impl AggregateUDFImpl for Exact {
+    fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.plain.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.plain.signature()
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        self.plain.inner().return_type(given)
+    }
+
+    fn return_field(&self, given: &[FieldRef]) -> Result<FieldRef> {
+        self.plain.inner().return_field(given)
+    }
+
+    fn is_nullable(&self) -> bool {
+        self.plain.is_nullable()
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        self.plain.inner().coerce_types(given)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        let (data_type, is_distinct) = (args.return_field.data_type().clone(), args.is_distinct);
+        Ok(self.mended(&data_type, is_distinct, self.plain.inner().accumulator(args)?))
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn Accumulator>> {
+        let (data_type, is_distinct) = (args.return_field.data_type().clone(), args.is_distinct);
+        let plain = self.plain.inner().create_sliding_accumulator(args)?;
+        Ok(self.mended(&data_type, is_distinct, plain))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        self.plain.inner().state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.plain.inner().groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        let data_type = args.return_field.data_type().clone();
+        Ok(match (self.kind, &data_type) {
+            (Kind::Sum, DataType::Int64) => {
+                Box::new(Folded::<Int64Type, _>::sum(&data_type, |sum: &mut i64, value| {
+                    Int64Type::add(sum, value)
+                }))
+            }
+            (Kind::Sum, DataType::UInt64) => {
+                Box::new(Folded::<UInt64Type, _>::sum(&data_type, |sum: &mut u64, value| {
+                    UInt64Type::add(sum, value)
+                }))
+            }
+            (Kind::Sum, DataType::Decimal128(_, _)) => {
+                Box::new(Folded::<Decimal128Type, _>::sum(&data_type, |sum: &mut i128, value| {
+                    Decimal128Type::add(sum, value)
+                }))
+            }
+            (Kind::Min, DataType::Float64) => {
+                Box::new(Folded::<Float64Type, _>::least(&data_type, f64::NAN))
+            }
+            (Kind::Min, DataType::Float32) => {
+                Box::new(Folded::<Float32Type, _>::least(&data_type, f32::NAN))
+            }
+            (Kind::Max, DataType::Float64) => {
+                Box::new(Folded::<Float64Type, _>::greatest(&data_type, f64::NEG_INFINITY))
+            }
+            (Kind::Max, DataType::Float32) => {
+                Box::new(Folded::<Float32Type, _>::greatest(&data_type, f32::NEG_INFINITY))
+            }
+            _ => self.plain.inner().create_groups_accumulator(args)?,
+        })
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.plain.order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        self.plain.reverse_udf()
+    }
+
+    fn is_descending(&self) -> Option<bool> {
+        self.plain.is_descending()
+    }
+
+    fn value_from_stats(&self, statistics: &StatisticsArgs<'_>) -> Option<ScalarValue> {
+        self.plain.value_from_stats(statistics)
+    }
+
+    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
+        self.plain.default_value(data_type)
+    }
+
+    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
+        self.plain.inner().set_monotonicity(data_type)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.plain.documentation()
+    }
+}

@@ -1,0 +1,221 @@
+//! `+`, `-` and `*` of whole numbers, and the sign, that fail where the result has no room: DataFusion's
+//! wrap around without a word.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{Array, ArrayRef, Datum, Scalar};
+use datafusion::arrow::compute::kernels::numeric::{add, mul, neg, sub};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_datafusion_err};
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::error::{overflow, refused};
+
+/// Operators one behind the other. Each is a function's call, which takes more of a stack than an operator.
+const DEPTH_MAX: usize = 200;
+
+static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Plus));
+static MINUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Minus));
+static TIMES: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Times));
+static NEGATE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Negate));
+
+fn function(operation: Operation) -> Arc<ScalarUDF> {
+    let signature = Signature::variadic_any(Volatility::Immutable);
+    Arc::new(ScalarUDF::new_from_impl(Checked { operation, signature }))
+}
+
+/// The same expression; if it is arithmetic of whole numbers of one type, such as fails.
+pub(super) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_whole = |side: &Expr| side.get_type(schema).is_ok_and(|found| found.is_integer());
+    Ok(match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let function = match op {
+                Operator::Plus => &PLUS,
+                Operator::Minus => &MINUS,
+                Operator::Multiply => &TIMES,
+                _ => return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+            };
+            match is_whole(&left) && is_whole(&right) {
+                true => Transformed::yes(call(function, vec![*left, *right])?),
+                false => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+            }
+        }
+        Expr::Negative(inner) if is_whole(&inner) => Transformed::yes(call(&NEGATE, vec![*inner])?),
+        other => Transformed::no(other),
+    })
+}
+
+/// How many operators there are in the left side of one.
+fn depth(args: &[Expr]) -> usize {
+    let (mut args, mut depth) = (args, 0);
+    while let Some(Expr::ScalarFunction(call)) = args.first()
+        && call.func.inner().is::<Checked>()
+    {
+        (args, depth) = (&call.args, depth + 1);
+    }
+    depth
+}
+
+/// The call; of literals its result, if it has one.
+///
+/// # Errors
+/// For a result without room, and for more operators than a thread's stack is sure to hold.
+fn call(function: &Arc<ScalarUDF>, args: Vec<Expr>) -> Result<Expr> {
+    if depth(&args) > DEPTH_MAX {
+        return Err(refused(format!(
+            "an expression of whole numbers has more than {DEPTH_MAX} operators one behind the other"
+        )));
+    }
+    let literals = args.iter().map(|arg| match arg {
+        Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
+        _ => None,
+    });
+    let (Some(literals), Some(checked)) =
+        (literals.collect::<Option<Vec<_>>>(), function.inner().downcast_ref::<Checked>())
+    else {
+        return Ok(function.call(args));
+    };
+    let data_type =
+        function.return_type(&literals.iter().map(ColumnarValue::data_type).collect::<Vec<_>>())?;
+    match checked.operation.of(&literals, &data_type)? {
+        ColumnarValue::Scalar(value) => Ok(Expr::Literal(value, None)),
+        ColumnarValue::Array(_) => Ok(function.call(args)),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Operation {
+    Plus,
+    Minus,
+    Times,
+    Negate,
+}
+
+impl Operation {
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Plus => "+",
+            Self::Minus | Self::Negate => "-",
+            Self::Times => "*",
+        }
+    }
+
+    fn of(self, args: &[ColumnarValue], data_type: &DataType) -> Result<ColumnarValue> {
+        let are_scalars = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let operands = args.iter().map(Operand::of).collect::<Result<Vec<_>>>()?;
+        let result = match (self, operands.as_slice()) {
+            (Self::Plus, [left, right]) => add(left, right),
+            (Self::Minus, [left, right]) => sub(left, right),
+            (Self::Times, [left, right]) => mul(left, right),
+            (Self::Negate, [inner]) => neg(inner.get().0),
+            _ => return Err(internal_datafusion_err!("arithmetic of {} operands", operands.len())),
+        };
+        let result = result.map_err(|error| match error {
+            ArrowError::ArithmeticOverflow(_) => overflow(self.sign(), data_type),
+            other => DataFusionError::from(other),
+        })?;
+        match are_scalars {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?)),
+            false => Ok(ColumnarValue::Array(result)),
+        }
+    }
+}
+
+/// A call as it was written, with operators. Long sums are deep on their left side: that is walked down and
+/// not called down, for the sake of the stack.
+fn written(operation: Operation, args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
+    let (mut operation, mut args) = (operation, args);
+    let mut behind: Vec<String> = Vec::new();
+    let start = loop {
+        let [left, right] = args else {
+            break format!("(- {})", args.iter().map(&name).collect::<Vec<_>>().join(", "));
+        };
+        behind.push(format!(" {} {}", operation.sign(), name(right)));
+        match left {
+            Expr::ScalarFunction(call)
+                if let Some(inner) = call.func.inner().downcast_ref::<Checked>() =>
+            {
+                (operation, args) = (inner.operation, &call.args);
+            }
+            other => break name(other),
+        }
+    };
+    behind.iter().rev().fold(start, |text, part| text + part)
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Checked {
+    operation: Operation,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Checked {
+    fn name(&self) -> &str {
+        match self.operation {
+            Operation::Plus => "checked_plus",
+            Operation::Minus => "checked_minus",
+            Operation::Times => "checked_times",
+            Operation::Negate => "checked_negate",
+        }
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(written(self.operation, args, ToString::to_string))
+    }
+
+    /// As the operator's own, so that columns keep their names.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(written(self.operation, args, |arg| arg.schema_name().to_string()))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        given.first().cloned().ok_or_else(|| internal_datafusion_err!("arithmetic of nothing"))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let types: Vec<_> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, is_nullable)))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        self.operation.of(&args.args, args.return_field.data_type())
+    }
+}
+
+/// A column, or one value for all rows of it.
+enum Operand {
+    Column(ArrayRef),
+    Value(Scalar<ArrayRef>),
+}
+
+impl Operand {
+    fn of(value: &ColumnarValue) -> Result<Self> {
+        Ok(match value {
+            ColumnarValue::Array(array) => Self::Column(Arc::clone(array)),
+            ColumnarValue::Scalar(scalar) => Self::Value(scalar.to_scalar()?),
+        })
+    }
+}
+
+impl Datum for Operand {
+    fn get(&self) -> (&dyn Array, bool) {
+        match self {
+            Self::Column(array) => array.get(),
+            Self::Value(value) => value.get(),
+        }
+    }
+}

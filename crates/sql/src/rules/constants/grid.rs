@@ -1,0 +1,201 @@
+//! Constants among the values that a type of times or decimals has.
+
+use chrono::Utc;
+use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Expr;
+
+use super::numbers::{LongNumbers, Number};
+use crate::error::refused;
+
+const DAY_NS: i128 = 86_400_000_000_000;
+const MS_NS: i128 = 1_000_000;
+
+/// Whether values of a type are whole multiples of one step, as times and decimals are.
+pub(super) fn has_grid(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Timestamp(_, _)
+            | DataType::Decimal32(_, _)
+            | DataType::Decimal64(_, _)
+            | DataType::Decimal128(_, _)
+    )
+}
+
+/// A constant, seen from the values of a type: how many steps of the type it is.
+#[derive(Debug)]
+pub(super) struct Grid {
+    data_type: DataType,
+    /// Whole steps, rounded down.
+    steps: i128,
+    is_exact: bool,
+}
+
+impl Grid {
+    /// `None` for what isn't a constant, or not one that can be compared with the type.
+    ///
+    /// # Errors
+    /// For a number whose digits can't be told.
+    pub(super) fn of(
+        constant: &Expr,
+        data_type: &DataType,
+        long: &LongNumbers,
+    ) -> Result<Option<Self>> {
+        let found = match data_type {
+            DataType::Timestamp(unit, _) => instant(constant).map(|ns| {
+                let unit_ns = nanoseconds(*unit);
+                (ns.div_euclid(unit_ns), ns.rem_euclid(unit_ns) == 0)
+            }),
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale) => {
+                number(constant, long)?.map(|number| number.at_scale(i32::from(*scale)))
+            }
+            _ => None,
+        };
+        Ok(found.map(|(steps, is_exact)| Self { data_type: data_type.clone(), steps, is_exact }))
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    /// The value that the constant is; `None` if the type has no such value.
+    pub(super) fn point(&self) -> Option<ScalarValue> {
+        self.floor().filter(|_| self.is_exact)
+    }
+
+    pub(super) fn is_above_all(&self) -> bool {
+        self.steps > self.greatest()
+    }
+
+    fn greatest(&self) -> i128 {
+        match &self.data_type {
+            DataType::Decimal32(digits, _)
+            | DataType::Decimal64(digits, _)
+            | DataType::Decimal128(digits, _) => 10_i128.saturating_pow(u32::from(*digits)) - 1,
+            _ => i128::from(i64::MAX),
+        }
+    }
+
+    fn least(&self) -> i128 {
+        match &self.data_type {
+            DataType::Timestamp(_, _) => i128::from(i64::MIN),
+            _ => -self.greatest(),
+        }
+    }
+
+    /// The greatest value that isn't above the constant; `None` if there is none, or if the constant is
+    /// above all of them.
+    pub(super) fn floor(&self) -> Option<ScalarValue> {
+        if self.is_above_all() || self.steps < self.least() {
+            return None;
+        }
+        let steps = self.steps;
+        Some(match &self.data_type {
+            DataType::Decimal32(digits, scale) => {
+                ScalarValue::Decimal32(Some(i32::try_from(steps).ok()?), *digits, *scale)
+            }
+            DataType::Decimal64(digits, scale) => {
+                ScalarValue::Decimal64(Some(i64::try_from(steps).ok()?), *digits, *scale)
+            }
+            DataType::Decimal128(digits, scale) => {
+                ScalarValue::Decimal128(Some(steps), *digits, *scale)
+            }
+            DataType::Timestamp(unit, zone) => {
+                let (time, zone) = (Some(i64::try_from(steps).ok()?), zone.clone());
+                match unit {
+                    TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
+                    TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
+                    TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
+                    TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
+                }
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn nanoseconds(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// The instant that a constant names, in nanoseconds since 1970; without a zone it is one of UTC.
+fn instant(constant: &Expr) -> Option<i128> {
+    match constant {
+        Expr::Alias(alias) => instant(&alias.expr),
+        Expr::Cast(cast) => {
+            let step = match cast.field.data_type() {
+                DataType::Timestamp(unit, _) => nanoseconds(*unit),
+                DataType::Date32 => DAY_NS,
+                _ => return None,
+            };
+            // What such a cast would cut off is left to it.
+            instant(&cast.expr).filter(|ns| ns.rem_euclid(step) == 0)
+        }
+        Expr::Literal(value, _) => match value {
+            ScalarValue::Utf8(Some(text))
+            | ScalarValue::LargeUtf8(Some(text))
+            | ScalarValue::Utf8View(Some(text)) => {
+                let time = string_to_datetime(&Utc, text).ok()?;
+                let seconds = i128::from(time.timestamp());
+                Some(seconds * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+            }
+            ScalarValue::TimestampSecond(Some(time), _) => Some(i128::from(*time) * 1_000_000_000),
+            ScalarValue::TimestampMillisecond(Some(time), _) => Some(i128::from(*time) * MS_NS),
+            ScalarValue::TimestampMicrosecond(Some(time), _) => Some(i128::from(*time) * 1_000),
+            ScalarValue::TimestampNanosecond(Some(time), _) => Some(i128::from(*time)),
+            ScalarValue::Date32(Some(day)) => Some(i128::from(*day) * DAY_NS),
+            ScalarValue::Date64(Some(ms)) => Some(i128::from(*ms) * MS_NS),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The number that a constant is.
+fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
+    Ok(match constant {
+        Expr::Alias(alias) => number(&alias.expr, long)?,
+        Expr::Negative(inner) => number(inner, long)?.map(Number::negated),
+        Expr::Literal(value, _) => match value {
+            ScalarValue::Float64(Some(value)) if value.is_finite() => {
+                let found = match long.text_of(*value) {
+                    Some(written) => written.and_then(Number::parse).ok_or_else(|| {
+                        refused(format!(
+                            "the digits of {value}, which is compared with a decimal, are too many for \
+                             a number in SQL: write CAST('...' AS DECIMAL(38, s))"
+                        ))
+                    })?,
+                    None => match Number::parse(&format!("{:e}", value.abs())) {
+                        Some(found) => found,
+                        None => return Ok(None),
+                    },
+                };
+                Some(if value.is_sign_negative() { found.negated() } else { found })
+            }
+            ScalarValue::Float32(Some(value)) if value.is_finite() => {
+                Number::parse(&format!("{value:e}"))
+            }
+            ScalarValue::Int8(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::Int16(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::Int32(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::Int64(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::UInt8(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::UInt16(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::UInt32(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::UInt64(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::Decimal128(Some(value), _, scale) => {
+                Some(Number::new(*value, i32::from(*scale)))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}

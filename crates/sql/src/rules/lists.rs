@@ -1,0 +1,173 @@
+//! `IN` lists, kept away from a simplification that minds no nulls.
+//!
+//! DataFusion joins two lists over one expression that stand beside each other: `a IN (1) AND a IN (2)`
+//! becomes `false` and `a NOT IN (1) OR a NOT IN (2)` becomes `true`, also where `a` or a value of a list is
+//! null. So each list goes through its optimizer in a function that gives what it is given, and so does each
+//! equality in a disjunction, of which it makes lists. Behind the last rule they are themselves again.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRewriter};
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+static GUARD: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(Guard::new())));
+
+/// To come before all other rules.
+#[derive(Debug)]
+pub(crate) struct GuardLists;
+
+/// To come behind all other rules.
+#[derive(Debug)]
+pub(crate) struct ReleaseLists;
+
+impl OptimizerRule for GuardLists {
+    fn name(&self) -> &str {
+        "guard_lists"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        each(plan, guarded)
+    }
+}
+
+impl OptimizerRule for ReleaseLists {
+    fn name(&self) -> &str {
+        "release_lists"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        each(plan, |expr| {
+            expr.transform_up(|expr| {
+                Ok(match released(&expr) {
+                    Some(inner) => Transformed::yes(inner.clone()),
+                    None => Transformed::no(expr),
+                })
+            })
+        })
+    }
+}
+
+fn each(
+    plan: LogicalPlan,
+    rewrite: impl Fn(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        Ok(rewrite(expr)?.update_data(|expr| name.restore(expr)))
+    })
+}
+
+/// The same expression with lists that nobody joins.
+pub(crate) fn guarded(expr: Expr) -> Result<Transformed<Expr>> {
+    expr.rewrite(&mut Guarding { disjunctions: 0 })
+}
+
+/// What a guard is around, if `expr` is one.
+pub(crate) fn released(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.inner().is::<Guard>() => {
+            function.args.first()
+        }
+        _ => None,
+    }
+}
+
+struct Guarding {
+    /// How many disjunctions are around.
+    disjunctions: usize,
+}
+
+impl TreeNodeRewriter for Guarding {
+    type Node = Expr;
+
+    fn f_down(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        self.disjunctions += usize::from(is_disjunction(&expr));
+        Ok(Transformed::no(expr))
+    }
+
+    fn f_up(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        self.disjunctions -= usize::from(is_disjunction(&expr));
+        let is_list = match &expr {
+            Expr::InList(_) => true,
+            Expr::BinaryExpr(BinaryExpr { op: Operator::Eq, .. }) => self.disjunctions > 0,
+            _ => false,
+        };
+        Ok(match is_list {
+            true => Transformed::yes(GUARD.call(vec![expr])),
+            false => Transformed::no(expr),
+        })
+    }
+}
+
+fn is_disjunction(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }))
+}
+
+/// A function that gives what it is given, and of which no rule knows that.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Guard {
+    signature: Signature,
+}
+
+impl Guard {
+    fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for Guard {
+    fn name(&self) -> &str {
+        "guard"
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(args.first().map(ToString::to_string).unwrap_or_default())
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(args.first().map(|inner| inner.schema_name().to_string()).unwrap_or_default())
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        given.first().cloned().ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let inner = args.arg_fields.first().cloned();
+        inner.ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let inner = args.args.into_iter().next();
+        inner.ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
+    }
+}

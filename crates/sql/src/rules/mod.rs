@@ -1,0 +1,66 @@
+//! Rules of ours for what DataFusion would answer wrongly: each rewrites expressions before its own rules
+//! see them.
+//!
+//! Invariant: a rule changes no name of a column and no number of rows, only what an expression gives.
+
+mod arithmetic;
+mod constants;
+mod lists;
+mod zones;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+
+pub(crate) use self::constants::{LongNumbers, type_constants};
+pub(crate) use self::lists::{GuardLists, ReleaseLists, guarded, released};
+
+/// Reads times without a zone as UTC, and checks arithmetic for overflow. To come behind DataFusion's
+/// coercion of types, which makes the casts that this looks for.
+#[derive(Debug)]
+pub(crate) struct ExactExpressions;
+
+impl AnalyzerRule for ExactExpressions {
+    fn name(&self) -> &str {
+        "exact_expressions"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_plan(plan, &exact)
+    }
+}
+
+/// What [`ExactExpressions`] makes of one expression over columns of `schema`.
+pub(crate) fn exact(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.transform_up(|expr| {
+        zones::naive_is_utc(expr, schema)?.transform_data(|expr| arithmetic::checked(expr, schema))
+    })
+}
+
+/// Rewrites each expression of a plan and of its subqueries; what it is of are the columns of a schema.
+fn rewrite_plan(
+    plan: LogicalPlan,
+    rewrite: &dyn Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
+    let each = |plan: LogicalPlan| {
+        let mut schema = merge_schema(&plan.inputs());
+        if let LogicalPlan::TableScan(scan) = &plan {
+            let name = scan.table_name.clone();
+            schema.merge(&DFSchema::try_from_qualified_schema(name, &scan.source.schema())?);
+        }
+        let names = NamePreserver::new(&plan);
+        let rewritten = plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
+        })?;
+        match rewritten.transformed {
+            true => rewritten.map_data(|plan| plan.recompute_schema()),
+            false => Ok(rewritten),
+        }
+    };
+    plan.transform_up_with_subqueries(each).data()
+}
