@@ -14,7 +14,8 @@ use crate::timestamp::type_name;
 
 const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
                      sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
-                     level0_runs_max, compaction_bytes_per_second";
+                     level0_runs_max, compaction_bytes_per_second, quarantine_bytes_max, \
+                     quarantine_age_max";
 
 /// Settings from keywords; what is missing or `None` keeps its default.
 ///
@@ -89,10 +90,15 @@ fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResul
         "memory_bytes_max" => bytes(&mut settings.memory_bytes_max),
         "wal_segment_bytes" => bytes(&mut settings.wal_segment_bytes),
         "wal_bytes_max" => bytes(&mut settings.wal_bytes_max),
+        "quarantine_bytes_max" => bytes(&mut settings.quarantine_bytes_max),
         "run_bytes_max" => bytes(&mut settings.run_bytes_max),
         "cache_bytes_max" => bytes(&mut settings.cache_bytes_max),
         "run_batch_rows" => rows(&mut settings.run_batch_rows),
         "level0_runs_max" => rows(&mut settings.level0_runs_max),
+        "quarantine_age_max" => {
+            settings.quarantine_age_max = duration(name, value)?;
+            Ok(())
+        }
         "sync_interval" => {
             settings.sync_interval = duration(name, value)?;
             Ok(())

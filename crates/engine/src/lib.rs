@@ -35,7 +35,7 @@ pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use error::{Error, ErrorKind, Result};
 pub use memtable::RowBatch;
-pub use recovery::RecoveryReport;
+pub use recovery::{QuarantinedFile, RecoveryReport};
 pub use scan::{ColumnSize, Row, Scan, ScanSpec, Sieve, Survey, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;

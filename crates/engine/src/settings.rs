@@ -62,6 +62,12 @@ pub struct Settings {
     pub level0_runs_max: usize,
     /// Bytes a second that compaction may write; `None`: no limit. Default none.
     pub compaction_bytes_per_second: Option<u64>,
+    /// Run files that no version names are set aside when the store is opened for writing; those
+    /// set aside are kept up to so many bytes, the newest. Default 1 GiB. More where a manifest may
+    /// have to be rebuilt from them, less where disk is dear.
+    pub quarantine_bytes_max: u64,
+    /// And for so long. Default 7 days.
+    pub quarantine_age_max: Duration,
     /// Who flushes and compacts.
     pub maintenance: Maintenance,
     /// What a commit does when flushes fall behind.
@@ -81,6 +87,8 @@ impl Default for Settings {
             cache_bytes_max: 128 * MIB,
             level0_runs_max: 4,
             compaction_bytes_per_second: None,
+            quarantine_bytes_max: 1024 * MIB,
+            quarantine_age_max: Duration::from_secs(7 * 24 * 60 * 60),
             maintenance: Maintenance::Background,
             busy_policy: BusyPolicy::Block,
         }

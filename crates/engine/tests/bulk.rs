@@ -84,7 +84,7 @@ fn nothing_is_seen_before_the_end_and_all_of_it_after() {
     // What the next open finds if the process ends here.
     let killed = machine.copy();
     let reopened = killed.open(tiny());
-    assert_eq!(reopened.recovery_report().orphans_removed.len(), machine.run_files().len());
+    assert_eq!(reopened.recovery_report().orphans_quarantined.len(), machine.run_files().len());
     assert_eq!(read(&reopened, "events"), [pair(5, "before")]);
     let seq = bulk.commit().unwrap();
     assert_eq!(store.snapshot().unwrap().seq(), seq);

@@ -175,6 +175,10 @@ fn a_stale_manifest_is_noticed() {
     }
     store.close().unwrap();
     machine.write_file(&machine.dir.join("MANIFEST"), &stale);
+    let mended = machine.copy().open(tiny());
+    assert_eq!(read(&mended, "events").len(), 601);
+    assert!(mended.recovery_report().manifest_mended.is_some());
+    machine.io.disk.remove(&machine.dir.join("MANIFEST.copy")).unwrap();
     let error = machine.try_open(Access::Write, tiny()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
 }
@@ -183,7 +187,9 @@ fn a_stale_manifest_is_noticed() {
 fn a_missing_manifest_beside_data_is_not_a_new_store() {
     let (machine, _, _) = small_store(true);
     let runs = machine.run_files();
-    machine.io.disk.remove(&machine.dir.join("MANIFEST")).unwrap();
+    for name in ["MANIFEST", "MANIFEST.copy"] {
+        machine.io.disk.remove(&machine.dir.join(name)).unwrap();
+    }
     let error = machine.try_open(Access::Write, tiny()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert_eq!(machine.run_files(), runs, "nothing may be removed");

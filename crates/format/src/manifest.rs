@@ -26,6 +26,11 @@ pub struct ManifestHeader {
     pub store_id: StoreId,
     /// Rises by one with each rewriting of the manifest.
     pub generation: u64,
+    /// The segment with which the writer begins its part of the log; 0 where that is not told.
+    pub log_begins: WalId,
+    /// Whether that segment was there when this was written. If not, it was by the time of the
+    /// second edit.
+    pub log_begun: bool,
 }
 
 impl ManifestHeader {
@@ -35,6 +40,8 @@ impl ManifestHeader {
         bytes[..16].copy_from_slice(&encode_preamble(MANIFEST_MAGIC, self.format_version));
         bytes[16..32].copy_from_slice(&self.store_id.0);
         bytes[32..40].copy_from_slice(&self.generation.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.log_begins.0.to_le_bytes());
+        bytes[48] = u8::from(self.log_begun);
         seal(&mut bytes);
         bytes
     }
@@ -47,7 +54,9 @@ impl ManifestHeader {
         check_seal(sealed, "manifest header checksum")?;
         let store_id = StoreId(input.array("store id")?);
         let generation = input.u64("generation")?;
-        Ok(Self { format_version, store_id, generation })
+        let log_begins = WalId(input.u64("first segment of the writer's log")?);
+        let log_begun = input.u8("whether the log was begun")? != 0;
+        Ok(Self { format_version, store_id, generation, log_begins, log_begun })
     }
 }
 

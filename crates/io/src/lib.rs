@@ -72,7 +72,11 @@ pub enum LockOutcome {
 }
 
 /// Keeps an advisory lock; dropping it releases the lock.
-pub trait LockGuard: Send + Sync + Debug {}
+pub trait LockGuard: Send + Sync + Debug {
+    /// Whether the names that were locked still lead to what is locked: false once somebody has
+    /// removed or replaced the lock's file or its directory, and so could let another holder in.
+    fn still_held(&self) -> io::Result<bool>;
+}
 
 /// A file system as the store needs it.
 ///
@@ -111,9 +115,10 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Whether something has this name.
     fn exists(&self, path: &Path) -> io::Result<bool>;
-    /// Takes an exclusive advisory lock on a file, which is created if missing, and
-    /// leaves `owner` in it for others to read. Never blocks. Held also against other
-    /// holders in the same process.
+    /// Takes an exclusive advisory lock on a file, which is created if missing, and on the
+    /// directory that it is in, where that can be locked; leaves `owner` in the file for others
+    /// to read. Never blocks. Held also against other holders in the same process. A symbolic
+    /// link, and a file that has another name too, are refused and left as they are.
     fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome>;
     /// Bytes that may still be written to the file system that holds `path`, if known.
     fn free_bytes(&self, path: &Path) -> io::Result<Option<u64>>;

@@ -104,8 +104,12 @@ impl Disk for MemoryDisk {
             return Ok(LockOutcome::Held(text));
         }
         tree.check_place(&path)?;
-        tree.files.insert(path.clone(), Arc::new(Node::holding(owner.as_bytes())));
-        Ok(self.locks.take(path))
+        let node = Arc::new(Node::holding(owner.as_bytes()));
+        tree.files.insert(path.clone(), Arc::clone(&node));
+        let (names, name) = (Arc::clone(&self.tree), path.clone());
+        let is_there =
+            move || names.read().file(&name).is_ok_and(|found| Arc::ptr_eq(found, &node));
+        Ok(self.locks.take(path, is_there))
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {

@@ -40,9 +40,9 @@
 pub use timestrata_engine::{
     Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock, ColumnSize,
     Durability, Error, ErrorKind, FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind,
-    Maintenance, Merge, PinInfo, RecoveryReport, Result, Retention, Row, RowAppender, RunFormat,
-    Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
-    StreamSpec, StreamStats, check, duration_of_text, size_of_text,
+    Maintenance, Merge, PinInfo, QuarantinedFile, RecoveryReport, Result, Retention, Row,
+    RowAppender, RunFormat, Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats,
+    Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text, size_of_text,
 };
 pub use timestrata_merkle as merkle;
 pub use timestrata_models::{graph, logs, table, timelog, topic};

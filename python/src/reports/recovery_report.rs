@@ -26,9 +26,18 @@ pub(crate) struct RecoveryReport {
     /// A torn tail that was cut: its file and where it began, or None.
     #[pyo3(get)]
     torn_tail: Option<(String, u64)>,
-    /// Unfinished files of an interrupted flush or compaction that were removed.
+    /// Run files that no version names: where they are now, in the store's quarantine.
+    #[pyo3(get)]
+    orphans_quarantined: Vec<String>,
+    /// Files that the quarantine let go of for good.
     #[pyo3(get)]
     orphans_removed: Vec<String>,
+    /// Run files that are damaged, as far as their lengths and tails tell.
+    #[pyo3(get)]
+    damaged_runs: Vec<String>,
+    /// What was wrong with the manifest, if its copy stood in for it, or None.
+    #[pyo3(get)]
+    manifest_mended: Option<String>,
     /// Files that are not the store's; they were left alone.
     #[pyo3(get)]
     strays: Vec<String>,
@@ -46,6 +55,13 @@ impl From<&timestrata_engine::RecoveryReport> for RecoveryReport {
             commits_replayed: report.commits_replayed,
             bytes_replayed: report.bytes_replayed,
             torn_tail: report.torn_tail.as_ref().map(|(path, offset)| (shown(path), *offset)),
+            orphans_quarantined: report
+                .orphans_quarantined
+                .iter()
+                .map(|path| shown(path))
+                .collect(),
+            damaged_runs: report.damaged_runs.iter().map(|path| shown(path)).collect(),
+            manifest_mended: report.manifest_mended.clone(),
             orphans_removed: report.orphans_removed.iter().map(|path| shown(path)).collect(),
             strays: report.strays.iter().map(|path| shown(path)).collect(),
             seconds: report.took.as_secs_f64(),

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::{
-    Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Snapshot, Store, Stream, StreamStats,
+    Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, QuarantinedFile, Snapshot, Store,
+    Stream, StreamStats,
 };
 
 use super::{bytes_shown, counted, grouped, open};
@@ -62,9 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let stats = found.map(|index| stats.swap_remove(index)).unwrap_or_default();
         infos.push(read(&store, &snapshot, &stream, stats)?);
     }
+    let quarantine = store.quarantine()?;
     let written = match arguments.json {
-        true => writeln!(io::stdout(), "{}", as_json(&store, &infos)),
-        false => write_text(&store, &infos),
+        true => writeln!(io::stdout(), "{}", as_json(&store, &infos, &quarantine)),
+        false => write_text(&store, &infos, &quarantine),
     };
     written.map_err(|cause| Failure::output(&cause))
 }
@@ -107,7 +109,11 @@ impl StreamInfo {
     }
 }
 
-fn write_text(store: &Store, infos: &[StreamInfo]) -> io::Result<()> {
+fn write_text(
+    store: &Store,
+    infos: &[StreamInfo],
+    quarantine: &[QuarantinedFile],
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let stats = store.stats();
     if let Some(path) = store.path() {
@@ -120,6 +126,11 @@ fn write_text(store: &Store, infos: &[StreamInfo]) -> io::Result<()> {
         bytes_shown(stats.wal_bytes),
         counted(infos.len() as u64, "stream")
     )?;
+    if !quarantine.is_empty() {
+        let bytes: u64 = quarantine.iter().map(|file| file.bytes).sum();
+        let files = counted(quarantine.len() as u64, "file");
+        writeln!(out, "set aside in quarantine: {files}, {}\n", bytes_shown(bytes))?;
+    }
     let header = ["name", "model", "codec", "unit", "rows", "first", "last", "runs", "on disk"];
     let mut table = Table::new(header.into_iter());
     for info in infos {
@@ -180,7 +191,7 @@ fn column_as_json(column: &ColumnSize) -> Value {
     })
 }
 
-fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
+fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) -> Value {
     let stats = store.stats();
     let streams: Vec<Value> = infos
         .iter()
@@ -214,6 +225,8 @@ fn as_json(store: &Store, infos: &[StreamInfo]) -> Value {
         "last_seq": stats.last_seq.0,
         "synced_seq": stats.synced_seq.0,
         "wal_bytes": stats.wal_bytes,
+        "quarantine_files": quarantine.len(),
+        "quarantine_bytes": quarantine.iter().map(|file| file.bytes).sum::<u64>(),
         "streams": streams,
     })
 }

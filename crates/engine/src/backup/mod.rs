@@ -82,7 +82,7 @@ impl Engine {
             self.io.disk.sync_dir(dir).map_err(|error| Error::io("sync the copy's", dir, error))
         };
         sync(&destination.join(RUNS_DIR))?;
-        ManifestLog::create(&self.io, destination, self.store_id, 1, state)?;
+        ManifestLog::create(&self.io, destination, self.store_id, 1, state, WalId::default())?;
         if let Some(parent) = destination.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             sync(parent)?;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use timestrata_io::Io;
 
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, from_definition};
-use crate::recovery::survey;
+use crate::recovery::{self, survey};
 use crate::run::{self, BlockCache, RunReader};
 use crate::store::{RUNS_DIR, WAL_DIR};
 use crate::wal::{ReadMode, WalReader};
@@ -84,6 +84,8 @@ pub(crate) fn check_store(io: &Io, dir: &Path) -> Result<CheckReport> {
         let manifest_path = dir.join(MANIFEST_NAME);
         let loaded = match manifest::load(&*io.disk, dir) {
             Ok(Some(loaded)) => loaded,
+            // Somebody may be making the store just now.
+            Ok(None) if tries < TRIES && is_begun(io, dir) => continue,
             Ok(None) => return no_manifest(io, dir),
             Err(error) if error.kind() == ErrorKind::Corruption => {
                 let findings = vec![Finding::damage(&error, &manifest_path)];
@@ -102,6 +104,10 @@ pub(crate) fn check_store(io: &Io, dir: &Path) -> Result<CheckReport> {
     }
 }
 
+fn is_begun(io: &Io, dir: &Path) -> bool {
+    io.disk.exists(&dir.join(MANIFEST_NAME)).unwrap_or(false)
+}
+
 fn no_manifest(io: &Io, dir: &Path) -> Result<CheckReport> {
     let exists = io.disk.exists(dir).map_err(|error| Error::io("look at", dir, error))?;
     let (kind, message) = match exists {
@@ -114,6 +120,11 @@ fn no_manifest(io: &Io, dir: &Path) -> Result<CheckReport> {
 fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckReport> {
     let manifest_path = dir.join(MANIFEST_NAME);
     let mut report = CheckReport { files: 1, bytes: loaded.bytes, ..CheckReport::default() };
+    if let Some(damage) = &loaded.damage {
+        let mut finding = Finding::damage(damage, &manifest_path);
+        finding.message += "; its copy stands in for it, and the next open for writing mends it";
+        report.findings.push(finding);
+    }
     if let Some(offset) = loaded.torn_at {
         let message = "an edit that was never finished; the next open for writing cuts it";
         report.findings.push(Finding::remark(manifest_path.clone(), Some(offset), message));
@@ -124,8 +135,12 @@ fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckRep
     check_wal(io, dir, loaded, &mut report)?;
     let survey = survey(&*io.disk, dir, &loaded.state)?;
     for path in survey.orphans {
-        let message = "a run that was never finished; the next open for writing removes it";
+        let message = "a run that no version names; the next open for writing sets it aside";
         report.findings.push(Finding::remark(path, None, message));
+    }
+    for file in recovery::list_quarantine(&*io.disk, dir)? {
+        let message = "a run that no version names, set aside by an open for writing";
+        report.findings.push(Finding::remark(file.path, None, message));
     }
     for path in survey.strays {
         report.findings.push(Finding::remark(
@@ -184,6 +199,9 @@ fn check_wal(io: &Io, dir: &Path, loaded: &LoadedManifest, report: &mut CheckRep
         // A writer may be alive.
         let mode = ReadMode::Follower;
         let mut reader = WalReader::open(io, &wal_dir, loaded.store_id, mode, floor, None)?;
+        if let Some(expected) = loaded.log_expected {
+            reader.expect(expected)?;
+        }
         while let Some(record) = reader.next_record()? {
             report.wal_commits += 1;
             report.bytes += record.payload.len() as u64;
@@ -196,8 +214,13 @@ fn check_wal(io: &Io, dir: &Path, loaded: &LoadedManifest, report: &mut CheckRep
     };
     match read() {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::Corruption => {
-            report.findings.push(Finding::damage(&error, &wal_dir));
+        Err(error) if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) => {
+            let mut finding = Finding::damage(&error, &wal_dir);
+            if error.kind() == ErrorKind::NotFound {
+                // Else the writer has moved on indeed, and all is read once more.
+                finding.message = "a log segment that must be there is missing".to_owned();
+            }
+            report.findings.push(finding);
             Ok(())
         }
         Err(error) => Err(error),

@@ -2,90 +2,33 @@
 //!
 //! It grows by appending and is replaced, when most of it is history, by writing a new one
 //! beside it, syncing that, renaming it over the old one and syncing the directory.
+//!
+//! A second file gets what the first has, after it and without a sync: see [`super::load`] for what
+//! that is good for. A store goes on without it where it can't be written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use timestrata_format::frame::{FRAME_HEADER_BYTES, FrameRead, FrameReader, append_frame};
-use timestrata_format::manifest::{
-    MANIFEST_HEADER_BYTES, ManifestHeader, VersionEdit, decode_edit, encode_edit,
-};
-use timestrata_format::{FORMAT_VERSION, StoreId};
+use timestrata_format::frame::append_frame;
+use timestrata_format::manifest::{ManifestHeader, ManifestOp, VersionEdit, encode_edit};
+use timestrata_format::{FORMAT_VERSION, StoreId, WalId};
 use timestrata_io::{Disk, DiskFile, Io, OpenMode};
 
-use super::ManifestState;
+use super::{LoadedManifest, ManifestState};
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the manifest in the store's directory.
 pub(crate) const MANIFEST_NAME: &str = "MANIFEST";
 const NEW_NAME: &str = "MANIFEST.new";
+/// Name of its copy.
+pub(crate) const COPY_NAME: &str = "MANIFEST.copy";
+const NEW_COPY_NAME: &str = "MANIFEST.copy.new";
+/// All the names that a manifest's files may have.
+pub(crate) const MANIFEST_NAMES: [&str; 4] = [MANIFEST_NAME, NEW_NAME, COPY_NAME, NEW_COPY_NAME];
 /// A log of history this many times larger than its state is rewritten.
 const HISTORY_FACTOR: u64 = 4;
 /// But not below this: rewriting costs three syncs.
 const REWRITE_BYTES_MIN: u64 = 256 * 1024;
-
-/// A manifest as read.
-#[derive(Debug, Clone)]
-pub(crate) struct LoadedManifest {
-    pub(crate) store_id: StoreId,
-    pub(crate) generation: u64,
-    pub(crate) state: ManifestState,
-    /// Length of what is whole.
-    pub(crate) bytes: u64,
-    /// Where an edit begins that was never finished.
-    pub(crate) torn_at: Option<u64>,
-}
-
-impl LoadedManifest {
-    /// Whether the file has changed between two readings.
-    pub(crate) fn differs_from(&self, other: &Self) -> bool {
-        (self.generation, self.bytes) != (other.generation, other.bytes)
-    }
-}
-
-/// Reads a store's manifest; `None` if there is none.
-pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> Result<Option<LoadedManifest>> {
-    let path = dir.join(MANIFEST_NAME);
-    let file = match disk.open(&path, OpenMode::Read) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("open the manifest", &path, error)),
-    };
-    let length =
-        file.len().map_err(|error| Error::io("read the manifest's length", &path, error))?;
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-    file.read_at(0, &mut bytes).map_err(|error| Error::io("read the manifest", &path, error))?;
-    parse(&path, &bytes).map(Some)
-}
-
-fn parse(path: &Path, bytes: &[u8]) -> Result<LoadedManifest> {
-    let header = ManifestHeader::decode(bytes).map_err(|error| Error::header(path, error))?;
-    let mut state = ManifestState::default();
-    let mut torn_at = None;
-    let mut end = MANIFEST_HEADER_BYTES as u64;
-    let frames = bytes.get(MANIFEST_HEADER_BYTES..).unwrap_or_default();
-    let mut reader = FrameReader::new(frames, end, header.store_id);
-    loop {
-        match reader.next_frame().map_err(|error| Error::decode(path, 0, error))? {
-            FrameRead::Frame { offset, payload } => {
-                let base = offset + FRAME_HEADER_BYTES as u64;
-                let edit =
-                    decode_edit(payload).map_err(|error| Error::decode(path, base, error))?;
-                state.apply(&edit).map_err(|problem| {
-                    Error::corruption(path, offset, format!("an edit makes no sense: {problem}"))
-                })?;
-                end = base + payload.len() as u64;
-            }
-            FrameRead::End { .. } => break,
-            FrameRead::Torn { offset } => {
-                torn_at = Some(offset);
-                break;
-            }
-        }
-    }
-    let (store_id, generation) = (header.store_id, header.generation);
-    Ok(LoadedManifest { store_id, generation, state, bytes: end, torn_at })
-}
 
 /// Why an edit is not durable.
 #[derive(Debug)]
@@ -110,8 +53,9 @@ pub(crate) struct ManifestLog {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     file: Arc<dyn DiskFile>,
-    store_id: StoreId,
-    generation: u64,
+    /// `None` where it could not be written: until the manifest is rewritten.
+    copy: Option<Arc<dyn DiskFile>>,
+    header: ManifestHeader,
     state: ManifestState,
     log_bytes: u64,
     rewritten_bytes: u64,
@@ -119,32 +63,49 @@ pub(crate) struct ManifestLog {
 
 impl ManifestLog {
     /// Makes the manifest of a new store, or replaces the one of a backup's destination.
+    /// `log_begins` is the segment with which the log is going to begin; 0 if there is to be none.
     pub(crate) fn create(
         io: &Io,
         dir: &Path,
         store_id: StoreId,
         generation: u64,
         state: ManifestState,
+        log_begins: WalId,
     ) -> Result<Self> {
         let disk = Arc::clone(&io.disk);
-        let (file, bytes) = write_whole(&*disk, dir, store_id, generation, &state)
-            .map_err(EditError::into_error)?;
+        let format_version = FORMAT_VERSION;
+        let log_begun = false;
+        let header = ManifestHeader { format_version, store_id, generation, log_begins, log_begun };
+        let written = write_whole(&*disk, dir, &header, &state).map_err(EditError::into_error)?;
+        let Written { file, copy, bytes } = written;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
-        Ok(Self { disk, dir, file, store_id, generation, state, log_bytes, rewritten_bytes })
+        Ok(Self { disk, dir, file, copy, header, state, log_bytes, rewritten_bytes })
     }
 
     /// Goes on with a manifest that was read, in a new file. What was read may only be in
     /// the page cache: a killed process left it there, or one whose sync failed. In the
     /// second case the system calls it clean, and no sync of the old file would write it.
-    pub(crate) fn renew(io: &Io, dir: &Path, loaded: LoadedManifest) -> Result<Self> {
-        let LoadedManifest { store_id, generation, state, .. } = loaded;
-        Self::create(io, dir, store_id, generation.saturating_add(1), state)
+    pub(crate) fn renew(
+        io: &Io,
+        dir: &Path,
+        loaded: &LoadedManifest,
+        log_begins: WalId,
+    ) -> Result<Self> {
+        let generation = loaded.generation.saturating_add(1);
+        Self::create(io, dir, loaded.store_id, generation, loaded.state.clone(), log_begins)
     }
 
     /// The state that all edits so far add up to.
     pub(crate) fn state(&self) -> &ManifestState {
         &self.state
+    }
+
+    /// Notes durably that the log has begun: from now on the store isn't closed in good order,
+    /// and the segment that the log begins with is expected to be there.
+    pub(crate) fn note_open(&mut self) -> Result<()> {
+        let floor = ManifestOp::WalFloor(self.state.wal_floor);
+        self.commit(&VersionEdit { ops: vec![floor] }).map_err(EditError::into_error)
     }
 
     /// Makes an edit durable. If what is on disk is in doubt after an error, the caller must poison the
@@ -169,11 +130,17 @@ impl ManifestLog {
 
     /// Goes on in a new file; false where there is no room for one, and nothing has changed.
     fn rewrite(&mut self, state: &ManifestState) -> std::result::Result<bool, EditError> {
-        let generation = self.generation + 1;
-        match write_whole(&*self.disk, &self.dir, self.store_id, generation, state) {
-            Ok((file, bytes)) => {
-                self.generation = generation;
+        let header = ManifestHeader {
+            generation: self.header.generation + 1,
+            // Nothing but the log's first segment comes before an edit.
+            log_begun: true,
+            ..self.header
+        };
+        match write_whole(&*self.disk, &self.dir, &header, state) {
+            Ok(Written { file, copy, bytes }) => {
+                self.header = header;
                 self.file = file;
+                self.copy = copy;
                 self.log_bytes = bytes;
                 self.rewritten_bytes = bytes;
                 Ok(true)
@@ -185,7 +152,7 @@ impl ManifestLog {
 
     fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), EditError> {
         let mut bytes = Vec::new();
-        append_frame(&mut bytes, self.store_id, &encode_edit(edit));
+        append_frame(&mut bytes, self.header.store_id, &encode_edit(edit));
         if let Err(error) = self.file.write_at(self.log_bytes, &bytes) {
             let error = Error::io("append to the manifest", path, error);
             // A full disk took a part of the frame at most. That part is cut off again, so the file is
@@ -200,31 +167,37 @@ impl ManifestLog {
         self.file
             .sync_data()
             .map_err(|error| EditError::InDoubt(Error::io("sync the manifest", path, error)))?;
+        // Only now: what the copy has and the manifest hasn't was lost from the manifest.
+        let at = self.log_bytes;
+        self.copy = self.copy.take().filter(|copy| copy.write_at(at, &bytes).is_ok());
         self.log_bytes += bytes.len() as u64;
         Ok(())
     }
+
+    /// Makes the copy durable as well: for a store that is being closed. What the system writes
+    /// back by itself does for one that is open.
+    pub(crate) fn sync_copy(&mut self) {
+        self.copy = self.copy.take().filter(|copy| copy.sync_data().is_ok());
+    }
 }
 
-/// Writes a whole manifest durably under its name.
+/// What [`write_whole`] wrote.
+struct Written {
+    file: Arc<dyn DiskFile>,
+    copy: Option<Arc<dyn DiskFile>>,
+    bytes: u64,
+}
+
+/// Writes a whole manifest durably under its name, and then its copy.
 fn write_whole(
     disk: &dyn Disk,
     dir: &Path,
-    store_id: StoreId,
-    generation: u64,
+    header: &ManifestHeader,
     state: &ManifestState,
-) -> std::result::Result<(Arc<dyn DiskFile>, u64), EditError> {
+) -> std::result::Result<Written, EditError> {
     let (new_path, path) = (dir.join(NEW_NAME), dir.join(MANIFEST_NAME));
-    let mut bytes =
-        ManifestHeader { format_version: FORMAT_VERSION, store_id, generation }.encode().to_vec();
-    append_frame(&mut bytes, store_id, &encode_edit(&state.to_edit()));
-    let write = || -> std::io::Result<()> {
-        if disk.exists(&new_path)? {
-            disk.remove(&new_path)?;
-        }
-        let file = disk.open(&new_path, OpenMode::CreateNew)?;
-        file.write_at(0, &bytes)?;
-        file.sync_all()
-    };
+    let mut bytes = header.encode().to_vec();
+    append_frame(&mut bytes, header.store_id, &encode_edit(&state.to_edit()));
     let install = || -> std::io::Result<Arc<dyn DiskFile>> {
         disk.rename(&new_path, &path)?;
         disk.sync_dir(dir)?;
@@ -232,11 +205,33 @@ fn write_whole(
         disk.open(&path, OpenMode::ReadWrite)
     };
     let failed = |error| Error::io("write a new manifest", &path, error);
-    write().map_err(|error| {
+    let written = write_new(disk, &new_path, &bytes).and_then(|file| file.sync_all());
+    written.map_err(|error| {
         // Nobody reads it, and the next one needs its room.
         let _ = disk.remove(&new_path);
         EditError::NotMade(failed(error))
     })?;
     let file = install().map_err(|error| EditError::InDoubt(failed(error)))?;
-    Ok((file, bytes.len() as u64))
+    Ok(Written { file, copy: write_copy(disk, dir, &bytes), bytes: bytes.len() as u64 })
+}
+
+/// Writes the copy of a manifest that has its name; `None` where that can't be done.
+fn write_copy(disk: &dyn Disk, dir: &Path, bytes: &[u8]) -> Option<Arc<dyn DiskFile>> {
+    let (new_path, path) = (dir.join(NEW_COPY_NAME), dir.join(COPY_NAME));
+    let replace = || -> std::io::Result<Arc<dyn DiskFile>> {
+        write_new(disk, &new_path, bytes)?;
+        disk.rename(&new_path, &path)?;
+        disk.open(&path, OpenMode::ReadWrite)
+    };
+    replace().inspect_err(|_| drop(disk.remove(&new_path))).ok()
+}
+
+/// Writes a file that replaces whatever an earlier attempt has left under its name.
+fn write_new(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> std::io::Result<Arc<dyn DiskFile>> {
+    if disk.exists(path)? {
+        disk.remove(path)?;
+    }
+    let file = disk.open(path, OpenMode::CreateNew)?;
+    file.write_at(0, bytes)?;
+    Ok(file)
 }

@@ -4,9 +4,11 @@
 //! durable before anything it describes is shown to readers or its WAL is let go.
 
 mod definition;
+mod load;
 mod log;
 mod state;
 
 pub(crate) use definition::{from_definition, to_definition};
-pub(crate) use log::{EditError, LoadedManifest, MANIFEST_NAME, ManifestLog, load};
+pub(crate) use load::{LoadedManifest, load, load_again};
+pub(crate) use log::{COPY_NAME, EditError, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

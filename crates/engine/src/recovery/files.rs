@@ -1,22 +1,27 @@
-//! What lies in a store's directory besides what the manifest knows.
+//! What lies in a store's directory, held against what the manifest knows.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use timestrata_format::{RunFormat, RunId};
 use timestrata_io::Disk;
 
-use crate::manifest::{MANIFEST_NAME, ManifestState};
+use super::quarantine::QUARANTINE_DIR;
+use crate::manifest::{MANIFEST_NAMES, ManifestState};
 use crate::run;
-use crate::store::{RESERVE_NAME, RUNS_DIR, WAL_DIR};
+use crate::store::{LOCK_NAME, RESERVE_NAME, RUNS_DIR, WAL_DIR};
 use crate::wal;
 use crate::{Error, Result};
 
-/// Files that the manifest doesn't name.
+/// The files of a store's directory.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// Run files that an interrupted flush or compaction left: by name a run's, in no version.
+    /// Run files in no version. An interrupted flush or compaction leaves such.
     pub(crate) orphans: Vec<PathBuf>,
     /// Not the store's.
     pub(crate) strays: Vec<PathBuf>,
+    /// Lengths of all run files.
+    runs: BTreeMap<(RunId, u8), u64>,
 }
 
 /// Lists the directory. Nothing is changed.
@@ -25,11 +30,11 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
     let list = |dir: &Path| disk.list(dir).map_err(|e| Error::io("list the directory", dir, e));
     for entry in list(dir)? {
         let known = match entry.is_dir {
-            true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR),
-            false => matches!(
-                entry.name.as_str(),
-                MANIFEST_NAME | "MANIFEST.new" | "LOCK" | RESERVE_NAME
-            ),
+            true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR | QUARANTINE_DIR),
+            false => {
+                matches!(entry.name.as_str(), LOCK_NAME | RESERVE_NAME)
+                    || MANIFEST_NAMES.contains(&entry.name.as_str())
+            }
         };
         if !known {
             survey.strays.push(dir.join(entry.name));
@@ -42,6 +47,7 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
         match run::parse_file_name(&entry.name).filter(|_| !entry.is_dir) {
             None => survey.strays.push(path),
             Some((id, format)) => {
+                survey.runs.insert(key(id, format), entry.len);
                 if known_runs.get(&id).is_none_or(|meta| meta.format != format) {
                     survey.orphans.push(path);
                 }
@@ -49,10 +55,54 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
         }
     }
     let wal_dir = dir.join(WAL_DIR);
-    for entry in list(&wal_dir)? {
-        if entry.is_dir || !wal::is_file_name(&entry.name) {
-            survey.strays.push(wal_dir.join(entry.name));
+    match disk.list(&wal_dir) {
+        // What that means is for whoever reads the log to say.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        entries => {
+            for entry in entries.map_err(|e| Error::io("list the directory", &wal_dir, e))? {
+                if entry.is_dir || !wal::is_file_name(&entry.name) {
+                    survey.strays.push(wal_dir.join(entry.name));
+                }
+            }
         }
     }
     Ok(survey)
+}
+
+fn key(id: RunId, format: RunFormat) -> (RunId, u8) {
+    (id, u8::from(format == RunFormat::Cold))
+}
+
+impl Survey {
+    /// The first run id that no file has.
+    pub(crate) fn next_run(&self) -> RunId {
+        self.runs.keys().next_back().map_or(RunId::default(), |(id, _)| id.next())
+    }
+
+    /// Looks whether the runs that the manifest names are there, of the right length, their tails
+    /// whole; gives those that are damaged. What is in them is for `check` to say.
+    ///
+    /// # Errors
+    /// `Corruption` if one is missing: then the manifest may be one of another time, and nothing
+    /// can be known to be unneeded.
+    pub(crate) fn damaged_runs(
+        &self,
+        disk: &dyn Disk,
+        dir: &Path,
+        state: &ManifestState,
+    ) -> Result<Vec<PathBuf>> {
+        let mut damaged = Vec::new();
+        for meta in state.all_runs().into_values() {
+            let path = dir.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
+            let Some(length) = self.runs.get(&key(meta.id, meta.format)) else {
+                let message = "a run file that the manifest names is missing; nothing was changed, \
+                               and no run file was removed: put it back, or open a backup";
+                return Err(Error::corruption(&path, 0, message));
+            };
+            if *length != meta.file_bytes || !run::has_whole_tail(disk, &path, meta) {
+                damaged.push(path);
+            }
+        }
+        Ok(damaged)
+    }
 }

@@ -6,7 +6,7 @@ use timestrata_format::SeqNo;
 use timestrata_io::sync::Mutex;
 
 use super::RecoveryReport;
-use super::load::{catch_up, load_core};
+use super::load::{LogFrom, catch_up, load_core};
 use crate::manifest;
 use crate::store::Engine;
 use crate::wal::{ReadMode, WalPosition};
@@ -65,14 +65,14 @@ impl Follower {
     }
 
     fn manifest_moved(&self, engine: &Engine, progress: &Progress) -> Result<bool> {
-        let loaded = manifest::load(&*engine.io.disk, &engine.dir)?;
+        let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
         Ok(loaded.is_some_and(|loaded| {
             (loaded.generation, loaded.bytes) != (progress.generation, progress.manifest_bytes)
         }))
     }
 
     fn try_refresh(&self, engine: &Engine, progress: &mut Progress) -> Result<SeqNo> {
-        let Some(loaded) = manifest::load(&*engine.io.disk, &engine.dir)? else {
+        let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
             return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
         };
         let unchanged =
@@ -84,8 +84,7 @@ impl Follower {
                 &engine.folder,
                 &self.wal_dir,
                 ReadMode::Follower,
-                loaded.state.wal_floor,
-                Some(progress.position),
+                LogFrom::Position(progress.position),
                 &mut core,
                 &mut report,
             )?;
@@ -99,7 +98,7 @@ impl Follower {
             &engine.dir,
             &self.wal_dir,
             ReadMode::Follower,
-            &loaded.state,
+            &loaded,
             &known,
         )?;
         let seq = fresh.last_seq;

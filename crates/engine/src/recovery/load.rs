@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use timestrata_format::{RunId, WalId};
-use timestrata_io::Disk;
-
 use super::RecoveryReport;
 use super::files::survey;
 use super::replay::Replay;
@@ -15,6 +12,7 @@ use crate::scan::Source;
 use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, Result};
+use timestrata_format::{RunId, WalId};
 
 /// Runs that are open already: a follower keeps what it has mapped and decoded.
 pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
@@ -23,8 +21,10 @@ pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
 pub(crate) struct Recovered {
     pub(crate) core: Core,
     pub(crate) report: RecoveryReport,
-    /// What an interrupted flush or compaction left.
+    /// Run files in no version.
     pub(crate) orphans: Vec<PathBuf>,
+    /// The first run id that no file has, at least.
+    pub(crate) next_run: RunId,
     /// Where the WAL goes on.
     pub(crate) wal_start: WalStart,
 }
@@ -37,24 +37,23 @@ pub(crate) fn recover(
     loaded: &LoadedManifest,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
+    let survey = survey(disk, dir, &loaded.state)?;
+    let damaged_runs = survey.damaged_runs(disk, dir, &loaded.state)?;
     let mode = ReadMode::Recovery;
-    let (core, mut report, tail) =
-        load_core(folder, dir, wal_dir, mode, &loaded.state, &KnownRuns::new())?;
+    let (core, mut report, mut tail) =
+        load_core(folder, dir, wal_dir, mode, loaded, &KnownRuns::new())?;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
-    let survey = survey(disk, dir, &loaded.state)?;
-    report.strays = survey.strays;
-    Ok(Recovered { core, report, orphans: survey.orphans, wal_start: tail.start })
-}
-
-/// Removes unfinished runs; gives what was removed.
-pub(crate) fn remove_orphans(disk: &dyn Disk, orphans: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
-    for orphan in &orphans {
-        disk.remove(orphan)
-            .map_err(|error| Error::io("remove an unfinished run", orphan, error))?;
+    if tail.start.is_first() {
+        // The log knows of no commit any more. What is written to it comes behind all the same.
+        tail.start.previous_seq = core.last_seq;
     }
-    Ok(orphans)
+    let next_run = survey.next_run().max(loaded.state.next_run);
+    report.strays = survey.strays;
+    report.damaged_runs = damaged_runs;
+    report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
+    Ok(Recovered { core, report, orphans: survey.orphans, next_run, wal_start: tail.start })
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it. Changes no file.
@@ -63,31 +62,51 @@ pub(crate) fn load_core(
     dir: &Path,
     wal_dir: &Path,
     mode: ReadMode,
-    state: &ManifestState,
+    loaded: &LoadedManifest,
     known: &KnownRuns,
 ) -> Result<(Core, RecoveryReport, WalTail)> {
+    let state = &loaded.state;
     let mut core = build(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
     let mut report = RecoveryReport::default();
-    let tail = catch_up(folder, wal_dir, mode, state.wal_floor, None, &mut core, &mut report)?;
+    let from = LogFrom::Floor(state.wal_floor, loaded.log_expected);
+    let tail = catch_up(folder, wal_dir, mode, from, &mut core, &mut report)?;
+    if let Some(seq) = tail.last_seq {
+        // A log that was begun anew says what came before it.
+        core.last_seq = core.last_seq.max(seq);
+    }
     report.last_seq = core.last_seq;
     core.recount();
     Ok((core, report, tail))
 }
 
-/// Replays what the WAL holds from a position on (from the floor, if none). Gives the
-/// position behind the last record.
+/// Where reading the log begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LogFrom {
+    /// At the floor; and a segment that must be there.
+    Floor(WalId, Option<WalId>),
+    /// Where an earlier reading ended.
+    Position(WalPosition),
+}
+
+/// Replays what the WAL holds from somewhere on. Gives the position behind the last record.
 pub(crate) fn catch_up(
     folder: &RunFolder,
     wal_dir: &Path,
     mode: ReadMode,
-    floor: WalId,
-    from: Option<WalPosition>,
+    from: LogFrom,
     core: &mut Core,
     report: &mut RecoveryReport,
 ) -> Result<WalTail> {
+    let (floor, position, expected) = match from {
+        LogFrom::Floor(floor, expected) => (floor, None, expected),
+        LogFrom::Position(position) => (position.segment, Some(position), None),
+    };
     // A follower whose last attempt broke off has applied some records already.
-    let from_seq = from.is_some().then_some(core.last_seq);
-    let mut reader = WalReader::open(&folder.io, wal_dir, folder.store_id, mode, floor, from)?;
+    let from_seq = position.is_some().then_some(core.last_seq);
+    let mut reader = WalReader::open(&folder.io, wal_dir, folder.store_id, mode, floor, position)?;
+    if let Some(expected) = expected {
+        reader.expect(expected)?;
+    }
     let mut replay = Replay::new(core);
     while let Some(record) = reader.next_record()? {
         if from_seq.is_some_and(|seen| record.seq <= seen) {

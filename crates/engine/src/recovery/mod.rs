@@ -1,12 +1,13 @@
 //! Opening: manifest, then the WAL from the first segment still needed.
 //!
-//! What recovery may not do: lose an acknowledged commit, or change a byte that it can't
-//! explain. A torn tail is cut (by going on in a new segment) and reported; damage in the
+//! What recovery may not do: lose an acknowledged commit, change a byte that it can't
+//! explain, or let go of a file before all that the manifest names is known to be there. A torn tail is cut (by going on in a new segment) and reported; damage in the
 //! middle is an error that names file and offset.
 
 mod files;
 mod follow;
 mod load;
+mod quarantine;
 mod replay;
 
 use std::path::PathBuf;
@@ -16,7 +17,9 @@ use timestrata_format::SeqNo;
 
 pub(crate) use files::survey;
 pub(crate) use follow::Follower;
-pub(crate) use load::{KnownRuns, Recovered, load_core, recover, remove_orphans};
+pub(crate) use load::{KnownRuns, Recovered, load_core, recover};
+pub use quarantine::QuarantinedFile;
+pub(crate) use quarantine::{list as list_quarantine, set_aside};
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,8 +36,16 @@ pub struct RecoveryReport {
     pub bytes_replayed: u64,
     /// A torn tail that was cut: its file, where it begins.
     pub torn_tail: Option<(PathBuf, u64)>,
-    /// Unfinished files of an interrupted flush or compaction that were removed.
+    /// Run files that no version names, mostly left by an interrupted flush or compaction: where
+    /// they are now, in the store's quarantine.
+    pub orphans_quarantined: Vec<PathBuf>,
+    /// Files that the quarantine let go of for good: the oldest, as the settings say.
     pub orphans_removed: Vec<PathBuf>,
+    /// Run files that the manifest names and that are damaged, as far as their lengths and tails
+    /// tell. While there are any, opening removes and sets aside nothing.
+    pub damaged_runs: Vec<PathBuf>,
+    /// What was wrong with the manifest, if its copy stood in for it.
+    pub manifest_mended: Option<String>,
     /// Files that are not the store's; they were left alone.
     pub strays: Vec<PathBuf>,
     /// How long it took.

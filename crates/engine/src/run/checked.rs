@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use timestrata_format::RunMeta;
 use timestrata_format::checksum::crc32c;
+use timestrata_io::{Disk, OpenMode};
 
 use super::tail::RunTail;
 use crate::planted::{Plant, is_planted};
@@ -48,6 +49,19 @@ pub(super) fn check_tail(path: &Path, bytes: &Bytes, meta: &RunMeta) -> Result<u
         return Err(Error::corruption(path, meta.tail_offset, message));
     }
     Ok(bytes.len() - tail.len())
+}
+
+/// Whether the tail of a run's file, and nothing else of it, is what the manifest says.
+pub(crate) fn has_whole_tail(disk: &dyn Disk, path: &Path, meta: &RunMeta) -> bool {
+    let read = || -> Option<u32> {
+        let file = disk.open(path, OpenMode::Read).ok()?;
+        // The manifest vouches for both numbers; the file has this length.
+        let bytes = meta.file_bytes.checked_sub(meta.tail_offset)?;
+        let mut tail = vec![0; usize::try_from(bytes).ok()?];
+        file.read_at(meta.tail_offset, &mut tail).ok()?;
+        Some(crc32c(&tail))
+    };
+    read() == Some(meta.tail_crc)
 }
 
 impl CheckedFile {

@@ -30,6 +30,7 @@ mod writer;
 mod tests;
 
 pub(crate) use cache::BlockCache;
+pub(crate) use checked::has_whole_tail;
 pub(crate) use layout::check_column_types;
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use reader::RunReader;

@@ -6,7 +6,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -71,7 +71,7 @@ pub(crate) struct Engine {
     pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
     /// Released when the store is closed, or dropped.
-    pub(crate) writer_lock: Mutex<Option<Box<dyn LockGuard>>>,
+    pub(crate) writer_lock: Mutex<Option<Arc<dyn LockGuard>>>,
 }
 
 impl Engine {
@@ -135,6 +135,7 @@ impl Engine {
         through: SeqNo,
     ) -> Result<()> {
         self.sync_through(through)?;
+        self.check_lock()?;
         let mut outcome = manifest.commit(edit);
         if let Err(EditError::NotMade(error)) = &outcome
             && error.kind() == ErrorKind::NoSpace
@@ -147,6 +148,13 @@ impl Engine {
             EditError::NotMade(error) => error,
             EditError::InDoubt(error) => self.fail(error),
         })
+    }
+
+    /// An error, and the end of all writing, if another writer may have been let in.
+    fn check_lock(&self) -> Result<()> {
+        let lock = self.writer_lock.lock().clone();
+        let Some(lock) = lock else { return Ok(()) };
+        still_ours(&*lock, &self.dir).map_err(|error| self.fail(error))
     }
 
     /// Makes the names of new run files durable.
@@ -187,6 +195,20 @@ impl Engine {
     pub(crate) fn oldest_unflushed(core: &Core) -> Option<Slot> {
         let with_seq = core.live().filter_map(|(slot, state)| Some((state.unflushed_min()?, slot)));
         with_seq.min().map(|(_, slot)| slot)
+    }
+}
+
+/// An error where a writer's lock has been pulled away: somebody has removed the lock's file, or
+/// put another directory in the store's place.
+pub(crate) fn still_ours(lock: &dyn LockGuard, dir: &Path) -> Result<()> {
+    let held = lock.still_held();
+    match held.map_err(|error| Error::io("look at the store's lock", dir, error))? {
+        true => Ok(()),
+        false => {
+            let message = "the lock file or the directory of the open store has been removed, \
+                           replaced or renamed, so another writer may have the store open";
+            Err(Error::new(ErrorKind::Locked, message).at(dir))
+        }
     }
 }
 

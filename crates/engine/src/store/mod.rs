@@ -29,8 +29,8 @@ use timestrata_io::sync::RwLock;
 pub use self::appender::RowAppender;
 pub use self::bulk::BulkCommit;
 pub(crate) use self::core::{Core, Slot, StreamState};
-pub(crate) use self::engine::Engine;
 use self::engine::Handle;
+pub(crate) use self::engine::{Engine, still_ours};
 use self::open::Opening;
 pub(crate) use self::pins::PinState;
 pub(crate) use self::reserve::RESERVE_NAME;
@@ -38,14 +38,16 @@ pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
 pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use crate::{
-    BackupReport, Changes, CheckReport, Durability, Maintenance, RecoveryReport, Result, Settings,
-    Snapshot, Stream, StreamSpec,
+    BackupReport, Changes, CheckReport, Durability, Maintenance, QuarantinedFile, RecoveryReport,
+    Result, Settings, Snapshot, Stream, StreamSpec,
 };
 
 /// Directory of run files, in the store's.
 pub(crate) const RUNS_DIR: &str = "runs";
 /// Directory of WAL segments, in the store's.
 pub(crate) const WAL_DIR: &str = "wal";
+/// The file that the writer's lock is on.
+pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -122,6 +124,13 @@ impl Store {
     /// The store's identity.
     pub fn id(&self) -> StoreId {
         self.engine().store_id
+    }
+
+    /// Run files that an open for writing has set aside, because no version of the store names
+    /// them; the oldest first. [`Settings::quarantine_bytes_max`] and
+    /// [`Settings::quarantine_age_max`] say how long they stay.
+    pub fn quarantine(&self) -> Result<Vec<QuarantinedFile>> {
+        crate::recovery::list_quarantine(&*self.engine().io.disk, &self.engine().dir)
     }
 
     /// Where it is; `None` in memory.

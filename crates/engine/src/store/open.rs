@@ -14,16 +14,17 @@ use super::core::Core;
 use super::engine::{Counters, Engine};
 use super::reserve::{Reserve, fit};
 use super::version::RunFolder;
-use super::{Access, RUNS_DIR, WAL_DIR};
+use super::{Access, LOCK_NAME, RUNS_DIR, WAL_DIR};
 use crate::maintenance::{Troubles, Workers};
-use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestLog, ManifestState};
+use crate::manifest::{
+    self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
+};
 use crate::poison::Poison;
 use crate::recovery::{self, Follower, KnownRuns, Recovered};
 use crate::run::BlockCache;
-use crate::wal::{ReadMode, Wal, WalStart};
+use crate::wal::{OldSegments, ReadMode, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
-const LOCK_NAME: &str = "LOCK";
 /// Times a reader tries anew while a live writer replaces files.
 const READ_TRIES: usize = 16;
 
@@ -57,28 +58,28 @@ impl Opening {
         let mut tries = 0;
         let (mode, known) = (ReadMode::Follower, KnownRuns::new());
         let (loaded, folder, core, mut report, tail) = loop {
-            let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? else {
-                return Err(self.no_store()?);
+            tries += 1;
+            let Some(loaded) = self.load_existing()? else {
+                if tries < READ_TRIES {
+                    continue;
+                }
+                let message = "the manifest comes and goes";
+                return Err(Error::new(ErrorKind::Io, message).at(&self.dir));
             };
             let folder = self.folder(loaded.store_id);
-            tries += 1;
-            match recovery::load_core(
-                &folder,
-                &self.dir,
-                &self.wal_dir(),
-                mode,
-                &loaded.state,
-                &known,
-            ) {
+            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), mode, &loaded, &known) {
                 Ok((core, report, tail)) => break (loaded, folder, core, report, tail),
                 // A live writer may have replaced files since we read what it names.
                 Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
                     Some(newer) if tries < READ_TRIES && newer.differs_from(&loaded) => {}
-                    _ => return Err(error),
+                    _ => return Err(not_moved(error)),
                 },
             }
         };
-        report.clean = loaded.state.closed.is_some() && report.commits_replayed == 0;
+        report.clean = loaded.state.closed.is_some()
+            && report.commits_replayed == 0
+            && loaded.damage.is_none();
+        report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
         report.took = self.took(start_ns);
         let parts = Parts {
             follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
@@ -105,25 +106,42 @@ impl Opening {
         };
         let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let Recovered { core, mut report, orphans, wal_start } =
+        let Recovered { core, mut report, orphans, next_run, wal_start } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
-        report.clean = created || (loaded.state.closed.is_some() && !replayed);
-        let next_run = loaded.state.next_run;
-        let manifest = match new_manifest {
+        let unchanged = loaded.state.closed.is_some() && loaded.damage.is_none();
+        report.clean = created || (unchanged && !replayed);
+        let mut manifest = match new_manifest {
             Some(manifest) => manifest,
             None => {
-                reserve.with_room(|| ManifestLog::renew(&self.io, &self.dir, loaded.clone()))?
+                let begins = wal_start.id;
+                let renew = || ManifestLog::renew(&self.io, &self.dir, &loaded, begins);
+                reserve.with_room(renew)?
             }
         };
-        // Only now: before, a power cut could bring back a manifest that needs them.
-        report.orphans_removed = recovery::remove_orphans(&*self.io.disk, orphans)?;
+        // Only now: before, a power cut could bring back a manifest that needs them. And only
+        // where all that the manifest names is whole: then nobody can want them.
+        let is_sound = report.damaged_runs.is_empty();
+        if is_sound {
+            let aside = recovery::set_aside(&self.io, &self.dir, &orphans, &self.settings)?;
+            report.orphans_quarantined = aside.kept;
+            report.orphans_removed = aside.removed;
+        }
         let wal = match self.memory_only {
             true => None,
-            false => Some(reserve.with_room(|| self.start_wal(&folder, wal_start.clone()))?),
+            false => {
+                let start = || self.start_wal(&folder, wal_start.clone(), is_sound);
+                Some(reserve.with_room(start)?)
+            }
         };
+        if wal.is_some() && !created {
+            reserve.with_room(|| manifest.note_open())?;
+        }
         reserve.restore();
+        if let (Some(wal), Some(lock)) = (&wal, &writer_lock) {
+            wal.guard_by(lock, &self.dir);
+        }
         report.took = self.took(start_ns);
         let manifest = Some(manifest);
         let follower = None;
@@ -140,13 +158,15 @@ impl Opening {
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
-    fn start_wal(&self, folder: &RunFolder, start: WalStart) -> Result<Wal> {
-        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, start)
+    /// Segments that are no longer needed are used again only if `is_sound`.
+    fn start_wal(&self, folder: &RunFolder, start: WalStart, is_sound: bool) -> Result<Wal> {
+        let old = if is_sound { OldSegments::Reuse } else { OldSegments::Keep };
+        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, start, old)
     }
 
     /// Makes the directory if it may, refuses one that holds something else, and takes the
     /// writer's lock.
-    fn prepare_dir(&self) -> Result<Option<Box<dyn LockGuard>>> {
+    fn prepare_dir(&self) -> Result<Option<Arc<dyn LockGuard>>> {
         let disk = &self.io.disk;
         let exists = disk.exists(&self.dir).map_err(|e| Error::io("look at", &self.dir, e))?;
         if !exists {
@@ -155,8 +175,12 @@ impl Opening {
             }
             disk.create_dir(&self.dir).map_err(|e| Error::io("create", &self.dir, e))?;
         } else if !self.holds_manifest()? {
-            // Before the lock file is made: a directory that isn't ours is not touched.
-            self.refuse_foreign()?;
+            // Before the lock file is made: a directory that isn't ours is not touched. One in
+            // which another process makes a store just now is ours by the time it has a manifest.
+            self.refuse_foreign().or_else(|error| match self.holds_manifest()? {
+                true => Ok(()),
+                false => Err(error),
+            })?;
             if self.access == Access::WriteExisting {
                 return Err(self.no_store()?);
             }
@@ -164,11 +188,11 @@ impl Opening {
         if self.memory_only { Ok(None) } else { self.lock().map(Some) }
     }
 
-    fn lock(&self) -> Result<Box<dyn LockGuard>> {
+    fn lock(&self) -> Result<Arc<dyn LockGuard>> {
         let path = self.dir.join(LOCK_NAME);
         let owner = format!("{}\n", std::process::id());
         match self.io.disk.try_lock(&path, &owner) {
-            Ok(LockOutcome::Acquired(guard)) => Ok(guard),
+            Ok(LockOutcome::Acquired(guard)) => Ok(Arc::from(guard)),
             Ok(LockOutcome::Held(owner)) => {
                 let owner = owner.trim();
                 let who = if owner == std::process::id().to_string() {
@@ -184,8 +208,28 @@ impl Opening {
     }
 
     fn holds_manifest(&self) -> Result<bool> {
-        let path = self.dir.join(MANIFEST_NAME);
-        self.io.disk.exists(&path).map_err(|error| Error::io("look for", &path, error))
+        for name in [MANIFEST_NAME, COPY_NAME] {
+            let path = self.dir.join(name);
+            let exists = self.io.disk.exists(&path);
+            if exists.map_err(|error| Error::io("look for", &path, error))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// For reading: the manifest; `None` if it has just come into being, so look again.
+    fn load_existing(&self) -> Result<Option<LoadedManifest>> {
+        if let Some(loaded) = manifest::load(&*self.io.disk, &self.dir)? {
+            return Ok(Some(loaded));
+        }
+        // Somebody may be making the store: what was seen of it is judged only if there still is
+        // no manifest.
+        let error = self.no_store().unwrap_or_else(|error| error);
+        match self.holds_manifest()? {
+            true => Ok(None),
+            false => Err(error),
+        }
     }
 
     /// An error if the directory, which has no manifest, holds anything that an interrupted
@@ -196,7 +240,8 @@ impl Opening {
         };
         for entry in list(&self.dir)? {
             let ours = match (entry.name.as_str(), entry.is_dir) {
-                (LOCK_NAME | "MANIFEST.new", false) => true,
+                (LOCK_NAME, false) => true,
+                (name, false) if MANIFEST_NAMES.contains(&name) => true,
                 (RUNS_DIR | WAL_DIR, true) => {
                     let inside = self.dir.join(&entry.name);
                     if !list(&inside)?.is_empty() {
@@ -234,8 +279,8 @@ impl Opening {
             return Ok(Error::new(ErrorKind::NotFound, "there is no such store").at(&self.dir));
         }
         self.refuse_foreign()?;
-        Ok(Error::new(ErrorKind::NotFound, "the directory is empty: there is no store in it")
-            .at(&self.dir))
+        let message = "there is no store in the directory, or one that is being made just now";
+        Ok(Error::new(ErrorKind::NotFound, message).at(&self.dir))
     }
 
     /// Makes an empty store. Each name is durable before anything relies on it, the
@@ -263,7 +308,8 @@ impl Opening {
             wal_floor: WalId(1),
             ..ManifestState::default()
         };
-        let manifest = ManifestLog::create(&self.io, &self.dir, id, 1, state)?;
+        let begins = state.wal_floor;
+        let manifest = ManifestLog::create(&self.io, &self.dir, id, 1, state, begins)?;
         match manifest::load(&*self.io.disk, &self.dir)? {
             Some(loaded) => Ok((loaded, manifest)),
             None => Err(Error::new(ErrorKind::Io, "the new manifest has vanished").at(&self.dir)),
@@ -323,6 +369,16 @@ impl Opening {
     }
 }
 
+/// The error of a reader for which a segment was not there, and no writer has moved on.
+fn not_moved(error: Error) -> Error {
+    match (error.kind(), error.path()) {
+        (ErrorKind::NotFound, Some(path)) => {
+            Error::corruption(path, 0, "a log segment that must be there is missing")
+        }
+        _ => error,
+    }
+}
+
 /// What opening has gathered.
 struct Parts {
     folder: RunFolder,
@@ -332,7 +388,7 @@ struct Parts {
     wal: Option<Wal>,
     follower: Option<Follower>,
     next_run: RunId,
-    writer_lock: Option<Box<dyn LockGuard>>,
+    writer_lock: Option<Arc<dyn LockGuard>>,
 }
 
 impl Engine {
@@ -381,6 +437,7 @@ impl Engine {
             // With no room for the edit the store is as a process leaves it that is killed: all there.
             return if self.poison.is_set() { Err(error) } else { Ok(()) };
         }
+        manifest.sync_copy();
         self.recycle_wal(floor);
         if let Some(wal) = &self.wal {
             wal.shed_spares();

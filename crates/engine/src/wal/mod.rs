@@ -25,6 +25,7 @@ pub(crate) use payload::{PayloadBuilder, decode_range};
 pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail};
 pub(crate) use row::RowLayout;
 pub(crate) use row_record::RowRecord;
+pub(crate) use spares::OldSegments;
 pub(crate) use writer::{Wal, WalStart};
 
 /// Whether the log gives files such a name.

@@ -144,6 +144,18 @@ impl WalReader {
         Ok(reader)
     }
 
+    /// Refuses a log without a segment that must be there.
+    pub(crate) fn expect(&self, id: WalId) -> Result<()> {
+        if self.segments.contains(&id) {
+            return Ok(());
+        }
+        if self.mode == ReadMode::Follower {
+            return Err(self.moved_on(id));
+        }
+        let message = format!("log segment {id} is missing: the store was not closed without it");
+        Err(Error::corruption(&segment_path(&self.dir, id), 0, message))
+    }
+
     /// The next record; `None` at the end, when [`WalReader::tail`] says how it ended.
     pub(crate) fn next_record(&mut self) -> Result<Option<WalRecord<'_>>> {
         while !self.finished {

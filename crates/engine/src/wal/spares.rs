@@ -42,6 +42,15 @@ pub(super) enum NoSegment {
     InDoubt(Error),
 }
 
+/// What becomes of segments below the floor when a log is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OldSegments {
+    /// Their files are used again.
+    Reuse,
+    /// They stay, as the last trace of what a damaged run held.
+    Keep,
+}
+
 /// The files that wait.
 #[derive(Debug)]
 pub(super) struct Spares {
@@ -81,6 +90,7 @@ impl Spares {
         segment_bytes: u64,
         floor: WalId,
         next: WalId,
+        old: OldSegments,
     ) -> Result<Self> {
         let spares = Self {
             io: io.clone(),
@@ -109,7 +119,9 @@ impl Spares {
                     }
                 }
                 Some(FileName::Spare(_)) => spares.discard(&path),
-                Some(FileName::Segment(id)) if id < floor => spares.retire(id, fits),
+                Some(FileName::Segment(id)) if id < floor && old == OldSegments::Reuse => {
+                    spares.retire(id, fits);
+                }
                 Some(FileName::Segment(_)) | None => {}
             }
         }

@@ -38,7 +38,7 @@ fn fresh(id: WalId) -> WalStart {
 }
 
 fn create(io: &Io, segment_bytes: u64, start: WalStart) -> Wal {
-    Wal::create(io, &dir(), STORE, &settings(segment_bytes), start).unwrap()
+    Wal::create(io, &dir(), STORE, &settings(segment_bytes), start, OldSegments::Reuse).unwrap()
 }
 
 /// Commits with their payloads.

@@ -1,22 +1,23 @@
 //! Appending to the log.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::sync::Mutex;
-use timestrata_io::{Io, LOG_CALL_BYTES_MIN, OpenMode};
+use timestrata_io::{Io, LOG_CALL_BYTES_MIN, LockGuard, OpenMode};
 
 use super::row_record::RowRecord;
 use super::segment::{
     FIRST_COMMIT_OFFSET, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
     payload_bytes_max, segment_path, space_for,
 };
-use super::spares::{NoSegment, Spares};
+use super::spares::{NoSegment, OldSegments, Spares};
 use super::sync::GroupSync;
+use crate::store::still_ours;
 use crate::{Error, ErrorKind, Result, Settings};
 
 /// Bytes of an older segment that are read and written again at once.
@@ -39,6 +40,13 @@ pub(crate) struct WalStart {
     pub(crate) synced: SeqNo,
 }
 
+impl WalStart {
+    /// Whether there is no segment that is still needed.
+    pub(crate) fn is_first(&self) -> bool {
+        self.older.is_empty()
+    }
+}
+
 /// The log of an open store. Shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Wal {
@@ -54,6 +62,9 @@ pub(crate) struct Wal {
     /// made ready.
     next_is_due: AtomicBool,
     failed: AtomicBool,
+    /// The lock that says that nobody else writes, and the directory that it is of.
+    /// Closing the store lets go of it.
+    lock: OnceLock<(Weak<dyn LockGuard>, PathBuf)>,
 }
 
 #[derive(Debug)]
@@ -97,6 +108,7 @@ impl Wal {
         store_id: StoreId,
         settings: &Settings,
         start: WalStart,
+        old: OldSegments,
     ) -> Result<Self> {
         let failed = |source| Error::io("make the log's directory", dir, source);
         io.disk.create_dir(dir).map_err(failed)?;
@@ -111,7 +123,7 @@ impl Wal {
         }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
-        let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id)?;
+        let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id, old)?;
         let active = spares.first().map_err(|why| match why {
             NoSegment::NotMade(error) | NoSegment::InDoubt(error) => error,
         })?;
@@ -136,6 +148,7 @@ impl Wal {
             bytes: AtomicU64::new(0),
             next_is_due: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            lock: OnceLock::new(),
         };
         let mut appender = wal.appender.lock();
         wal.write_start(&mut appender)?;
@@ -143,6 +156,13 @@ impl Wal {
         appender.active.sync()?;
         drop(appender);
         Ok(wal)
+    }
+
+    /// From now on nothing is called durable without a look at the writer's lock: once for all
+    /// who share a sync.
+    pub(crate) fn guard_by(&self, lock: &Arc<dyn LockGuard>, dir: &Path) {
+        // A log is opened once, and so is guarded once.
+        let _ = self.lock.set((Arc::downgrade(lock), dir.to_owned()));
     }
 
     /// Appends the record of commit `seq`, which comes after all before. The payload is the
@@ -335,6 +355,11 @@ impl Wal {
         drop(appender);
         if self.has_failed() {
             return Err(self.failure());
+        }
+        if let Some((lock, dir)) = self.lock.get()
+            && let Some(lock) = lock.upgrade()
+        {
+            still_ours(&*lock, dir)?;
         }
         segments.iter().try_for_each(|segment| segment.sync())?;
         let active = segments.last().map(|segment| segment.id);

@@ -187,6 +187,9 @@ impl Machine {
             copy.io.disk.create_dir(Path::new(dir)).unwrap();
         }
         for path in self.files() {
+            if let Some(dir) = path.parent() {
+                copy.io.disk.create_dir(dir).unwrap();
+            }
             copy.write_file(&path, &self.read_file(&path));
         }
         copy

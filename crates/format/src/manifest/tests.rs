@@ -3,8 +3,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::{FORMAT_VERSION, KeyRange, LeadKey};
 
-const HEADER: ManifestHeader =
-    ManifestHeader { format_version: FORMAT_VERSION, store_id: StoreId([9; 16]), generation: 12 };
+const HEADER: ManifestHeader = ManifestHeader {
+    format_version: FORMAT_VERSION,
+    store_id: StoreId([9; 16]),
+    generation: 12,
+    log_begins: WalId(5),
+    log_begun: true,
+};
 
 #[test]
 fn a_header_is_read_back() {

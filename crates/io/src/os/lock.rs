@@ -1,9 +1,13 @@
-//! Advisory locks by `flock`: kept by an open file, gone with the process that held them.
+//! Advisory locks by `flock`: kept by open files, gone with the process that held them.
+//!
+//! Two are taken: one on the directory itself, which nobody can remove from under an open file, and
+//! one on the lock file in it, which is all that builds of version 0.1 look at. Whether both paths
+//! still lead to what is locked can be asked at any time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -11,22 +15,95 @@ use rustix::io::Errno;
 use crate::{LockGuard, LockOutcome};
 
 const OWNER_BYTES_MAX: usize = 4096;
+/// Times a lock file that somebody removes while it is being locked is made anew.
+const TRIES: usize = 16;
+
+/// What one attempt at an `flock` came to.
+enum Attempt {
+    Taken,
+    Held,
+    /// This file system knows no such lock on this kind of file: network file systems lock files
+    /// that are open for writing only, which directories never are.
+    Unknown,
+}
 
 /// Tries to take the lock and, having it, writes `owner` into its file.
 pub(super) fn try_lock(path: &Path, owner: &str) -> io::Result<LockOutcome> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    // A program may change its working directory; what is locked stays where it is.
+    let path = std::path::absolute(path)?;
+    let dir_path = path.parent().map_or_else(|| PathBuf::from("/"), Path::to_path_buf);
+    let dir = File::open(&dir_path)?;
+    let dir_locked = match attempt(&dir)? {
+        Attempt::Taken => true,
+        Attempt::Held => return Ok(LockOutcome::Held(owner_of(&path))),
+        Attempt::Unknown => false,
+    };
+    let dir_place = Place::of(&dir.metadata()?);
+    let dir = Held { file: dir, locked: dir_locked };
+    for _ in 0..TRIES {
+        let file = open_lock_file(&path)?;
+        match attempt(&file)? {
+            Attempt::Taken => {}
+            Attempt::Held => return Ok(LockOutcome::Held(read_owner(&file))),
+            Attempt::Unknown => return Err(io::ErrorKind::Unsupported.into()),
+        }
+        let file = Held { file, locked: true };
+        let place = Place::of(&file.file.metadata()?);
+        // Removed between opening and locking: what is locked is no longer what others open.
+        if Place::at(&path)? != Some(place) {
+            continue;
+        }
+        file.file.set_len(0)?;
+        file.file.write_all_at(owner.as_bytes(), 0)?;
+        let guard = Flock { path, place, dir_path, dir_place, _file: file, _dir: dir };
+        return Ok(LockOutcome::Acquired(Box::new(guard)));
+    }
+    Err(io::Error::other("somebody keeps removing the lock file"))
+}
+
+/// Opens the lock file, or makes it. What else may have its name is left alone.
+fn open_lock_file(path: &Path) -> io::Result<File> {
+    let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(no_follow);
+    let file = options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => foreign("a symbolic link, which is not followed"),
+        _ => error,
+    })?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(foreign("not an ordinary file"));
+    }
+    // The owner is written into it: not into a file that somebody knows by another name.
+    if metadata.nlink() > 1 {
+        return Err(foreign("a file that has another name too"));
+    }
+    Ok(file)
+}
+
+fn foreign(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("the lock file is {what}"))
+}
+
+fn attempt(file: &File) -> io::Result<Attempt> {
     loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break,
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Attempt::Taken),
             Err(Errno::INTR) => {}
-            Err(Errno::WOULDBLOCK) => return Ok(LockOutcome::Held(read_owner(&file))),
+            Err(Errno::WOULDBLOCK) => return Ok(Attempt::Held),
+            Err(Errno::BADF | Errno::INVAL | Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => {
+                return Ok(Attempt::Unknown);
+            }
             Err(error) => return Err(error.into()),
         }
     }
-    let guard = Flock { file };
-    guard.file.set_len(0)?;
-    guard.file.write_all_at(owner.as_bytes(), 0)?;
-    Ok(LockOutcome::Acquired(Box::new(guard)))
+}
+
+/// What the holder of the directory left in the lock file; empty if it can't be read.
+fn owner_of(path: &Path) -> String {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path).map(|file| read_owner(&file)).unwrap_or_default()
 }
 
 /// What the holder left; empty if it can't be read (the lock still counts).
@@ -37,16 +114,70 @@ fn read_owner(file: &File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-#[derive(Debug)]
-struct Flock {
-    file: File,
+/// Which file a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    device: u64,
+    inode: u64,
 }
 
-impl LockGuard for Flock {}
+impl Place {
+    fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
 
-impl Drop for Flock {
+    /// `None` where nothing has the name.
+    fn at(path: &Path) -> io::Result<Option<Self>> {
+        Self::found(std::fs::symlink_metadata(path))
+    }
+
+    fn found(metadata: io::Result<Metadata>) -> io::Result<Option<Self>> {
+        match metadata {
+            Ok(metadata) => Ok(Some(Self::of(&metadata))),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// An open file that may be locked.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    locked: bool,
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
-        // Closing alone would leave the lock with a forked child that inherited the file.
-        let _ = flock(&self.file, FlockOperation::Unlock);
+        if self.locked {
+            // Closing alone would leave the lock with a forked child that inherited the file.
+            let _ = flock(&self.file, FlockOperation::Unlock);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Flock {
+    path: PathBuf,
+    place: Place,
+    dir_path: PathBuf,
+    dir_place: Place,
+    // Let go of in this order: who finds the directory free finds the file free too.
+    _file: Held,
+    _dir: Held,
+}
+
+impl LockGuard for Flock {
+    fn still_held(&self) -> io::Result<bool> {
+        // The directory may be named by a link, which was followed then too.
+        let dir = Place::found(std::fs::metadata(&self.dir_path))?;
+        Ok(dir == Some(self.dir_place) && Place::at(&self.path)? == Some(self.place))
     }
 }

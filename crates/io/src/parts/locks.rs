@@ -1,6 +1,8 @@
 //! Advisory locks of a disk that only this process can see.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,19 +23,35 @@ impl Locks {
     }
 
     /// Takes the lock on a file on which nobody holds one, until the guard is dropped.
-    pub fn take(&self, path: PathBuf) -> LockOutcome {
+    /// `is_there` tells whether the name still leads to the file that was locked.
+    pub fn take(
+        &self,
+        path: PathBuf,
+        is_there: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> LockOutcome {
         self.held.lock().insert(path.clone());
-        LockOutcome::Acquired(Box::new(Guard { held: Arc::clone(&self.held), path }))
+        let is_there = Box::new(is_there);
+        LockOutcome::Acquired(Box::new(Guard { held: Arc::clone(&self.held), path, is_there }))
     }
 }
 
-#[derive(Debug)]
 struct Guard {
     held: Arc<Mutex<BTreeSet<PathBuf>>>,
     path: PathBuf,
+    is_there: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-impl LockGuard for Guard {}
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl LockGuard for Guard {
+    fn still_held(&self) -> io::Result<bool> {
+        Ok((self.is_there)())
+    }
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {

@@ -341,3 +341,18 @@ fn a_lock_has_one_holder_who_leaves_a_name() {
         assert_eq!(kind_of(disk.try_lock(&no_dir, "fourth")), ErrorKind::NotFound);
     });
 }
+
+#[test]
+fn a_lock_whose_file_was_removed_or_replaced_is_no_longer_held() {
+    on_every_disk(|disk, dir| {
+        let path = dir.join("LOCK");
+        let LockOutcome::Acquired(guard) = disk.try_lock(&path, "the first").unwrap() else {
+            panic!("the lock is free");
+        };
+        assert!(guard.still_held().unwrap());
+        disk.remove(&path).unwrap();
+        assert!(!guard.still_held().unwrap());
+        disk.open(&path, OpenMode::CreateNew).unwrap();
+        assert!(!guard.still_held().unwrap());
+    });
+}

@@ -242,7 +242,9 @@ impl Disk for SimDisk {
         let node = world.node(id)?;
         node.set_len(0);
         node.write(0, owner.as_bytes());
-        Ok(world.locks.take(path))
+        let (disk, name) = (Arc::clone(&self.world), path.clone());
+        let is_there = move || disk.lock().state.names.file(&name).is_ok_and(|found| *found == id);
+        Ok(world.locks.take(path, is_there))
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {

@@ -140,14 +140,15 @@ fn what_recovery_handed_out_stays_as_it_is_when_its_segment_goes() {
     let dir = temporary.path().join("wal");
     let io = Io::os();
     let settings = settings(4096);
-    let wal = Wal::create(&io, &dir, STORE, &settings, fresh(FIRST)).unwrap();
+    let wal = Wal::create(&io, &dir, STORE, &settings, fresh(FIRST), OldSegments::Reuse).unwrap();
     wal.append(SeqNo(1), &[&payload(1, 2000)], None, false).unwrap();
     drop(wal);
     let mut reader = WalReader::open(&io, &dir, STORE, ReadMode::Recovery, FIRST, None).unwrap();
     let record = reader.next_record().unwrap().unwrap();
     let kept = record.share(record.payload);
     assert!(reader.next_record().unwrap().is_none());
-    let wal = Wal::create(&io, &dir, STORE, &settings, reader.tail().start).unwrap();
+    let wal =
+        Wal::create(&io, &dir, STORE, &settings, reader.tail().start, OldSegments::Reuse).unwrap();
     for seq in 2..=50 {
         wal.append(SeqNo(seq), &[&payload(seq, 2000)], None, false).unwrap();
         if let Some(floor) = wal.release_through(SeqNo(seq)).unwrap() {
