@@ -1,7 +1,6 @@
 //! Who opens a store for reading while it is being made finds none yet, or one that works. It was told
 //! that the manifest was missing beside data, or that the directory was no store, if the manifest
 //! came between two of its looks.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 mod support;
 

@@ -68,7 +68,7 @@ fn open_and_read(machine: &Machine) -> Result<(Store, Vec<Pair>)> {
 
 /// The contents of all run files, wherever they are.
 fn run_contents(machine: &Machine) -> Vec<Vec<u8>> {
-    let is_run = |path: &PathBuf| !path.extension().is_none_or(|end| end != "arrow");
+    let is_run = |path: &PathBuf| path.extension().is_some_and(|end| end == "arrow");
     let mut runs: Vec<Vec<u8>> = machine
         .files()
         .iter()

@@ -1,7 +1,11 @@
 //! A lock on a real directory can't be pulled away from under its holder, nor be turned against
 //! a file of somebody else's.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
-#![expect(clippy::disallowed_methods, reason = "the test does to files what a stranger would")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the test does to files what a stranger would"
+)]
 
 use std::path::Path;
 
