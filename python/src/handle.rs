@@ -4,7 +4,7 @@
 //! exits, so that the next open has nothing to replay.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -13,8 +13,11 @@ use timestrata_engine::{Durability, ErrorKind, Store};
 use crate::error::refused;
 use crate::fork::Guarded;
 use crate::interrupt::detached;
+#[cfg(feature = "sql")]
+use crate::lock::Kept;
+use crate::lock::Lock;
 
-static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
+static OPEN: Lock<Vec<Weak<Handle>>> = Lock::new(Vec::new());
 
 /// A store that is open, or was.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub(crate) struct Handle {
     store: Guarded<Store>,
     closed: AtomicBool,
     #[cfg(feature = "sql")]
-    pub(crate) sql: Mutex<Option<timestrata_sql::Sql>>,
+    pub(crate) sql: Kept<timestrata_sql::Sql>,
     /// "w", "r", "r+" or "x".
     pub(crate) mode: &'static str,
     /// What writes have that say nothing themselves.
@@ -37,11 +40,11 @@ impl Handle {
             store: Guarded::new(store),
             closed,
             #[cfg(feature = "sql")]
-            sql: Mutex::new(None),
+            sql: Kept::new(None),
             mode,
             durability,
         });
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.lock();
         open.retain(|other| other.strong_count() > 0);
         open.push(Arc::downgrade(&handle));
         handle
@@ -81,7 +84,7 @@ impl Handle {
             return Ok(());
         }
         #[cfg(feature = "sql")]
-        drop(self.sql.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.sql.replace(None));
         detached(py, || store.close())
     }
 }
@@ -99,7 +102,7 @@ impl Drop for Handle {
 #[pyfunction]
 #[pyo3(name = "_close_all")]
 pub(crate) fn close_all(py: Python<'_>) {
-    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    let open = std::mem::take(&mut *OPEN.lock());
     for handle in open.iter().filter_map(Weak::upgrade) {
         if handle.store.is_own()
             && let Err(error) = handle.close(py)

@@ -12,6 +12,7 @@ mod fork;
 mod graph;
 mod handle;
 mod interrupt;
+mod lock;
 mod logs;
 mod open;
 mod reports;

@@ -1,13 +1,13 @@
 //! What Python programs call a time, as the store's signed 64-bit count of units, and back.
 
-use std::sync::{Mutex, PoisonError};
-
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyInt, PyString};
 use timestrata_models::timelog::Unit;
+
+use crate::lock::Lock;
 
 static EPOCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -127,12 +127,12 @@ fn units(value: &Bound<'_, PyAny>, ns: i128, unit: Unit) -> PyResult<i64> {
 
 /// The zone of the last time that was in UTC, and the epoch in it. Times of one zone object are
 /// subtracted by Python without asking the zone, which takes a quarter of the time.
-static UTC_EPOCH: Mutex<Option<(Py<PyAny>, Py<PyAny>)>> = Mutex::new(None);
+static UTC_EPOCH: Lock<Option<(Py<PyAny>, Py<PyAny>)>> = Lock::new(None);
 
 /// The epoch as a datetime of the same zone object, if that is UTC.
 fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = zone.py();
-    let known = UTC_EPOCH.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = UTC_EPOCH.lock();
     if let Some((known, epoch)) = known.as_ref()
         && known.is(zone)
     {
@@ -153,7 +153,7 @@ fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>
     }
     let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, zone))?;
     let entry = (zone.clone().unbind(), epoch.clone().unbind());
-    let replaced = UTC_EPOCH.lock().unwrap_or_else(PoisonError::into_inner).replace(entry);
+    let replaced = UTC_EPOCH.lock().replace(entry);
     drop(replaced);
     Ok(Some(epoch))
 }

@@ -42,6 +42,26 @@ def test_a_tail_may_begin_in_the_past() -> None:
     assert follow(log, since=5, before=1)[:3] == [(5, "old too"), (10, "a"), (10, "b")]
 
 
+@pytest.mark.parametrize("durable", [False, True])
+def test_entries_that_come_where_others_were_deleted_are_given(durable: bool, path: Path) -> None:
+    # As many as had been given before at that time were left out.
+    log = Timelog(path=path) if durable else Timelog()
+    log.extend([(10, f"old {i}") for i in range(3)])
+
+    async def run() -> list[object]:
+        tail = log.tail(0, interval=0.001)
+        old = [await anext(tail) for _ in range(3)]
+        del log[:]
+        log.extend([(10, f"new {i}") for i in range(5)])
+        new = [await asyncio.wait_for(anext(tail), 10) for _ in range(5)]
+        log.append(10, "newer")
+        return [*old, *new, await asyncio.wait_for(anext(tail), 10)]
+
+    wanted = [f"old {i}" for i in range(3)] + [f"new {i}" for i in range(5)] + ["newer"]
+    assert asyncio.run(run()) == [(10, value) for value in wanted]
+    log.close()
+
+
 def test_a_tail_ends_when_the_log_is_closed() -> None:
     async def run() -> list[tuple[int, object]]:
         log = Timelog()

@@ -1,7 +1,7 @@
 //! Entries that were read and not given out yet.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use timestrata_models::logs::{Clock, Entries};
 
@@ -40,9 +40,4 @@ impl Ahead {
     pub(super) fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
-}
-
-/// Locks what is whole between any two steps, also where one of them has panicked.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

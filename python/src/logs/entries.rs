@@ -1,6 +1,6 @@
 //! `LogEntries`: the answer to a search, read when it is used.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -10,11 +10,12 @@ use timestrata_models::logs::filter::Expr;
 use timestrata_models::logs::{Clock, Entries, Hits, LogsView, Position, Query};
 
 use super::LogEntry;
-use super::ahead::{Ahead, lock};
+use super::ahead::Ahead;
 use super::columns::{batch_of, schema};
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
+use crate::lock::Lock;
 use crate::table::{Batches, Rows};
 
 /// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
@@ -46,12 +47,12 @@ pub(crate) struct LogEntries {
 
 /// The place of the last entry that was given.
 #[derive(Debug, Clone, Default)]
-struct Reached(Arc<Mutex<Option<Position>>>);
+struct Reached(Arc<Lock<Option<Position>>>);
 
 impl Reached {
     fn set(&self, place: Option<Position>) {
         if place.is_some() {
-            *lock(&self.0) = place;
+            *self.0.lock() = place;
         }
     }
 
@@ -65,17 +66,17 @@ impl Reached {
 /// found for whoever goes on reading.
 #[derive(Debug)]
 struct Reading {
-    hits: Mutex<Hits>,
-    ahead: Mutex<Ahead>,
+    hits: Lock<Hits>,
+    ahead: Lock<Ahead>,
 }
 
 impl Reading {
     /// Reads the next batch; whether there was one.
     fn fill(&self) -> Result<bool> {
         // Held until the batch has its place: what another thread finds next comes behind it.
-        let mut hits = lock(&self.hits);
+        let mut hits = self.hits.lock();
         let Some(entries) = hits.next().transpose()? else { return Ok(false) };
-        lock(&self.ahead).push(entries);
+        self.ahead.lock().push(entries);
         Ok(true)
     }
 }
@@ -92,7 +93,7 @@ fn begin(py: Python<'_>, view: &LogsView, query: &Query) -> PyResult<Arc<Reading
         // All hits are found and sorted first.
         Clock::SourceTime => interruptible(py, move || view.search(&query)),
     }?;
-    Ok(Arc::new(Reading { hits: Mutex::new(hits), ahead: Mutex::default() }))
+    Ok(Arc::new(Reading { hits: Lock::new(hits), ahead: Lock::default() }))
 }
 
 /// Reads the next batch while Ctrl-C is heard; whether there was one.
@@ -118,7 +119,7 @@ impl LogEntries {
         let reading = begin(py, self.view.get()?, &self.query)?;
         let mut batches = Vec::new();
         while fill(py, &reading, is_plain(&self.query))? {
-            let found = lock(&reading.ahead).drain();
+            let found = reading.ahead.lock().drain();
             for entries in found {
                 batches.push(detached(py, || batch_of(&entries))?);
                 self.reached.pass(&entries, self.query.by);
@@ -135,7 +136,7 @@ impl LogEntries {
     /// goes on behind. Before that the one that the search went on behind, None if it began.
     #[getter]
     fn position(&self) -> Option<String> {
-        lock(&self.reached.0).map(|place| place.to_string())
+        self.reached.0.lock().map(|place| place.to_string())
     }
 
     /// Give the entries as a ``pyarrow.Table``. Needs pyarrow.
@@ -220,13 +221,13 @@ impl LogEntriesIter {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<LogEntry>> {
         let reading = self.reading.get()?;
         loop {
-            let next = lock(&reading.ahead).take(self.by);
+            let next = reading.ahead.lock().take(self.by);
             if let Some(entry) = next {
                 self.reached.set(entry.own_place());
                 return Ok(Some(entry));
             }
             self.handle.store()?;
-            if !fill(py, reading, self.is_plain)? && lock(&reading.ahead).is_empty() {
+            if !fill(py, reading, self.is_plain)? && reading.ahead.lock().is_empty() {
                 return Ok(None);
             }
         }

@@ -1,6 +1,6 @@
 //! `LogTail`: entries as they arrive.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -8,9 +8,10 @@ use timestrata_engine::{ErrorKind, Result};
 use timestrata_models::logs::{Clock, Position, Tail};
 
 use super::LogEntry;
-use super::ahead::{Ahead, lock};
+use super::ahead::Ahead;
 use crate::error::to_python;
 use crate::handle::Handle;
+use crate::lock::Lock;
 use crate::topic::span_ns;
 
 /// How long it may wait without hearing signals.
@@ -38,8 +39,8 @@ const DEAF_MAX: Duration = Duration::from_millis(100);
 pub(crate) struct LogTail {
     handle: Arc<Handle>,
     /// Held while waiting. Who wants what is there already need not wait for it.
-    tail: Mutex<Tail>,
-    given: Mutex<Given>,
+    tail: Lock<Tail>,
+    given: Lock<Given>,
 }
 
 #[derive(Debug)]
@@ -52,14 +53,14 @@ struct Given {
 impl LogTail {
     pub(super) fn new(handle: Arc<Handle>, tail: Tail) -> Self {
         let given = Given { ahead: Ahead::default(), position: tail.position() };
-        Self { handle, tail: Mutex::new(tail), given: Mutex::new(given) }
+        Self { handle, tail: Lock::new(tail), given: Lock::new(given) }
     }
 
     /// Reads what comes next, and waits for it; Python isn't asked for anything meanwhile.
     fn read(&self, timeout: Duration) -> Result<()> {
-        let mut tail = lock(&self.tail);
+        let mut tail = self.tail.lock();
         let found = tail.next(timeout)?;
-        let mut given = lock(&self.given);
+        let mut given = self.given.lock();
         match found {
             Some(entries) => given.ahead.push(entries),
             // What was looked at and not wanted need not be looked at again.
@@ -83,7 +84,7 @@ impl LogTail {
     }
 
     fn take(&self) -> PyResult<Option<LogEntry>> {
-        let mut given = lock(&self.given);
+        let mut given = self.given.lock();
         let entry = given.ahead.take(Clock::Timestamp);
         if let Some(entry) = &entry {
             given.position = entry.arrival()?;
@@ -98,7 +99,7 @@ impl LogTail {
     /// too. `Logs.tail` and `Logs.search` go on behind it, also in another process.
     #[getter]
     fn position(&self) -> String {
-        let time = lock(&self.given).position;
+        let time = self.given.lock().position;
         Position { time, timestamp: time }.to_string()
     }
 

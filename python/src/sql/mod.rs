@@ -3,8 +3,7 @@
 mod params;
 mod table;
 
-use std::sync::Mutex;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use timestrata_engine::Result;
@@ -12,6 +11,7 @@ use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
 
 use crate::handle::Handle;
 use crate::interrupt::detached;
+use crate::lock::Lock;
 use crate::store::Store;
 use crate::table::{Batches, Rows};
 use params::params_of;
@@ -20,20 +20,24 @@ impl Handle {
     /// SQL over the store, made at the first use: its threads and functions cost something.
     pub(crate) fn sql(&self) -> PyResult<Sql> {
         let store = self.store()?;
-        let mut made = self.sql.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sql) = made.as_ref() {
-            return Ok(sql.clone());
+        if let Some(sql) = self.sql.get() {
+            return Ok(sql);
         }
         let options = SqlOptions { read_only: self.mode == "r", ..SqlOptions::default() };
         let sql = Python::attach(|py| detached(py, || Sql::open(store, options)))?;
-        Ok(made.insert(sql).clone())
+        let sql = self.sql.get_or_keep(sql);
+        if self.is_closed() {
+            // Closed meanwhile, by somebody who found nothing to let go of.
+            drop(self.sql.replace(None));
+        }
+        Ok(sql)
     }
 }
 
 /// A query that has been planned once, and can be asked again.
 struct Again<F> {
     /// The answer of the planning, until somebody reads it.
-    first: Mutex<Option<BlockingResult>>,
+    first: Lock<Option<BlockingResult>>,
     ask: F,
 }
 
@@ -42,9 +46,9 @@ impl<F: Fn() -> Result<BlockingResult> + Send + Sync + 'static> Again<F> {
     fn rows(py: Python<'_>, ask: F) -> PyResult<Rows> {
         let first = detached(py, &ask)?;
         let schema = first.schema();
-        let again = Self { first: Mutex::new(Some(first)), ask };
+        let again = Self { first: Lock::new(Some(first)), ask };
         Ok(Rows::new(schema, move || {
-            let first = again.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let first = again.first.lock().take();
             let result = match first {
                 Some(result) => result,
                 None => (again.ask)()?,

@@ -1,6 +1,6 @@
 //! The class itself: which table it stands for.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -14,6 +14,7 @@ use super::values::RowConverter;
 use crate::error::refused;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
+use crate::lock::Kept;
 use crate::typed::fields_of;
 
 /// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
@@ -37,9 +38,9 @@ pub(crate) struct Table {
     pub(super) handle: Arc<Handle>,
     name: String,
     wanted: TableOptions,
-    model: Mutex<Option<TableModel>>,
+    model: Kept<TableModel>,
     /// Converts single rows; made for the columns of one time.
-    pub(super) converter: Mutex<Option<Arc<RowConverter>>>,
+    pub(super) converter: Kept<Arc<RowConverter>>,
 }
 
 /// What `Store.table` was asked for.
@@ -79,25 +80,25 @@ impl Table {
             handle,
             name: name.to_owned(),
             wanted: asked.options,
-            model: Mutex::new(model),
-            converter: Mutex::new(None),
+            model: Kept::new(model),
+            converter: Kept::new(None),
         })
     }
 
     /// The table, if it has come into being.
     pub(super) fn existing(&self, py: Python<'_>) -> PyResult<Option<TableModel>> {
         let store = self.handle.store()?;
-        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         // Somebody may have dropped it, and made it anew.
         let is_alive = |model: &TableModel| store.stream_of(model.id()).is_ok();
-        if model.as_ref().is_some_and(is_alive) {
-            return Ok(model.clone());
+        if let Some(model) = self.model.get().filter(is_alive) {
+            return Ok(Some(model));
         }
-        *model = match store.stream(&self.name) {
-            Some(_) => Some(detached(py, || TableModel::open(store, &self.name))?),
-            None => None,
-        };
-        Ok(model.clone())
+        let model = detached(py, || match store.stream(&self.name) {
+            Some(_) => TableModel::open(store, &self.name).map(Some),
+            None => Ok(None),
+        })?;
+        drop(self.model.replace(model.clone()));
+        Ok(model)
     }
 
     #[cfg(feature = "sql")]
@@ -129,7 +130,7 @@ impl Table {
 
     /// Somebody made the table for this object.
     pub(super) fn has_become(&self, model: TableModel) {
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(model);
+        drop(self.model.replace(Some(model)));
     }
 
     /// The table, made with the columns of these rows if it isn't there.
@@ -139,7 +140,7 @@ impl Table {
         }
         let store = self.handle.store()?;
         let made = detached(py, || TableModel::create_for(store, &self.name, rows, &self.wanted))?;
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
+        drop(self.model.replace(Some(made.clone())));
         Ok(made)
     }
 }

@@ -12,6 +12,7 @@ use timestrata_engine::Result;
 
 use super::values::{RowReader, row_objects};
 use crate::interrupt::detached;
+use crate::lock::Lock;
 use crate::typed::{batches_as_stream, batches_as_table, numpy};
 
 /// Record batches, in order.
@@ -139,7 +140,7 @@ impl Rows {
         let batches = detached(py, || (self.read)())?;
         let reader = RowReader::new(py, &self.schema)?;
         let place = Place { batches, batch: None, row: 0 };
-        Ok(RowsIter { reader, place: std::sync::Mutex::new(place) })
+        Ok(RowsIter { reader, place: Lock::new(place) })
     }
 
     /// The rows, for other Arrow libraries; see the Arrow C stream interface.
@@ -205,7 +206,7 @@ fn object_array<'py>(
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct RowsIter {
     reader: RowReader,
-    place: std::sync::Mutex<Place>,
+    place: Lock<Place>,
 }
 
 struct Place {
@@ -241,9 +242,7 @@ impl RowsIter {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let next = detached(py, || {
-            self.place.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
-        })?;
+        let next = detached(py, || self.place.lock().next())?;
         match next {
             Some((batch, row)) => self.reader.row(py, &batch, row).map(Some),
             None => Ok(None),

@@ -1,6 +1,6 @@
 //! Rows in, rows gone.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_select::concat::concat_batches;
@@ -62,13 +62,13 @@ impl Table {
         model: &TableModel,
     ) -> PyResult<Option<Arc<RowConverter>>> {
         let schema = model.schema().map_err(|error| to_python(py, &error))?;
-        let mut converter = self.converter.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = converter.as_ref().filter(|known| Arc::ptr_eq(known.schema(), &schema))
-        {
-            return Ok(Some(Arc::clone(known)));
+        let is_of_schema = |known: &Arc<RowConverter>| Arc::ptr_eq(known.schema(), &schema);
+        if let Some(known) = self.converter.get().filter(is_of_schema) {
+            return Ok(Some(known));
         }
-        *converter = RowConverter::new(py, &schema).map(Arc::new);
-        Ok(converter.clone())
+        let converter = RowConverter::new(py, &schema).map(Arc::new);
+        drop(self.converter.replace(converter.clone()));
+        Ok(converter)
     }
 
     /// All rows of a stream as one commit. Few of them are one batch; the others go to run files

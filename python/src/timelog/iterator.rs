@@ -1,6 +1,6 @@
 //! `TimelogIter`: entries of a time log, one after the other.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -18,6 +18,7 @@ use crate::codec::Decoder;
 use crate::error::to_python;
 use crate::fork::Guarded;
 use crate::interrupt::detached;
+use crate::lock::Lock;
 
 /// The entries of a part of a time log, as `(timestamp, object)`, as it was when it was asked for.
 ///
@@ -36,7 +37,7 @@ use crate::interrupt::detached;
 /// [(3, 'c')]
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct TimelogIter {
-    state: Mutex<State>,
+    state: Lock<State>,
     range: TimeRange,
 }
 
@@ -177,11 +178,12 @@ impl TimelogIter {
         range: TimeRange,
     ) -> Self {
         let reading = Reading { owner: Some(owner), ..Reading::new(py, selection, decoder) };
-        Self { state: Mutex::new(State::Ready(Box::new(reading))), range }
+        Self { state: Lock::new(State::Ready(Box::new(reading))), range }
     }
 
     /// Over rows of a log of objects.
     pub(super) fn objects(
+        py: Python<'_>,
         slice: Slice<Object>,
         is_reversed: bool,
         owner: Py<Timelog>,
@@ -190,9 +192,9 @@ impl TimelogIter {
     ) -> Self {
         let first = slice.parts().next().filter(|_| !is_reversed);
         first.iter().flat_map(|part| part.values()).take(AHEAD).for_each(Object::prefetch);
-        let pairs = Pairs::default();
+        let pairs = Pairs::new(py);
         let objects = Objects { slice, is_reversed, owner, _reader: reader, pairs };
-        Self { state: Mutex::new(State::Objects(objects)), range }
+        Self { state: Lock::new(State::Objects(objects)), range }
     }
 
     /// Every entry of a selection, at once.
@@ -206,11 +208,7 @@ impl TimelogIter {
 
     /// The state, unless this very call has come back through an object that it let go of.
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(already_read()),
-        }
+        self.state.try_lock().ok_or_else(already_read)
     }
 
     /// The next row of a log of objects, as `give` makes it; `None` if this is not of one.
@@ -266,7 +264,7 @@ impl TimelogIter {
     }
 
     fn replace(&self, change: impl FnOnce(&mut State) -> State) -> State {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let new = change(&mut state);
         std::mem::replace(&mut *state, new)
     }
@@ -288,7 +286,7 @@ impl TimelogIter {
         };
         let outcome = read(&mut reading);
         let is_over = outcome.as_ref().map_or(true, is_last);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let was_closed = matches!(*state, State::BusyClosed);
         let old = if is_over || was_closed {
             *state = State::Done;
@@ -380,7 +378,7 @@ impl TimelogIter {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Ok(state) = self.state.try_lock() else { return Ok(()) };
+        let Some(state) = self.state.try_lock() else { return Ok(()) };
         match &*state {
             State::Objects(objects) => {
                 visit.call(&objects.owner)?;

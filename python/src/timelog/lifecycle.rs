@@ -1,7 +1,7 @@
 //! Making, closing and reopening a log, and what it tells of itself.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -10,11 +10,13 @@ use timestrata_engine::{Access, Io, Settings, Store as EngineStore};
 
 use super::memory::{Counters, MemoryLog};
 use super::options::Options;
+use super::reopen::Origin;
 use super::stored::Stored;
-use super::{State, Timelog, closed};
+use super::{Closed, State, Timelog, closed};
 use crate::error::timelog_error;
 use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
+use crate::lock::Lock;
 use crate::settings::durability as durability_named;
 use crate::store::timelog_of;
 
@@ -24,6 +26,52 @@ impl Timelog {
         let old = std::mem::replace(&mut *self.lock(), state);
         // Outside of the lock: objects may run code when they go.
         drop(old);
+    }
+
+    /// Where the entries of the log are that is to be opened again: `None` in memory, with the
+    /// options that stay.
+    ///
+    /// # Errors
+    /// `TimelogError` if it is open.
+    fn origin(&self) -> PyResult<(Option<Origin>, Options)> {
+        let state = self.lock();
+        match &*state {
+            State::Closed(told) => {
+                let base = Options {
+                    min_ts: told.options.min_ts,
+                    mostly_ordered: told.options.mostly_ordered,
+                    ..Options::default()
+                };
+                return Ok((told.origin.clone(), base));
+            }
+            // Its store was closed, and so was it.
+            State::Stored(stored) if stored.handle.is_closed() => {
+                let stored = Arc::clone(stored);
+                drop(state);
+                return Ok((Origin::of(&stored)?, Options::default()));
+            }
+            State::New | State::Memory(_) | State::Stored(_) => {}
+        }
+        drop(state);
+        Err(timelog_error("TimelogError", "Timelog must be closed to reopen", None))
+    }
+
+    /// Opens a closed log that a store keeps.
+    fn open_again(
+        &self,
+        py: Python<'_>,
+        origin: &Origin,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        if let Some(name) = keywords.and_then(|given| given.keys().iter().next()) {
+            return Err(PyTypeError::new_err(format!(
+                "the log is kept by a store, and opens as it was: it takes no '{name}' here; for \
+                 another log make another Timelog"
+            )));
+        }
+        let stored = origin.open(py)?;
+        self.replace(State::Stored(Arc::new(stored)));
+        Ok(())
     }
 
     fn open_in_memory(&self, base: Options, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
@@ -71,27 +119,32 @@ impl Timelog {
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
     fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { state: Mutex::new(State::New) }
+        Self { state: Lock::new(State::New) }
     }
 
     #[pyo3(signature = (*, path=None, **keywords))]
     fn __init__(
         &self,
+        py: Python<'_>,
         path: Option<PathBuf>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        if !matches!(&*self.lock(), State::New | State::Closed(_)) {
+        let is_open = !matches!(&*self.lock(), State::New | State::Closed(_));
+        if is_open && !self.closed() {
             return Err(PyTypeError::new_err("Timelog already initialized"));
         }
-        let Some(path) = path else {
-            return self.open_in_memory(Options::default(), keywords);
-        };
-        let stored = Python::attach(|py| {
+        if let Some(path) = path {
             let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
-            open_stored(path, &keywords)
-        })?;
-        self.replace(State::Stored(Arc::new(stored)));
-        Ok(())
+            let stored = open_stored(path, &keywords)?;
+            self.replace(State::Stored(Arc::new(stored)));
+            return Ok(());
+        }
+        let is_new = matches!(&*self.lock(), State::New);
+        let origin = if is_new { None } else { self.origin()?.0 };
+        match origin {
+            Some(origin) => self.open_again(py, &origin, keywords),
+            None => self.open_in_memory(Options::default(), keywords),
+        }
     }
 
     /// Make a log for a steady stream: flushes in the background, or by a write that finds
@@ -148,7 +201,7 @@ impl Timelog {
         let mut state = self.lock();
         let old = match &*state {
             State::Closed(_) => return Ok(()),
-            State::New => std::mem::replace(&mut *state, told(Options::default())),
+            State::New => std::mem::replace(&mut *state, told(Options::default(), None)),
             State::Memory(log) if log.readers() > 0 => {
                 let message = format!("Cannot close: {} active snapshots/iterators", log.readers());
                 drop(state);
@@ -159,12 +212,13 @@ impl Timelog {
                 ));
             }
             State::Memory(log) => {
-                let told = State::Closed(Box::new((log.options.clone(), log.counters)));
+                let (options, counters) = (log.options.clone(), log.counters);
+                let told = State::Closed(Box::new(Closed { options, counters, origin: None }));
                 std::mem::replace(&mut *state, told)
             }
             State::Stored(stored) => {
-                let unit = stored.unit()?;
-                std::mem::replace(&mut *state, told(Options { unit, ..Options::default() }))
+                let (unit, origin) = (stored.unit()?, Origin::of(stored)?);
+                std::mem::replace(&mut *state, told(Options { unit, ..Options::default() }, origin))
             }
         };
         drop(state);
@@ -174,31 +228,28 @@ impl Timelog {
         }
     }
 
-    /// Open a closed log in memory anew, empty. What `min_ts` and `mostly_ordered_default` were
-    /// stays unless given; other options fall back to their defaults.
+    /// Open a closed log again. One that a store keeps has all its entries, and takes no options.
+    /// One in memory is empty: what `min_ts` and `mostly_ordered_default` were stays unless given,
+    /// other options fall back to their defaults.
+    ///
+    /// Raises
+    /// ------
+    /// TimelogError
+    ///     It is open.
+    /// ClosedError
+    ///     It is of a store that the program has closed: open that again.
     #[pyo3(signature = (**keywords))]
-    fn reopen(&self, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        let base = match &*self.lock() {
-            State::Closed(told) => Options {
-                min_ts: told.0.min_ts,
-                mostly_ordered: told.0.mostly_ordered,
-                ..Options::default()
-            },
-            _ => {
-                return Err(timelog_error(
-                    "TimelogError",
-                    "Timelog must be closed to reopen",
-                    None,
-                ));
-            }
-        };
-        self.open_in_memory(base, keywords)
+    fn reopen(&self, py: Python<'_>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        match self.origin()? {
+            (Some(origin), _) => self.open_again(py, &origin, keywords),
+            (None, base) => self.open_in_memory(base, keywords),
+        }
     }
 
     /// The same as `reopen`.
     #[pyo3(signature = (**keywords))]
-    fn configure(&self, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        self.reopen(keywords)
+    fn configure(&self, py: Python<'_>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        self.reopen(py, keywords)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
@@ -317,8 +368,8 @@ impl Timelog {
     }
 }
 
-fn told(options: Options) -> State {
-    State::Closed(Box::new((options, Counters::default())))
+fn told(options: Options, origin: Option<Origin>) -> State {
+    State::Closed(Box::new(Closed { options, counters: Counters::default(), origin }))
 }
 
 fn made_with<'py>(

@@ -13,13 +13,14 @@ mod object;
 mod options;
 mod pairs;
 mod read;
+mod reopen;
 mod stored;
 mod typed;
 mod upkeep;
 mod views;
 mod write;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -27,9 +28,11 @@ use timestrata_models::timelog::{Timelog as TimelogModel, Unit};
 
 use crate::error::timelog_error;
 use crate::handle::Handle;
+use crate::lock::Lock;
 pub(crate) use iterator::TimelogIter;
 use memory::{Counters, MemoryLog};
 use options::Options;
+use reopen::Origin;
 use stored::Stored;
 pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
 
@@ -62,7 +65,7 @@ pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
 #[pyclass(frozen, subclass, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Timelog {
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Debug)]
@@ -71,8 +74,16 @@ enum State {
     New,
     Memory(Box<MemoryLog>),
     Stored(Arc<Stored>),
-    /// What a closed log in memory still tells, and opens anew with.
-    Closed(Box<(Options, Counters)>),
+    Closed(Box<Closed>),
+}
+
+/// What a closed log still tells, and is opened anew with.
+#[derive(Debug)]
+struct Closed {
+    options: Options,
+    counters: Counters,
+    /// `None` for one in memory.
+    origin: Option<Origin>,
 }
 
 /// What a question to a log in memory came to: its answer, or the log that a store keeps.
@@ -89,11 +100,11 @@ impl Timelog {
         log: TimelogModel,
     ) -> PyResult<Self> {
         let stored = Stored::new(py, handle, log, false)?;
-        Ok(Self { state: Mutex::new(State::Stored(Arc::new(stored))) })
+        Ok(Self { state: Lock::new(State::Stored(Arc::new(stored))) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Asks a log in memory. `question` must neither call Python nor drop an object.
@@ -110,7 +121,7 @@ impl Timelog {
         match &*self.lock() {
             State::Memory(log) => Ok(log.options.unit),
             State::Stored(stored) => stored.unit(),
-            State::Closed(told) => Ok(told.0.unit),
+            State::Closed(told) => Ok(told.options.unit),
             State::New => Ok(Unit::default()),
         }
     }
@@ -119,7 +130,7 @@ impl Timelog {
     fn told<T>(&self, tell: impl FnOnce(&Options, &Counters) -> T) -> T {
         match &*self.lock() {
             State::Memory(log) => tell(&log.options, &log.counters),
-            State::Closed(told) => tell(&told.0, &told.1),
+            State::Closed(told) => tell(&told.options, &told.counters),
             State::Stored(_) | State::New => tell(&Options::default(), &Counters::default()),
         }
     }
@@ -134,7 +145,7 @@ fn closed() -> PyErr {
 impl Timelog {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self.state.try_lock().as_deref() {
-            Ok(State::Memory(log)) => log.rows.for_each_held(|object| object.visit(&visit)),
+            Some(State::Memory(log)) => log.rows.for_each_held(|object| object.visit(&visit)),
             _ => Ok(()),
         }
     }

@@ -11,9 +11,12 @@ use super::object::{AHEAD, Object};
 /// So many pairs on end that were kept by the program tell that it keeps them all.
 const KEPT_MAX: u8 = 3;
 
+/// From this version on a tuple keeps its hash, which can't be taken from it through the stable
+/// interface: filled anew, it would be found in a set by what it held before.
+const KEEPS_HASHES: (u8, u8) = (3, 14);
+
 /// The two pairs given last. As `zip` does, one that nobody else holds any more is given again,
 /// filled anew. Two, because a program may let go of a row only once it has the next.
-#[derive(Default)]
 pub(super) struct Pairs {
     last: Option<Py<PyTuple>>,
     before: Option<Py<PyTuple>>,
@@ -22,6 +25,12 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
+    /// Of this interpreter.
+    pub(super) fn new(py: Python<'_>) -> Self {
+        let kept = if py.version_info() >= KEEPS_HASHES { KEPT_MAX } else { 0 };
+        Self { last: None, before: None, kept }
+    }
+
     /// A row as a pair.
     #[inline]
     pub(super) fn give<'py>(

@@ -36,7 +36,7 @@ impl Timelog {
         let owner = slf.clone().unbind();
         match slf.get().ask(|log| (log.rows.slice(range.bounds()), log.reader()))? {
             Asked::Answer((slice, reader)) => {
-                Ok(TimelogIter::objects(slice, is_reversed, owner, reader, range))
+                Ok(TimelogIter::objects(slf.py(), slice, is_reversed, owner, reader, range))
             }
             Asked::Of(stored) => stored.select(slf.py(), owner, range, |log| {
                 let chosen = log.range(range.bounds())?;

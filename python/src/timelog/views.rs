@@ -1,8 +1,8 @@
 //! Views: pages of a log as memory that others can read.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::IntoIter;
 
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
@@ -20,6 +20,7 @@ use super::{Asked, Timelog};
 use crate::codec::Decoder;
 use crate::error::to_python;
 use crate::fork::Guarded;
+use crate::lock::Lock;
 use crate::timestamp::type_name;
 
 /// How views choose their rows.
@@ -86,10 +87,6 @@ impl Timelog {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A page and what keeps its log from being closed.
 struct Page {
     rows: Rows,
@@ -154,7 +151,7 @@ impl Value {
 /// The pages of a view, one after the other, as `PageSpan`. Made by `Timelog.views`.
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct PageSpanIter {
-    state: Mutex<Option<Pages>>,
+    state: Lock<Option<Pages>>,
 }
 
 /// Pages still to be given.
@@ -187,7 +184,7 @@ impl PageSpanIter {
                 Pages::Stored { blocks: Box::new(Guarded::new(blocks)), decoder, owner }
             }
         };
-        Ok(Self { state: Mutex::new(Some(pages)) })
+        Ok(Self { state: Lock::new(Some(pages)) })
     }
 }
 
@@ -198,7 +195,7 @@ impl PageSpanIter {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PageSpan>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(Pages::Objects { parts, owner, reader }) = &mut *state
             && let Some(part) = parts.next()
         {
@@ -223,20 +220,20 @@ impl PageSpanIter {
             owner: owner.clone_ref(py),
             _reader: None,
         };
-        *lock(&self.state) = Some(Pages::Stored { blocks, decoder, owner });
+        *self.state.lock() = Some(Pages::Stored { blocks, decoder, owner });
         Ok(Some(PageSpan::of(page)))
     }
 
     /// Let go of the pages not yet given. Fine to call twice.
     fn close(&self) {
-        let old = lock(&self.state).take();
+        let old = self.state.lock().take();
         drop(old);
     }
 
     /// Whether it was closed, or has come to its end.
     #[getter]
     fn closed(&self) -> bool {
-        lock(&self.state).is_none()
+        self.state.lock().is_none()
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -250,7 +247,7 @@ impl PageSpanIter {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Ok(state) = self.state.try_lock() else { return Ok(()) };
+        let Some(state) = self.state.try_lock() else { return Ok(()) };
         match &*state {
             None => Ok(()),
             Some(Pages::Stored { owner, .. }) => visit.call(owner),
@@ -282,7 +279,7 @@ impl PageSpanIter {
 /// (2, 1, 2, ['a', 'b'])
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct PageSpan {
-    page: Mutex<Option<Page>>,
+    page: Lock<Option<Page>>,
     /// Rows, and bytes from one time to the next: the shape and the strides of its buffer.
     layout: [ffi::Py_ssize_t; 2],
     /// Buffers of others that point into the page.
@@ -297,13 +294,13 @@ impl PageSpan {
     fn of(page: Page) -> Self {
         Self {
             layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
-            page: Mutex::new(Some(page)),
+            page: Lock::new(Some(page)),
             exports: AtomicUsize::new(0),
         }
     }
 
     fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
-        lock(&self.page).as_ref().map(read).ok_or_else(span_closed)
+        self.page.lock().as_ref().map(read).ok_or_else(span_closed)
     }
 
     fn time_at(&self, end: impl FnOnce(&[i64]) -> Option<&i64>) -> PyResult<i64> {
@@ -362,7 +359,7 @@ impl PageSpan {
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(PyBufferError::new_err("PageSpan can't be closed: its buffer is in use"));
         }
-        let old = lock(&self.page).take();
+        let old = self.page.lock().take();
         drop(old);
         Ok(())
     }
@@ -370,7 +367,7 @@ impl PageSpan {
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        lock(&self.page).is_none()
+        self.page.lock().is_none()
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -430,7 +427,7 @@ impl PageSpan {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Ok(page) = self.page.try_lock() else { return Ok(()) };
+        let Some(page) = self.page.try_lock() else { return Ok(()) };
         page.iter().try_for_each(|page| page.visit(&visit))
     }
 

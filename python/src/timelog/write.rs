@@ -61,7 +61,7 @@ impl Timelog {
                 stored.append(time, object, stored.handle.durability(sync))
             }
             State::Closed(told) => {
-                told.0.check_floor(time)?;
+                told.options.check_floor(time)?;
                 Err(closed())
             }
             State::New => Err(closed()),

@@ -1,7 +1,7 @@
 //! `Consumer`: reads partitions on from where it, or its group, was.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
@@ -18,6 +18,7 @@ use super::arguments::{also_of, span_ns, time_ns};
 use crate::error::refused;
 use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
+use crate::lock::Lock;
 use crate::table::Table;
 
 /// How long a poll may be deaf to signals.
@@ -88,7 +89,7 @@ pub(crate) struct Consumer {
     /// The topic that is meant where none is named.
     topic: Option<String>,
     idle_timeout: Option<Duration>,
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Debug)]
@@ -169,19 +170,13 @@ impl Consumer {
         })?;
         let (ahead, undone) = (VecDeque::new(), BTreeMap::new());
         let state = State { consumer: Some(consumer), ahead, row: 0, undone };
-        Ok(Self { handle, topic, idle_timeout, state: Mutex::new(state) })
+        Ok(Self { handle, topic, idle_timeout, state: Lock::new(state) })
     }
 
-    /// Never held while Python code runs: whoever waits for it has let go of the interpreter.
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+    /// Held while the consumer reads: whoever waits for it has let go of the interpreter.
+    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.handle.store()?;
-        loop {
-            match self.state.try_lock() {
-                Ok(state) => return Ok(state),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.state.lock())),
-            }
-        }
+        Ok(self.state.lock())
     }
 
     fn with<T: Send>(
@@ -189,7 +184,7 @@ impl Consumer {
         py: Python<'_>,
         work: impl FnOnce(&mut ConsumerModel) -> timestrata_engine::Result<T> + Send,
     ) -> PyResult<T> {
-        let mut state = self.lock(py)?;
+        let mut state = self.lock()?;
         let consumer = state.open()?;
         detached(py, || work(consumer))
     }
@@ -222,11 +217,11 @@ impl Consumer {
 
     /// Reads ahead for iterating, if nothing is there; whether there is something then.
     fn fill(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<bool> {
-        if !self.lock(py)?.ahead.is_empty() {
+        if !self.lock()?.ahead.is_empty() {
             return Ok(true);
         }
         let found = self.poll_for(py, timeout, PollLimits::default())?;
-        let mut state = self.lock(py)?;
+        let mut state = self.lock()?;
         state.ahead.extend(found);
         Ok(!state.ahead.is_empty())
     }
@@ -237,7 +232,7 @@ impl Consumer {
 
     /// Leaves the group. `is_failed`: whoever handled what the last call gave did not get to its end.
     fn end(&self, py: Python<'_>, is_failed: bool) -> PyResult<()> {
-        let mut state = self.lock(py)?;
+        let mut state = self.lock()?;
         if state.consumer.is_none() {
             return Ok(());
         }
@@ -264,7 +259,7 @@ impl Consumer {
     /// topics : list of str
     ///     Names, or beginnings of names with a star behind. In a group its members share them.
     fn subscribe(&self, py: Python<'_>, topics: Vec<String>) -> PyResult<()> {
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.subscribe(topics.iter().map(String::as_str)))
     }
 
@@ -283,22 +278,22 @@ impl Consumer {
             };
             places.push(self.place(topic, partition)?);
         }
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.assign(places))
     }
 
     /// The partitions that are read now, as (topic, partition).
     #[getter]
-    fn assignment(&self, py: Python<'_>) -> PyResult<Vec<(String, u32)>> {
-        let mut state = self.lock(py)?;
+    fn assignment(&self) -> PyResult<Vec<(String, u32)>> {
+        let mut state = self.lock()?;
         let places = state.open()?.assignment();
         Ok(places.map(|place| (place.topic.clone(), place.partition)).collect())
     }
 
     /// The member's name in its group.
     #[getter]
-    fn member(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.lock(py)?.open()?.member().to_owned())
+    fn member(&self) -> PyResult<String> {
+        Ok(self.lock()?.open()?.member().to_owned())
     }
 
     /// Give the records that there are; wait for some, ``timeout`` seconds at most.
@@ -330,14 +325,14 @@ impl Consumer {
         max_records: usize,
         max_bytes: u64,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         let timeout = span_ns("timeout", timeout)?.map(Duration::from_nanos);
         let limits = PollLimits { records: max_records, bytes: max_bytes };
         let polled = self.poll_for(py, timeout, limits)?;
         let first = |polled: &Polled| {
             polled.records.get(0).map(|(offset, _)| (polled.place.clone(), offset))
         };
-        self.lock(py)?.undone = polled.iter().filter_map(first).collect();
+        self.lock()?.undone = polled.iter().filter_map(first).collect();
         let records = PyList::empty(py);
         for Polled { place, records: rows } in &polled {
             for (offset, record) in rows.iter() {
@@ -358,7 +353,7 @@ impl Consumer {
         topic: Option<String>,
     ) -> PyResult<()> {
         let place = self.place(topic, partition)?;
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.seek(&place, offset))
     }
 
@@ -374,7 +369,7 @@ impl Consumer {
         let place = self.place(topic, partition)?;
         let none = || PyValueError::new_err("seek_to_time needs a time");
         let time_ns = time_ns(time)?.ok_or_else(none)?;
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.seek_to_time(&place, time_ns))
     }
 
@@ -382,20 +377,15 @@ impl Consumer {
     #[pyo3(signature = (partition=0, *, topic=None))]
     fn skip(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.skip(&place))
     }
 
     /// The offset that comes next; None for a partition that isn't read here now.
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn position(
-        &self,
-        py: Python<'_>,
-        partition: u32,
-        topic: Option<String>,
-    ) -> PyResult<Option<u64>> {
+    fn position(&self, partition: u32, topic: Option<String>) -> PyResult<Option<u64>> {
         let place = self.place(topic, partition)?;
-        let mut state = self.lock(py)?;
+        let mut state = self.lock()?;
         let given = state.given().get(&place).copied();
         Ok(given.or(state.open()?.position(&place)))
     }
@@ -404,7 +394,7 @@ impl Consumer {
     #[pyo3(signature = (partition=0, *, topic=None))]
     fn lag(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.lag(&place))
     }
 
@@ -412,7 +402,7 @@ impl Consumer {
     #[pyo3(signature = (partition=0, *, topic=None))]
     fn pause(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<()> {
         let place = self.place(topic, partition)?;
-        self.lock(py)?.put_back()?;
+        self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.pause(&place, true))
     }
 
@@ -464,7 +454,7 @@ impl Consumer {
         also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
     ) -> PyResult<()> {
         let also = also_of(py, &self.handle, also)?;
-        let mut state = self.lock(py)?;
+        let mut state = self.lock()?;
         let mut offsets = state.given();
         let consumer = state.open()?;
         match record {
@@ -498,7 +488,7 @@ impl Consumer {
 
     /// The next record of those that are there. For ``async for``.
     fn _take(&self, py: Python<'_>) -> PyResult<Option<Record>> {
-        Ok(self.lock(py)?.take(py))
+        Ok(self.lock()?.take(py))
     }
 
     /// Seconds without a record after which iterating ends.
@@ -513,7 +503,7 @@ impl Consumer {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Record>> {
         loop {
-            if let Some(record) = self.lock(py)?.take(py) {
+            if let Some(record) = self.lock()?.take(py) {
                 return Ok(Some(record));
             }
             if !self.fill(py, self.idle_timeout)? {
@@ -531,7 +521,7 @@ impl Consumer {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        slf.get().lock(slf.py())?.open()?;
+        slf.get().lock()?.open()?;
         Ok(slf)
     }
 
@@ -544,12 +534,12 @@ impl Consumer {
     fn __repr__(&self) -> String {
         let state = self.state.try_lock();
         match state.as_ref().map(|state| state.consumer.as_ref()) {
-            Ok(None) => "<Consumer, closed>".to_owned(),
-            Ok(Some(consumer)) => match consumer.group() {
+            Some(None) => "<Consumer, closed>".to_owned(),
+            Some(Some(consumer)) => match consumer.group() {
                 Some(group) => format!("<Consumer {:?} of group {group:?}>", consumer.member()),
                 None => format!("<Consumer {:?}>", consumer.member()),
             },
-            Err(_) => "<Consumer, in use>".to_owned(),
+            None => "<Consumer, in use>".to_owned(),
         }
     }
 }
