@@ -4,6 +4,7 @@
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
 
+mod concurrent;
 mod disk;
 mod graphs;
 mod logs;
@@ -15,6 +16,7 @@ mod tables;
 mod topics;
 mod workload;
 
+pub use concurrent::{Totals, run_for, run_schedule, run_schedules};
 pub use disk::{
     CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
 };

@@ -6,13 +6,17 @@
 //! timestrata-sim --drawn 100        so many long workloads drawn by the seed, sampled
 //! timestrata-sim --workload afdc    one workload, all of its operations, in full
 //! timestrata-sim --seed 7           other crash states and samples
+//! timestrata-sim --schedules 100    so many orders of a store's threads and users, from the seed on
+//! timestrata-sim --seconds 60       the same for so long, from a seed of its own unless one is given
 //! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs
 //! ```
 
 use std::process::ExitCode;
 
+use timestrata_io::{OsRng, Rng};
 use timestrata_sim::{
     Effort, GraphStep, LogStep, Report, Step, StreamStep, TableStep, TopicStep, Workload, run,
+    run_for, run_schedules,
 };
 
 /// All words of a length: about twenty times as many as of the length before.
@@ -26,6 +30,8 @@ enum Choice {
     Length(u32),
     Drawn(usize),
     One(String),
+    Schedules(u64),
+    Seconds(u64),
 }
 
 fn main() -> ExitCode {
@@ -43,21 +49,27 @@ fn main() -> ExitCode {
 
 /// What the run says, and whether every promise was kept.
 fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool), String> {
-    let mut seed = 1;
+    let mut given: Option<u64> = None;
     let mut choice = Choice::Short;
     let mut kind = StreamStep::KIND.to_owned();
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} needs a number, not '{value}'"));
         match name.as_str() {
-            "--seed" => seed = number()?,
+            "--seed" => given = Some(number()?),
             "--length" => choice = Choice::Length(number()?.min(LENGTH_MAX) as u32),
             "--drawn" => choice = Choice::Drawn(number()? as usize),
             "--workload" => choice = Choice::One(value),
+            "--schedules" => choice = Choice::Schedules(number()?),
+            "--seconds" => choice = Choice::Seconds(number()?),
             "--of" => kind = value,
             _ => return Err(format!("unknown option {name}")),
         }
     }
+    if let Choice::Schedules(_) | Choice::Seconds(_) = choice {
+        return scheduled(&choice, given, &kind);
+    }
+    let seed = given.unwrap_or(1);
     let report = match kind.as_str() {
         StreamStep::KIND => chosen::<StreamStep>(choice, seed),
         TableStep::KIND => chosen::<TableStep>(choice, seed),
@@ -69,9 +81,25 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
     Ok((report.to_string(), report.violations.is_empty()))
 }
 
+/// Runs schedules, of which there are those of plain streams.
+fn scheduled(choice: &Choice, seed: Option<u64>, kind: &str) -> Result<(String, bool), String> {
+    if kind != StreamStep::KIND {
+        return Err(format!("there are no schedules of '{kind}'"));
+    }
+    let totals = match choice {
+        Choice::Seconds(seconds) => {
+            run_for(seed.unwrap_or_else(|| OsRng::new().next_u64()), *seconds)
+        }
+        Choice::Schedules(count) => run_schedules(seed.unwrap_or(1), *count, None),
+        _ => return Err("no schedule was asked for".to_owned()),
+    };
+    Ok((totals.to_string(), totals.violations.is_empty()))
+}
+
 /// Runs the workloads of a kind.
 fn chosen<S: Step>(choice: Choice, seed: u64) -> Result<Report, String> {
     Ok(match choice {
+        Choice::Schedules(_) | Choice::Seconds(_) => return Err("no workload".to_owned()),
         Choice::Short => run(&Workload::<S>::short(2), &Effort::full(seed)),
         Choice::Length(length) => run(&Workload::<S>::all("", length), &Effort::sampled(seed)),
         Choice::Drawn(count) => {

@@ -195,7 +195,7 @@ impl Base {
 }
 
 /// So small that a few rows exercise every path; nothing in the background.
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         memtable_bytes_max: 8 << 10,
         memory_bytes_max: 32 << 10,

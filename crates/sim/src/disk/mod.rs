@@ -92,6 +92,13 @@ impl SimDisk {
         self.world.lock().capture_from = Some(n);
     }
 
+    /// As [`SimDisk::capture_from`], but one in so many only, drawn by the disk's seed.
+    pub fn capture_some_from(&self, n: u64, one_in: u64) {
+        let mut world = self.world.lock();
+        world.capture_from = Some(n);
+        world.capture_one_in = one_in;
+    }
+
     /// Takes what was captured so far, in order, and stops capturing.
     pub fn take_captured(&self) -> Vec<CrashPoint> {
         let mut world = self.world.lock();

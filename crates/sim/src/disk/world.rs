@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use timestrata_io::parts::Locks;
+use timestrata_io::{Rng, SeededRng};
 
 use super::fault::{Fault, Lie};
 use super::names::{NameOp, Names, synced_with};
@@ -73,6 +74,8 @@ pub(super) struct World {
     pub(super) locks: Locks,
     /// From this operation on, the state before each is kept.
     pub(super) capture_from: Option<u64>,
+    /// One in so many of these, by their number and the seed.
+    pub(super) capture_one_in: u64,
     pub(super) captured: Vec<State>,
 }
 
@@ -101,7 +104,7 @@ impl World {
             return Err(crash());
         }
         let n = self.state.operations;
-        if self.capture_from.is_some_and(|from| from <= n) {
+        if self.capture_from.is_some_and(|from| from <= n) && self.is_sampled(n) {
             self.captured.push(State { in_flight: in_flight.clone(), ..self.state.clone() });
         }
         self.log.push(Operation { kind, path: path.to_path_buf() });
@@ -112,6 +115,11 @@ impl World {
         }
         self.state.operations += 1;
         Ok(self.faults.remove(&n))
+    }
+
+    fn is_sampled(&self, n: u64) -> bool {
+        let draw = SeededRng::new(self.state.seed ^ n.rotate_left(32));
+        self.capture_one_in <= 1 || draw.next_u64().is_multiple_of(self.capture_one_in)
     }
 
     /// Begins an operation that happens whole or not at all.

@@ -4,5 +4,7 @@ mod model;
 mod session;
 mod step;
 
-pub(crate) use session::Streams;
+pub(crate) use model::{ModelChange, Row, StreamsModel};
+pub(crate) use session::{STREAMS, Streams, add, engine_changes, scan_stream, shown, specs};
 pub use step::StreamStep;
+pub(crate) use step::{EVENTS, STATE};

@@ -8,7 +8,7 @@ use timestrata_engine::Merge;
 use crate::subject::Model;
 
 /// A row as it is read: key and value.
-pub(super) type Row = (i64, String);
+pub(crate) type Row = (i64, String);
 
 /// One change of one stream, by the stream's place in the model.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::story::Story;
 use crate::subject::{Action, Base, Judgement, Model, Problem, Session};
 
 /// Names of the streams, by their place in the model.
-const STREAMS: [&str; 2] = ["events", "state"];
+pub(crate) const STREAMS: [&str; 2] = ["events", "state"];
 fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("time", DataType::Int64, false),
@@ -26,7 +26,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-fn specs() -> [StreamSpec; 2] {
+pub(crate) fn specs() -> [StreamSpec; 2] {
     let events = StreamSpec::new(STREAMS[EVENTS], schema());
     let mut state = StreamSpec::new(STREAMS[STATE], schema());
     state.merge = Merge::Latest;
@@ -114,13 +114,14 @@ impl Session for Streams {
             }
             Write::Commit { changes, durability } => {
                 story.commit_begun(self.base.disk.operations(), changes);
-                let outcome = self.store().commit(self.changes(changes)?, *durability);
+                let changes = engine_changes(self.store(), &self.streams, changes)?;
+                let outcome = self.store().commit(changes, *durability);
                 self.base.committed(outcome.map(|seq| seq.0), *durability, story)
             }
             Write::Bulk { changes } => {
                 let mut bulk = self.store().bulk()?;
                 for change in changes {
-                    self.add(&mut bulk, change)?;
+                    add(self.store(), &self.streams, &mut bulk, change)?;
                 }
                 // Until now nothing may be found of it, whatever fails.
                 story.commit_begun(self.base.disk.operations(), changes);
@@ -187,39 +188,8 @@ impl Session for Streams {
 }
 
 impl Streams {
-    fn changes(&self, changes: &[ModelChange]) -> Result<Changes> {
-        changes.iter().try_fold(Changes::new(), |all, change| {
-            Ok(match change {
-                ModelChange::Insert(stream, rows) => {
-                    all.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
-                }
-                ModelChange::DeleteRange(stream, lo, hi) => {
-                    all.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
-                }
-                ModelChange::DeleteKeys(stream, deleted) => {
-                    all.delete_keys(self.streams[*stream], keys(deleted)?)
-                }
-            })
-        })
-    }
-
-    fn add(&self, bulk: &mut BulkCommit, change: &ModelChange) -> Result<()> {
-        match change {
-            ModelChange::Insert(stream, rows) => {
-                bulk.insert(self.streams[*stream], batch(&*self.stream(*stream)?, rows)?)
-            }
-            ModelChange::DeleteRange(stream, lo, hi) => {
-                bulk.delete_range(self.streams[*stream], KeyRange::times(*lo, *hi))
-            }
-            ModelChange::DeleteKeys(stream, deleted) => {
-                bulk.delete_keys(self.streams[*stream], keys(deleted)?)
-            }
-        }
-    }
-
     fn stream(&self, stream: usize) -> Result<Arc<Stream>> {
-        let missing = || Error::new(ErrorKind::NotFound, STREAMS[stream]);
-        self.store().stream(STREAMS[stream]).ok_or_else(missing)
+        self.store().expect_stream(STREAMS[stream])
     }
 
     /// Gives a stream a column more.
@@ -231,8 +201,52 @@ impl Streams {
     }
 }
 
+/// Changes of a commit, as the engine takes them.
+pub(crate) fn engine_changes(
+    store: &Store,
+    streams: &[StreamId; 2],
+    changes: &[ModelChange],
+) -> Result<Changes> {
+    changes.iter().try_fold(Changes::new(), |all, change| {
+        Ok(match change {
+            ModelChange::Insert(stream, rows) => {
+                all.insert(streams[*stream], batch(&*store.expect_stream(STREAMS[*stream])?, rows)?)
+            }
+            ModelChange::DeleteRange(stream, lo, hi) => {
+                all.delete_range(streams[*stream], KeyRange::times(*lo, *hi))
+            }
+            ModelChange::DeleteKeys(stream, deleted) => {
+                all.delete_keys(streams[*stream], keys(deleted)?)
+            }
+        })
+    })
+}
+
+/// Adds a change to a bulk commit.
+pub(crate) fn add(
+    store: &Store,
+    streams: &[StreamId; 2],
+    bulk: &mut BulkCommit,
+    change: &ModelChange,
+) -> Result<()> {
+    match change {
+        ModelChange::Insert(stream, rows) => {
+            bulk.insert(streams[*stream], batch(&*store.expect_stream(STREAMS[*stream])?, rows)?)
+        }
+        ModelChange::DeleteRange(stream, lo, hi) => {
+            bulk.delete_range(streams[*stream], KeyRange::times(*lo, *hi))
+        }
+        ModelChange::DeleteKeys(stream, deleted) => {
+            bulk.delete_keys(streams[*stream], keys(deleted)?)
+        }
+    }
+}
+
 /// Rows in key order; the same read from the end and put in order; their count.
-fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<Row>, u64)> {
+pub(crate) fn scan_stream(
+    snapshot: &Snapshot,
+    stream: StreamId,
+) -> Result<(Vec<Row>, Vec<Row>, u64)> {
     let rows = |reverse: bool| -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for batch in snapshot.scan(stream, &ScanSpec { reverse, ..ScanSpec::default() })? {
@@ -272,7 +286,7 @@ fn check_repeats(batch: &RecordBatch) -> Result<()> {
 }
 
 /// Rows for a message: long values cut.
-fn shown(rows: &[Row]) -> String {
+pub(crate) fn shown(rows: &[Row]) -> String {
     let short: Vec<String> = rows
         .iter()
         .map(|(key, value)| format!("{key}: {}", value.chars().take(28).collect::<String>()))
