@@ -30,10 +30,22 @@ pub(crate) struct LoadedManifest {
     pub(crate) damage: Option<Error>,
 }
 
+/// Which state of a store's manifest was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ManifestStamp {
+    generation: u64,
+    bytes: u64,
+}
+
 impl LoadedManifest {
+    /// What changes with each edit: tells two readings of a store's manifest apart.
+    pub(crate) fn stamp(&self) -> ManifestStamp {
+        ManifestStamp { generation: self.generation, bytes: self.bytes }
+    }
+
     /// Whether the file has changed between two readings.
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
-        (self.generation, self.bytes) != (other.generation, other.bytes)
+        self.stamp() != other.stamp()
     }
 }
 

@@ -1,14 +1,14 @@
 //! Following a writer: a read-only store catches up with what another process commits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use timestrata_format::SeqNo;
 use timestrata_io::sync::Mutex;
 
 use super::RecoveryReport;
-use super::load::{LogFrom, catch_up, load_core};
-use crate::manifest;
-use crate::store::Engine;
+use super::load::{KnownRuns, Loaded, LogFrom, catch_up, load_core};
+use crate::manifest::{self, LoadedManifest, ManifestStamp};
+use crate::store::{Engine, RunFolder};
 use crate::wal::{ReadMode, WalPosition};
 use crate::{Error, ErrorKind, Result};
 
@@ -18,8 +18,7 @@ const TRIES: usize = 16;
 /// How far a read-only store has read.
 #[derive(Debug)]
 struct Progress {
-    generation: u64,
-    manifest_bytes: u64,
+    manifest: ManifestStamp,
     position: WalPosition,
 }
 
@@ -31,19 +30,8 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(
-        wal_dir: PathBuf,
-        loaded: &manifest::LoadedManifest,
-        position: WalPosition,
-    ) -> Self {
-        Self {
-            wal_dir,
-            progress: Mutex::new(Progress {
-                generation: loaded.generation,
-                manifest_bytes: loaded.bytes,
-                position,
-            }),
-        }
+    pub(crate) fn new(wal_dir: PathBuf, loaded: &LoadedManifest, position: WalPosition) -> Self {
+        Self { wal_dir, progress: Mutex::new(Progress { manifest: loaded.stamp(), position }) }
     }
 
     /// Catches up; gives the last commit seen.
@@ -55,7 +43,7 @@ impl Follower {
                 Ok(seq) => return Ok(seq),
                 // The writer may have replaced files between our reading of the manifest and
                 // of what it names; then the manifest has changed too.
-                Err(error) if self.manifest_moved(engine, &progress)? => last_error = Some(error),
+                Err(error) if has_moved(engine, progress.manifest)? => last_error = Some(error),
                 Err(error) => return Err(error),
             }
         }
@@ -64,21 +52,19 @@ impl Follower {
         }))
     }
 
-    fn manifest_moved(&self, engine: &Engine, progress: &Progress) -> Result<bool> {
-        let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
-        Ok(loaded.is_some_and(|loaded| {
-            (loaded.generation, loaded.bytes) != (progress.generation, progress.manifest_bytes)
-        }))
-    }
-
     fn try_refresh(&self, engine: &Engine, progress: &mut Progress) -> Result<SeqNo> {
         let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
             return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
         };
-        let unchanged =
-            loaded.generation == progress.generation && loaded.bytes == progress.manifest_bytes;
         let mut report = RecoveryReport::default();
-        if unchanged {
+        if loaded.stamp() == progress.manifest {
+            // What is missing before a commit went straight to runs meanwhile, unless the manifest is
+            // the same even now.
+            let manifest = progress.manifest;
+            let mut at_gap = || match has_moved(engine, manifest)? {
+                true => Err(Error::new(ErrorKind::NotFound, "the writer has moved on")),
+                false => Ok(()),
+            };
             let mut core = engine.core.lock();
             let tail = catch_up(
                 &engine.folder,
@@ -87,28 +73,57 @@ impl Follower {
                 LogFrom::Position(progress.position),
                 &mut core,
                 &mut report,
+                &mut at_gap,
             )?;
             progress.position = tail.position;
             core.recount();
             return Ok(core.last_seq);
         }
         let known = engine.core.lock().run_handles();
-        let (fresh, _, tail) = load_core(
-            &engine.folder,
-            &engine.dir,
-            &self.wal_dir,
-            ReadMode::Follower,
-            &loaded,
-            &known,
-        )?;
-        let seq = fresh.last_seq;
-        let old = std::mem::replace(&mut *engine.core.lock(), fresh);
+        let (loaded, fresh) =
+            load_beside(&engine.folder, &engine.dir, &self.wal_dir, loaded, &known)?;
+        let seq = fresh.core.last_seq;
+        let old = std::mem::replace(&mut *engine.core.lock(), fresh.core);
         drop(old);
-        *progress = Progress {
-            generation: loaded.generation,
-            manifest_bytes: loaded.bytes,
-            position: tail.position,
-        };
+        *progress = Progress { manifest: loaded.stamp(), position: fresh.tail.position };
         Ok(seq)
+    }
+}
+
+fn has_moved(engine: &Engine, manifest: ManifestStamp) -> Result<bool> {
+    let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
+    Ok(loaded.is_some_and(|loaded| loaded.stamp() != manifest))
+}
+
+/// Loads the store beside a writer that may be alive, so that manifest and log agree: all commits up to
+/// the last one are there. Gives the manifest that was loaded, `loaded` or a newer one.
+///
+/// A commit that goes straight to runs is in the manifest alone. If it is made after the manifest
+/// was read, the log may still have a later one; then a commit is missing before that. So the manifest is
+/// read once more: it has by now all that went to runs before the last commit that was found in
+/// the log. With it, the log is enough through there, and through the last commit that the manifest itself
+/// knows: one that goes to runs after that is behind both. Hence the second reading is the last, whatever
+/// the writer does, unless it removes files on the way.
+pub(crate) fn load_beside(
+    folder: &RunFolder,
+    dir: &Path,
+    wal_dir: &Path,
+    loaded: LoadedManifest,
+    known: &KnownRuns,
+) -> Result<(LoadedManifest, Loaded)> {
+    let load = |manifest: &LoadedManifest, through| {
+        load_core(folder, dir, wal_dir, ReadMode::Follower, manifest, known, through)
+    };
+    let first = load(&loaded, None)?;
+    if !first.has_gap {
+        return Ok((loaded, first));
+    }
+    match manifest::load_again(&*folder.io.disk, dir)? {
+        Some(newer) if newer.differs_from(&loaded) => {
+            let through = first.core.last_seq.max(newer.state.last_seq());
+            let second = load(&newer, Some(through))?;
+            Ok((newer, second))
+        }
+        _ => Ok((loaded, first)),
     }
 }

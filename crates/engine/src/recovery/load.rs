@@ -12,10 +12,20 @@ use crate::scan::Source;
 use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, Result};
-use timestrata_format::{RunId, WalId};
+use timestrata_format::{RunId, SeqNo, WalId};
 
 /// Runs that are open already: a follower keeps what it has mapped and decoded.
 pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
+
+/// A store's state as its manifest and its log tell it.
+pub(crate) struct Loaded {
+    pub(crate) core: Core,
+    pub(crate) report: RecoveryReport,
+    pub(crate) tail: WalTail,
+    /// Whether the log has a commit of which one before it is neither in the log nor in the manifest: it was
+    /// one to a stream that has been dropped, or one of which only a newer manifest tells.
+    pub(crate) has_gap: bool,
+}
 
 /// A store's state as its files tell it, and what a writer has to know to go on.
 pub(crate) struct Recovered {
@@ -40,8 +50,9 @@ pub(crate) fn recover(
     let survey = survey(disk, dir, &loaded.state)?;
     let damaged_runs = survey.damaged_runs(disk, dir, &loaded.state)?;
     let mode = ReadMode::Recovery;
-    let (core, mut report, mut tail) =
-        load_core(folder, dir, wal_dir, mode, loaded, &KnownRuns::new())?;
+    let known = KnownRuns::new();
+    let Loaded { core, mut report, mut tail, .. } =
+        load_core(folder, dir, wal_dir, mode, loaded, &known, None)?;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
@@ -56,7 +67,8 @@ pub(crate) fn recover(
     Ok(Recovered { core, report, orphans: survey.orphans, next_run, wal_start: tail.start })
 }
 
-/// Builds every stream from the manifest, and replays the WAL over it. Changes no file.
+/// Builds every stream from the manifest, and replays the WAL over it, to its end or through a
+/// commit. Changes no file.
 pub(crate) fn load_core(
     folder: &RunFolder,
     dir: &Path,
@@ -64,31 +76,46 @@ pub(crate) fn load_core(
     mode: ReadMode,
     loaded: &LoadedManifest,
     known: &KnownRuns,
-) -> Result<(Core, RecoveryReport, WalTail)> {
+    through: Option<SeqNo>,
+) -> Result<Loaded> {
     let state = &loaded.state;
     let mut core = build(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
     let mut report = RecoveryReport::default();
-    let from = LogFrom::Floor(state.wal_floor, loaded.log_expected);
-    let tail = catch_up(folder, wal_dir, mode, from, &mut core, &mut report)?;
+    let from = LogFrom::Floor { floor: state.wal_floor, expected: loaded.log_expected, through };
+    let mut has_gap = false;
+    let mut at_gap = || {
+        has_gap = true;
+        Ok(())
+    };
+    let tail = catch_up(folder, wal_dir, mode, from, &mut core, &mut report, &mut at_gap)?;
     if let Some(seq) = tail.last_seq {
         // A log that was begun anew says what came before it.
+        has_gap |= seq > core.last_seq;
         core.last_seq = core.last_seq.max(seq);
     }
     report.last_seq = core.last_seq;
     core.recount();
-    Ok((core, report, tail))
+    Ok(Loaded { core, report, tail, has_gap })
 }
 
 /// Where reading the log begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LogFrom {
-    /// At the floor; and a segment that must be there.
-    Floor(WalId, Option<WalId>),
+    /// At the floor.
+    Floor {
+        floor: WalId,
+        /// A segment that must be there.
+        expected: Option<WalId>,
+        /// The last commit to be read; `None`: to the end.
+        through: Option<SeqNo>,
+    },
     /// Where an earlier reading ended.
     Position(WalPosition),
 }
 
 /// Replays what the WAL holds from somewhere on. Gives the position behind the last record.
+/// `at_gap` is asked before a commit is applied whose predecessor is neither in the log nor in
+/// `core`; after its error all commits before that one are there, and none behind.
 pub(crate) fn catch_up(
     folder: &RunFolder,
     wal_dir: &Path,
@@ -96,10 +123,11 @@ pub(crate) fn catch_up(
     from: LogFrom,
     core: &mut Core,
     report: &mut RecoveryReport,
+    at_gap: &mut dyn FnMut() -> Result<()>,
 ) -> Result<WalTail> {
-    let (floor, position, expected) = match from {
-        LogFrom::Floor(floor, expected) => (floor, None, expected),
-        LogFrom::Position(position) => (position.segment, Some(position), None),
+    let (floor, position, expected, through) = match from {
+        LogFrom::Floor { floor, expected, through } => (floor, None, expected, through),
+        LogFrom::Position(position) => (position.segment, Some(position), None, None),
     };
     // A follower whose last attempt broke off has applied some records already.
     let from_seq = position.is_some().then_some(core.last_seq);
@@ -107,10 +135,16 @@ pub(crate) fn catch_up(
     if let Some(expected) = expected {
         reader.expect(expected)?;
     }
+    if let Some(through) = through {
+        reader.stop_behind(through);
+    }
     let mut replay = Replay::new(core);
     while let Some(record) = reader.next_record()? {
         if from_seq.is_some_and(|seen| record.seq <= seen) {
             continue;
+        }
+        if replay.lacks_commit_before(record.seq) {
+            at_gap()?;
         }
         replay.apply(&record)?;
         report.commits_replayed += 1;

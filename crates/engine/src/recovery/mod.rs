@@ -16,8 +16,8 @@ use std::time::Duration;
 use timestrata_format::SeqNo;
 
 pub(crate) use files::survey;
-pub(crate) use follow::Follower;
-pub(crate) use load::{KnownRuns, Recovered, load_core, recover};
+pub(crate) use follow::{Follower, load_beside};
+pub(crate) use load::{KnownRuns, Loaded, Recovered, recover};
 pub use quarantine::QuarantinedFile;
 pub(crate) use quarantine::{list as list_quarantine, set_aside};
 

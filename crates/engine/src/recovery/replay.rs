@@ -32,6 +32,13 @@ impl<'a> Replay<'a> {
         Self { core, current: None }
     }
 
+    /// Whether the commit before this one is neither among those applied so far nor, as far as is
+    /// known, in runs.
+    #[inline]
+    pub(crate) fn lacks_commit_before(&self, seq: SeqNo) -> bool {
+        seq > self.core.last_seq.next()
+    }
+
     /// Applies one commit. Streams whose runs already hold it are passed over.
     pub(crate) fn apply(&mut self, record: &WalRecord<'_>) -> Result<()> {
         for entry in Entries::new(record.payload) {

@@ -20,9 +20,9 @@ use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
 use crate::poison::Poison;
-use crate::recovery::{self, Follower, KnownRuns, Recovered};
+use crate::recovery::{self, Follower, KnownRuns, Loaded, Recovered};
 use crate::run::BlockCache;
-use crate::wal::{OldSegments, ReadMode, Wal, WalStart};
+use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
 /// Times a reader tries anew while a live writer replaces files.
@@ -56,8 +56,8 @@ impl Opening {
 
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
         let mut tries = 0;
-        let (mode, known) = (ReadMode::Follower, KnownRuns::new());
-        let (loaded, folder, core, mut report, tail) = loop {
+        let known = KnownRuns::new();
+        let (loaded, folder, Loaded { core, mut report, tail, .. }) = loop {
             tries += 1;
             let Some(loaded) = self.load_existing()? else {
                 if tries < READ_TRIES {
@@ -67,11 +67,12 @@ impl Opening {
                 return Err(Error::new(ErrorKind::Io, message).at(&self.dir));
             };
             let folder = self.folder(loaded.store_id);
-            match recovery::load_core(&folder, &self.dir, &self.wal_dir(), mode, &loaded, &known) {
-                Ok((core, report, tail)) => break (loaded, folder, core, report, tail),
+            let stamp = loaded.stamp();
+            match recovery::load_beside(&folder, &self.dir, &self.wal_dir(), loaded, &known) {
+                Ok((loaded, store)) => break (loaded, folder, store),
                 // A live writer may have replaced files since we read what it names.
                 Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
-                    Some(newer) if tries < READ_TRIES && newer.differs_from(&loaded) => {}
+                    Some(newer) if tries < READ_TRIES && newer.stamp() != stamp => {}
                     _ => return Err(not_moved(error)),
                 },
             }

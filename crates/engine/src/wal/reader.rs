@@ -103,6 +103,8 @@ pub(crate) struct WalReader {
     passed: Vec<(WalId, SeqNo)>,
     /// Where bytes begin that are cut.
     torn: Option<(WalId, u64)>,
+    /// The last commit to be given.
+    through: Option<SeqNo>,
     finished: bool,
 }
 
@@ -132,6 +134,7 @@ impl WalReader {
             synced: SeqNo::default(),
             passed: Vec::new(),
             torn: None,
+            through: None,
             finished: false,
         };
         reader.list()?;
@@ -156,11 +159,20 @@ impl WalReader {
         Err(Error::corruption(&segment_path(&self.dir, id), 0, message))
     }
 
+    /// Gives no commit behind this one: there the log ends, and a follower goes on later.
+    pub(crate) fn stop_behind(&mut self, seq: SeqNo) {
+        self.through = Some(seq);
+    }
+
     /// The next record; `None` at the end, when [`WalReader::tail`] says how it ended.
     pub(crate) fn next_record(&mut self) -> Result<Option<WalRecord<'_>>> {
         while !self.finished {
             match self.read()? {
                 Some(header) if header.kind == RecordKind::Commit => {
+                    if self.through.is_some_and(|through| header.seq > through) {
+                        self.finished = true;
+                        break;
+                    }
                     return self.commit(&header).map(Some);
                 }
                 Some(header) => self.pass_mark(&header)?,
