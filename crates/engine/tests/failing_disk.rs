@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::*;
-use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Store, StreamId};
+use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Settings, Store, StreamId};
 use timestrata_io::sync::Mutex;
 use watched_disk::{Step, WatchedDisk, Watcher};
 
@@ -23,6 +23,8 @@ struct Notes {
     syncs_fail: AtomicBool,
     /// Syncs of runs alone.
     runs_fail: AtomicBool,
+    /// Syncs of the log's files alone.
+    log_fails: AtomicBool,
     is_full: AtomicBool,
 }
 
@@ -57,7 +59,8 @@ impl Notes {
 
     fn sync(&self, name: &str) -> io::Result<()> {
         let of_run = name == "arrow" && self.runs_fail.load(Ordering::SeqCst);
-        if of_run || self.syncs_fail.load(Ordering::SeqCst) {
+        let of_log = name == "wal" && self.log_fails.load(Ordering::SeqCst);
+        if of_run || of_log || self.syncs_fail.load(Ordering::SeqCst) {
             return Err(io::Error::other("planted failure of a sync"));
         }
         self.done.lock().push(format!("sync {name}"));
@@ -74,11 +77,15 @@ impl Notes {
 
 /// A store on a disk that takes notes, with one stream.
 fn noted() -> (Machine, Arc<Notes>, Store, StreamId) {
+    noted_with(manual())
+}
+
+fn noted_with(settings: Settings) -> (Machine, Arc<Notes>, Store, StreamId) {
     let mut machine = Machine::new();
     let notes = Arc::new(Notes::default());
     let disk = WatchedDisk::new(Arc::clone(&machine.io.disk), Arc::clone(&notes) as _);
     machine.io = Io { disk: Arc::new(disk), ..machine.io };
-    let store = machine.open(manual());
+    let store = machine.open(settings);
     let stream = store.create_stream(keep("events")).unwrap();
     notes.take();
     (machine, notes, store, stream)
@@ -98,6 +105,25 @@ fn a_store_without_threads_syncs_when_it_is_told_to() {
     insert(&store, stream, &[pair(3, "c")], Durability::Synced);
     let done = notes.take();
     assert!(place(&done, "write wal") < place(&done, "sync wal"));
+}
+
+/// A flush that lets go of a full log file syncs the log first. When that sync failed, the log took no
+/// more writes, but the store was not poisoned: the failure was taken for one of the run, and the
+/// commit that had made the flush due was refused as if it had left no trace.
+#[test]
+fn a_sync_of_the_log_that_fails_in_a_flush_poisons_the_store() {
+    let (_, notes, store, stream) = noted_with(Settings { wal_segment_bytes: 4096, ..manual() });
+    for time in 0..40 {
+        append(&store, stream, &[(time, vec![7; 200])]);
+    }
+    notes.log_fails.store(true, Ordering::SeqCst);
+    assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Io);
+    assert!(store.is_poisoned());
+    let later = store
+        .commit(Changes::new().insert(stream, batch(&[pair(50, "a")])), Durability::Written)
+        .unwrap_err();
+    assert_eq!(later.kind(), ErrorKind::Poisoned);
+    assert_eq!(read(&store, "events").len(), 40);
 }
 
 #[test]

@@ -168,7 +168,9 @@ impl Engine {
     /// operation for the edit that makes it so.
     pub(crate) fn wal_floor_op(&self, needed_from: SeqNo) -> Result<Option<ManifestOp>> {
         let Some(wal) = &self.wal else { return Ok(None) };
-        let released = wal.release_through(SeqNo(needed_from.0.saturating_sub(1)))?;
+        let released = wal
+            .release_through(SeqNo(needed_from.0.saturating_sub(1)))
+            .map_err(|error| self.fail(error))?;
         Ok(released.map(ManifestOp::WalFloor))
     }
 
