@@ -15,6 +15,9 @@ SUITES = all $(SUITES_RUST) graph table timelog topic
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
+# Real logs and a real graph for the parts in Rust; in a clone that stands alone, what stands in for them.
+LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.logs.stand_in)"
+GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.graph.library)"
 
 .PHONY: help setup demo test lint locks bench lab lab-short clean
 
@@ -66,6 +69,7 @@ locks:
 lab:
 	@tools/setup lab
 	@$(IN) cargo build --locked -p timestrata-sim
+	@$(IN) python -m lab.fuzz --build
 	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
 	@$(IN) python -m lab --hours $(HOURS)
 
@@ -78,7 +82,7 @@ bench:
 	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
 ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
-	@$(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE)
+	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE)
 endif
 ifneq ($(filter engine all,$(SUITE)),)
 	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml
@@ -88,7 +92,7 @@ ifneq ($(filter topic all,$(SUITE)),)
 		--no-default-features --features topic --bin timestrata-bench-topic
 endif
 ifneq ($(filter graph all,$(SUITE)),)
-	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
+	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph
 endif
 ifneq ($(filter graph logs table timelog all,$(SUITE)),)

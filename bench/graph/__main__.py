@@ -6,14 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.common.arguments import SHARED, parser_of
+from bench.common.arguments import parser_of
 from bench.common.run import Run, play
 from bench.graph import data, loading, reading
+from bench.graph.library import folder_of_graph
 
 
 def arguments() -> argparse.Namespace:
     parser = parser_of("graph", __doc__)
-    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the real graph")
+    parser.add_argument("--real", type=Path, help="folder of the real graph")
     return parser.parse_args()
 
 
@@ -22,7 +23,7 @@ def main() -> int:
     run = Run(dir=asked.dir, quick=asked.quick)
     nodes, edges = run.many(100_000), run.many(1_000_000)
     uniform = data.uniform(nodes, edges)
-    folder = asked.shared / "graph"
+    folder = asked.real or folder_of_graph()
     groups = [
         ("load", lambda: loading.load(run, uniform)),
         ("reopen", lambda: loading.reopen(run, uniform)),

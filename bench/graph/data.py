@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from bench.graph.library import REAL_FILE
+
 KINDS = ("calls", "contains", "imports", "references")
-REAL_FILE = "cpython_stdlib_edges.csv.gz"
 
 
 @dataclass(frozen=True)

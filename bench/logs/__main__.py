@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bench.common.arguments import SHARED, add_commands, parser_of
+from bench.common.arguments import add_commands, parser_of
 from bench.common.run import play
 from bench.logs import ingesting, searching, serving
 from bench.logs.bench import Bench
+from bench.logs.stand_in import folder_of_logs
 
 GROUPS: dict[str, Callable[[Bench], None]] = {
     "search": searching.search,
@@ -24,8 +24,7 @@ GROUPS: dict[str, Callable[[Bench], None]] = {
 
 def arguments() -> argparse.Namespace:
     parser = parser_of("logs", __doc__)
-    logs = Path(os.environ.get("TIMESTRATA_LOGS") or SHARED / "logs")
-    parser.add_argument("--logs", type=Path, default=logs, help="folder of the real logs")
+    parser.add_argument("--logs", type=Path, help="folder of the real logs")
     add_commands(parser)
     return parser.parse_args()
 
@@ -33,7 +32,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     asked = arguments()
     bench = Bench(
-        logs=asked.logs,
+        logs=asked.logs or folder_of_logs(),
         command=asked.command,
         bench_command=asked.bench_command,
         dir=asked.dir,

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+# A folder of logs that were made has this above it.
+STAND_IN = "bench-stand-in"
 # Access, authentication and server logs.
 ALL = ("apache_logs.log", "auth.log", "kafka_state-change.log")
 ACCESS = ("apache_logs.log",)
@@ -21,9 +23,11 @@ class Text:
 
     path: Path
     lines: int
+    is_real: bool
 
     def __str__(self) -> str:
-        return f"{self.lines} lines of real logs, {self.path.stat().st_size / 1e6:.0f} MB"
+        logs = "real logs" if self.is_real else "logs that stand in for real ones"
+        return f"{self.lines} lines of {logs}, {self.path.stat().st_size / 1e6:.0f} MB"
 
 
 # What is said of the day: how it is found, what stands for it, and how it is said of another day.
@@ -74,7 +78,9 @@ def marked(text: str, first: int, places: list[int]) -> str:
 
 def written(path: Path, folder: Path, names: tuple[str, ...], lines: int, rare: int = 0) -> Text:
     """A file of so many lines of the named logs, `rare` of them with the rare word; made once."""
-    text = Text(path.with_name(f"{path.stem}-{lines}{path.suffix}"), lines)
+    is_real = STAND_IN not in folder.parts
+    name = f"{path.stem}-{lines}{path.suffix}"
+    text = Text(path.with_name(name if is_real else f"stand-in-{name}"), lines, is_real)
     if text.path.exists():
         return text
     text.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """SQL from Python, held against other engines on real and on random data."""
 
 import datetime as dt
+import io
 import random
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,7 @@ from typing import Any
 import pytest
 
 import timestrata
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
-MARKET = DATA / "market"
-
-
-def data(path: Path) -> Path:
-    if not path.exists():
-        pytest.skip(f"there is no {path.name}: the real data is not on this machine")
-    return path
+from rows_of_others import flights, market
 
 
 @pytest.fixture
@@ -123,13 +116,16 @@ def test_one_join_over_two_models(store: timestrata.Store, trades: timestrata.Ta
     assert [row["headline"] for row in rows] == [None, "up", "up"]
 
 
-def test_asof_join_equals_pandas_on_the_market(store: timestrata.Store) -> None:
+def test_asof_join_equals_pandas_on_the_market(store: timestrata.Store, tmp_path: Path) -> None:
+    for name, files in market(tmp_path).items():
+        trades, quotes = store.table(f"{name}_trades"), store.table(f"{name}_quotes")
+        trades.ingest(files[0])
+        quotes.ingest(files[1])
+        check_asof_joins_against_pandas(trades, quotes)
+
+
+def check_asof_joins_against_pandas(trades: timestrata.Table, quotes: timestrata.Table) -> None:
     pd = pytest.importorskip("pandas")
-    trades_file = data(MARKET / "spot_btcusdt_20240808_trades.csv.gz")
-    quotes_file = data(MARKET / "spot_btcusdt_20240808_quotes.csv.gz")
-    trades, quotes = store.table("trades"), store.table("quotes")
-    trades.ingest(trades_file)
-    quotes.ingest(quotes_file)
     left, right = (table.scan().to_pandas() for table in (trades, quotes))
     on = trades.time
     assert on == quotes.time
@@ -205,13 +201,8 @@ def test_aggregates_equal_duckdb_on_random_tables(store: timestrata.Store) -> No
 
 
 def test_aggregates_equal_duckdb_on_the_flights(store: timestrata.Store) -> None:
-    import zipfile
-
-    packed = data(DATA / "flights" / "flights.csv.zip")
-    with zipfile.ZipFile(packed) as files:
-        (name,) = (name for name in files.namelist() if name.endswith(".csv"))
-        with files.open(name) as flights:
-            done = store.table("t", time="time_hour", tags="origin").ingest(flights, "csv")
+    table = store.table("t", time="time_hour", tags="origin")
+    done = table.ingest(io.BytesIO(flights()), "csv")
     assert done == {"rows": 336_776, "skipped": 0, "errors": []}
     check_against_duckdb(
         store,

@@ -66,7 +66,10 @@ impl Shape {
         let folder = std::env::var_os("TIMESTRATA_BENCH_GRAPH");
         let path = folder.map_or_else(|| PathBuf::from(REAL), PathBuf::from).join(REAL_FILE);
         if !path.is_file() {
-            eprintln!("{} is missing: without the real graph", path.display());
+            eprintln!(
+                "{} is missing: without the real graph; python -m bench.graph.library makes one",
+                path.display()
+            );
             return Ok(None);
         }
         let (mut places, mut links) = (HashMap::new(), Vec::new());

@@ -15,7 +15,10 @@ fn folder() -> PathBuf {
 pub(super) fn lines(name: &str) -> Result<Vec<String>> {
     let path = folder().join(name);
     let file = OsDisk::new().open(&path, OpenMode::Read).map_err(|error| {
-        format!("{}: {error}; TIMESTRATA_LOGS names a folder of real logs", path.display())
+        format!(
+            "{}: {error}; TIMESTRATA_LOGS names a folder of logs, and python -m bench.logs.stand_in makes one",
+            path.display()
+        )
     })?;
     let bytes = file.map()?;
     Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
