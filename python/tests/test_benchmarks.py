@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 from pathlib import Path
@@ -93,3 +94,32 @@ def test_graphs_are_those_of_their_seed_and_come_in_whole(
             assert graph.degree(busiest) == max(graph.degree(id) for id in shape.ids())
     # A tenth of the nodes gets more than half of a power law's edges.
     assert (shape.targets < shape.nodes // 10).mean() > 0.5
+
+
+def test_a_clone_that_stands_alone_has_logs_and_a_code_graph(
+    report: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    stand_in = importlib.import_module("bench.logs.stand_in")
+    corpus = importlib.import_module("bench.logs.corpus")
+    folder = tmp_path / corpus.STAND_IN / "logs"
+    first = {path.name: path.read_text() for path in stand_in.made_in(folder).iterdir()}
+    again = {path.name: path.read_text() for path in stand_in.made_in(tmp_path / "other").iterdir()}
+    assert first == again
+    assert set(corpus.ALL) < set(first)
+    text = corpus.written(tmp_path / "all.log", folder, corpus.ALL, 50_000, 3)
+    lines = text.path.read_text().splitlines()
+    assert len(lines) == text.lines == 50_000
+    assert sum(corpus.RARE in line for line in lines) == 3
+    # What the suite looks for, and days that go on.
+    assert any("invalid user" in line for line in lines) and any("Googlebot" in line for line in lines)
+    assert {f"{day:02}/May/2015:" in text.path.read_text() for day in (1, 2, 3)} == {True}
+
+    library = importlib.import_module("bench.graph.library")
+    source = "import json\nfrom . import other\nclass A:\n    def f(self):\n        g()\ndef g():\n    json.dumps(1)\n    other.h()\n"
+    edges = set(library._edges_of("pack.mod", ast.parse(source)))
+    assert edges == {
+        ("pack.mod", "json", "imports"), ("pack.mod", "pack.other", "imports"),
+        ("pack.mod", "pack.mod.A", "contains"), ("pack.mod.A", "pack.mod.A.f", "contains"),
+        ("pack.mod", "pack.mod.g", "contains"), ("pack.mod.A.f", "pack.mod.g", "calls"),
+    }  # fmt: skip
