@@ -1,10 +1,10 @@
-//! Run tails: any bytes, also with a right checksum, decode to an error or to a tail that
+//! Run tails and origins: any bytes, also with a right checksum, decode to an error or to what
 //! survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timestrata_format::RunTail;
 use timestrata_format::checksum::crc32c;
+use timestrata_format::{RunOrigin, RunTail};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut sealed = bytes.to_vec();
@@ -12,6 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     for input in [bytes, &sealed] {
         if let Ok(tail) = RunTail::decode(input) {
             assert_eq!(RunTail::decode(&tail.encode()), Ok(tail));
+        }
+        if let Ok(origin) = RunOrigin::decode(input) {
+            assert_eq!(RunOrigin::decode(&origin.encode()), Ok(origin));
         }
     }
 });

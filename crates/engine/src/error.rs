@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use timestrata_format::{DecodeError, HeaderError};
 
+use crate::MissingRange;
+
 /// What the engine's calls return.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -89,13 +91,15 @@ pub struct Error {
     message: String,
     path: Option<PathBuf>,
     offset: Option<u64>,
+    missing: Option<Box<MissingRange>>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
     /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), path: None, offset: None, source: None }
+        let message = message.into();
+        Self { kind, message, path: None, offset: None, missing: None, source: None }
     }
 
     /// What sort of failure.
@@ -116,6 +120,12 @@ impl Error {
     /// The byte offset in that file.
     pub fn offset(&self) -> Option<u64> {
         self.offset
+    }
+
+    /// Which rows can't be read, where it is damage to a run that says so. Rows around them can:
+    /// with [`ScanSpec::skip_damaged`](crate::ScanSpec::skip_damaged), or by reading other ranges.
+    pub fn missing(&self) -> Option<&MissingRange> {
+        self.missing.as_deref()
     }
 
     /// What to do about it.
@@ -145,6 +155,26 @@ impl Error {
     ) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// The same error, if it is one of damage, saying which rows are missing for it.
+    pub(crate) fn with_missing(mut self, missing: impl FnOnce(&Self) -> MissingRange) -> Self {
+        if self.kind == ErrorKind::Corruption && self.missing.is_none() {
+            let missing = missing(&self);
+            self.message = format!(
+                "{}: {} rows of stream '{}' with keys {} to {} can't be read",
+                self.message, missing.rows, missing.stream, missing.key_min, missing.key_max
+            );
+            self.missing = Some(Box::new(missing));
+        }
+        self
+    }
+
+    /// The error for rows that are known to be missing.
+    pub(crate) fn of_missing(what: &str, missing: &MissingRange) -> Self {
+        let error =
+            Self::corruption(&missing.file, missing.offset, format!("{what}: {}", missing.why));
+        error.with_missing(|_| missing.clone())
     }
 
     /// An operating system's error while doing `what` to `path`; a full disk gets its own kind.
@@ -200,6 +230,7 @@ impl Error {
             message: self.message.clone(),
             path: self.path.clone(),
             offset: self.offset,
+            missing: self.missing.clone(),
             source: None,
         }
     }

@@ -76,6 +76,12 @@ impl KeyRange {
     /// Every key.
     pub const ALL: Self = Self { lo: None, hi: None };
 
+    /// From the first key to the last, both inclusive.
+    #[must_use]
+    pub fn closed(first: LeadKey, last: LeadKey) -> Self {
+        Self { lo: Some(first), hi: last.successor() }
+    }
+
     /// `[lo, hi)`.
     pub fn new(lo: impl Into<Option<LeadKey>>, hi: impl Into<Option<LeadKey>>) -> Self {
         Self { lo: lo.into(), hi: hi.into() }

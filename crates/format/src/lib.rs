@@ -13,6 +13,7 @@ pub mod input;
 mod key;
 pub mod manifest;
 mod run;
+mod run_origin;
 pub mod wal;
 mod word_filters;
 
@@ -23,6 +24,7 @@ pub use key::{KeyRange, LeadKey};
 pub use run::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
 };
+pub use run_origin::{BlockExtent, RunOrigin};
 pub use word_filters::WordFilters;
 
 /// The version of all file formats of this build. A store records the version that wrote

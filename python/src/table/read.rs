@@ -110,7 +110,10 @@ impl Table {
             return Err(refused(ErrorKind::InvalidArgument, "this build has no SQL"));
         }
         let _ = params;
-        Self::rows_of(view, TableScan { range, columns, limit, reverse, ahead: true })
+        Self::rows_of(
+            view,
+            TableScan { range, columns, limit, reverse, ahead: true, ..TableScan::default() },
+        )
     }
 
     /// The first ``n`` rows.

@@ -10,7 +10,8 @@ use timestrata::table::{Table, TableScan, is_table};
 use timestrata::timelog::Timelog;
 
 use super::{arrivals, open, range, table_range};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::message;
 use crate::output::{self, EntryRows, Format, Request};
 
 /// Print the rows of a range of times, oldest first.
@@ -54,12 +55,19 @@ pub(crate) struct Arguments {
     /// How to print them.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Of a table: leave out what is damaged, and tell which rows are missing, on standard error.
+    #[arg(long)]
+    skip_damaged: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
         return run_on_table(&store, arguments);
+    }
+    if arguments.skip_damaged {
+        let what = "--skip-damaged is for tables";
+        return Err(Failure::usage(what, "read the ranges around the damage"));
     }
     if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
         return run_on_logs(&store, arguments);
@@ -92,10 +100,14 @@ fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
         limit: arguments.limit,
         reverse: arguments.reverse,
         ahead: true,
+        skip_damaged: arguments.skip_damaged,
     };
     let mut rows = view.scan(&scan)?;
     let schema = rows.schema();
     output::show_batches(&schema, &mut rows, arguments.format)?;
+    for missing in rows.missing() {
+        message::tell(format_args!("left out: {missing}"));
+    }
     Ok(())
 }
 

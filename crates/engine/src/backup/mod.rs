@@ -150,7 +150,7 @@ impl Engine {
             tombstones.extend(memtable.tombstones.iter().copied());
             let id = state.next_run;
             state.next_run = id.next();
-            metas.extend(self.write_copy(destination, &frozen.stream, memtable, id)?);
+            metas.extend(self.write_copy(destination, frozen, memtable, id)?);
         }
         report.files += metas.len() as u64;
         report.bytes += metas.iter().map(|meta| meta.file_bytes).sum::<u64>();
@@ -199,15 +199,16 @@ impl Engine {
     fn write_copy(
         &self,
         destination: &Path,
-        stream: &Arc<Stream>,
+        frozen: &Frozen,
         memtable: &MemtableView,
         id: RunId,
     ) -> Result<Option<RunMeta>> {
+        let (stream, heeded) = (&frozen.stream, &frozen.version.tombstones);
         let dir = destination.join(RUNS_DIR);
         let create = || {
             let (store_id, format) = (self.store_id, RunFormat::Hot);
             RunWriter::create(&self.io, &dir, store_id, stream, id, format, &self.settings)
         };
-        write_memtable(stream, memtable, true, self.io.clock.wall_ns(), create)
+        write_memtable(stream, memtable, true, heeded, self.io.clock.wall_ns(), create)
     }
 }

@@ -7,6 +7,7 @@
 
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, Tombstone};
 
+use super::around::choose_around;
 use super::cut::{Cuts, bytes_within, place};
 use super::{concatenate, leveled, order, window};
 use crate::{LeadKind, Settings, Stream};
@@ -68,12 +69,7 @@ impl Scene<'_> {
     /// A rewrite of the closure of `chosen`.
     pub(super) fn rewrite(&self, chosen: &[usize], output_level: u8, cuts: Cuts) -> Plan {
         let inputs = order::close(self.runs, chosen);
-        let span = order::Span::of(self.runs, &inputs);
-        let drop_delete_markers = span.is_some_and(|span| {
-            !self.runs.iter().enumerate().any(|(index, run)| {
-                !inputs.contains(&index) && span.shares_keys(run) && run.seq_min < span.seq_min
-            })
-        });
+        let drop_delete_markers = order::has_nothing_older(self.runs, &inputs);
         Plan::Rewrite(Rewrite {
             inputs: inputs.iter().map(|index| self.runs[*index].id).collect(),
             output_level,
@@ -98,7 +94,7 @@ impl Scene<'_> {
 /// The most useful piece of work on a stream now; `None` when it has settled. `force` goes
 /// on until nothing overlaps, no tombstone touches a run and every run has the stream's
 /// format.
-pub(crate) fn choose(
+pub(super) fn choose(
     stream: &Stream,
     runs: &[RunMeta],
     tombstones: &[Tombstone],
@@ -114,7 +110,7 @@ pub(crate) fn choose(
         force,
     };
     let is_id = matches!(stream.lead_kind(), LeadKind::Id16 | LeadKind::Id32);
-    drop_covered(&scene, tombstones)
+    drop_covered(runs, tombstones)
         .or_else(|| if force { merge_overlapping(&scene) } else { None })
         .or_else(|| if is_id { leveled::choose(&scene) } else { window::choose(&scene) })
         .or_else(|| rewrite_deleted(&scene, tombstones))
@@ -127,17 +123,19 @@ fn span_max(stream: &Stream) -> Option<u64> {
     Some(age_ns / unit_ns / AGE_PARTS)
 }
 
-/// Bytes that compaction would rewrite now: of the plans that could run beside each other.
+/// Bytes that compaction would rewrite now, around the runs that are `set_aside`: of the plans that
+/// could run beside each other.
 pub(crate) fn debt_bytes(
     stream: &Stream,
     runs: &[RunMeta],
+    set_aside: &[RunId],
     tombstones: &[Tombstone],
     settings: &Settings,
 ) -> u64 {
     let mut rest = runs.to_vec();
     let mut debt: u64 = 0;
     for _ in 0..DEBT_PLANS_MAX {
-        let done = match choose(stream, &rest, tombstones, settings, false) {
+        let done = match choose_around(stream, &rest, set_aside, tombstones, settings, false) {
             Some(Plan::Rewrite(rewrite)) => {
                 let inputs = rest.iter().filter(|run| rewrite.inputs.contains(&run.id));
                 debt = inputs.map(|run| run.file_bytes).fold(debt, u64::saturating_add);
@@ -210,8 +208,9 @@ fn hidden_bytes(run: &RunMeta, from: LeadKey, hi: LeadKey) -> u64 {
     }
 }
 
-fn drop_covered(scene: &Scene<'_>, tombstones: &[Tombstone]) -> Option<Plan> {
-    let covered = scene.runs.iter().filter(|run| hidden(run, tombstones) == Hidden::All);
+/// Lets go of runs of which all rows are deleted.
+pub(super) fn drop_covered(runs: &[RunMeta], tombstones: &[Tombstone]) -> Option<Plan> {
+    let covered = runs.iter().filter(|run| hidden(run, tombstones) == Hidden::All);
     let runs: Vec<RunId> = covered.map(|run| run.id).collect();
     (!runs.is_empty()).then_some(Plan::Drop { runs })
 }

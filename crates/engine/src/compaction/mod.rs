@@ -6,6 +6,7 @@
 //! shares keys with the inputs were committed wholly before or wholly after the inputs'
 //! rows, so the outputs have one place in the order of commits.
 
+mod around;
 mod choose;
 mod concatenate;
 mod cut;
@@ -16,5 +17,6 @@ mod retention;
 mod simulation;
 mod window;
 
-pub(crate) use choose::{Plan, Rewrite, choose, debt_bytes};
+pub(crate) use around::choose_around;
+pub(crate) use choose::{Plan, Rewrite, debt_bytes};
 pub(crate) use retention::expired;

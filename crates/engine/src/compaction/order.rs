@@ -87,6 +87,15 @@ pub(super) fn close(runs: &[RunMeta], chosen: &[usize]) -> Vec<usize> {
     closed
 }
 
+/// Whether no run outside has older rows within the keys of these.
+pub(super) fn has_nothing_older(runs: &[RunMeta], chosen: &[usize]) -> bool {
+    Span::of(runs, chosen).is_some_and(|span| {
+        !runs.iter().enumerate().any(|(index, run)| {
+            !chosen.contains(&index) && span.shares_keys(run) && run.seq_min < span.seq_min
+        })
+    })
+}
+
 /// Oldest first.
 pub(super) fn sort_by_commit(runs: &[RunMeta], chosen: &mut [usize]) {
     chosen.sort_by_key(|index| {

@@ -8,7 +8,7 @@ use timestrata_format::manifest::Merge;
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use super::choose::touches;
-use super::{Plan, Rewrite, choose};
+use super::{Plan, Rewrite, choose_around};
 use crate::{LeadKind, Settings, Stream, StreamSpec};
 
 pub(super) const ROW_BYTES: u64 = 1024;
@@ -67,6 +67,8 @@ pub(super) struct Simulation {
     pub(super) stream: Stream,
     pub(super) settings: Settings,
     pub(super) runs: Vec<RunMeta>,
+    /// Runs that can't be read.
+    pub(super) set_aside: Vec<RunId>,
     pub(super) tombstones: Vec<Tombstone>,
     pub(super) flushed_bytes: u64,
     pub(super) rewritten_bytes: u64,
@@ -83,6 +85,7 @@ impl Simulation {
             stream,
             settings,
             runs: Vec::new(),
+            set_aside: Vec::new(),
             tombstones: Vec::new(),
             flushed_bytes: 0,
             rewritten_bytes: 0,
@@ -124,7 +127,8 @@ impl Simulation {
     /// Carries plans out until there are none.
     pub(super) fn settle(&mut self, force: bool) {
         for _ in 0..PLANS_MAX {
-            let plan = choose(&self.stream, &self.runs, &self.tombstones, &self.settings, force);
+            let Self { stream, runs, set_aside, tombstones, settings, .. } = &*self;
+            let plan = choose_around(stream, runs, set_aside, tombstones, settings, force);
             match plan {
                 None => return,
                 Some(Plan::Drop { runs }) => runs.iter().for_each(|id| {
@@ -194,6 +198,7 @@ impl Simulation {
         let mut seqs = (SeqNo(u64::MAX), SeqNo(0));
         let mut bytes = 0;
         for id in &plan.inputs {
+            assert!(!self.set_aside.contains(id), "{id} is read, which is set aside");
             let (meta, more) = self.take(*id);
             seqs = (seqs.0.min(meta.seq_min), seqs.1.max(meta.seq_max));
             bytes += meta.file_bytes;

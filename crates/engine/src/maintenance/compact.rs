@@ -13,7 +13,7 @@ use timestrata_io::sync::MutexGuard;
 use crate::compaction::{self, Plan, Rewrite};
 use crate::key::KeyView;
 use crate::manifest::ManifestLog;
-use crate::run::{Provenance, RunWriter};
+use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
 use crate::store::{Core, Engine, Slot, StreamState, Version};
 use crate::{Error, ErrorKind, Result, Settings, Stream};
@@ -24,11 +24,15 @@ pub(crate) struct Ground {
     stream: Arc<Stream>,
     version: Arc<Version>,
     settled_through: SeqNo,
+    /// Runs that are damaged: what can be done without them is done.
+    set_aside: Vec<RunId>,
 }
 
 impl Ground {
-    pub(crate) fn of(core: &Core, slot: Slot, state: &StreamState) -> Self {
+    pub(crate) fn of(core: &Core, slot: Slot, state: &StreamState, damaged: &[RunId]) -> Self {
+        let is_here = |id: &&RunId| state.version.run(**id).is_some();
         Self {
+            set_aside: damaged.iter().filter(is_here).copied().collect(),
             slot,
             stream: Arc::clone(&state.stream),
             version: Arc::clone(&state.version),
@@ -46,7 +50,8 @@ impl Ground {
 
     /// Bytes that compaction of the stream would rewrite now.
     pub(crate) fn debt_bytes(&self, settings: &Settings) -> u64 {
-        compaction::debt_bytes(&self.stream, &self.metas(), &self.tombstones(), settings)
+        let (metas, tombstones) = (self.metas(), self.tombstones());
+        compaction::debt_bytes(&self.stream, &metas, &self.set_aside, &tombstones, settings)
     }
 
     fn tombstones(&self) -> Vec<Tombstone> {
@@ -57,34 +62,63 @@ impl Ground {
 }
 
 impl Engine {
-    /// Compacts a stream, or all, until nothing is left to do.
+    /// Compacts a stream, or all, until nothing is left to do. What has to be left out because it is
+    /// damaged is an error, once all else is done.
     pub(crate) fn compact_fully(&self, only: Option<Slot>) -> Result<()> {
         self.flush_all()?;
         let slots: Vec<Slot> = match only {
             Some(slot) => vec![slot],
             None => self.core.lock().live().map(|(slot, _)| slot).collect(),
         };
-        for slot in slots {
-            while self.retain_step(slot)? || self.compact_step(slot, true)? {}
+        for slot in &slots {
+            while self.retain_step(*slot)? || self.compact_step(*slot, true)? {}
         }
         self.reserve.restore();
-        Ok(())
+        let damaged = self.folder.damage.ids();
+        let core = self.core.lock();
+        let live = slots.iter().filter_map(|slot| core.streams.get(*slot));
+        let mut left_out =
+            live.flat_map(|state| damaged.iter().filter(|id| state.version.run(**id).is_some()));
+        match left_out.find_map(|id| self.folder.damage.first_of(*id)) {
+            Some(missing) => Err(Error::of_missing("compaction left out a damaged run", &missing)),
+            None => Ok(()),
+        }
     }
 
-    /// Does the most useful compaction of a stream; false if there is none.
+    /// Does the most useful compaction of a stream; false if there is none. A run that turns out to be
+    /// damaged is set aside, and the others are gone on with.
     pub(crate) fn compact_step(&self, slot: Slot, force: bool) -> Result<bool> {
         let _compacting = self.compacting.lock();
-        self.check_writable()?;
+        loop {
+            self.check_writable()?;
+            let known = self.folder.damage.ids();
+            match self.compact_around(slot, force, &known) {
+                Err(error)
+                    if error.kind() == ErrorKind::Corruption
+                        && self.folder.damage.ids().iter().any(|id| !known.contains(id)) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn compact_around(&self, slot: Slot, force: bool, damaged: &[RunId]) -> Result<bool> {
         let ground = {
             let core = self.core.lock();
             match core.streams.get(slot) {
-                Some(state) if !state.dropped => Ground::of(&core, slot, state),
+                Some(state) if !state.dropped => Ground::of(&core, slot, state, damaged),
                 _ => return Ok(false),
             }
         };
         let metas = ground.metas();
         let tombstones = ground.tombstones();
-        let plan = compaction::choose(&ground.stream, &metas, &tombstones, &self.settings, force);
+        let plan = compaction::choose_around(
+            &ground.stream,
+            &metas,
+            &ground.set_aside,
+            &tombstones,
+            &self.settings,
+            force,
+        );
         match plan {
             None => Ok(false),
             Some(Plan::Drop { runs }) => {
@@ -149,6 +183,7 @@ impl Engine {
             ground,
             plan,
             provenance,
+            tombstones,
             writer: None,
             last_key: None,
             done: Vec::new(),
@@ -163,7 +198,7 @@ impl Engine {
                 return Err(error);
             }
         }
-        match outputs.finish_run() {
+        match outputs.finish_run(true) {
             Ok(()) => Ok(Some(outputs.done)),
             Err(error) => {
                 outputs.give_up();
@@ -268,6 +303,7 @@ struct Outputs<'a> {
     ground: &'a Ground,
     plan: &'a Rewrite,
     provenance: Provenance,
+    tombstones: &'a [Tombstone],
     writer: Option<RunWriter>,
     /// Key of the last row written.
     last_key: Option<LeadKey>,
@@ -282,7 +318,7 @@ impl Outputs<'_> {
             let first = keys.get(0);
             let next_cut = self.plan.cuts.keys.iter().copied().find(|cut| *cut > first);
             if self.is_cut_before(first) {
-                self.finish_run()?;
+                self.finish_run(false)?;
             }
             // Up to the next cut, and where the run is full already, up to the end of its
             // last key: rows with equal keys never go to two runs.
@@ -322,9 +358,15 @@ impl Outputs<'_> {
         Ok(())
     }
 
-    fn finish_run(&mut self) -> Result<()> {
+    fn finish_run(&mut self, is_last_output: bool) -> Result<()> {
         if let Some(writer) = self.writer.take() {
-            let meta = writer.finish(self.provenance)?;
+            let lineage = Lineage {
+                replaces: self.plan.inputs.clone(),
+                outputs_before: self.done.iter().map(|meta| meta.id).collect(),
+                is_last_output,
+                tombstones: self.tombstones.to_vec(),
+            };
+            let meta = writer.finish(self.provenance, lineage)?;
             self.engine.counters.compaction_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
             self.done.push(meta);
         }

@@ -9,9 +9,9 @@ use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
 use super::troubles::Work;
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
-use crate::run::{Provenance, RunWriter};
+use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::merge_sources;
-use crate::store::{Engine, Slot};
+use crate::store::{Engine, Slot, Version};
 use crate::{Result, Stream};
 
 impl Engine {
@@ -53,7 +53,7 @@ impl Engine {
     /// As [`Engine::flush_step`], for callers who hold the flush lock.
     pub(crate) fn flush_oldest(&self) -> Result<bool> {
         self.check_writable()?;
-        let Some((slot, stream, memtable, over_older)) = self.choose_flush() else {
+        let Some((slot, stream, memtable, version)) = self.choose_flush() else {
             return Ok(false);
         };
         if let Some(wal) = &self.wal {
@@ -61,14 +61,13 @@ impl Engine {
             // by side.
             wal.start_writing_back();
         }
-        let run = self.write_flush(&stream, &memtable, over_older)?;
+        let run = self.write_flush(&stream, &memtable, &version)?;
         self.install_flush(slot, &stream, &memtable, run)?;
         Ok(true)
     }
 
-    /// The sealed memtable with the oldest change, and whether a run may hold older rows of
-    /// its keys.
-    fn choose_flush(&self) -> Option<(Slot, Arc<Stream>, Arc<MemtableView>, bool)> {
+    /// The sealed memtable with the oldest change, and the runs of its stream.
+    fn choose_flush(&self) -> Option<(Slot, Arc<Stream>, Arc<MemtableView>, Arc<Version>)> {
         let core = self.core.lock();
         let sealed = core
             .live()
@@ -77,8 +76,8 @@ impl Engine {
         let (_, slot) = sealed?;
         let state = core.streams.get(slot)?;
         let memtable = state.sealed.front()?;
-        let over_older = !state.version.runs.is_empty();
-        Some((slot, Arc::clone(&state.stream), Arc::clone(memtable), over_older))
+        let (stream, version) = (Arc::clone(&state.stream), Arc::clone(&state.version));
+        Some((slot, stream, Arc::clone(memtable), version))
     }
 
     /// The memtable as a run of the store, durable with its name.
@@ -86,12 +85,13 @@ impl Engine {
         &self,
         stream: &Arc<Stream>,
         memtable: &MemtableView,
-        over_older: bool,
+        version: &Version,
     ) -> Result<Option<RunMeta>> {
         let now = self.io.clock.wall_ns();
         let create = || self.new_run(stream, RunFormat::Hot);
         // Until the manifest names it nothing depends on the run: it is written anew, by another name.
-        let meta = write_memtable(stream, memtable, over_older, now, create)?;
+        let (over_older, heeded) = (!version.runs.is_empty(), &version.tombstones);
+        let meta = write_memtable(stream, memtable, over_older, heeded, now, create)?;
         if let Some(meta) = &meta {
             self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
             self.sync_runs_dir()?;
@@ -174,11 +174,12 @@ impl Engine {
 
 /// Writes a memtable to a run that `create` begins; `None`, and no file, where its range
 /// deletes leave no row of it. `over_older` says that older rows of its keys may lie in runs,
-/// so that delete markers must stay.
+/// so that delete markers must stay. `heeded` are earlier range deletes that runs must heed.
 pub(crate) fn write_memtable(
     stream: &Arc<Stream>,
     memtable: &MemtableView,
     over_older: bool,
+    heeded: &[Tombstone],
     created_wall_ns: i64,
     create: impl Fn() -> Result<RunWriter>,
 ) -> Result<Option<RunMeta>> {
@@ -200,5 +201,6 @@ pub(crate) fn write_memtable(
     }
     let provenance =
         Provenance::of_commits(memtable.first_seq(), memtable.last_seq(), created_wall_ns);
-    writer.finish(provenance).map(Some)
+    let tombstones = heeded.iter().chain(memtable.tombstones.iter()).copied().collect();
+    writer.finish(provenance, Lineage { tombstones, ..Lineage::default() }).map(Some)
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use timestrata_format::RunMeta;
 use timestrata_format::checksum::crc32c;
+use timestrata_format::{BlockExtent, RunMeta};
+use timestrata_io::sync::Mutex;
 use timestrata_io::{Disk, OpenMode};
 
 use super::tail::RunTail;
@@ -24,6 +25,9 @@ pub(super) struct CheckedFile {
     block_crcs: Vec<u32>,
     /// One bit a block: its checksum was right.
     verified: Vec<AtomicU64>,
+    /// Parts that are whole by a checksum of their own, though one of the blocks that they touch is
+    /// not: what is damaged in that lies beside them.
+    trusted: Mutex<Vec<Range<u64>>>,
     data_end: u64,
 }
 
@@ -74,6 +78,7 @@ impl CheckedFile {
             block_bytes: u64::from(tail.block_checksum_bytes.max(1)),
             block_crcs: tail.block_crcs.clone(),
             verified: std::iter::repeat_with(AtomicU64::default).take(words).collect(),
+            trusted: Mutex::default(),
             data_end: tail.data_bytes,
         }
     }
@@ -105,7 +110,30 @@ impl CheckedFile {
             return Ok(());
         }
         let blocks = range.start / self.block_bytes..range.end.div_ceil(self.block_bytes);
-        blocks.into_iter().try_for_each(|block| self.verify_block(block))
+        let verified = blocks.into_iter().try_for_each(|block| self.verify_block(block));
+        match verified {
+            Err(_) if self.is_trusted(&range) => Ok(()),
+            verified => verified,
+        }
+    }
+
+    fn is_trusted(&self, range: &Range<u64>) -> bool {
+        let trusted = self.trusted.lock();
+        trusted.iter().any(|part| part.start <= range.start && range.end <= part.end)
+    }
+
+    /// Takes a part for whole if its own checksum is right; false if it is not, or was known.
+    pub(super) fn trust(&self, part: &BlockExtent) -> bool {
+        let range = part.start..part.end;
+        if part.start >= part.end || part.end > self.data_end || self.is_trusted(&range) {
+            return false;
+        }
+        let bytes = self.bytes.get(part.start as usize..part.end as usize);
+        let is_whole = bytes.is_some_and(|bytes| crc32c(bytes) == part.crc);
+        if is_whole {
+            self.trusted.lock().push(range);
+        }
+        is_whole
     }
 
     fn verify_block(&self, block: u64) -> Result<()> {

@@ -24,7 +24,7 @@ use super::checked::{CheckedFile, byte_range, guarded};
 use super::dictionary;
 use super::tail::Zone;
 use super::word_filter::BlockWords;
-use super::{METADATA_KEY, WORDS_KEY};
+use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::scan::{ColumnSize, Sieve, Values, views};
 use crate::{Error, LeadKey, Result, Stream};
 
@@ -33,6 +33,7 @@ use crate::{Error, LeadKey, Result, Stream};
 pub(super) struct ColdFooter {
     pub(super) schema: SchemaRef,
     pub(super) tail_text: Option<String>,
+    pub(super) origin_text: Option<String>,
     /// Where the filters of its blocks' words are, if it has them.
     pub(super) words_text: Option<String>,
     metadata: ArrowReaderMetadata,
@@ -81,6 +82,7 @@ pub(super) fn read_footer(
             let entries = metadata.file_metadata().key_value_metadata();
             let entry = |key: &str| entries?.iter().find(|entry| entry.key == key)?.value.clone();
             let (tail_text, words_text) = (entry(METADATA_KEY), entry(WORDS_KEY));
+            let origin_text = entry(ORIGIN_KEY);
             let metadata = Arc::new(metadata);
             let as_today = ArrowReaderOptions::new().with_schema(schema.clone());
             let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
@@ -88,7 +90,8 @@ pub(super) fn read_footer(
                 // Written before its stream got other columns: it knows its own.
                 Err(_) => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())?,
             };
-            Ok(ColdFooter { schema: metadata.schema().clone(), tail_text, words_text, metadata })
+            let schema = metadata.schema().clone();
+            Ok(ColdFooter { schema, tail_text, origin_text, words_text, metadata })
         };
         read().map_err(|error| {
             let message = format!("the footer of a run can't be read: {error}");

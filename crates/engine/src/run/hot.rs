@@ -12,10 +12,10 @@ use arrow_ipc::{Footer, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
-use super::METADATA_KEY;
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::layout::{ColumnLayout, column_layouts};
 use super::tail::Zone;
+use super::{METADATA_KEY, ORIGIN_KEY};
 use crate::{Error, Result};
 
 /// Length and magic at the end of an IPC file.
@@ -39,6 +39,7 @@ pub(super) struct Message {
 pub(super) struct HotFooter {
     pub(super) schema: SchemaRef,
     pub(super) tail_text: Option<String>,
+    pub(super) origin_text: Option<String>,
     pub(super) messages: Vec<Message>,
 }
 
@@ -113,11 +114,12 @@ fn decode_footer(footer: &Footer<'_>, data_end: u64) -> std::result::Result<HotF
         sound.then_some(Message { header, body })
     });
     let messages = messages.collect::<Option<_>>().ok_or("a record batch lies outside the data")?;
-    let tail_text = footer.custom_metadata().and_then(|entries| {
-        let entry = entries.iter().find(|entry| entry.key() == Some(METADATA_KEY))?;
+    let entry = |key: &str| {
+        let entry = footer.custom_metadata()?.iter().find(|entry| entry.key() == Some(key))?;
         entry.value().map(str::to_owned)
-    });
-    Ok(HotFooter { schema, tail_text, messages })
+    };
+    let (tail_text, origin_text) = (entry(METADATA_KEY), entry(ORIGIN_KEY));
+    Ok(HotFooter { schema, tail_text, origin_text, messages })
 }
 
 impl HotFile {

@@ -35,10 +35,13 @@ pub(crate) use layout::check_column_types;
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use reader::RunReader;
 pub(crate) use word_filter::hash as hash_of_word;
-pub(crate) use writer::{Provenance, RunWriter};
+pub(crate) use writer::{Lineage, Provenance, RunWriter};
 
 /// The key under which a run file's own metadata carries the run's tail, in base64.
 const METADATA_KEY: &str = "timestrata.run";
+
+/// The key under which it says where the run comes from, in base64.
+const ORIGIN_KEY: &str = "timestrata.origin";
 
 /// The key under which a cold run's metadata says where the filters of its blocks' words lie.
 const WORDS_KEY: &str = "timestrata.words";

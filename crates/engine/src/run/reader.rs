@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use timestrata_format::{LeadKey, RunFormat, RunMeta, SeqNo, StoreId};
+use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, SeqNo, StoreId};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Bytes, Io, OpenMode};
 
@@ -21,7 +21,7 @@ use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
 use crate::scan::{Block, ColumnSize, Sieve, Source, Values, views};
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
 /// happened, removing the file's name doesn't matter.
@@ -140,8 +140,32 @@ impl RunReader {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let opened = self.map_and_check()?;
+        let opened = self.map_and_check().map_err(|error| {
+            // Without the tail nothing of the file can be read.
+            error.with_missing(|error| {
+                self.missing(error, (self.meta.key_min, self.meta.key_max), self.meta.rows)
+            })
+        })?;
         Ok(self.opened.get_or_init(|| opened))
+    }
+
+    /// What is missing for an error of these rows.
+    fn missing(&self, error: &Error, keys: (LeadKey, LeadKey), rows: u64) -> MissingRange {
+        MissingRange {
+            stream: self.stream.name().to_owned(),
+            key_min: keys.0,
+            key_max: keys.1,
+            rows,
+            file: self.path.clone(),
+            offset: error.offset().unwrap_or(0),
+            why: error.message().to_owned(),
+        }
+    }
+
+    /// An error of a block, which says what is missing for it.
+    pub(super) fn error_of(&self, zone: &Zone, error: Error) -> Error {
+        let keys = (zone.key_min, zone.key_max);
+        error.with_missing(|error| self.missing(error, keys, u64::from(zone.rows)))
     }
 
     fn map_and_check(&self) -> Result<Opened> {
@@ -219,12 +243,51 @@ impl RunReader {
     /// the stream has views of, or none.
     fn read_as(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
         let opened = self.opened()?;
-        let schema = self.stream.stored_schema();
-        let unknown = columns.iter().find(|column| **column >= schema.fields().len());
+        let unknown = columns.iter().find(|c| **c >= self.stream.stored_schema().fields().len());
         let (Some(zone), None) = (opened.zones.get(block), unknown) else {
             let message = format!("a run has no block {block} with columns {columns:?}");
             return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
         };
+        let read = || self.read_block(opened, (block, zone), columns, views);
+        let outcome = match read() {
+            Err(error) if self.is_whole_by_itself(opened, block, &error) => read(),
+            outcome => outcome,
+        };
+        outcome.map_err(|error| self.error_of(zone, error))
+    }
+
+    /// Whether a block that shares bytes under one checksum with damaged ones is whole all the same.
+    fn is_whole_by_itself(&self, opened: &Opened, block: usize, error: &Error) -> bool {
+        if error.kind() != ErrorKind::Corruption {
+            return false;
+        }
+        let origin = self.origin(opened).ok().flatten();
+        let extent = origin.as_ref().and_then(|origin| origin.blocks.get(block));
+        extent.is_some_and(|extent| opened.content.file().trust(extent))
+    }
+
+    /// Where the run comes from, read from its file anew; `None` if an earlier build has written it.
+    pub(super) fn origin(&self, opened: &Opened) -> Result<Option<RunOrigin>> {
+        let bytes = opened.content.file().bytes();
+        let start = usize::try_from(self.meta.tail_offset).unwrap_or(usize::MAX);
+        let text = match self.meta.format {
+            RunFormat::Hot => hot::read_footer(&self.path, bytes, start)?.origin_text,
+            RunFormat::Cold => {
+                let schema = self.stream.stored_schema();
+                cold::read_footer(&self.path, bytes, start, schema)?.origin_text
+            }
+        };
+        tail::origin(&self.path, self.meta.tail_offset, text.as_deref())
+    }
+
+    fn read_block(
+        &self,
+        opened: &Opened,
+        (block, zone): (usize, &Zone),
+        columns: &[usize],
+        views: &[bool],
+    ) -> Result<RecordBatch> {
+        let schema = self.stream.stored_schema();
         let arrays = match &opened.evolution {
             None => opened.content.read(block, zone, columns, !views.is_empty())?,
             Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
@@ -324,7 +387,10 @@ impl Source for RunReader {
     fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
         let opened = self.opened()?;
         match (&opened.content, &opened.evolution, opened.zones.get(block)) {
-            (Content::Cold(cold), None, Some(zone)) => cold.values(block, zone, column),
+            // A damaged one tells nothing: whoever reads its rows is told of it.
+            (Content::Cold(cold), None, Some(zone)) => {
+                unless_damaged(cold.values(block, zone, column), None)
+            }
             _ => Ok(None),
         }
     }
@@ -332,7 +398,7 @@ impl Source for RunReader {
     fn may_match(&self, block: usize, sieve: &Sieve) -> Result<bool> {
         match &self.opened()?.content {
             Content::Hot(_) => Ok(true),
-            Content::Cold(cold) => cold.may_match(&self.stream, block, sieve),
+            Content::Cold(cold) => unless_damaged(cold.may_match(&self.stream, block, sieve), true),
         }
     }
 
@@ -354,11 +420,20 @@ impl Source for RunReader {
         };
         let zones = opened.blocks.iter().enumerate().skip(first);
         for (block, _) in zones.take_while(|(_, zone)| zone.key_min <= key) {
-            if cold.may_contain(block, key)? {
+            if unless_damaged(cold.may_contain(block, key), true)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+}
+
+/// What a filter or a dictionary says that only spares work; `otherwise` where it is damaged, for the
+/// rows are whole, or whoever reads them is told.
+fn unless_damaged<T>(outcome: Result<T>, otherwise: T) -> Result<T> {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::Corruption => Ok(otherwise),
+        outcome => outcome,
     }
 }
 

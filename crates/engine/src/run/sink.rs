@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use timestrata_format::BlockExtent;
 use timestrata_format::checksum::Crc32c;
 use timestrata_io::DiskFile;
 
@@ -36,6 +37,9 @@ pub(super) struct Sink {
     block_crc: Crc32c,
     block_filled: usize,
     block_crcs: Vec<u32>,
+    /// Where the extent under way begins, and its checksum so far.
+    extent_start: u64,
+    extent_crc: Crc32c,
     tail_crc: Option<Crc32c>,
     /// The first failure of the file. Encoders wrap errors in their own ways; here the
     /// operating system's error is kept as it was, so that a full disk can be told.
@@ -57,6 +61,8 @@ impl Sink {
             block_crc: Crc32c::new(),
             block_filled: 0,
             block_crcs: Vec::new(),
+            extent_start: 0,
+            extent_crc: Crc32c::new(),
             tail_crc: None,
             failure: None,
             broken: false,
@@ -71,6 +77,13 @@ impl Sink {
     /// The operating system's error, if that is why a write failed.
     pub(super) fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
+    }
+
+    /// What has come since the last call, or since the beginning.
+    pub(super) fn take_extent(&mut self) -> BlockExtent {
+        let start = std::mem::replace(&mut self.extent_start, self.written);
+        let crc = std::mem::take(&mut self.extent_crc).value();
+        BlockExtent { start, end: self.written, crc }
     }
 
     /// Ends the data: gives its checksums; what comes from here on is the tail.
@@ -167,7 +180,10 @@ impl Write for Sink {
         self.file_crc.update(bytes);
         match &mut self.tail_crc {
             Some(tail_crc) => tail_crc.update(bytes),
-            None => self.add_to_blocks(bytes),
+            None => {
+                self.extent_crc.update(bytes);
+                self.add_to_blocks(bytes);
+            }
         }
         self.written += bytes.len() as u64;
         let direct = bytes.len() >= DIRECT_BYTES_MIN;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_format::{HeaderError, RunMeta, StoreId, WordFilters};
+use timestrata_format::{HeaderError, RunMeta, RunOrigin, StoreId, WordFilters};
 pub(super) use timestrata_format::{RunTail, Zone};
 
-use super::{METADATA_KEY, WORDS_KEY};
+use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::{Error, ErrorKind, FORMAT_VERSION, LeadKey, LeadKind, Result, Stream};
 
 /// Bytes as the value of a metadata entry.
@@ -86,6 +86,14 @@ pub(super) fn word_filters(
             format!("a run has {blocks} blocks and {} word filters", words.lengths.len()),
         )),
     }
+}
+
+/// Reads where a run comes from; `None` where an earlier build has written it.
+///
+/// # Errors
+/// As [`from_text`].
+pub(super) fn origin(path: &Path, offset: u64, text: Option<&str>) -> Result<Option<RunOrigin>> {
+    text.map(|text| entry((path, offset), ORIGIN_KEY, text, RunOrigin::decode)).transpose()
 }
 
 fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta) -> Result<()> {

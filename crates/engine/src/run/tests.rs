@@ -15,7 +15,7 @@ use timestrata_format::manifest::Merge;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StoreId, StreamId};
 use timestrata_io::Io;
 
-use super::{BlockCache, Provenance, RunReader, RunWriter};
+use super::{BlockCache, Lineage, Provenance, RunReader, RunWriter};
 use crate::scan::Source;
 use crate::{ErrorKind, Result, Settings, Stream, StreamSpec};
 
@@ -74,7 +74,7 @@ impl Place {
         for batch in batches {
             writer.write(batch).unwrap();
         }
-        writer.finish(PROVENANCE).unwrap()
+        writer.finish(PROVENANCE, Lineage::default()).unwrap()
     }
 
     fn reader(&self, meta: &RunMeta) -> RunReader {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{
-    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, LeadKey, RunFormat, RunId, RunMeta, SeqNo,
-    StoreId, WordFilters,
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunFormat, RunId,
+    RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
 };
 use timestrata_io::{Io, OpenMode};
 
@@ -16,9 +16,13 @@ use super::encoder::Encoder;
 use super::gather::Gather;
 use super::sink::Sink;
 use super::tail::{self, RunTail, Zone};
-use super::{METADATA_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
+use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
 use crate::key::KeyView;
+use crate::manifest::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
+
+/// Range deletes that a run tells of at most. Compaction lets go of them where there are so many.
+const TOMBSTONES_MAX: usize = 256;
 
 /// Where the rows of a run come from: what its file can't know by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +52,19 @@ impl Provenance {
     }
 }
 
+/// What a run takes the place of, and what it leaves to be heeded: for whoever makes a manifest anew.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lineage {
+    /// The inputs of the compaction that it is an output of.
+    pub(crate) replaces: Vec<RunId>,
+    /// Outputs of the same compaction before it.
+    pub(crate) outputs_before: Vec<RunId>,
+    /// No output comes behind it.
+    pub(crate) is_last_output: bool,
+    /// Range deletes that runs of the stream must heed.
+    pub(crate) tombstones: Vec<Tombstone>,
+}
+
 /// Writes one run. Dropped before [`RunWriter::finish`] it removes its file.
 pub(crate) struct RunWriter {
     io: Io,
@@ -61,6 +78,7 @@ pub(crate) struct RunWriter {
     /// Bytes of the data that one checksum covers.
     checksum_bytes: u32,
     zones: Vec<Zone>,
+    extents: Vec<BlockExtent>,
     /// Of cold runs of a stream whose words count: the filters of the blocks, and their lengths.
     words: Option<(Vec<u8>, Vec<u32>)>,
     last_key: Option<LeadKey>,
@@ -120,6 +138,7 @@ impl RunWriter {
             encoder,
             checksum_bytes,
             zones: Vec::new(),
+            extents: Vec::new(),
             words: (format == RunFormat::Cold && stream.has_words()).then(Default::default),
             last_key: None,
             rows: 0,
@@ -170,7 +189,7 @@ impl RunWriter {
     ///
     /// # Panics
     /// On a run without rows.
-    pub(crate) fn finish(mut self, provenance: Provenance) -> Result<RunMeta> {
+    pub(crate) fn finish(mut self, provenance: Provenance, lineage: Lineage) -> Result<RunMeta> {
         self.end_block()?;
         self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
         let (first, last) = (self.zones.first(), self.zones.last());
@@ -178,6 +197,7 @@ impl RunWriter {
         let (first, last) = first.zip(last).expect("a run has a row");
         let (key_min, key_max) = (first.key_min, last.key_max);
         let words = self.write_words()?;
+        let origin = self.origin(provenance, lineage);
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         let tail_offset = sink.written();
         let tail = RunTail {
@@ -197,7 +217,10 @@ impl RunWriter {
             block_crcs: sink.begin_tail(),
             zones: std::mem::take(&mut self.zones),
         };
-        let mut entries = vec![(METADATA_KEY, tail::to_text(&tail.encode()))];
+        let mut entries = vec![
+            (METADATA_KEY, tail::to_text(&tail.encode())),
+            (ORIGIN_KEY, tail::to_text(&origin.encode())),
+        ];
         entries.extend(words.map(|words| (WORDS_KEY, tail::to_text(&words.encode()))));
         self.encoder.finish(entries).map_err(|error| self.failed("write a run's tail", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
@@ -222,6 +245,23 @@ impl RunWriter {
             tail_crc: sums.tail_crc,
             created_wall_ns: provenance.created_wall_ns,
         })
+    }
+
+    fn origin(&mut self, provenance: Provenance, lineage: Lineage) -> RunOrigin {
+        let mut tombstones = lineage.tombstones;
+        tombstones.sort_unstable_by_key(|tombstone| std::cmp::Reverse(tombstone.seq));
+        tombstones.truncate(TOMBSTONES_MAX);
+        RunOrigin {
+            format_version: FORMAT_VERSION,
+            level: provenance.level,
+            created_wall_ns: provenance.created_wall_ns,
+            replaces: lineage.replaces,
+            outputs_before: lineage.outputs_before,
+            is_last_output: lineage.is_last_output,
+            definition: to_definition(self.stream.id(), self.stream.spec()),
+            tombstones,
+            blocks: std::mem::take(&mut self.extents),
+        }
     }
 
     /// Writes the filters of words behind the blocks; where they are.
@@ -285,7 +325,13 @@ impl RunWriter {
             lengths.push(u32::try_from(filter.len()).unwrap_or(0));
             filters.extend(filter);
         }
-        self.encoder.write(&self.stream, block).map_err(|error| self.failed("write a run", error))
+        let written = self.encoder.write(&self.stream, block);
+        written
+            .and_then(|()| self.encoder.settle())
+            .map_err(|error| self.failed("write a run", error))?;
+        let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
+        self.extents.push(sink.take_extent());
+        Ok(())
     }
 
     /// The error of an encoder: the disk's own, where that is what it was.

@@ -57,6 +57,8 @@ pub(super) struct Cursor {
     pub(super) loads: u32,
     /// Where the gathering holds `loaded`: its round and index.
     pub(super) held: Option<(u64, usize)>,
+    /// Keys of blocks that were left out since somebody looked.
+    lost: Vec<KeyRange>,
 }
 
 impl Cursor {
@@ -76,6 +78,7 @@ impl Cursor {
             window: 0..0,
             loads: 0,
             held: None,
+            lost: Vec::new(),
         }
     }
 
@@ -116,17 +119,41 @@ impl Cursor {
     pub(super) fn load(&mut self, plan: &Plan) -> Result<()> {
         self.opened = true;
         self.window = 0..0;
-        if self.next_block()?.is_none() {
+        let Some(block) = self.next_block()? else {
             self.loaded = None;
             return Ok(());
-        }
+        };
         if self.loaded.as_ref().is_none_or(|loaded| loaded.block != self.block) {
-            self.loaded = Some(Loaded::read(plan, self.source.as_ref(), self.block)?);
+            self.loaded = None;
+            match Loaded::read(plan, self.source.as_ref(), self.block) {
+                Ok(loaded) => self.loaded = Some(loaded),
+                Err(error) => {
+                    plan.leave_out(error)?;
+                    self.lost.push(KeyRange::closed(block.key_min, block.key_max));
+                    self.block += 1;
+                    return Ok(());
+                }
+            }
         }
         self.loads += 1;
         self.held = None;
         self.block += 1;
         self.seek(plan, 0)
+    }
+
+    /// Keys of blocks that were left out since the last call.
+    pub(super) fn take_lost(&mut self) -> Vec<KeyRange> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Shows nothing more of some keys.
+    pub(super) fn hide(&mut self, plan: &Plan, keys: &[KeyRange]) -> Result<()> {
+        self.visible = tombstone::without(&self.visible, keys);
+        self.part = 0;
+        match self.window.is_empty() {
+            true => Ok(()),
+            false => self.seek(plan, self.window.start),
+        }
     }
 
     /// From the end of a window to the next one of the same block, if there is one.

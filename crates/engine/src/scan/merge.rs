@@ -144,7 +144,26 @@ impl<L: Lead> Core<L> {
             }
             self.ties.forget(cursor);
             self.cursors[cursor].load(&self.plan)?;
+            self.hide_older(cursor)?;
             self.place(cursor)?;
+        }
+        Ok(())
+    }
+
+    /// Where a block was left out: what is older within its keys goes too, if it may have been
+    /// replaced or deleted there. None of it has been given yet, for the block's turn has just come.
+    fn hide_older(&mut self, cursor: usize) -> Result<()> {
+        let lost = self.cursors[cursor].take_lost();
+        if !self.latest || lost.is_empty() {
+            return Ok(());
+        }
+        for older in 0..cursor {
+            let place = self.heads.iter().position(|head| head.cursor == older);
+            self.cursors[older].hide(&self.plan, &lost)?;
+            if let Some(place) = place {
+                self.heads.remove(place);
+                self.place(older)?;
+            }
         }
         Ok(())
     }

@@ -32,11 +32,14 @@ mod values;
 mod view;
 pub(crate) mod views;
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use timestrata_format::KeyRange;
 
-use crate::Result;
+use crate::damage::LeftOut;
+use crate::{MissingRange, Result};
 pub(crate) use merge::merge_sources;
 pub use sift::Sieve;
 pub(crate) use sift::SoughtWord;
@@ -61,6 +64,11 @@ pub struct ScanSpec {
     pub text_views: bool,
     /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
     pub threads: usize,
+    /// Blocks that are damaged are left out, and [`Scan::missing`] tells of them, where else the scan
+    /// ends with an error. Of a stream that keeps the newest row a key, nothing older than a
+    /// damaged block is given within its keys either: it may have been replaced or deleted there. No
+    /// threads read ahead then.
+    pub skip_damaged: bool,
 }
 
 /// Record batches in key order; rows with equal keys in commit order. After an error comes
@@ -69,12 +77,20 @@ pub struct Scan {
     schema: SchemaRef,
     batches: Box<dyn merge::Batches>,
     rows_left: usize,
+    /// Where damage is left out.
+    left_out: Option<Arc<LeftOut>>,
 }
 
 impl Scan {
     /// The columns of each batch.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
+    }
+
+    /// What has been left out so far, because it is damaged: all of it once the last batch has been
+    /// given. Empty unless [`ScanSpec::skip_damaged`] was asked for.
+    pub fn missing(&self) -> Vec<MissingRange> {
+        self.left_out.as_ref().map(|left_out| left_out.list()).unwrap_or_default()
     }
 }
 

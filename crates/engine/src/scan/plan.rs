@@ -7,6 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 
 use super::{ScanSpec, Source, views};
+use crate::damage::LeftOut;
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// Columns to read and columns to give.
@@ -27,6 +28,8 @@ pub(super) struct Plan {
     pub(super) rest: Vec<usize>,
     /// Position in `read` of the delete marker, where rows that have it are to be dropped.
     pub(super) deleted: Option<usize>,
+    /// Takes what is damaged, where that is to be left out.
+    pub(super) left_out: Option<Arc<LeftOut>>,
 }
 
 /// How the rows of a reading meet each other.
@@ -44,8 +47,20 @@ impl Plan {
     /// # Errors
     /// `InvalidArgument` for a column that isn't there.
     pub(super) fn new(stream: &Arc<Stream>, spec: &ScanSpec, meeting: Meeting) -> Result<Self> {
-        let plan = Self::of_columns(stream, spec.columns.as_deref(), meeting)?;
+        let mut plan = Self::of_columns(stream, spec.columns.as_deref(), meeting)?;
+        plan.left_out = spec.skip_damaged.then(Arc::default);
         Ok(if spec.text_views { plan.with_views() } else { plan })
+    }
+
+    /// Goes on without what an error says is missing.
+    ///
+    /// # Errors
+    /// The error itself, where nothing is to be left out or it is none of damage.
+    pub(super) fn leave_out(&self, error: Error) -> Result<()> {
+        match &self.left_out {
+            Some(left_out) => left_out.note(error),
+            None => Err(error),
+        }
     }
 
     /// A plan that gives the `columns` of the schema (all where `None`).
@@ -96,8 +111,17 @@ impl Plan {
         };
         let deleted = (stream.is_latest() && meeting.drop_markers)
             .then(|| position_of(stream.schema().fields().len()));
-        let views = Vec::new();
-        Self { stream: Arc::clone(stream), read, output, schema, views, lead, rest, deleted }
+        Self {
+            stream: Arc::clone(stream),
+            read,
+            output,
+            schema,
+            views: Vec::new(),
+            lead,
+            rest,
+            deleted,
+            left_out: None,
+        }
     }
 
     /// The same plan, with views of text.

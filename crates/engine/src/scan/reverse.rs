@@ -108,12 +108,17 @@ impl Reverse {
             lo = lo.max(Some(block.key_min));
             if at == 0 && rows_tried < block.rows {
                 self.rows_tried = rows_tried;
-                let loaded = tail.load(&self.plan, index)?;
-                let column = loaded.batch.column(self.plan.lead);
-                let keys = KeyView::of_column(column.as_ref())?;
-                let end = self.hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
-                if end > 0 {
-                    lo = lo.max(Some(keys.get(end.saturating_sub(rows_tried))));
+                match tail.load(&self.plan, index) {
+                    // All of it is left out.
+                    Err(error) => self.plan.leave_out(error)?,
+                    Ok(loaded) => {
+                        let column = loaded.batch.column(self.plan.lead);
+                        let keys = KeyView::of_column(column.as_ref())?;
+                        let end = self.hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
+                        if end > 0 {
+                            lo = lo.max(Some(keys.get(end.saturating_sub(rows_tried))));
+                        }
+                    }
                 }
             }
             at += 1;

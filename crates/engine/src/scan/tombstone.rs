@@ -58,6 +58,11 @@ fn subtract(range: &KeyRange, mut hidden: Vec<KeyRange>) -> Vec<KeyRange> {
     parts
 }
 
+/// The parts of disjoint ascending ranges that are outside of `holes`.
+pub(super) fn without(parts: &[KeyRange], holes: &[KeyRange]) -> Vec<KeyRange> {
+    parts.iter().flat_map(|part| subtract(part, holes.to_vec())).collect()
+}
+
 /// Of disjoint ascending ranges: the first that ends after `key` (the length if none).
 pub(super) fn first_ending_after(parts: &[KeyRange], key: LeadKey) -> usize {
     parts.partition_point(|part| part.hi.is_some_and(|hi| hi <= key))

@@ -24,11 +24,15 @@ impl StreamView {
     /// `InvalidArgument` for a column that isn't there or a range of other keys than the
     /// stream's. The batches may be the errors of the sources.
     pub(crate) fn scan(self: &Arc<Self>, spec: &ScanSpec) -> Result<Scan> {
-        let seen = self.seen(&spec.range)?;
+        let mut seen = self.seen(&spec.range)?;
         let plan = Arc::new(Plan::new(&self.stream, spec, meeting(&seen))?);
         let schema = Arc::clone(&plan.schema);
+        let left_out = plan.left_out.clone();
+        if left_out.is_some() {
+            seen = without_unreadable(&plan, seen)?;
+        }
         let ahead = match spec.limit {
-            None if spec.threads > 1 => Ahead::start(self, spec)?,
+            None if spec.threads > 1 && left_out.is_none() => Ahead::start(self, spec)?,
             _ => None,
         };
         let batches: Box<dyn Batches> = match ahead {
@@ -36,7 +40,7 @@ impl StreamView {
             None if spec.reverse => Box::new(Reverse::new(plan, seen)),
             None => forward(plan, seen, Purpose::Batches)?,
         };
-        Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX) })
+        Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX), left_out })
     }
 
     /// All rows of a scan, as one batch.
@@ -90,6 +94,26 @@ impl StreamView {
         });
         Ok(seen.collect())
     }
+}
+
+/// The sources without those of which nothing can be read, as their ends are damaged.
+fn without_unreadable(plan: &Plan, seen: Vec<Seen>) -> Result<Vec<Seen>> {
+    let mut left: Vec<Seen> = Vec::with_capacity(seen.len());
+    for (source, visible) in seen {
+        let Err(error) = source.blocks() else {
+            left.push((source, visible));
+            continue;
+        };
+        plan.leave_out(error)?;
+        if plan.stream.is_latest() {
+            let lost = [KeyRange::closed(source.key_min(), source.key_max())];
+            for (_, visible) in &mut left {
+                *visible = tombstone::without(visible, &lost);
+            }
+            left.retain(|(_, visible)| !visible.is_empty());
+        }
+    }
+    Ok(left)
 }
 
 /// Reads all of some sources.

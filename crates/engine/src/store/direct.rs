@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::filling::Filling;
 use super::version::RunHandle;
 use crate::manifest::ManifestLog;
-use crate::run::{Provenance, RunWriter};
+use crate::run::{Lineage, Provenance, RunWriter};
 use crate::{Durability, Result, Stream};
 
 /// What a commit adds to its streams.
@@ -71,8 +71,11 @@ impl Engine {
         }
         let mut finished = Vec::new();
         for (rows, slot) in filling.streams.drain(..).zip(slots_of_rows) {
+            let own = added.deletes.iter().filter(|(of, _)| *of == slot).map(|(_, delete)| delete);
+            let earlier = core.streams[slot].version.tombstones.iter();
+            let heeded: Vec<Tombstone> = earlier.chain(own).copied().collect();
             for run in rows.into_runs() {
-                let finish = self.finish_direct(run, seq);
+                let finish = self.finish_direct(run, seq, &heeded);
                 let meta = finish.inspect_err(|_| self.remove_unnamed(&finished))?;
                 edit.ops.push(ManifestOp::AddRun(meta.clone()));
                 finished.push(meta.clone());
@@ -123,9 +126,15 @@ impl Engine {
         )
     }
 
-    fn finish_direct(&self, writer: RunWriter, seq: SeqNo) -> Result<RunMeta> {
+    fn finish_direct(
+        &self,
+        writer: RunWriter,
+        seq: SeqNo,
+        heeded: &[Tombstone],
+    ) -> Result<RunMeta> {
         let provenance = Provenance::of_commits(seq, seq, self.io.clock.wall_ns());
-        writer.finish(provenance)
+        let tombstones = heeded.to_vec();
+        writer.finish(provenance, Lineage { tombstones, ..Lineage::default() })
     }
 
     fn install_direct(

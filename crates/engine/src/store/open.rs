@@ -332,6 +332,7 @@ impl Opening {
             dir: self.dir.join(RUNS_DIR),
             store_id,
             cache: Arc::new(BlockCache::new(self.settings.cache_bytes_max)),
+            damage: Arc::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use timestrata_format::SeqNo;
 
 use super::core::StreamState;
 use super::engine::Engine;
+use crate::MissingRange;
 use crate::maintenance::Ground;
 
 /// Figures of one stream.
@@ -55,6 +56,9 @@ pub struct StoreStats {
     /// What has failed in the background and will be tried again, the most urgent first: the disk is
     /// full, or a file is damaged. Writes go on as long as there is room for them.
     pub troubles: Vec<String>,
+    /// What is known to be damaged since the store was opened, by whoever met it: rows that can't be read.
+    /// Compaction leaves such a run as it is, and goes on with the others.
+    pub damaged: Vec<MissingRange>,
     /// One entry a stream, by name.
     pub streams: Vec<StreamStats>,
 }
@@ -62,11 +66,12 @@ pub struct StoreStats {
 impl Engine {
     /// Figures now.
     pub(crate) fn stats(&self) -> StoreStats {
+        let damaged = self.folder.damage.ids();
         let core = self.core.lock();
         // Planning takes longer than a commit may wait for the lock.
         let states: Vec<(StreamStats, Ground)> = core
             .live()
-            .map(|(slot, state)| (stream_stats(state), Ground::of(&core, slot, state)))
+            .map(|(slot, state)| (stream_stats(state), Ground::of(&core, slot, state, &damaged)))
             .collect();
         let (last_seq, memtable_bytes) = (core.last_seq, core.memory_bytes);
         drop(core);
@@ -92,6 +97,7 @@ impl Engine {
             compaction_bytes: count(&self.counters.compaction_bytes),
             background_error: self.poison.cause(),
             troubles: self.troubles.texts(),
+            damaged: self.folder.damage.list(),
             streams,
         }
     }

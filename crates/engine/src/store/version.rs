@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use timestrata_format::{RunFormat, RunId, RunMeta, StoreId, Tombstone};
 use timestrata_io::{Disk, Io};
 
+use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
 use crate::scan::Source;
 use crate::{Result, Stream};
@@ -18,6 +19,8 @@ pub(crate) struct RunFolder {
     pub(crate) dir: PathBuf,
     pub(crate) store_id: StoreId,
     pub(crate) cache: Arc<BlockCache>,
+    /// Of all runs in it.
+    pub(crate) damage: Arc<DamagedRuns>,
 }
 
 impl RunFolder {
@@ -42,6 +45,7 @@ impl RunFolder {
             obsolete: AtomicBool::new(false),
             disk: Arc::clone(&self.io.disk),
             cache: Arc::clone(&self.cache),
+            damage: Arc::clone(&self.damage),
             path,
         };
         Ok(Arc::new(RunHandle { meta, reader: Arc::new(reader), file: Arc::new(file) }))
@@ -82,10 +86,19 @@ struct RunFile {
     obsolete: AtomicBool,
     disk: Arc<dyn Disk>,
     cache: Arc<BlockCache>,
+    damage: Arc<DamagedRuns>,
     path: PathBuf,
 }
 
 impl RunHandle {
+    /// Remembers what came of reading, if that was damage.
+    fn noting<T>(&self, outcome: Result<T>) -> Result<T> {
+        if outcome.is_err() {
+            self.file.damage.note(self.meta.id, &outcome);
+        }
+        outcome
+    }
+
     /// The file goes with the last handle.
     pub(crate) fn mark_obsolete(&self) {
         self.file.obsolete.store(true, Ordering::Release);
@@ -98,6 +111,7 @@ impl Drop for RunFile {
             // A file that can't be removed now is an orphan that the next open removes.
             let _ = self.disk.remove(&self.path);
             self.cache.forget(self.id);
+            self.damage.forget(self.id);
         }
     }
 }
@@ -187,11 +201,11 @@ impl Source for RunHandle {
     }
 
     fn blocks(&self) -> Result<&[crate::scan::Block]> {
-        self.reader.blocks()
+        self.noting(self.reader.blocks())
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<arrow_array::RecordBatch> {
-        self.reader.read(block, columns)
+        self.noting(self.reader.read(block, columns))
     }
 
     fn read_views(
@@ -200,7 +214,7 @@ impl Source for RunHandle {
         columns: &[usize],
         views: &[bool],
     ) -> Result<arrow_array::RecordBatch> {
-        self.reader.read_views(block, columns, views)
+        self.noting(self.reader.read_views(block, columns, views))
     }
 
     fn values(&self, block: usize, column: usize) -> Result<Option<crate::Values>> {
@@ -212,7 +226,7 @@ impl Source for RunHandle {
         block: usize,
         count: usize,
     ) -> Result<std::borrow::Cow<'_, arrow_array::RecordBatch>> {
-        self.reader.read_rows(block, count)
+        self.noting(self.reader.read_rows(block, count))
     }
 
     fn column_sizes(&self) -> Result<Vec<crate::ColumnSize>> {

@@ -33,6 +33,9 @@ pub struct TableScan {
     /// Large ranges are read by as many threads as there are processors, ahead of who takes the rows:
     /// sooner done, with up to 64 MiB more in memory, more where rows are wide.
     pub ahead: bool,
+    /// Damaged blocks are left out, and [`Scan::missing`] tells of them, where else the scan ends with an
+    /// error; see [`ScanSpec::skip_damaged`].
+    pub skip_damaged: bool,
 }
 
 impl TableScan {
@@ -139,6 +142,7 @@ impl TableView {
             limit: scan.limit,
             reverse: scan.reverse,
             threads: if scan.ahead { processors() } else { 1 },
+            skip_damaged: scan.skip_damaged,
             ..ScanSpec::default()
         };
         self.snapshot.scan(self.id(), &spec)

@@ -258,8 +258,8 @@ fn delete_markers_go_only_where_nothing_older_is_left_below() {
 fn debt_counts_what_waits_and_is_nothing_when_settled() {
     let stream = stream_of(LeadKind::Time, Merge::Keep, RunFormat::Hot);
     let runs: Vec<RunMeta> = (1..=4).map(|id| run(id, 0, (0, 99), (id, id), 1 << 12)).collect();
-    assert_eq!(debt_bytes(&stream, &runs, &[], &small_settings()), 4 << 12);
-    assert_eq!(debt_bytes(&stream, &runs[..3], &[], &small_settings()), 0);
+    assert_eq!(debt_bytes(&stream, &runs, &[], &[], &small_settings()), 4 << 12);
+    assert_eq!(debt_bytes(&stream, &runs[..3], &[], &[], &small_settings()), 0);
 }
 
 /// Keys of all of the 64 bits, near each other, and at both ends.
