@@ -87,7 +87,6 @@ mod tests {
     use timestrata_io::{Rng, SeededRng};
 
     use super::super::simulation::{Simulation, small_settings, stream_of};
-    use super::*;
     use crate::LeadKind;
 
     fn below(rng: &SeededRng, bound: u64) -> u64 {

@@ -14,6 +14,15 @@ use crate::scan::merge_sources;
 use crate::store::{Engine, Slot, Version};
 use crate::{Result, Stream};
 
+/// What is flushed next.
+struct Flush {
+    slot: Slot,
+    stream: Arc<Stream>,
+    memtable: Arc<MemtableView>,
+    /// The runs there are.
+    version: Arc<Version>,
+}
+
 impl Engine {
     /// Flushes everything in memory.
     pub(crate) fn flush_all(&self) -> Result<()> {
@@ -53,7 +62,7 @@ impl Engine {
     /// As [`Engine::flush_step`], for callers who hold the flush lock.
     pub(crate) fn flush_oldest(&self) -> Result<bool> {
         self.check_writable()?;
-        let Some((slot, stream, memtable, version)) = self.choose_flush() else {
+        let Some(Flush { slot, stream, memtable, version }) = self.choose_flush() else {
             return Ok(false);
         };
         if let Some(wal) = &self.wal {
@@ -67,7 +76,7 @@ impl Engine {
     }
 
     /// The sealed memtable with the oldest change, and the runs of its stream.
-    fn choose_flush(&self) -> Option<(Slot, Arc<Stream>, Arc<MemtableView>, Arc<Version>)> {
+    fn choose_flush(&self) -> Option<Flush> {
         let core = self.core.lock();
         let sealed = core
             .live()
@@ -77,7 +86,7 @@ impl Engine {
         let state = core.streams.get(slot)?;
         let memtable = state.sealed.front()?;
         let (stream, version) = (Arc::clone(&state.stream), Arc::clone(&state.version));
-        Some((slot, stream, Arc::clone(memtable), version))
+        Some(Flush { slot, stream, memtable: Arc::clone(memtable), version })
     }
 
     /// The memtable as a run of the store, durable with its name.
