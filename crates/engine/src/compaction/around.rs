@@ -111,9 +111,11 @@ mod tests {
                 if row % 1_500 == 700 && !simulation.runs.is_empty() {
                     let index = below(&rng, simulation.runs.len() as u64) as usize;
                     simulation.set_aside.push(simulation.runs[index].id);
+                    simulation.set_aside.sort_unstable();
+                    simulation.set_aside.dedup();
                 }
             }
-            simulation.delete(KeyRange::times(1_000, 1_200));
+            simulation.delete(KeyRange::times(1_000, 1_003));
             let rows = simulation.live_rows();
             simulation.settle(false);
             simulation.settle(true);
