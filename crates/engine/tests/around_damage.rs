@@ -8,7 +8,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use support::*;
 use timestrata_engine::{
@@ -56,14 +56,14 @@ fn one_run(spec: StreamSpec) -> (Machine, Vec<Pair>) {
     (machine, rows)
 }
 
-fn flip(machine: &Machine, path: &PathBuf, offset: usize) {
+fn flip(machine: &Machine, path: &Path, offset: usize) {
     let mut bytes = machine.read_file(path);
     bytes[offset] ^= 4;
     machine.write_file(path, &bytes);
 }
 
 /// Where the value of a row lies in its file; values don't compress.
-fn place_of(machine: &Machine, path: &PathBuf, row: &Pair) -> usize {
+fn place_of(machine: &Machine, path: &Path, row: &Pair) -> usize {
     let bytes = machine.read_file(path);
     bytes.windows(32).position(|window| window == &row.1[..32]).expect("the row is in the file")
 }

