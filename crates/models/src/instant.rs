@@ -116,6 +116,40 @@ pub(crate) fn unit_of_magnitude(largest: u64) -> TimeUnit {
     }
 }
 
+/// The unit of numbers from the least to the greatest, by their magnitude; or why it can't be told.
+pub(crate) fn unit_of_all(least: i64, greatest: i64) -> Result<TimeUnit, String> {
+    let is_day = |number: i64| {
+        (1900_01_01..=2100_12_31).contains(&number)
+            && days_of(number / 10_000, number / 100 % 100, number % 100).is_some()
+    };
+    if is_day(least) && is_day(greatest) {
+        return Err(format!(
+            "{least} looks like a day, which is written {}-{:02}-{:02} here: as a number it would be one of \
+             seconds since 1970",
+            least / 10_000,
+            least / 100 % 100,
+            least % 100
+        ));
+    }
+    let unit = unit_of_magnitude(greatest.unsigned_abs().max(least.unsigned_abs()));
+    let of_least = unit_of_magnitude(least.unsigned_abs());
+    let is_plausible = |number: i64, unit: TimeUnit| {
+        let step = per_second(unit);
+        (PLAUSIBLE_MIN_S * step..PLAUSIBLE_MAX_S.saturating_mul(step)).contains(&number)
+    };
+    if unit != of_least && is_plausible(least, of_least) && is_plausible(greatest, unit) {
+        return Err(format!(
+            "{least} and {greatest} are times of several units: bring them to one"
+        ));
+    }
+    Ok(unit)
+}
+
+/// A number is a plausible time, without being declared one, from 1990 ...
+pub(crate) const PLAUSIBLE_MIN_S: i64 = 631_152_000;
+/// ... up to 2100.
+pub(crate) const PLAUSIBLE_MAX_S: i64 = 4_102_444_800;
+
 /// How many of a unit are a second.
 pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     match unit {

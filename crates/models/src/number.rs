@@ -99,11 +99,44 @@ pub(crate) fn is_whole(text: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
+/// Whether a whole number has zeros in front, as identifiers have.
+pub(crate) fn has_leading_zeros(text: &[u8]) -> bool {
+    matches!(text.strip_prefix(b"-").unwrap_or(text), [b'0', _, ..])
+}
+
+/// Whether a whole number (digits, behind a `-` at most) is a float to its last digit, or is written as one is
+/// that has so few digits: `100000000000000000000000` is the nearest to no other number of one digit.
+pub(crate) fn is_float_exactly(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    // Below 10^15 each is one.
+    if digits.len() < 16 {
+        return true;
+    }
+    let Some(value) = float(digits).filter(|value| value.is_finite()) else { return false };
+    let digits = String::from_utf8_lossy(digits);
+    let digits = digits.trim_start_matches('0');
+    let exact = format!("{value:.0}");
+    let shortest = format!("{value:e}");
+    let shortest: String =
+        shortest.chars().take_while(|c| *c != 'e').filter(|c| *c != '.').collect();
+    exact == digits || shortest.trim_end_matches('0') == digits.trim_end_matches('0')
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_floats_to_the_last_digit_or_not() {
+        for text in ["0", "-123456789012345", "9007199254740992", "100000000000000000000000"] {
+            assert!(is_float_exactly(text.as_bytes()), "{text}");
+        }
+        for text in ["9007199254740993", "-9007199254740993", "123456789012345678901234567890"] {
+            assert!(!is_float_exactly(text.as_bytes()), "{text}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -198,6 +198,11 @@ pub(super) fn converted(
     if !is_convertible(from, to) {
         return Err(first_value(column));
     }
+    if let DataType::Timestamp(unit, _) = to
+        && let Some(row) = time::first_beyond_years(column, *unit)
+    {
+        return Err(mismatch(column, row));
+    }
     let Some(there) = cast(column, to) else { return Err(first_value(column)) };
     let lost = |row: &usize| there.is_null(*row) && column.is_valid(*row);
     if there.null_count() > column.null_count()
@@ -215,6 +220,11 @@ pub(super) fn converted(
         Some(row) => Err(mismatch(column, row)),
         None => Ok(there),
     }
+}
+
+/// The first of some numbers that no float is, to its last digit.
+pub(super) fn no_float(column: &ArrayRef) -> Option<String> {
+    converted(column, &DataType::Float64).err().map(|mismatch| mismatch.value)
 }
 
 fn is_text(data_type: &DataType) -> bool {

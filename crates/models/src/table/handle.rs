@@ -93,6 +93,9 @@ impl Table {
 
     /// As [`create`](Self::create), with the columns of some rows. A time column of numbers has
     /// the unit that their magnitude tells.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and `InvalidData` for numbers that are days, or of several units.
     pub fn create_for(
         store: &Store,
         name: &str,
@@ -102,7 +105,7 @@ impl Table {
         if let Some(stream) = store.stream(name) {
             return Self::open_as(store, stream, options);
         }
-        let columns = time::columns_of(rows, options.time.as_deref());
+        let columns = time::columns_of(rows, options.time.as_deref())?;
         Self::create(store, name, &columns, options)
     }
 

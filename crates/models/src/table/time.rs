@@ -9,11 +9,13 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use crate::instant::{Instant, Unfit, epoch, unit_of_magnitude};
+use crate::instant::{Instant, Unfit, epoch, per_second, unit_of_all, unit_of_magnitude};
 
 /// Names that a time column usually has, the likeliest first.
 const NAMES: [&str; 5] = ["timestamp", "time", "ts", "datetime", "date"];
 const ZONE: &str = "UTC";
+/// From the first second of the year 0 to the last one of 9999, as text can name them.
+const YEARS_S: std::ops::Range<i64> = -62_167_219_200..253_402_300_800;
 
 /// The index of a table's time column, or why there is none.
 pub(super) fn find(columns: &Schema, declared: Option<&str>) -> std::result::Result<usize, String> {
@@ -69,13 +71,29 @@ pub(super) fn column_type(data_type: &DataType) -> DataType {
     DataType::Timestamp(unit, Some(ZONE.into()))
 }
 
-fn epoch_unit(numbers: &Int64Array) -> TimeUnit {
-    unit_of_magnitude(numbers.iter().flatten().map(i64::unsigned_abs).max().unwrap_or(0))
+fn epoch_unit(name: &str, numbers: &Int64Array) -> Result<TimeUnit> {
+    let (least, greatest) = numbers
+        .iter()
+        .flatten()
+        .fold(None, |ends: Option<(i64, i64)>, number| {
+            let (least, greatest) = ends.unwrap_or((number, number));
+            Some((least.min(number), greatest.max(number)))
+        })
+        .unwrap_or_default();
+    unit_of_all(least, greatest).map_err(|why| {
+        Error::new(
+            ErrorKind::InvalidData,
+            format!("column '{name}': {why}; give times instead, or declare the column's type"),
+        )
+    })
 }
 
 /// The columns of some rows, with the time column of a time type: numbers in the unit that their
 /// magnitude tells, text in microseconds, or in nanoseconds where it is finer.
-pub(super) fn columns_of(rows: &RecordBatch, declared: Option<&str>) -> SchemaRef {
+///
+/// # Errors
+/// `InvalidData` for numbers whose magnitude tells no unit.
+pub(super) fn columns_of(rows: &RecordBatch, declared: Option<&str>) -> Result<SchemaRef> {
     let mut fields = rows.schema_ref().fields().to_vec();
     for (field, column) in fields.iter_mut().zip(rows.columns()) {
         let may_be_time = match declared {
@@ -84,7 +102,7 @@ pub(super) fn columns_of(rows: &RecordBatch, declared: Option<&str>) -> SchemaRe
         };
         let unit = match column.as_primitive_opt::<Int64Type>() {
             _ if !may_be_time => None,
-            Some(numbers) => Some(epoch_unit(numbers)),
+            Some(numbers) => Some(epoch_unit(field.name(), numbers)?),
             None => text_unit(column),
         };
         if let Some(unit) = unit {
@@ -92,7 +110,7 @@ pub(super) fn columns_of(rows: &RecordBatch, declared: Option<&str>) -> SchemaRe
             *field = Arc::new(Field::new(field.name(), data_type, true));
         }
     }
-    Arc::new(Schema::new(fields))
+    Ok(Arc::new(Schema::new(fields)))
 }
 
 /// The unit for a column of text, if all of it names times.
@@ -105,6 +123,14 @@ fn text_unit(column: &ArrayRef) -> Option<TimeUnit> {
         is_text && super::fit::converted(column, &DataType::Timestamp(*unit, None)).is_ok()
     };
     [TimeUnit::Microsecond, TimeUnit::Nanosecond].into_iter().find(fits)
+}
+
+/// The first of some numbers that is no time of the years 0 to 9999 in a unit: most likely it counts a finer one.
+pub(super) fn first_beyond_years(numbers: &ArrayRef, unit: TimeUnit) -> Option<usize> {
+    let numbers = numbers.as_primitive_opt::<Int64Type>()?;
+    let step = per_second(unit);
+    let years = YEARS_S.start.saturating_mul(step)..YEARS_S.end.saturating_mul(step);
+    (0..numbers.len()).find(|row| numbers.is_valid(*row) && !years.contains(&numbers.value(*row)))
 }
 
 /// Times of a time column's type.

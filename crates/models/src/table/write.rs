@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use timestrata_engine::{
-    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo,
+    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
 };
 
-use super::fit::{OnMismatch, evolved, fit};
+use super::fit::{OnMismatch, evolved, fit, no_float};
 use super::identity::{Identities, times_of};
 use super::layout::Layout;
 use super::options::ID_COLUMN;
@@ -120,9 +120,41 @@ impl Table {
         let (rows, _) = self.with_ids(&layout, rows, &mut reserved.clone())?;
         let Some(schema) = evolved(&layout, &rows, on_mismatch)? else { return Ok(()) };
         fit(&layout.with_schema(Arc::clone(&schema)), &rows, on_mismatch, 0)?;
+        self.check_digits(&layout, &schema)?;
         self.shared.store.alter_stream(self.shared.id, schema)?;
         // It knows the old columns.
         *self.shared.appender.lock() = None;
+        Ok(())
+    }
+
+    /// Whether whole numbers that are there stay what they are where their columns are to hold floats.
+    fn check_digits(&self, layout: &Layout, wider: &Schema) -> Result<()> {
+        let changes = layout.schema().fields().iter().zip(wider.fields()).enumerate();
+        let becomes_float = changes.filter(|(_, (old, new))| {
+            matches!(old.data_type(), DataType::Int64 | DataType::UInt64)
+                && *new.data_type() == DataType::Float64
+        });
+        let columns: Vec<usize> = becomes_float.map(|(index, _)| index).collect();
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let snapshot = self.shared.store.snapshot_of(self.shared.id)?;
+        let spec = ScanSpec { columns: Some(columns), ..ScanSpec::default() };
+        for batch in snapshot.scan(self.shared.id, &spec)? {
+            let batch = batch?;
+            for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+                let Some(value) = no_float(column) else { continue };
+                return Err(Error::new(
+                    ErrorKind::InvalidData,
+                    format!(
+                        "table '{}', column '{}': it can't be widened to Float64, for {value} is in it, which \
+                         would be rounded; give whole numbers",
+                        layout.name(),
+                        field.name()
+                    ),
+                ));
+            }
+        }
         Ok(())
     }
 

@@ -54,6 +54,13 @@ pub(super) fn open(
         });
     let candidates: Vec<Field> = candidates.collect();
     let time = declared.or_else(|| names::time_column(candidates.iter())).map(str::to_owned);
+    for (field, seen) in fields.iter().zip(&seen) {
+        let is_time = time.as_deref() == Some(field.name());
+        let role = Role { is_time, unit: options.time_unit };
+        if let Some(why) = seen.unit_problem(field.name(), role) {
+            return Err(invalid(input, format!("column '{}': {why}", field.name())));
+        }
+    }
     let (fields, columns): (Vec<Field>, Vec<Column>) = typed(time.as_deref()).into_iter().unzip();
     let schema: SchemaRef = Arc::new(Schema::new(fields));
     let batches = Conformed {
@@ -105,7 +112,7 @@ fn target(
     let expected = expected.and_then(|schema| schema.field_with_name(field.name()).ok());
     let data_type = match (expected, field.data_type()) {
         (Some(expected), _) => expected.data_type().clone(),
-        (None, DataType::Timestamp(unit, _)) if is_time => {
+        (None, DataType::Timestamp(unit, None)) if is_time => {
             DataType::Timestamp(*unit, Some(UTC.into()))
         }
         (None, DataType::Date32 | DataType::Date64) if is_time => {

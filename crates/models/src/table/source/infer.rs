@@ -2,7 +2,9 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::instant::{Instant, per_second, unit_of_magnitude};
+use crate::instant::{
+    Instant, PLAUSIBLE_MAX_S, PLAUSIBLE_MIN_S, per_second, unit_of_all, unit_of_magnitude,
+};
 use crate::number;
 
 use super::names;
@@ -11,14 +13,10 @@ use super::names;
 pub(super) const UTC: &str = "UTC";
 /// Digits of a fraction of a second that microseconds hold.
 const MICRO_DIGITS: usize = 6;
-/// A number is a plausible time, without being declared one, from 1990 ...
-const PLAUSIBLE_MIN_S: i64 = 631_152_000;
-/// ... up to 2100.
-const PLAUSIBLE_MAX_S: i64 = 4_102_444_800;
 
 const BOOLEAN: u8 = 1;
 const INTEGER: u8 = 2;
-/// An integer that `i64` does not hold.
+/// An integer that `i64` does not hold, or that begins with zeros, which a number would lose.
 const HUGE: u8 = 4;
 const FLOAT: u8 = 8;
 const DATE: u8 = 16;
@@ -44,6 +42,8 @@ pub(super) struct Seen {
     bounds: Option<(i64, i64)>,
     /// The most digits behind a point of a number.
     decimals: usize,
+    /// Whether a whole number is none that a float can be.
+    loses_digits: bool,
 }
 
 impl Seen {
@@ -75,9 +75,10 @@ impl Seen {
 
     fn number_or_time(&mut self, text: &[u8]) -> u8 {
         if number::is_whole(text) {
+            self.loses_digits |= !number::is_float_exactly(text);
             let Some(value) = number::integer(text) else { return HUGE };
             self.bound(value);
-            return INTEGER;
+            return if number::has_leading_zeros(text) { HUGE } else { INTEGER };
         }
         if let Some(class) = time_class(text) {
             return class;
@@ -111,6 +112,13 @@ impl Seen {
         })
     }
 
+    /// Why the unit of numbers that are the time can't be told, if so.
+    pub(super) fn unit_problem(&self, name: &str, role: Role) -> Option<String> {
+        let is_told = role.unit.is_some() || names::says_time(name).flatten().is_some();
+        let (min, max) = self.bounds.filter(|_| role.is_time && !is_told)?;
+        unit_of_all(min, max).err()
+    }
+
     /// Whether the numbers are all times that somebody would write down.
     fn is_plausible(&self, unit: TimeUnit) -> bool {
         let step = per_second(unit);
@@ -134,7 +142,7 @@ impl Seen {
             INTEGER => DataType::Int64,
             // A float would lose digits of identifiers; text keeps them.
             _ if self.is_only(INTEGER | HUGE) => DataType::Utf8,
-            _ if self.is_only(INTEGER | HUGE | FLOAT) => DataType::Float64,
+            _ if self.is_only(INTEGER | HUGE | FLOAT) && !self.loses_digits => DataType::Float64,
             _ => DataType::Utf8,
         }
     }
@@ -181,11 +189,16 @@ mod tests {
         for (values, expected) in [
             (&[][..], "Utf8"),
             (&["true", "FALSE"], "Boolean"),
-            (&["1", "-7", "007"], "Int64"),
+            (&["1", "-7", "0"], "Int64"),
+            (&["01234", "99999"], "Utf8"),
+            (&["007", "1.5"], "Float64"),
             (&["1", "2.5", "1e9", "nan", "-inf"], "Float64"),
             (&["1", "true"], "Utf8"),
             (&["18446744073709551616", "1"], "Utf8"),
             (&["18446744073709551616", "0.5"], "Float64"),
+            (&["123456789012345678901234567890", "0.5"], "Utf8"),
+            (&["9007199254740993", "0.5"], "Utf8"),
+            (&["9007199254740992", "0.5"], "Float64"),
             (&["+4930123"], "Utf8"),
             (&["2024-02-29", "1969/12/31"], "Date32"),
             (&["2023-02-29"], "Utf8"),

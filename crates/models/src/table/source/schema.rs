@@ -63,6 +63,10 @@ impl Layout {
         {
             // Days that turn out to be the time become instants.
             *slot = column(found, Some(&found.name), options);
+            let role = Role { is_time: true, unit: options.time_unit };
+            if let Some(why) = found.seen.unit_problem(&found.name, role) {
+                return Err(invalid(input, format!("column '{}': {why}", found.name)));
+            }
         }
         let fields: Vec<Field> =
             found.iter().zip(&columns).map(|(found, column)| field(found, column)).collect();
