@@ -25,6 +25,7 @@ PARTS = ("lab.kills", "lab.cuts", "lab.random_models", "lab.fuzz")
 # load too, and a change must not fail by luck.
 SHORT_ROUNDS = (("lab.random_models", 3, 4),)
 SHORT_SCHEDULES = 100
+SHORT_QUERIES = 1_000
 
 
 def last_line(command: list[str]) -> tuple[int, str]:
@@ -82,6 +83,7 @@ def short() -> int:
     for module, seed, rounds in SHORT_ROUNDS:
         options = ["--seed", str(seed), "--rounds", str(rounds), "--seconds", "600"]
         turns.append(python_part(module, options))
+    turns.append(python_part("lab.sql", ["--seed", "1", "--queries", str(SHORT_QUERIES)]))
     failed = sum(status != 0 for status, _ in turns)
     for _, totals in turns:
         print(json.dumps(totals), flush=True)
@@ -91,15 +93,13 @@ def short() -> int:
 
 def long(hours: float) -> int:
     end, failed = time.monotonic() + 3600 * hours, 0
-    gate = ROOT / "lab" / "sql_gate.py"
     while time.monotonic() < end:
         seed = int.from_bytes(os.urandom(4), "big")
         seconds = min(TURN_SECONDS, max(end - time.monotonic(), 1))
         timed = ["--seed", str(seed), "--seconds", str(seconds)]
         turns = [simulator(seed, seconds), schedules(["--seconds", str(int(seconds)), "--seed", str(seed)])]
         turns += [python_part(module, timed) for module in PARTS]
-        if gate.exists():
-            turns.append(python_part("lab.sql_gate", [*timed, "--count", "20000"]))
+        turns.append(python_part("lab.sql", [*timed, "--queries", "20000"]))
         for status, totals in turns:
             failed += status != 0
             line = json.dumps(totals)

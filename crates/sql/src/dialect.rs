@@ -150,14 +150,19 @@ impl Dialect for StandardPrecedence {
 /// `time AT TIME ZONE zone` as a call of the function that does it: DataFusion's own cast makes
 /// nanoseconds of any time.
 fn at_time_zone(time: Expr, zone: Expr) -> Expr {
+    call(AT_TIME_ZONE, vec![time, zone])
+}
+
+/// A call of a function, as the parser would have it.
+pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
     let argument = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
     let arguments = FunctionArgumentList {
         duplicate_treatment: None,
-        args: vec![argument(time), argument(zone)],
+        args: args.into_iter().map(argument).collect(),
         clauses: Vec::new(),
     };
     Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(AT_TIME_ZONE)]),
+        name: ObjectName::from(vec![Ident::new(name)]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(arguments),

@@ -14,6 +14,7 @@ mod change;
 mod dialect;
 mod error;
 mod functions;
+mod instant;
 mod options;
 mod params;
 mod physical_plan;
@@ -25,6 +26,7 @@ mod sql;
 mod statement;
 mod table;
 mod tables;
+mod time_types;
 mod writer;
 
 pub use datafusion::common::ScalarValue;

@@ -91,6 +91,8 @@ fn config(options: &SqlOptions) -> SessionConfig {
     settings.sql_parser.map_string_types_to_utf8view = false;
     // It takes NaN for a key, and is lost where keys differ from themselves.
     settings.optimizer.enable_topk_aggregation = false;
+    // What a rule has made never null in one place and not in another is no reason to refuse a query.
+    settings.execution.skip_physical_aggregate_schema_check = true;
     // Times without a zone, in SQL, are UTC.
     settings.execution.time_zone = Some("UTC".to_owned());
     settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD_BYTES;

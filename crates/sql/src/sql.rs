@@ -26,7 +26,7 @@ use crate::error::from_datafusion;
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::options::SqlOptions;
 use crate::params::Params;
-use crate::rules::{LongNumbers, type_constants};
+use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
 use crate::tables::TableWriter;
@@ -380,7 +380,7 @@ fn plan(
         true => plan,
         false => plan.with_param_values(params.into_values())?,
     };
-    type_constants(plan, numbers)
+    type_constants(keep_nulls(plan)?, numbers)
 }
 
 /// The same rows, with text as it is stored: views are for what happens in between.

@@ -10,6 +10,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::dialect::StandardPrecedence;
 use crate::error::{from_datafusion, invalid};
+use crate::time_types;
 
 /// Signs and keywords in a row without a comma, those around open parentheses included: a chain
 /// of operators becomes a tree as deep as it is long, and not all that walks over a tree minds
@@ -43,7 +44,10 @@ pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
         .map_err(from_datafusion)?;
     let mut statements = parsed.into_iter();
     match (statements.next(), statements.next()) {
-        (Some(statement), None) => Ok(statement),
+        (Some(mut statement), None) => {
+            time_types::widen(&mut statement);
+            Ok(statement)
+        }
         (None, _) => Err(invalid("there is no statement in this SQL")),
         (Some(_), Some(_)) => Err(invalid("this is more than one statement: give one at a time")),
     }
@@ -59,7 +63,8 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
     check_chains(&tokens)?;
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens);
-    let relation = parser.parse_table_factor().map_err(|error| mistake(error.to_string()))?;
+    let mut relation = parser.parse_table_factor().map_err(|error| mistake(error.to_string()))?;
+    time_types::widen_all(&mut relation);
     match parser.peek_token().token {
         Token::EOF => Ok(relation),
         other => Err(mistake(format!("there is '{other}' behind its end"))),

@@ -1,4 +1,4 @@
-//! Functions for time: `time_bucket`, `first`, `last`, and the table functions `asof_join`,
+//! Functions for time: `time_bucket`, `date_bin`, `first`, `last`, and the table functions `asof_join`,
 //! `gap_fill` and `latest_on`.
 //!
 //! A table function is a node of the logical plan: its inputs are planned and optimised together
@@ -8,6 +8,7 @@ mod arguments;
 mod asof_join;
 mod at_time_zone;
 mod bounded;
+mod date_trunc;
 mod exact;
 mod first_last;
 mod gap_fill;
@@ -17,6 +18,7 @@ mod push_filter;
 mod relation;
 mod step;
 mod time_bucket;
+mod timestamp_of;
 
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ pub(crate) use self::gap_fill::gap_fill;
 pub(crate) use self::operators::Operators;
 pub(crate) use self::push_filter::PushBelowAsofJoin;
 pub(crate) use self::step::Step;
+pub(crate) use self::timestamp_of::{TimestampOf, as_cast};
 use crate::options::SqlOptions;
 pub use crate::physical_plan::Fill;
 
@@ -41,8 +44,17 @@ const FUNCTION_SHARE: usize = 4;
 
 /// Makes all of them known, and those of DataFusion that are ours in part.
 pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result<()> {
-    state.register_udf(Arc::new(ScalarUDF::new_from_impl(time_bucket::TimeBucket::new())))?;
+    for buckets in [time_bucket::TimeBucket::new(), time_bucket::TimeBucket::from_epoch()] {
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(buckets)))?;
+    }
     state.register_udf(Arc::new(ScalarUDF::new_from_impl(at_time_zone::AtTimeZone::new())))?;
+    for cast in timestamp_of::TimestampOf::all() {
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(cast)))?;
+    }
+    if let Some(plain) = state.scalar_functions().get("date_trunc").cloned() {
+        let trunc = date_trunc::DateTrunc::new(plain);
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(trunc)))?;
+    }
     bounded::bound(state, options.memory_bytes_max / FUNCTION_SHARE)?;
     for function in exact::Exact::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;

@@ -1,8 +1,10 @@
-//! `time_bucket(interval, time [, origin])`: the start of the bucket that a time is in.
+//! `time_bucket(interval, time [, origin])`: the start of the bucket that a time is in; and `date_bin`, which
+//! is the same with buckets that count from 1970-01-01 where no origin is given.
 //!
-//! Works in the column's own unit and keeps its zone; days and months are those of UTC. Times
-//! before 1970 fall into the bucket that they are in, not into the one after it. Without an
-//! origin buckets count from Monday, 2000-01-03, and those of months from 2000-01-01.
+//! Works in the column's own unit and keeps its zone (DataFusion's `date_bin` makes nanoseconds of it); days
+//! and months are those of UTC. Times before 1970 fall into the bucket that they are in, not into the one
+//! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
+//! from 2000-01-01.
 
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use datafusion::arrow::array::types::{
 };
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -23,17 +25,70 @@ use datafusion::logical_expr::{
 
 use super::step::{Step, interval_of};
 use crate::error::refused;
+use crate::instant::{instant, nanoseconds};
 
-const NAME: &str = "time_bucket";
+/// Where buckets count from, if nothing else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Start {
+    /// A Monday, or the first of a year.
+    Calendar,
+    Epoch,
+}
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TimeBucket {
+    name: &'static str,
+    start: Start,
     signature: Signature,
 }
 
 impl TimeBucket {
+    /// `time_bucket`.
     pub(super) fn new() -> Self {
-        Self { signature: Signature::user_defined(Volatility::Immutable) }
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Self { name: "time_bucket", start: Start::Calendar, signature }
+    }
+
+    /// `date_bin`.
+    pub(super) fn from_epoch() -> Self {
+        Self { name: "date_bin", start: Start::Epoch, ..Self::new() }
+    }
+
+    /// Where buckets begin to count, in the column's unit; `None` if it is null.
+    ///
+    /// # Errors
+    /// For what is no time, and for one that the column's unit has no room for: no bucket could begin there.
+    fn origin(
+        &self,
+        given: Option<&ScalarValue>,
+        step: Step,
+        unit: TimeUnit,
+    ) -> Result<Option<i64>> {
+        let Some(given) = given else {
+            return Ok(Some(match self.start {
+                Start::Calendar => step.origin(unit),
+                Start::Epoch => 0,
+            }));
+        };
+        if given.is_null() {
+            return Ok(None);
+        }
+        let wrong = |why: &str| refused(format!("the origin of {}, {given}, {why}", self.name));
+        let origin = instant(given).ok_or_else(|| wrong("is no time"))?;
+        let step = nanoseconds(unit);
+        if origin.rem_euclid(step) != 0 {
+            return Err(wrong("is finer than the times are: cast them to a finer unit first"));
+        }
+        let origin = i64::try_from(origin.div_euclid(step));
+        origin.map(Some).map_err(|_| wrong("is further away than the times reach"))
+    }
+
+    fn wrong_count(&self) -> DataFusionError {
+        refused(format!("{} takes an interval, a time and maybe an origin", self.name))
+    }
+
+    fn not_constant(&self, what: &str) -> DataFusionError {
+        refused(format!("the {what} of {} must be the same for all rows", self.name))
     }
 }
 
@@ -41,12 +96,12 @@ impl TimeBucket {
 fn unit_of(data_type: &DataType) -> Result<TimeUnit> {
     match data_type {
         DataType::Timestamp(unit, _) => Ok(*unit),
-        other => Err(refused(format!("{NAME} takes a time, and not {other}"))),
+        other => Err(refused(format!("a bucket of times takes a time, and not {other}"))),
     }
 }
 
-/// A time as a literal, in its unit.
-fn instant(value: &ScalarValue) -> Option<i64> {
+/// A time as a literal of a column's own type, in its unit.
+fn own_time(value: &ScalarValue) -> Option<i64> {
     match value {
         ScalarValue::TimestampSecond(time, _)
         | ScalarValue::TimestampMillisecond(time, _)
@@ -69,7 +124,7 @@ fn timestamp(time: i64, data_type: &DataType) -> Option<ScalarValue> {
 
 impl ScalarUDFImpl for TimeBucket {
     fn name(&self) -> &str {
-        NAME
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -84,28 +139,27 @@ impl ScalarUDFImpl for TimeBucket {
             Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => {
                 DataType::Timestamp(TimeUnit::Nanosecond, None)
             }
-            Some(other) => return Err(refused(format!("{NAME} takes a time, and not {other}"))),
-            None => {
-                return Err(refused(format!(
-                    "{NAME} takes an interval, a time and maybe an origin"
-                )));
+            Some(other) => {
+                return Err(refused(format!("{} takes a time, and not {other}", self.name)));
             }
+            None => return Err(self.wrong_count()),
         };
         let interval = DataType::Interval(IntervalUnit::MonthDayNano);
-        match given.len() {
-            2 => Ok(vec![interval, time]),
-            3 => Ok(vec![interval, time.clone(), time]),
-            _ => Err(refused(format!("{NAME} takes an interval, a time and maybe an origin"))),
+        match given {
+            [_, _] => Ok(vec![interval, time]),
+            // Cast to the column's unit it would lose what the unit has no room for.
+            [_, _, origin] => Ok(vec![interval, time, origin.clone()]),
+            _ => Err(self.wrong_count()),
         }
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given.get(1).cloned().ok_or_else(|| refused(format!("{NAME} takes an interval and a time")))
+        given.get(1).cloned().ok_or_else(|| self.wrong_count())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [ColumnarValue::Scalar(interval), time, rest @ ..] = args.args.as_slice() else {
-            return Err(refused(format!("the interval of {NAME} must be the same for all rows")));
+            return Err(self.not_constant("interval"));
         };
         let data_type = time.data_type();
         let unit = unit_of(&data_type)?;
@@ -114,14 +168,12 @@ impl ScalarUDFImpl for TimeBucket {
         }
         let step = Step::new(interval_of(interval)?, unit)?;
         let origin = match rest {
-            [] => step.origin(unit),
-            [ColumnarValue::Scalar(origin), ..] => match instant(origin) {
-                Some(origin) => origin,
-                None => return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?)),
-            },
-            _ => {
-                return Err(refused(format!("the origin of {NAME} must be the same for all rows")));
-            }
+            [] => self.origin(None, step, unit)?,
+            [ColumnarValue::Scalar(origin), ..] => self.origin(Some(origin), step, unit)?,
+            _ => return Err(self.not_constant("origin")),
+        };
+        let Some(origin) = origin else {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?));
         };
         match time {
             ColumnarValue::Array(array) => Ok(ColumnarValue::Array(bucket(array, step, origin)?)),
@@ -160,14 +212,14 @@ impl ScalarUDFImpl for TimeBucket {
             let unit = unit_of(&data_type).ok()?;
             let step = Step::new(interval_of(interval).ok()?, unit).ok()?;
             let origin = match rest {
-                [] => step.origin(unit),
-                [Expr::Literal(origin, _)] => instant(origin)?,
+                [] => self.origin(None, step, unit).ok()??,
+                [Expr::Literal(origin, _)] => self.origin(Some(origin), step, unit).ok()??,
                 _ => return None,
             };
             if start.data_type() != data_type {
                 return None;
             }
-            let start = instant(start)?;
+            let start = own_time(start)?;
             let (_, end) = step.bucket(start, origin).filter(|(first, _)| *first == start)?;
             let end = end?;
             let (start, end) = (timestamp(start, &data_type)?, timestamp(end, &data_type)?);
@@ -180,7 +232,8 @@ impl ScalarUDFImpl for TimeBucket {
     }
 }
 
-fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
+/// The start of the bucket that each of some times is in, in their own type.
+pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
     Ok(match unit_of(times.data_type())? {
         TimeUnit::Second => Arc::new(bucket_all::<TimestampSecondType>(times, step, origin)?),
         TimeUnit::Millisecond => {
@@ -201,7 +254,7 @@ fn bucket_all<T: ArrowTimestampType>(
     origin: i64,
 ) -> Result<PrimitiveArray<T>> {
     let times = times.as_primitive::<T>();
-    let beyond = || refused(format!("a bucket of {NAME} begins before all times that there are"));
+    let beyond = || refused("a bucket begins before all times that there are");
     // Neighbours are mostly in one bucket: its first time and its last.
     let mut known: Option<(i64, i64)> = None;
     let mut floor = |time: i64| -> Result<i64> {

@@ -105,10 +105,10 @@ fn typed_between(between: &Between, schema: &DFSchema, long: &LongNumbers) -> Re
     }))
 }
 
-/// A list of constants alone, and nulls.
+/// A list of constants, and of others that are left as they are.
 fn typed_list(list: &InList, schema: &DFSchema, long: &LongNumbers) -> Result<Option<Expr>> {
     let Some(data_type) = gridded(&list.expr, schema) else { return Ok(None) };
-    let mut values = Vec::with_capacity(list.list.len());
+    let (mut values, mut is_typed) = (Vec::with_capacity(list.list.len()), false);
     for value in &list.list {
         if matches!(value, Expr::Literal(value, _) if value.is_null()) {
             values.push(lit(ScalarValue::try_from(&data_type)?));
@@ -116,9 +116,15 @@ fn typed_list(list: &InList, schema: &DFSchema, long: &LongNumbers) -> Result<Op
         }
         match Grid::of(value, &data_type, long)? {
             // What lies on no point of the grid is equal to nothing.
-            Some(at) => values.extend(at.point().map(lit)),
-            None => return Ok(None),
+            Some(at) => {
+                values.extend(at.point().map(lit));
+                is_typed = true;
+            }
+            None => values.push(value.clone()),
         }
+    }
+    if !is_typed {
+        return Ok(None);
     }
     let expr = list.expr.as_ref();
     Ok(Some(match (values.is_empty(), list.negated) {

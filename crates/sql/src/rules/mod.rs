@@ -5,7 +5,9 @@
 
 mod arithmetic;
 mod constants;
+mod floats;
 mod lists;
+mod subqueries;
 mod zones;
 
 use datafusion::common::config::ConfigOptions;
@@ -13,13 +15,17 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-pub(crate) use self::constants::{LongNumbers, type_constants};
-pub(crate) use self::lists::{GuardLists, ReleaseLists, guarded, released};
+use crate::functions::as_cast;
 
-/// Reads times without a zone as UTC, and checks arithmetic for overflow. To come behind DataFusion's
+pub(crate) use self::constants::{LongNumbers, type_constants};
+pub(crate) use self::floats::plain;
+pub(crate) use self::lists::{GuardLists, ReleaseLists, guarded, released};
+pub(crate) use self::subqueries::keep_nulls;
+
+/// Reads times without a zone as UTC, checks arithmetic for overflow, and has floats lose signs that are none. To come behind DataFusion's
 /// coercion of types, which makes the casts that this looks for.
 #[derive(Debug)]
 pub(crate) struct ExactExpressions;
@@ -37,7 +43,13 @@ impl AnalyzerRule for ExactExpressions {
 /// What [`ExactExpressions`] makes of one expression over columns of `schema`.
 pub(crate) fn exact(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| {
-        zones::naive_is_utc(expr, schema)?.transform_data(|expr| arithmetic::checked(expr, schema))
+        let cast = match as_cast(&expr, |inner| inner.get_type(schema))? {
+            Some(cast) => Transformed::yes(cast),
+            None => Transformed::no(expr),
+        };
+        cast.transform_data(|expr| zones::naive_is_utc(expr, schema))?
+            .transform_data(|expr| arithmetic::checked(expr, schema))?
+            .transform_data(|expr| floats::unsigned(expr, schema))
     })
 }
 

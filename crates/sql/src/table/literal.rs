@@ -1,12 +1,11 @@
 //! Literals as bounds of the leading key: exactly where they are of its type, by arithmetic on
 //! units where they are another kind of time.
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use timestrata_engine::LeadKey;
 
-/// Days in nanoseconds.
-const DAY_NS: i128 = 86_400_000_000_000;
+use crate::instant::{DAY_NS, nanoseconds};
 
 /// A literal, seen from the keys: between which two of them it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,15 +42,6 @@ pub(super) fn place(key: &DataType, compared: &DataType, literal: &ScalarValue) 
         DataType::UInt64 => offset(literal),
         DataType::FixedSizeBinary(width) => id(*width, literal),
         _ => None,
-    }
-}
-
-fn nanoseconds(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
     }
 }
 
@@ -158,6 +148,8 @@ fn id(width: i32, literal: &ScalarValue) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::datatypes::TimeUnit;
+
     use super::*;
 
     fn key(unit: TimeUnit) -> DataType {

@@ -139,12 +139,100 @@ fn lists_keep_three_truth_values() {
 }
 
 #[test]
+fn subqueries_keep_three_truth_values_wherever_they_stand() {
+    // Nulls in a subquery were heeded by `NOT IN` about a column alone, and only where it stood by itself.
+    let (_store, sql) = filled();
+    let all = format!("1 2 3 4 {BIG} 6");
+    for (condition, expected) in [
+        ("'a' NOT IN (SELECT g FROM t)", ""),
+        ("'z' NOT IN (SELECT g FROM t)", ""),
+        ("'z' NOT IN (SELECT g FROM t WHERE g IS NOT NULL)", all.as_str()),
+        ("g NOT IN (SELECT g FROM t WHERE n = 1) OR n = 2", "2 3 4"),
+        (
+            "(g IN (SELECT g FROM t WHERE n <> 3 AND n <> 4)) IS NULL",
+            format!("3 4 {BIG} 6").as_str(),
+        ),
+        ("(g NOT IN (SELECT g FROM t WHERE n > 100 AND n < 200)) IS TRUE", all.as_str()),
+        ("coalesce(g IN (SELECT g FROM t WHERE n = 6), true)", all.as_str()),
+        ("NULL NOT IN (SELECT g FROM t WHERE n = 0)", all.as_str()),
+        (
+            "n NOT IN (SELECT u.n - 1 FROM t u WHERE u.g = t.g AND u.n < 5)",
+            format!("2 4 {BIG} 6").as_str(),
+        ),
+        ("CASE WHEN g NOT IN (SELECT g FROM t) THEN false ELSE n < 3 END", "1 2"),
+    ] {
+        assert_eq!(rows(&sql, condition), expected, "{condition}");
+    }
+    let error = ask(&sql, "SELECT g IN (SELECT g FROM t) FROM t").unwrap_err();
+    assert!(error.message().contains("WHERE and HAVING only"), "{error}");
+}
+
+#[test]
+fn a_nan_that_was_calculated_is_the_nan_that_was_stored() {
+    // Processors give it a sign, with which it was the least of floats, and in a group by itself.
+    let (_store, sql) = filled();
+    let infinite = "CAST('Infinity' AS DOUBLE)";
+    let order = format!("SELECT n FROM t WHERE n < 5 ORDER BY x - {infinite} - x * 0, n");
+    assert_eq!(answer(&sql, &order), ["1", "2", "3", "4"]);
+    let calculated =
+        format!("CASE WHEN n = 1 THEN x * 0 * {infinite} WHEN n = 4 THEN x * 0 ELSE x END");
+    let groups = format!("SELECT count(*) FROM t WHERE n < 5 GROUP BY {calculated} ORDER BY 1");
+    assert_eq!(answer(&sql, &groups), ["1", "3"], "one of -infinity, one of NaN");
+    assert_eq!(answer(&sql, "SELECT 0.0 * -1.0 = 0.0"), ["true"]);
+    assert_eq!(answer(&sql, "SELECT count(DISTINCT x * 0) FROM t WHERE n = 1 OR n = 6"), ["1"]);
+}
+
+#[test]
+fn times_reach_further_than_nanoseconds_in_all_of_a_query() {
+    let (_store, sql) = filled();
+    for (query, expected) in [
+        ("SELECT TIMESTAMP '9999-12-31 23:59:59'", "9999-12-31T23:59:59"),
+        ("SELECT TIMESTAMP '1600-01-01' + INTERVAL '1 month'", "1600-02-01T00:00:00"),
+        ("SELECT '9000-05-06'::timestamp", "9000-05-06T00:00:00"),
+        ("SELECT CAST(DATE '9000-05-06' AS TIMESTAMP)", "9000-05-06T00:00:00"),
+        ("SELECT date_trunc('quarter', TIMESTAMP '9000-05-06 07:08:09')", "9000-04-01T00:00:00"),
+        ("SELECT date_trunc('week', DATE '2024-02-29')", "2024-02-26T00:00:00"),
+        ("SELECT coalesce(CAST(NULL AS TIMESTAMP), TIMESTAMP '2300-01-01')", "2300-01-01T00:00:00"),
+        ("SELECT max(CAST(time AS TIMESTAMP)) < TIMESTAMP '2300-01-01' FROM t", "true"),
+        ("SELECT arrow_typeof(CAST(time AS TIMESTAMP)) FROM t LIMIT 1", "Timestamp(µs)"),
+        // Digits that microseconds don't have are kept.
+        ("SELECT TIMESTAMP '2024-01-01 00:00:00.000000001'", "2024-01-01T00:00:00.000000001"),
+        (
+            "SELECT CAST(TIMESTAMP '2024-01-01 00:00:00.000000001' AS TIMESTAMP)",
+            "2024-01-01T00:00:00.000000001",
+        ),
+        ("SELECT TIMESTAMPTZ '2300-01-01 00:00:00+02:00'", "2299-12-31T22:00:00Z"),
+        ("SELECT TRY_CAST(g AS TIMESTAMP) IS NULL FROM t WHERE n = 1", "true"),
+    ] {
+        assert_eq!(answer(&sql, query), [expected], "{query}");
+    }
+    let bound = "CAST(time AS TIMESTAMP) >= TIMESTAMP '2024-01-01 00:00:04'";
+    assert_eq!(rows(&sql, bound), format!("{BIG} 6"));
+    assert_eq!(answer(&sql, &format!("DELETE FROM t WHERE {bound}")), ["2"]);
+}
+
+#[test]
+fn distinct_rows_may_hold_what_a_condition_has_made_never_null() {
+    let (_store, sql) = filled();
+    let query = "SELECT DISTINCT date_trunc('day', time) IS NOT NULL, (flag IS TRUE) AS f FROM t \
+                 WHERE flag IS NULL";
+    assert_eq!(answer(&sql, query), ["true false"]);
+    let query =
+        "SELECT flag IS NOT TRUE, n FROM t WHERE n < 3 EXCEPT SELECT starts_with(g, 'a'), n FROM t";
+    assert_eq!(answer(&sql, &format!("{query} ORDER BY 2")), ["false 1", "false 2"]);
+}
+
+#[test]
 fn decimals_are_compared_with_literals_by_all_their_digits() {
     let (_store, sql) = filled();
     assert_eq!(rows(&sql, "m = 17.519"), "1");
     assert_eq!(rows(&sql, "17.5190 = m"), "1");
     assert_eq!(rows(&sql, "m IN (17.519, 17.5205, -0.001)"), "1 3");
     assert_eq!(rows(&sql, "m BETWEEN 17.5185 AND 17.5195"), "1");
+    assert_eq!(
+        rows(&sql, "m IN (m + m, 17.5195, 1000000000000000000.5, CAST('17.519' AS DECIMAL(9, 3)))"),
+        "1 4"
+    );
     assert_eq!(rows(&sql, "m >= 17.5190000000000000001"), "2");
     assert_eq!(rows(&sql, "m < 1e30 AND m <> 0"), "1 2 3 6");
     assert_eq!(rows(&sql, "m IS DISTINCT FROM 17.519"), format!("2 3 4 {BIG} 6"));
@@ -173,6 +261,37 @@ fn times_without_a_zone_are_utc_whatever_zone_the_column_has() {
         answer(&sql, "SELECT CAST(time AS TIMESTAMP) FROM t WHERE n = 1"),
         ["2024-01-01T00:00:00"]
     );
+}
+
+#[test]
+fn buckets_count_from_the_instant_that_was_given_or_say_that_they_can_t() {
+    // The origin was cast to the column's type first: moved by the zone's offset, and cut to the column's unit.
+    let (_store, sql) = filled();
+    let start = "SELECT DISTINCT CAST(time_bucket('1 hour', time, '2024-01-01 00:30:00') AS TIMESTAMP) FROM t";
+    assert_eq!(answer(&sql, start), ["2023-12-31T23:30:00"]);
+    for origin in ["'2024-01-01 00:00:00.0000001'", "TIMESTAMP '2024-01-01 00:00:00.0000001'"] {
+        let error =
+            ask(&sql, &format!("SELECT time_bucket('1 hour', time, {origin}) FROM t")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message().contains("finer than the times are"), "{error}");
+    }
+    // Further than nanoseconds reach.
+    let far = "SELECT DISTINCT time_bucket('1 day', time, '1600-01-01') = '2024-01-01' FROM t";
+    assert_eq!(answer(&sql, far), ["true"]);
+    let error = ask(&sql, "SELECT time_bucket('1 hour', time, 'noon') FROM t").unwrap_err();
+    assert!(error.message().contains("is no time"), "{error}");
+    assert_eq!(answer(&sql, "SELECT count(time_bucket('1 hour', time, NULL)) FROM t"), ["0"]);
+}
+
+#[test]
+fn date_bin_keeps_the_columns_unit_and_zone() {
+    let (_store, sql) = filled();
+    let type_of = "SELECT arrow_typeof(date_bin(INTERVAL '1 hour', time)) FROM t LIMIT 1";
+    assert_eq!(answer(&sql, type_of), ["Timestamp(µs, \"America/New_York\")"]);
+    let bins = "SELECT date_bin(INTERVAL '7 hours', TIMESTAMP '1970-01-01 13:59:59'), \
+                date_bin(INTERVAL '1 month', TIMESTAMP '1969-12-31 13:59:59'), \
+                date_bin('3 hours', TIMESTAMP '1970-01-01 02:00:00', TIMESTAMP '1970-01-01 01:00:00')";
+    assert_eq!(answer(&sql, bins), ["1970-01-01T07:00:00 1969-12-01T00:00:00 1970-01-01T01:00:00"]);
 }
 
 #[test]

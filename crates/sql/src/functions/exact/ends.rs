@@ -1,13 +1,10 @@
 //! The order of floats: NaN is greater than all others, whatever its sign.
 
-use std::sync::Arc;
-
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::compute::unary;
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
+
+use crate::rules::plain;
 
 /// A float, in the order of the house.
 pub(super) trait Float: Copy {
@@ -41,20 +38,7 @@ impl Canonical {
 }
 
 fn canonical(values: &[ArrayRef]) -> Vec<ArrayRef> {
-    let each = values.iter().map(|array| match array.data_type() {
-        DataType::Float64 => {
-            let array = array.as_primitive::<Float64Type>();
-            let one = |value: f64| if value.is_nan() { f64::NAN } else { value };
-            Arc::new(unary::<_, _, Float64Type>(array, one)) as ArrayRef
-        }
-        DataType::Float32 => {
-            let array = array.as_primitive::<Float32Type>();
-            let one = |value: f32| if value.is_nan() { f32::NAN } else { value };
-            Arc::new(unary::<_, _, Float32Type>(array, one)) as ArrayRef
-        }
-        _ => Arc::clone(array),
-    });
-    each.collect()
+    values.iter().map(plain).collect()
 }
 
 impl Accumulator for Canonical {

@@ -1,16 +1,12 @@
 //! Constants among the values that a type of times or decimals has.
 
-use chrono::Utc;
-use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Expr;
 
 use super::numbers::{LongNumbers, Number};
 use crate::error::refused;
-
-const DAY_NS: i128 = 86_400_000_000_000;
-const MS_NS: i128 = 1_000_000;
+use crate::instant::{self, DAY_NS, nanoseconds};
 
 /// Whether values of a type are whole multiples of one step, as times and decimals are.
 pub(super) fn has_grid(data_type: &DataType) -> bool {
@@ -43,7 +39,7 @@ impl Grid {
         long: &LongNumbers,
     ) -> Result<Option<Self>> {
         let found = match data_type {
-            DataType::Timestamp(unit, _) => instant(constant).map(|ns| {
+            DataType::Timestamp(unit, _) => instant_of(constant).map(|ns| {
                 let unit_ns = nanoseconds(*unit);
                 (ns.div_euclid(unit_ns), ns.rem_euclid(unit_ns) == 0)
             }),
@@ -117,19 +113,10 @@ impl Grid {
     }
 }
 
-fn nanoseconds(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
-}
-
-/// The instant that a constant names, in nanoseconds since 1970; without a zone it is one of UTC.
-fn instant(constant: &Expr) -> Option<i128> {
+/// The instant that a constant names, in nanoseconds since 1970.
+fn instant_of(constant: &Expr) -> Option<i128> {
     match constant {
-        Expr::Alias(alias) => instant(&alias.expr),
+        Expr::Alias(alias) => instant_of(&alias.expr),
         Expr::Cast(cast) => {
             let step = match cast.field.data_type() {
                 DataType::Timestamp(unit, _) => nanoseconds(*unit),
@@ -137,24 +124,9 @@ fn instant(constant: &Expr) -> Option<i128> {
                 _ => return None,
             };
             // What such a cast would cut off is left to it.
-            instant(&cast.expr).filter(|ns| ns.rem_euclid(step) == 0)
+            instant_of(&cast.expr).filter(|ns| ns.rem_euclid(step) == 0)
         }
-        Expr::Literal(value, _) => match value {
-            ScalarValue::Utf8(Some(text))
-            | ScalarValue::LargeUtf8(Some(text))
-            | ScalarValue::Utf8View(Some(text)) => {
-                let time = string_to_datetime(&Utc, text).ok()?;
-                let seconds = i128::from(time.timestamp());
-                Some(seconds * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
-            }
-            ScalarValue::TimestampSecond(Some(time), _) => Some(i128::from(*time) * 1_000_000_000),
-            ScalarValue::TimestampMillisecond(Some(time), _) => Some(i128::from(*time) * MS_NS),
-            ScalarValue::TimestampMicrosecond(Some(time), _) => Some(i128::from(*time) * 1_000),
-            ScalarValue::TimestampNanosecond(Some(time), _) => Some(i128::from(*time)),
-            ScalarValue::Date32(Some(day)) => Some(i128::from(*day) * DAY_NS),
-            ScalarValue::Date64(Some(ms)) => Some(i128::from(*ms) * MS_NS),
-            _ => None,
-        },
+        Expr::Literal(value, _) => instant::instant(value),
         _ => None,
     }
 }
@@ -164,6 +136,14 @@ fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
     Ok(match constant {
         Expr::Alias(alias) => number(&alias.expr, long)?,
         Expr::Negative(inner) => number(inner, long)?.map(Number::negated),
+        // What such a cast would round is left to it.
+        Expr::Cast(cast) => match (cast.field.data_type(), cast.expr.as_ref()) {
+            (DataType::Decimal128(_, scale), Expr::Literal(text, _)) => {
+                let written = text.try_as_str().flatten().and_then(Number::parse);
+                written.filter(|number| number.at_scale(i32::from(*scale)).1)
+            }
+            _ => None,
+        },
         Expr::Literal(value, _) => match value {
             ScalarValue::Float64(Some(value)) if value.is_finite() => {
                 let found = match long.text_of(*value) {

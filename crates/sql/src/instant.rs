@@ -1,0 +1,41 @@
+//! The instants that constants name, whatever their type.
+
+use chrono::Utc;
+use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
+use datafusion::arrow::datatypes::TimeUnit;
+use datafusion::common::ScalarValue;
+
+/// A day in nanoseconds.
+pub(crate) const DAY_NS: i128 = 86_400_000_000_000;
+
+/// A unit in nanoseconds.
+pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// Nanoseconds since 1970 of a time, a day, or a text that names one; without a zone it is one of UTC.
+pub(crate) fn instant(value: &ScalarValue) -> Option<i128> {
+    let times = |count: &Option<i64>, unit| count.map(|n| i128::from(n) * nanoseconds(unit));
+    match value {
+        ScalarValue::Utf8(Some(text))
+        | ScalarValue::LargeUtf8(Some(text))
+        | ScalarValue::Utf8View(Some(text)) => {
+            let time = string_to_datetime(&Utc, text).ok()?;
+            let seconds = i128::from(time.timestamp());
+            Some(seconds * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+        }
+        ScalarValue::TimestampSecond(time, _) => times(time, TimeUnit::Second),
+        ScalarValue::TimestampMillisecond(time, _) | ScalarValue::Date64(time) => {
+            times(time, TimeUnit::Millisecond)
+        }
+        ScalarValue::TimestampMicrosecond(time, _) => times(time, TimeUnit::Microsecond),
+        ScalarValue::TimestampNanosecond(time, _) => times(time, TimeUnit::Nanosecond),
+        ScalarValue::Date32(day) => day.map(|day| i128::from(day) * DAY_NS),
+        _ => None,
+    }
+}

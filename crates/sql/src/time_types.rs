@@ -1,0 +1,86 @@
+//! `TIMESTAMP` in a statement, in microseconds: DataFusion's is one of nanoseconds, which end in 2262.
+//!
+//! A literal with more digits than microseconds have stays in nanoseconds, and so does a type that names its
+//! digits (`TIMESTAMP(9)`). The columns of a table that is made are left alone.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, Expr, TimezoneInfo, Value, VisitMut, visit_expressions_mut,
+};
+
+use crate::dialect::call;
+use crate::functions::TimestampOf;
+
+/// Digits of a second's fraction that microseconds have.
+const DIGITS: u64 = 6;
+
+/// The statement with types that reach as far as its times.
+pub(crate) fn widen(statement: &mut Statement) {
+    match statement {
+        Statement::Statement(parsed) => widen_all(parsed.as_mut()),
+        Statement::Explain(explain) => widen(&mut explain.statement),
+        _ => {}
+    }
+}
+
+/// As [`widen`], of a part of a statement.
+pub(crate) fn widen_all(part: &mut impl VisitMut) {
+    let _: ControlFlow<()> = visit_expressions_mut(part, |expr| {
+        widen_one(expr);
+        ControlFlow::Continue(())
+    });
+}
+
+fn widen_one(expr: &mut Expr) {
+    match expr {
+        Expr::TypedString(literal) => {
+            if let (DataType::Timestamp(digits @ None, _), Value::SingleQuotedString(text)) =
+                (&mut literal.data_type, &literal.value.value)
+                && is_coarse(text)
+            {
+                *digits = Some(DIGITS);
+            }
+        }
+        Expr::Cast { kind, expr: inner, data_type, array: false, format: None } => {
+            let DataType::Timestamp(digits @ None, zone) = data_type else { return };
+            match literal(inner) {
+                Some(text) if is_coarse(text) => *digits = Some(DIGITS),
+                // Its digits are needed.
+                Some(_) => {}
+                None if is_null(inner) => *digits = Some(DIGITS),
+                // A parameter, of which the cast tells the type.
+                None if matches!(inner.as_ref(), Expr::Value(_)) => {}
+                None => {
+                    let has_zone = matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz);
+                    let is_try = matches!(kind, CastKind::TryCast | CastKind::SafeCast);
+                    let inner = std::mem::replace(inner.as_mut(), Expr::value(Value::Null));
+                    *expr = call(TimestampOf::new(has_zone, is_try).name(), vec![inner]);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if value.value == Value::Null)
+}
+
+/// Whether microseconds have all digits of a time.
+fn is_coarse(text: &str) -> bool {
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let digits = fraction.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    digits.trim_end_matches('0').len() <= DIGITS as usize
+}
