@@ -4,20 +4,42 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyInt, PyString};
+use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyInt, PyString};
+use timestrata_engine::ErrorKind;
 use timestrata_models::timelog::Unit;
 
+use crate::error::refused;
 use crate::lock::Lock;
 
 static EPOCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// A timestamp given by the caller: an int (anything with `__index__`, but no bool), or an
-/// aware datetime, converted by integer arithmetic and rounded down to the unit, as automatic
-/// times are.
+/// What becomes of the digits of a time that its unit has no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finer {
+    /// They are left out, as automatic times leave them out.
+    RoundedDown,
+    Refused,
+}
+
+/// A timestamp given by the caller: an int (anything with `__index__`, but no bool), or a
+/// datetime (without a zone it is UTC), converted by integer arithmetic and rounded down to the
+/// unit, as automatic times are.
 ///
 /// # Errors
 /// `TypeError` for anything else, `OverflowError` outside signed 64 bits.
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    of(value, unit, Finer::RoundedDown)
+}
+
+/// As [`timestamp`], of a value that is kept: what the unit has no room for is refused.
+///
+/// # Errors
+/// Those of [`timestamp`], and `InvalidDataError` for a time that is finer than the unit.
+pub(crate) fn exact_timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+    of(value, unit, Finer::Refused)
+}
+
+fn of(value: &Bound<'_, PyAny>, unit: Unit, finer: Finer) -> PyResult<i64> {
     if value.is_exact_instance_of::<PyInt>() {
         return value.extract().map_err(|_| out_of_range(value));
     }
@@ -25,10 +47,10 @@ pub(crate) fn timestamp(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
         return Err(PyTypeError::new_err("timestamp must be int (bool not allowed)"));
     }
     if value.is_instance_of::<PyDateTime>() {
-        return from_datetime(value, unit);
+        return units(value, ns_of_datetime(value)?, NANOSECONDS, unit, finer);
     }
     if type_name(value) == "datetime64" {
-        return from_datetime64(value, unit);
+        return units(value, attoseconds_of(value)?, ATTOSECONDS, unit, finer);
     }
     if value.hasattr("__index__")? {
         return value.extract().map_err(|error: PyErr| {
@@ -54,7 +76,7 @@ fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
     } else if value.is_instance_of::<PyString>() {
         "parse it first, for instance with datetime.fromisoformat()".to_owned()
     } else {
-        "give an int or an aware datetime".to_owned()
+        "give an int or a datetime".to_owned()
     };
     PyTypeError::new_err(format!(
         "timestamp must be int (a count of '{}' since 1970), not '{given}': {advice}",
@@ -66,25 +88,32 @@ pub(crate) fn out_of_range(value: &Bound<'_, PyAny>) -> PyErr {
     PyOverflowError::new_err(format!("timestamp {value} is outside int64 range [-2**63, 2**63-1]"))
 }
 
-fn from_datetime(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+/// Nanoseconds since 1970 of a datetime. One without a zone is UTC, as everywhere.
+fn ns_of_datetime(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = value.py();
     if value.is_exact_instance_of::<PyDateTime>()
         && let Some(epoch) = epoch_in(&value.getattr(intern!(py, "tzinfo"))?)?
     {
-        return units(value, ns_since(value, &epoch)?, unit);
+        return ns_since(value, &epoch);
     }
-    if value.call_method0(intern!(py, "utcoffset"))?.is_none() {
-        return Err(PyTypeError::new_err(format!(
-            "timestamp {value} has no time zone, so it names no instant: make it aware, for \
-             instance with .replace(tzinfo=datetime.timezone.utc) or .astimezone()"
-        )));
-    }
-    let mut ns = ns_since(value, epoch(py)?)?;
+    let has_zone = !value.call_method0(intern!(py, "utcoffset"))?.is_none();
+    let mut ns = match has_zone {
+        true => ns_since(value, epoch(py)?)?,
+        false => ns_since(&in_utc(value)?, epoch(py)?)?,
+    };
     if !value.is_exact_instance_of::<PyDateTime>() && value.hasattr("nanosecond")? {
         // Finer than a datetime: a pandas Timestamp.
         ns += i128::from(value.getattr("nanosecond")?.extract::<u16>()?);
     }
-    units(value, ns, unit)
+    Ok(ns)
+}
+
+/// The same reading of the clock, in UTC.
+fn in_utc<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = value.py();
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "tzinfo"), epoch(py)?.getattr(intern!(py, "tzinfo"))?)?;
+    value.call_method(intern!(py, "replace"), (), Some(&keywords))
 }
 
 /// The first instant of 1970, in UTC.
@@ -116,13 +145,32 @@ fn ns_since(value: &Bound<'_, PyAny>, epoch: &Bound<'_, PyAny>) -> PyResult<i128
     Ok(seconds * 1_000_000_000 + i128::from(since.get_microseconds()) * 1_000)
 }
 
-fn units(value: &Bound<'_, PyAny>, ns: i128, unit: Unit) -> PyResult<i64> {
-    i64::try_from(ns.div_euclid(i128::from(1_000_000_000 / unit.per_second()))).map_err(|_| {
-        PyOverflowError::new_err(format!(
-            "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
-            unit.name()
-        ))
-    })
+/// An amount of time since 1970, of which so many are a second, in a unit.
+fn units(
+    value: &Bound<'_, PyAny>,
+    amount: i128,
+    per_second: i128,
+    unit: Unit,
+    finer: Finer,
+) -> PyResult<i64> {
+    let step = per_second / i128::from(unit.per_second());
+    if finer == Finer::Refused && amount.rem_euclid(step) != 0 {
+        return Err(refused(
+            ErrorKind::InvalidData,
+            format!(
+                "{value} is finer than unit '{}' can keep: round it first, or choose a finer unit",
+                unit.name()
+            ),
+        ));
+    }
+    i64::try_from(amount.div_euclid(step)).map_err(|_| too_far(value, unit))
+}
+
+fn too_far(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
+    PyOverflowError::new_err(format!(
+        "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
+        unit.name()
+    ))
 }
 
 /// The zone of the last time that was in UTC, and the epoch in it. Times of one zone object are
@@ -158,8 +206,8 @@ fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>
     Ok(Some(epoch))
 }
 
-/// A numpy datetime64, which has no time zone by definition and is taken as UTC.
-fn from_datetime64(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
+/// Attoseconds since 1970 of a numpy datetime64, which has no time zone by definition and is taken as UTC.
+fn attoseconds_of(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = value.py();
     let numpy = py.import("numpy")?;
     if numpy.call_method1("isnat", (value,))?.is_truthy()? {
@@ -179,18 +227,11 @@ fn from_datetime64(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
         return Err(PyTypeError::new_err(format!("timestamp {value} has no unit of time")));
     };
     let count: i64 = value.call_method1("astype", ("int64",))?.extract()?;
-    let time = i128::from(count)
-        .checked_mul(i128::from(step))
-        .and_then(|steps| steps.checked_mul(*attoseconds))
-        .map(|time| time.div_euclid(ATTOSECONDS / i128::from(unit.per_second())));
-    time.and_then(|time| i64::try_from(time).ok()).ok_or_else(|| {
-        PyOverflowError::new_err(format!(
-            "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
-            unit.name()
-        ))
-    })
+    let time = i128::from(count).checked_mul(i128::from(step));
+    time.and_then(|steps| steps.checked_mul(*attoseconds)).ok_or_else(|| out_of_range(&value))
 }
 
+const NANOSECONDS: i128 = 1_000_000_000;
 const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
 /// What numpy calls its units, in attoseconds.

@@ -103,9 +103,105 @@ def test_every_datetime_of_python_fits_but_not_in_nanoseconds(store: Store) -> N
         store.timelog("ns", unit="ns").append(last, "x")
 
 
-def test_a_naive_datetime_is_refused_with_advice(log: Timelog) -> None:
-    with pytest.raises(TypeError, match="no time zone"):
-        log.append(datetime(2024, 1, 1), "x")
+def test_a_naive_datetime_is_utc_wherever_a_time_is_taken(store: Store, log: Timelog) -> None:
+    # Columns of Arrow and pandas without a zone were taken as UTC, and datetimes were refused.
+    naive = datetime(2024, 1, 1, 12)
+    aware = naive.replace(tzinfo=UTC)
+    log.append(naive, "a")
+    log[naive] = "b"
+    log.extend([(naive, "c")])
+    assert [time for time, _ in log] == [1_704_110_400_000] * 3
+    assert log.at(naive) == log.at(aware) == ["a", "b", "c"]
+    assert naive in log and len(log[naive:]) == 3 and len(log[:naive]) == 0
+
+    typed = store.timelog("typed", schema={"at": "timestamp[us, tz=UTC]", "bare": "timestamp[us]"})
+    typed.append(naive, {"at": naive, "bare": naive})
+    assert list(typed) == [(1_704_110_400_000, {"at": aware, "bare": naive})]
+
+    table = store.table("table", time="at")
+    table.append({"at": naive, "x": 1})
+    table.append([{"at": aware, "x": 2}, {"at": naive, "x": 3}])
+    assert [row["at"] for row in table.scan(naive)] == [aware] * 3
+    assert table.count(end=naive) == 0
+    assert table.scan(where="at = $1", params=[naive]).count() == 3
+    assert store.sql("SELECT count(*) AS n FROM 'table' WHERE at >= $t".replace("'", '"'), {"t": naive}).to_pylist() == [{"n": 3}]
+    assert table.delete(naive) == 3
+
+    topic = store.topic("topic")
+    topic.send({"value": "v", "timestamp": naive})
+    assert topic.offset_at_time(naive) == 0
+    logs = store.logs("logs")
+    logs.write("said", source_time=naive)
+    assert logs.count(start=naive, by="source_time") == 1
+    assert logs.count(end=naive, by="source_time") == 0
+    graph = store.graph("graph")
+    a, b = graph.put("a"), graph.put("b")
+    graph.link(a, "calls", b, valid_from=naive)
+    assert graph.reachable(a, b, as_of=naive)
+    assert not graph.reachable(a, b, as_of=naive - timedelta(microseconds=1))
+
+
+def test_bounds_and_conditions_of_a_table_mean_the_same_times(store: Store) -> None:
+    # In a zone of its own the column was compared in that zone by one, and in UTC by the other.
+    import pyarrow as pa
+
+    at = datetime(2024, 1, 1, tzinfo=ZoneInfo("America/New_York"))
+    column = pa.array([at + timedelta(hours=n) for n in range(6)], pa.timestamp("ms", "America/New_York"))
+    table = store.table("zoned", time="at")
+    table.append(pa.table({"at": column, "n": list(range(6))}))
+    for bound in ("2024-01-01 07:00:00", "2024-01-01T07:00:00Z", "2024-01-01 02:00:00-05:00"):
+        for start in (bound, datetime.fromisoformat(bound)):
+            assert [row["n"] for row in table.scan(start)] == [2, 3, 4, 5]
+            assert [row["n"] for row in table.scan(where="at >= $1", params=[start])] == [2, 3, 4, 5]
+        assert [row["n"] for row in table.scan(where=f"at >= '{bound}'")] == [2, 3, 4, 5]
+        assert [row["n"] for row in table.scan(where=f"at < TIMESTAMP '{bound}'")] == [0, 1]
+
+
+def test_what_is_kept_in_a_column_of_times_fits_its_unit_or_is_refused(store: Store) -> None:
+    # It was cut without a word.
+    import pyarrow as pa
+
+    fine = datetime(2024, 1, 1, 0, 0, 0, 123_456, tzinfo=UTC)
+    typed = store.timelog("typed", schema={"at": "timestamp[ms, tz=UTC]", "took": "duration[ms]"})
+    for value in ({"at": fine}, {"took": timedelta(microseconds=1500)}):
+        with pytest.raises(ValueError, match="finer than unit 'ms'"):
+            typed.append(1, value)
+    typed.append(1, {"at": fine.replace(microsecond=123_000), "took": timedelta(milliseconds=2)})
+    assert [value["at"].microsecond for _, value in typed] == [123_000]
+
+    times = pa.array([fine.replace(microsecond=5000), fine], pa.timestamp("us", "UTC"))
+    with pytest.raises(ValueError, match="the time in row 1 is finer than unit 'ms'"):
+        typed.extend(pa.table({"time": times}))
+    typed.extend(pa.table({"time": times.slice(0, 1)}))
+    assert list(typed)[-1] == (1_704_067_200_005, {"at": None, "took": None})
+
+    table = store.table("coarse", time="at", schema={"at": "timestamp[ms, tz=UTC]", "x": "int64"})
+    for rows in ({"at": fine, "x": 1}, [{"at": fine, "x": 1}] * 2, pa.table({"at": times, "x": [1, 2]})):
+        with pytest.raises(ValueError):
+            table.append(rows)
+    assert table.count() == 0
+    # A time of a log itself is rounded down, as documented.
+    typed.append(fine, {})
+    assert list(typed)[-1][0] == 1_704_067_200_123
+
+
+def test_times_of_a_column_with_a_zone_come_back_in_that_zone(store: Store) -> None:
+    import pyarrow as pa
+
+    berlin = ZoneInfo("Europe/Berlin")
+    at = [datetime(2024, 7, 1, 12, tzinfo=berlin), datetime(2024, 1, 1, 12, tzinfo=berlin)]
+    table = store.table("t", time="at")
+    table.append(pa.table({"at": pa.array(at, pa.timestamp("us", "Europe/Berlin")), "n": [1, 2]}))
+    shown = [row["at"] for row in table.scan()]
+    assert shown == sorted(at) and [time.hour for time in shown] == [12, 12]
+    assert {time.tzinfo for time in shown} == {berlin}
+    [row] = store.sql(
+        "SELECT date_bin(INTERVAL '1 hour', at) AS b, at AT TIME ZONE '+05:30' AS z, "
+        "at AT TIME ZONE 'UTC' AS u FROM t WHERE n = 1"
+    )
+    assert row["b"] == at[0] and row["b"].tzinfo == berlin
+    assert row["z"] == at[0] and row["z"].utcoffset() == timedelta(hours=5, minutes=30)
+    assert row["u"].tzinfo == UTC
 
 
 def test_a_finer_datetime_keeps_its_nanoseconds(store: Store) -> None:
@@ -122,12 +218,9 @@ def test_zone_objects_of_utc_and_others_may_take_turns(log: Timelog) -> None:
     expected = []
     for turn in range(20):
         when = datetime(2024, 7, 1, 12, turn, 0, 1000 * turn, tzinfo=zones[turn % 5])
-        if when.tzinfo is None:
-            with pytest.raises(TypeError, match="no time zone"):
-                log.append(when, turn)
-            continue
         log.append(when, turn)
-        expected.append((when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+        instant = when if when.tzinfo else when.replace(tzinfo=UTC)
+        expected.append((instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
     assert [time for time, _ in log] == sorted(expected)
 
 

@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, P
 use timestrata_models::timelog::Unit;
 use timestrata_sql::{Params, ScalarValue};
 
-use crate::timestamp::{timestamp, type_name};
+use crate::timestamp::{exact_timestamp, timestamp, type_name};
 
 /// Values by place, or by name.
 pub(super) fn params_of(params: &Bound<'_, PyAny>) -> PyResult<Params> {
@@ -40,8 +40,12 @@ fn scalar(value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         return Ok(ScalarValue::Binary(Some(bytes.as_bytes().to_vec())));
     }
     if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
-        let time = timestamp(value, Unit::Nano)?;
-        return Ok(ScalarValue::TimestampNanosecond(Some(time), Some("UTC".into())));
+        let zone = Some("UTC".into());
+        // Nanoseconds end in 2262.
+        return Ok(match exact_timestamp(value, Unit::Micro) {
+            Ok(time) => ScalarValue::TimestampMicrosecond(Some(time), zone),
+            Err(_) => ScalarValue::TimestampNanosecond(Some(timestamp(value, Unit::Nano)?), zone),
+        });
     }
     if value.is_instance_of::<PyDate>() {
         return Ok(ScalarValue::Utf8(Some(value.call_method0("isoformat")?.extract()?)));

@@ -6,7 +6,9 @@ use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringBuilder,
     TimestampMicrosecondBuilder, UInt64Builder,
 };
-use arrow_array::{Array, ArrayRef, NullArray, RecordBatch, RecordBatchReader};
+use arrow_array::{
+    Array, ArrayRef, NullArray, RecordBatch, RecordBatchReader, TimestampNanosecondArray,
+};
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -291,23 +293,27 @@ fn of_objects(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
     if common == Common::Null {
         return Ok(Arc::new(NullArray::new(objects.len())));
     }
-    let data_type = common.data_type();
-    let kind = Kind::of(&data_type)?;
-    let field: FieldRef = Arc::new(Field::new(name, data_type, true));
-    let held = objects.iter().map(|object| Held::of(kind, &field, &aware(object)?));
-    let held = held.collect::<PyResult<Vec<_>>>()?;
-    Ok(built(common, &held))
+    let held = |data_type: DataType| {
+        let kind = Kind::of(&data_type)?;
+        let field: FieldRef = Arc::new(Field::new(name, data_type, true));
+        objects.iter().map(|object| Held::of(kind, &field, object)).collect::<PyResult<Vec<_>>>()
+    };
+    match held(common.data_type()) {
+        // Pandas has finer ones than Python.
+        Err(_) if common == Common::Time => {
+            let held = held(DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())))?;
+            Ok(times_in_nanoseconds(&held))
+        }
+        held => Ok(built(common, &held?)),
+    }
 }
 
-/// A datetime without a zone is taken as UTC.
-fn aware<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if !object.is_instance_of::<PyDateTime>() || !object.call_method0("utcoffset")?.is_none() {
-        return Ok(object.clone());
-    }
-    let py = object.py();
-    let keywords = PyDict::new(py);
-    keywords.set_item("tzinfo", py.import("datetime")?.getattr("timezone")?.getattr("utc")?)?;
-    object.call_method("replace", (), Some(&keywords))
+fn times_in_nanoseconds(held: &[Held]) -> ArrayRef {
+    let times = held.iter().map(|time| match time.cell() {
+        Cell::Int(time) => Some(time),
+        _ => None,
+    });
+    Arc::new(times.collect::<TimestampNanosecondArray>().with_timezone("UTC"))
 }
 
 fn built(common: Common, held: &[Held]) -> ArrayRef {

@@ -9,7 +9,7 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator, RecordBatchReader,
-    StructArray, make_array,
+    StructArray, make_array, new_null_array,
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_data::transform::MutableArrayData;
@@ -43,15 +43,15 @@ pub(super) fn is_schema(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(crate) struct ArrowInput {
     reader: Box<dyn RecordBatchReader + Send>,
     time: usize,
-    /// Where the log's columns are among the reader's.
-    columns: Vec<usize>,
+    /// Where the log's columns are among the reader's; one that is missing is null, as in a dict.
+    columns: Vec<Option<usize>>,
     rows: usize,
 }
 
 impl ArrowInput {
     /// # Errors
-    /// `InvalidDataError` if there is no column of times, or one of the log's is missing, or
-    /// there are others.
+    /// `InvalidDataError` if there is no column of times, or one of the log's that takes no nulls is
+    /// missing, or there are others.
     pub(crate) fn of(object: &Bound<'_, PyAny>, wanted: &ValueColumns) -> PyResult<Self> {
         let reader = object.extract::<AnyRecordBatch>()?.into_reader()?;
         let schema = reader.schema();
@@ -89,7 +89,10 @@ impl ArrowInput {
         };
         let times = times_in(column(self.time)?.as_ref(), unit, self.rows)?;
         let fitted = self.columns.iter().zip(wanted.fields());
-        let columns = fitted.map(|(index, field)| fitted_to(column(*index)?, field));
+        let columns = fitted.map(|(index, field)| match index {
+            Some(index) => fitted_to(column(*index)?, field),
+            None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+        });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         self.rows += batch.num_rows();
         Ok((times, columns))
@@ -121,20 +124,26 @@ fn time_column(schema: &SchemaRef) -> Result<usize> {
     }
 }
 
-fn value_columns(schema: &SchemaRef, time: usize, wanted: &ValueColumns) -> Result<Vec<usize>> {
+fn value_columns(
+    schema: &SchemaRef,
+    time: usize,
+    wanted: &ValueColumns,
+) -> Result<Vec<Option<usize>>> {
     let others: Vec<usize> = (0..schema.fields().len()).filter(|index| *index != time).collect();
     if !wanted.is_record()
         && let [only] = others.as_slice()
     {
-        return Ok(vec![*only]);
+        return Ok(vec![Some(*only)]);
     }
-    let find = |field: &Arc<Field>| {
-        schema.index_of(field.name()).map_err(|_| {
-            invalid(format!("there is no column '{}' among {}", field.name(), names(schema)))
-        })
+    let find = |field: &Arc<Field>| match schema.index_of(field.name()) {
+        Ok(index) => Ok(Some(index)),
+        Err(_) if wanted.is_record() && field.is_nullable() => Ok(None),
+        Err(_) => {
+            Err(invalid(format!("there is no column '{}' among {}", field.name(), names(schema))))
+        }
     };
     let columns = wanted.fields().iter().map(find).collect::<Result<Vec<_>>>()?;
-    match others.iter().find(|index| !columns.contains(index)) {
+    match others.iter().find(|index| !columns.contains(&Some(**index))) {
         Some(index) => Err(invalid(format!(
             "the log has no column '{}': leave it out, or make a log that has it",
             schema.field(*index).name()
@@ -148,7 +157,7 @@ fn names(schema: &SchemaRef) -> String {
     names.join(", ")
 }
 
-/// Times as counts of `unit`, rounded down; integers are taken as counts of it already.
+/// Times as counts of `unit`, where that is exact; integers are taken as counts of it already.
 fn times_in(column: &dyn Array, unit: Unit, first_row: usize) -> Result<ScalarBuffer<i64>> {
     if let Some(row) = (0..column.len()).find(|row| column.is_null(*row)) {
         return Err(invalid(format!("the time in row {} is null", first_row + row)));
@@ -173,7 +182,15 @@ fn times_in(column: &dyn Array, unit: Unit, first_row: usize) -> Result<ScalarBu
     }
     if from > per_second {
         let step = from / per_second;
-        return Ok(counts.iter().map(|count| count.div_euclid(step)).collect());
+        if let Some(row) = counts.iter().position(|count| count % step != 0) {
+            return Err(invalid(format!(
+                "the time in row {} is finer than unit '{}' can keep: round the times first, or make a log \
+                 of a finer unit",
+                first_row + row,
+                unit.name()
+            )));
+        }
+        return Ok(counts.iter().map(|count| count / step).collect());
     }
     let step = per_second / from;
     let scaled = counts.iter().enumerate().map(|(row, count)| {

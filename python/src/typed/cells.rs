@@ -13,7 +13,7 @@ use timestrata_models::timelog::{Unit, ValueColumns};
 
 use super::kind::Kind;
 use crate::error::refused;
-use crate::timestamp::{timestamp, type_name};
+use crate::timestamp::{exact_timestamp, type_name};
 
 /// Days from the first of January of year 1 to that of 1970, as Python counts them.
 const EPOCH_ORDINAL: i64 = 719_163;
@@ -127,26 +127,20 @@ fn truth(value: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
     if is_numpy { value.is_truthy().map(Some) } else { Ok(None) }
 }
 
-/// A count of units since 1970, or a datetime that has a zone if the column has one.
+/// A count of units since 1970, or a datetime that the unit has room for; one without a zone is UTC. A column
+/// without a zone takes none that has one.
 fn instant(value: &Bound<'_, PyAny>, unit: Unit, is_aware: bool) -> PyResult<Option<i64>> {
-    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyFloat>() {
+    if value.is_instance_of::<PyBool>()
+        || value.is_instance_of::<PyFloat>()
+        || value.is_instance_of::<PyString>()
+    {
         return Ok(None);
     }
     let is_datetime = value.is_instance_of::<PyDateTime>();
-    if !is_datetime && value.is_instance_of::<PyString>() {
+    if is_datetime && !is_aware && !value.call_method0("utcoffset")?.is_none() {
         return Ok(None);
     }
-    if !is_datetime || is_aware {
-        return timestamp(value, unit).map(Some);
-    }
-    if !value.call_method0("utcoffset")?.is_none() {
-        return Ok(None);
-    }
-    let py = value.py();
-    let utc = py.import("datetime")?.getattr("timezone")?.getattr("utc")?;
-    let keywords = PyDict::new(py);
-    keywords.set_item("tzinfo", utc)?;
-    timestamp(&value.call_method("replace", (), Some(&keywords))?, unit).map(Some)
+    exact_timestamp(value, unit).map(Some)
 }
 
 fn days(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
@@ -168,10 +162,20 @@ fn length(delta: &Bound<'_, PyDelta>, unit: Unit) -> PyResult<i64> {
     scaled(seconds * 1_000_000 + i128::from(delta.get_microseconds()), unit)
 }
 
-/// Microseconds in `unit`, rounded down.
+/// Microseconds in `unit`, where that is exact.
 fn scaled(microseconds: i128, unit: Unit) -> PyResult<i64> {
-    let count = (microseconds * i128::from(unit.per_second())).div_euclid(1_000_000);
-    i64::try_from(count).map_err(|_| {
+    let units = microseconds * i128::from(unit.per_second());
+    if units.rem_euclid(1_000_000) != 0 {
+        return Err(refused(
+            ErrorKind::InvalidData,
+            format!(
+                "{microseconds} microseconds are finer than unit '{}' can keep: round them first, or choose a \
+                 finer unit",
+                unit.name()
+            ),
+        ));
+    }
+    i64::try_from(units / 1_000_000).map_err(|_| {
         PyOverflowError::new_err(format!("a duration is outside int64 in unit '{}'", unit.name()))
     })
 }

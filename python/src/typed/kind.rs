@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Float,
     Text,
     Bytes,
-    /// An instant: an aware datetime, or one without a zone where the column has none.
+    /// An instant: a datetime. One without a zone is UTC; a column without a zone takes no other.
     Timestamp {
         unit: Unit,
         is_aware: bool,

@@ -1,7 +1,8 @@
 //! Values of arrays as Python objects.
 
 use arrow_array::Array;
-use pyo3::exceptions::PyOverflowError;
+use arrow_schema::DataType;
+use pyo3::exceptions::{PyException, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDelta, PyFloat, PyInt, PyString, PyTime};
@@ -37,7 +38,8 @@ fn epochs(py: Python<'_>) -> PyResult<&'static Epochs> {
 
 /// The object of a value.
 ///
-/// Nanoseconds come as ints: Python's own types of time would lose them.
+/// Nanoseconds come as ints: Python's own types of time would lose them. A time of a column with a zone is a
+/// datetime of that zone.
 ///
 /// # Errors
 /// `OverflowError` for a time that Python's types can't hold, `CorruptionError` where the array
@@ -66,7 +68,11 @@ pub(crate) fn object<'py>(
             Kind::Timestamp { unit, is_aware } if unit != Unit::Nano => {
                 let epochs = epochs(py)?;
                 let epoch = if is_aware { &epochs.aware } else { &epochs.naive };
-                epoch.bind(py).add(delta(py, value, unit)?)?
+                let time = epoch.bind(py).add(delta(py, value, unit)?)?;
+                match column.data_type() {
+                    DataType::Timestamp(_, Some(zone)) if !is_utc(zone) => in_zone(time, zone)?,
+                    _ => time,
+                }
             }
             Kind::Date { per_day } => {
                 let days = value.div_euclid(per_day);
@@ -77,6 +83,45 @@ pub(crate) fn object<'py>(
             _ => PyInt::new(py, value).into_any(),
         },
     })
+}
+
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "+00:00" | "Z" | "utc")
+}
+
+/// A time of UTC as a clock of a zone shows it: the same instant. Where this machine knows no such zone, and
+/// for the first and the last hours that datetimes have, it stays in UTC.
+fn in_zone<'py>(time: Bound<'py, PyAny>, zone: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = time.py();
+    let zone = match offset_of(zone) {
+        Some(minutes) => {
+            let offset = PyDelta::new(py, 0, minutes * 60, 0, true)?;
+            py.import("datetime")?.getattr("timezone")?.call1((offset,))
+        }
+        // It keeps those that were asked for before.
+        None => py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((zone,)),
+    };
+    match zone.and_then(|zone| time.call_method1("astimezone", (zone,))) {
+        Ok(shown) => Ok(shown),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(time),
+        Err(error) => Err(error),
+    }
+}
+
+/// Minutes of an offset as Arrow writes it: `+02:00`, `+0200` or `+02`.
+fn offset_of(zone: &str) -> Option<i32> {
+    let (sign, digits) = match zone.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.len() {
+        5 => digits.split_once(':')?,
+        4 | 2 => digits.split_at_checked(2)?,
+        _ => return None,
+    };
+    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i32>().ok() };
+    Some(sign * (number(hours)? * 60 + number(minutes)?))
 }
 
 /// A length of time in a unit not finer than a microsecond.
