@@ -116,10 +116,14 @@ pub(crate) fn unit_of_magnitude(largest: u64) -> TimeUnit {
     }
 }
 
+/// Days of 1900 to 2100, as numbers of eight digits.
+const DAY_MIN: i64 = 19_000_101;
+const DAY_MAX: i64 = 21_001_231;
+
 /// The unit of numbers from the least to the greatest, by their magnitude; or why it can't be told.
 pub(crate) fn unit_of_all(least: i64, greatest: i64) -> Result<TimeUnit, String> {
     let is_day = |number: i64| {
-        (1900_01_01..=2100_12_31).contains(&number)
+        (DAY_MIN..=DAY_MAX).contains(&number)
             && days_of(number / 10_000, number / 100 % 100, number % 100).is_some()
     };
     if is_day(least) && is_day(greatest) {
