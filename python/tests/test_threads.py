@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -195,3 +197,12 @@ def test_reads_beside_a_writer_see_whole_batches(path: Path) -> None:
             thread.join(60)
         assert not wrong and not any(thread.is_alive() for thread in readers)
         assert len(log) == 6000
+
+
+def test_threads_that_call_every_method_at_once_get_values_or_documented_errors() -> None:
+    # What there is to call is read from the stubs. A seed that fails is printed, with the command that runs it again.
+    program = Path(__file__).with_name("every_method.py")
+    done = subprocess.run(
+        [sys.executable, str(program), "--rounds", "3"], capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

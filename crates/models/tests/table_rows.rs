@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_schema::SchemaRef;
 use proptest::prelude::*;
-use timestrata_engine::{Cell, Durability, KeyRange, Maintenance, Settings, Store};
+use timestrata_engine::{Cell, Durability, ErrorKind, KeyRange, Maintenance, Settings, Store};
 use timestrata_models::table::{Table, TableOptions, TableScan, WriteOptions};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -168,6 +168,9 @@ fn check(table: &Table, expected: &Expected) {
     if expected.kind == Kind::ById {
         assert!(view.row(&[Cell::UInt(999)]).unwrap().is_none());
     }
+    // Without a column it was a panic.
+    let error = view.latest(&[], &KeyRange::ALL).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     let latest = rows_of(&view.latest(&["symbol".into()], &KeyRange::ALL).unwrap());
     let mut newest: Vec<Reading> = Vec::new();
     for row in sorted.iter().rev() {

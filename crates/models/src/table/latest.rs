@@ -99,6 +99,10 @@ fn unseen(keys: &Keys, rows: impl Iterator<Item = usize>, seen: &mut Seen) -> Ve
 
 /// The newest row of each combination of values in the columns `by`, newest first.
 pub(super) fn latest(view: &TableView, by: &[usize], range: &KeyRange) -> Result<RecordBatch> {
+    if by.is_empty() {
+        let message = "the newest rows are those of the values of some columns: name at least one";
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
     let fields: Vec<_> = by.iter().map(|column| view.schema().field(*column)).collect();
     let maker = Maker::new(&fields)?;
     match few(view, by, &fields, range)? {

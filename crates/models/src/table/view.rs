@@ -212,7 +212,7 @@ impl TableView {
     /// The newest row of each combination of values in the columns `by`, newest first.
     ///
     /// # Errors
-    /// `InvalidArgument` for a column that the table lacks or whose type can't be compared.
+    /// `InvalidArgument` for no column, one that the table lacks, or one whose type can't be compared.
     pub fn latest(&self, by: &[String], range: &KeyRange) -> Result<RecordBatch> {
         let by = by.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         latest(self, &by, range)
