@@ -52,6 +52,10 @@ pub enum ErrorKind {
     Poisoned,
     /// The store has been closed.
     Closed,
+    /// A query that was cancelled, or given up by whoever asked. Ask again if it is still wanted.
+    Cancelled,
+    /// A query that took longer than it may. Ask for less, or allow it more time.
+    TimedOut,
 }
 
 impl ErrorKind {
@@ -78,6 +82,8 @@ impl ErrorKind {
             }
             Self::Poisoned => "reopen the store to recover; reads go on",
             Self::Closed => "open the store again",
+            Self::Cancelled => "ask again if it is still wanted",
+            Self::TimedOut => "ask for less at once, or allow it more time",
         }
     }
 }
@@ -92,6 +98,7 @@ pub struct Error {
     path: Option<PathBuf>,
     offset: Option<u64>,
     missing: Option<Box<MissingRange>>,
+    hint: Option<&'static str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -99,7 +106,8 @@ impl Error {
     /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { kind, message, path: None, offset: None, missing: None, source: None }
+        let (path, offset, missing, hint, source) = (None, None, None, None, None);
+        Self { kind, message, path, offset, missing, hint, source }
     }
 
     /// What sort of failure.
@@ -130,7 +138,14 @@ impl Error {
 
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
-        self.kind.hint()
+        self.hint.unwrap_or(self.kind.hint())
+    }
+
+    /// The same error with another hint than its kind's, where that doesn't fit.
+    #[must_use]
+    pub fn hinting(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
     }
 
     /// The same error, naming a file.
@@ -231,6 +246,7 @@ impl Error {
             path: self.path.clone(),
             offset: self.offset,
             missing: self.missing.clone(),
+            hint: self.hint,
             source: None,
         }
     }

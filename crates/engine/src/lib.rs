@@ -20,6 +20,7 @@ mod memtable;
 #[doc(hidden)]
 pub mod planted;
 mod poison;
+mod query;
 mod recovery;
 mod run;
 mod scan;
@@ -37,6 +38,7 @@ pub use check::{CheckReport, Finding, check};
 pub use damage::MissingRange;
 pub use error::{Error, ErrorKind, Result};
 pub use memtable::RowBatch;
+pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use recovery::{QuarantinedFile, RecoveryReport};
 pub use scan::{ColumnSize, Row, Scan, ScanSpec, Sieve, Survey, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};

@@ -23,7 +23,8 @@ use datafusion::physical_plan::memory::MemoryStream;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use futures::StreamExt;
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
+use tokio::sync::mpsc::Receiver;
 
 use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
@@ -106,7 +107,7 @@ pub(crate) async fn change(
             insert(sql, state, writer, table.name, &dml.input).await?
         }
         WriteOp::Delete => {
-            let predicate = predicate(state, &table, &dml.input)?;
+            let predicate = predicate(state, &table, &dml.input, sql.asked())?;
             blocking(move || writer.delete_where(&table.name, &predicate)).await?
         }
         _ => return Err(unsupported()),
@@ -119,12 +120,13 @@ pub(crate) fn predicate_of(
     state: &SessionState,
     catalog: &Catalog,
     plan: &LogicalPlan,
+    query: Option<&RunningQuery>,
 ) -> Result<Predicate> {
     match plan {
         LogicalPlan::Dml(dml) if matches!(dml.op, WriteOp::Delete) => {
             let name = dml.table_name.table();
             let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
-            predicate(state, &table, &dml.input)
+            predicate(state, &table, &dml.input, query)
         }
         _ => Err(unsupported()),
     }
@@ -205,19 +207,42 @@ async fn insert(
     input: &LogicalPlan,
 ) -> Result<u64> {
     let mut rows = sql.run(state, input).await.map_err(from_datafusion)?;
-    let (sender, mut receiver) = tokio::sync::mpsc::channel::<Result<RecordBatch>>(BATCHES_AHEAD);
+    let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let written = tokio::task::spawn_blocking(move || {
-        let mut batches = std::iter::from_fn(|| receiver.blocking_recv());
-        writer.insert(&table, &mut batches)
+        writer.insert(&table, &mut Sent { receiver, is_over: false })
     });
-    while let Some(batch) = rows.next().await {
+    loop {
+        let batch = rows.next().await;
+        let is_last = batch.is_none();
         // A writer that has stopped says why.
-        if sender.send(batch).await.is_err() {
+        if sender.send(batch).await.is_err() || is_last {
             break;
         }
     }
-    drop(sender);
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
+}
+
+/// Rows on their way to the writer, and behind the last of them their end.
+struct Sent {
+    receiver: Receiver<Option<Result<RecordBatch>>>,
+    is_over: bool,
+}
+
+impl Iterator for Sent {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        // Whoever asked has gone, and nobody reads on: what has come is not all, and must not count as such.
+        let next = self.receiver.blocking_recv().unwrap_or_else(|| {
+            let message = "the statement was given up before all of its rows were there";
+            Some(Err(Error::new(ErrorKind::Cancelled, message)))
+        });
+        self.is_over = !matches!(next, Some(Ok(_)));
+        next
+    }
 }
 
 async fn blocking<T: Send + 'static>(
@@ -229,7 +254,12 @@ async fn blocking<T: Send + 'static>(
 
 /// The rows that a `DELETE` means. Nothing but one condition on the table itself is taken: what
 /// is not understood must not be left out.
-fn predicate(state: &SessionState, table: &SqlTable, input: &LogicalPlan) -> Result<Predicate> {
+fn predicate(
+    state: &SessionState,
+    table: &SqlTable,
+    input: &LogicalPlan,
+    query: Option<&RunningQuery>,
+) -> Result<Predicate> {
     let condition = match input {
         LogicalPlan::TableScan(_) => lit(true),
         LogicalPlan::Filter(filter) if matches!(*filter.input, LogicalPlan::TableScan(_)) => {
@@ -250,7 +280,8 @@ fn predicate(state: &SessionState, table: &SqlTable, input: &LogicalPlan) -> Res
     if has_subquery.map_err(from_datafusion)? {
         return Err(invalid("DELETE takes no subqueries in its WHERE"));
     }
-    prepare(state, table, condition, input.schema().as_ref()).map_err(from_datafusion)
+    prepare(state, table, condition, input.schema().as_ref(), query.cloned())
+        .map_err(from_datafusion)
 }
 
 fn prepare(
@@ -258,6 +289,7 @@ fn prepare(
     table: &SqlTable,
     condition: Expr,
     schema: &DFSchema,
+    query: Option<RunningQuery>,
 ) -> datafusion::common::Result<Predicate> {
     let context = SimplifyContext::builder()
         .with_schema(Arc::new(schema.clone()))
@@ -278,6 +310,7 @@ fn prepare(
     )?;
     let shown = Arc::clone(&table.schema);
     let matches = move |batch: &RecordBatch| -> Result<BooleanArray> {
+        query.as_ref().map_or(Ok(()), RunningQuery::check)?;
         let batch = as_shown(batch, &shown).map_err(|error| from_datafusion(error.into()))?;
         let value = condition.evaluate(&batch).map_err(from_datafusion)?;
         let array = value.into_array(batch.num_rows()).map_err(from_datafusion)?;

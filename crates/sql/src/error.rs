@@ -26,7 +26,13 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         ),
         _ => text_of(&error),
     };
-    Error::new(kind, message).caused_by(error)
+    let found = Error::new(kind, message).caused_by(error);
+    match kind {
+        ErrorKind::InvalidData => {
+            found.hinting("mend the expression, or leave out the rows that it doesn't fit")
+        }
+        _ => found,
+    }
 }
 
 /// `InvalidArgument`, with a message.
@@ -72,7 +78,7 @@ fn engine_error(error: &DataFusionError) -> Option<Error> {
 
 /// The same error once more: of its cause only the text is kept.
 fn again(error: &Error) -> Error {
-    let mut copy = Error::new(error.kind(), error.message());
+    let mut copy = Error::new(error.kind(), error.message()).hinting(error.hint());
     if let Some(path) = error.path() {
         copy = copy.at(path);
     }

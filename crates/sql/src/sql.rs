@@ -1,14 +1,10 @@
 //! The way in: statements in, record batches out.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
-use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, cast};
@@ -16,16 +12,17 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
-use futures::{Stream, StreamExt};
 use parking_lot::Mutex;
-use timestrata_engine::{Error, ErrorKind, Result, Snapshot, Store};
-use tokio::runtime::Runtime;
+use timestrata_engine::{Error, ErrorKind, Result, RunningQuery, Snapshot, Store};
+use tokio::runtime::{Handle, Runtime};
 
 use crate::catalog::{Catalog, Planning};
 use crate::error::from_datafusion;
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
+use crate::governed::{governed, task_of};
 use crate::options::SqlOptions;
 use crate::params::Params;
+use crate::result::{BlockingResult, QueryResult};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
@@ -59,6 +56,8 @@ type DfResult<T> = std::result::Result<T, DataFusionError>;
 pub struct Sql {
     shared: Arc<Shared>,
     snapshot: Option<Snapshot>,
+    /// What it is asked for.
+    query: Option<RunningQuery>,
 }
 
 struct Shared {
@@ -103,6 +102,15 @@ impl From<&str> for Input {
     }
 }
 
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(name) => f.write_str(name),
+            Self::Query(sql, _) => write!(f, "({sql})"),
+        }
+    }
+}
+
 impl Sql {
     /// For reading: every statement that writes is refused.
     ///
@@ -133,7 +141,7 @@ impl Sql {
             runtime: OnceLock::new(),
             starting: Mutex::new(()),
         };
-        Ok(Self { shared: Arc::new(shared), snapshot: None })
+        Ok(Self { shared: Arc::new(shared), snapshot: None, query: None })
     }
 
     /// For reading and writing: statements write to the tables of the store.
@@ -148,7 +156,41 @@ impl Sql {
     /// The same, with every query at one snapshot. Without it each query takes its own, of now.
     #[must_use]
     pub fn at_snapshot(&self, snapshot: Snapshot) -> Self {
-        Self { shared: Arc::clone(&self.shared), snapshot: Some(snapshot) }
+        Self { snapshot: Some(snapshot), ..self.clone() }
+    }
+
+    /// The same for a query that was begun ([`Store::begin_query`]): it ends as that says, on all threads
+    /// that work for it. Without it each call begins one without a limit of time, which is on the store's
+    /// list as well.
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        Self { query: Some(query.clone()), ..self.clone() }
+    }
+
+    /// The same, for a query in any case.
+    fn begun(&self, text: &str) -> Self {
+        match &self.query {
+            Some(_) => self.clone(),
+            None => self.for_query(&self.shared.store.begin_query(text, None)),
+        }
+    }
+
+    /// The query that it is for.
+    pub(crate) fn asked(&self) -> Option<&RunningQuery> {
+        self.query.as_ref()
+    }
+
+    /// Memory that all queries together have set aside, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.shared.task.memory_pool().reserved()
+    }
+
+    /// The threads that queries of callers without a runtime work on, apart from the caller's own.
+    ///
+    /// # Errors
+    /// `Io` where they can't be started.
+    pub fn threads(&self) -> Result<Handle> {
+        Ok(self.runtime()?.handle().clone())
     }
 
     /// Runs one statement. Statements that write have been carried out when this returns; of the
@@ -159,6 +201,10 @@ impl Sql {
     /// `InvalidArgument` for SQL with a mistake, `NotFound` for a table that isn't there,
     /// `ReadOnly` for a statement that writes where nothing may; and those of [`QueryResult`].
     pub async fn query(&self, sql: &str, params: Params) -> Result<QueryResult> {
+        self.begun(sql).answer(sql, params).await
+    }
+
+    async fn answer(&self, sql: &str, params: Params) -> Result<QueryResult> {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         change::check_allowed(&statement)?;
         let catalog = self.catalog()?;
@@ -213,11 +259,12 @@ impl Sql {
         right: Input,
         options: &AsofOptions,
     ) -> Result<QueryResult> {
-        let (catalog, state) = (self.catalog()?, self.state());
+        let asked = self.begun(&format!("asof_join({left}, {right})"));
+        let (catalog, state) = (asked.catalog()?, asked.state());
         let (left, right) =
-            (self.input(&state, &catalog, left)?, self.input(&state, &catalog, right)?);
+            (asked.input(&state, &catalog, left)?, asked.input(&state, &catalog, right)?);
         let plan = asof_join(left, right, options).map_err(from_datafusion)?;
-        self.run(&state, &plan).await.map_err(from_datafusion)
+        asked.run(&state, &plan).await.map_err(from_datafusion)
     }
 
     /// As [`Sql::asof_join`], for callers without a runtime.
@@ -238,10 +285,11 @@ impl Sql {
     /// # Errors
     /// As [`Sql::query`].
     pub async fn gap_fill(&self, input: Input, options: &GapFillOptions) -> Result<QueryResult> {
-        let (catalog, state) = (self.catalog()?, self.state());
-        let input = self.input(&state, &catalog, input)?;
+        let asked = self.begun(&format!("gap_fill({input})"));
+        let (catalog, state) = (asked.catalog()?, asked.state());
+        let input = asked.input(&state, &catalog, input)?;
         let plan = gap_fill(input, options).map_err(from_datafusion)?;
-        self.run(&state, &plan).await.map_err(from_datafusion)
+        asked.run(&state, &plan).await.map_err(from_datafusion)
     }
 
     /// As [`Sql::gap_fill`], for callers without a runtime.
@@ -276,7 +324,7 @@ impl Sql {
         let (catalog, state) = (self.catalog()?, self.state());
         let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
             .map_err(from_datafusion)?;
-        change::predicate_of(&state, &catalog, &plan)
+        change::predicate_of(&state, &catalog, &plan, self.asked())
     }
 
     /// As [`Sql::select`], for callers without a runtime.
@@ -291,6 +339,10 @@ impl Sql {
         let snapshot = match &self.snapshot {
             Some(snapshot) => snapshot.clone(),
             None => self.shared.store.snapshot()?,
+        };
+        let snapshot = match &self.query {
+            Some(query) => snapshot.for_query(query),
+            None => snapshot,
         };
         Ok(Catalog::new(snapshot, Arc::clone(&self.shared.models)))
     }
@@ -323,9 +375,14 @@ impl Sql {
         state: &SessionState,
         plan: &LogicalPlan,
     ) -> DfResult<QueryResult> {
+        let query = match &self.query {
+            Some(query) => query,
+            None => &self.shared.store.begin_query("", None),
+        };
         let plan = with_plain_text(state.create_physical_plan(plan).await?)?;
-        let stream = execute_stream(plan, Arc::clone(&self.shared.task))?;
-        Ok(QueryResult { schema: stream.schema(), stream })
+        let task = task_of(&self.shared.task, query);
+        let stream = execute_stream(governed(plan, query)?, task)?;
+        Ok(QueryResult::of(stream, query))
     }
 
     /// Who writes.
@@ -341,10 +398,10 @@ impl Sql {
 
     fn block<F: Future<Output = Result<QueryResult>>>(&self, query: F) -> Result<BlockingResult> {
         let result = self.runtime()?.block_on(query)?;
-        Ok(BlockingResult { sql: self.clone(), result: Some(result) })
+        Ok(BlockingResult::new(self.clone(), result))
     }
 
-    fn runtime(&self) -> Result<&Runtime> {
+    pub(crate) fn runtime(&self) -> Result<&Runtime> {
         let shared = &self.shared;
         if let Some(runtime) = shared.runtime.get() {
             return Ok(runtime);
@@ -356,6 +413,7 @@ impl Sql {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(shared.options.threads.max(1))
             .thread_name("timestrata-sql")
+            .enable_time()
             .build()
             .map_err(|cause| {
                 let message = format!("could not start threads for queries: {cause}");
@@ -397,98 +455,4 @@ fn with_plain_text(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPl
     let columns = columns.map(|(column, name)| Ok((column?, name)));
     let columns: Vec<(Arc<dyn PhysicalExpr>, String)> = columns.collect::<DfResult<_>>()?;
     Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
-}
-
-/// Record batches as they are made. The errors are those of the scan (`Corruption`, `Io`), of
-/// expressions (`InvalidData`), and `TooLarge` where memory doesn't suffice. After an error comes
-/// nothing.
-pub struct QueryResult {
-    schema: SchemaRef,
-    stream: SendableRecordBatchStream,
-}
-
-impl QueryResult {
-    pub(crate) fn new(stream: SendableRecordBatchStream) -> Self {
-        Self { schema: stream.schema(), stream }
-    }
-
-    /// The columns of each batch.
-    pub fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    /// DataFusion's own stream, with its own errors.
-    pub fn into_stream(self) -> SendableRecordBatchStream {
-        self.stream
-    }
-
-    /// All batches.
-    ///
-    /// # Errors
-    /// The first one of the stream.
-    pub async fn collect(mut self) -> Result<Vec<RecordBatch>> {
-        let mut batches = Vec::new();
-        while let Some(batch) = self.next().await {
-            batches.push(batch?);
-        }
-        Ok(batches)
-    }
-}
-
-impl fmt::Debug for QueryResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryResult").field("schema", &self.schema).finish_non_exhaustive()
-    }
-}
-
-impl Stream for QueryResult {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.poll_next_unpin(context).map_err(from_datafusion)
-    }
-}
-
-/// Record batches, one after the other; see [`QueryResult`]. Dropping it cancels the query.
-pub struct BlockingResult {
-    sql: Sql,
-    result: Option<QueryResult>,
-}
-
-impl BlockingResult {
-    /// The columns of each batch.
-    pub fn schema(&self) -> SchemaRef {
-        self.result.as_ref().map_or_else(
-            || Arc::new(datafusion::arrow::datatypes::Schema::empty()),
-            |result| Arc::clone(&result.schema),
-        )
-    }
-}
-
-impl fmt::Debug for BlockingResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockingResult").field("result", &self.result).finish_non_exhaustive()
-    }
-}
-
-impl Iterator for BlockingResult {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let result = self.result.as_mut()?;
-        match self.sql.runtime() {
-            Ok(runtime) => runtime.block_on(result.next()),
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-impl Drop for BlockingResult {
-    fn drop(&mut self) {
-        // What it started is cancelled on the threads that it runs on.
-        if let Some(runtime) = self.sql.shared.runtime.get() {
-            let _entered = runtime.enter();
-            self.result = None;
-        }
-    }
 }

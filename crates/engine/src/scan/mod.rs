@@ -39,7 +39,7 @@ use arrow_schema::SchemaRef;
 use timestrata_format::KeyRange;
 
 use crate::damage::LeftOut;
-use crate::{MissingRange, Result};
+use crate::{MissingRange, Result, RunningQuery};
 pub(crate) use merge::merge_sources;
 pub use sift::Sieve;
 pub(crate) use sift::SoughtWord;
@@ -79,9 +79,15 @@ pub struct Scan {
     rows_left: usize,
     /// Where damage is left out.
     left_out: Option<Arc<LeftOut>>,
+    query: Option<RunningQuery>,
 }
 
 impl Scan {
+    /// The same, for a query: it ends with an error when that is no longer wanted.
+    pub(crate) fn for_query(self, query: Option<&RunningQuery>) -> Self {
+        Self { query: query.cloned(), ..self }
+    }
+
     /// The columns of each batch.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
@@ -106,6 +112,10 @@ impl Iterator for Scan {
     fn next(&mut self) -> Option<Self::Item> {
         if self.rows_left == 0 {
             return None;
+        }
+        if let Some(Err(error)) = self.query.as_ref().map(RunningQuery::check) {
+            self.rows_left = 0;
+            return Some(Err(error));
         }
         let batch = match self.batches.next_batch(self.rows_left)? {
             Ok(batch) if batch.num_rows() > self.rows_left => batch.slice(0, self.rows_left),

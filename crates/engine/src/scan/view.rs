@@ -40,7 +40,8 @@ impl StreamView {
             None if spec.reverse => Box::new(Reverse::new(plan, seen)),
             None => forward(plan, seen, Purpose::Batches)?,
         };
-        Ok(Scan { schema, batches, rows_left: spec.limit.unwrap_or(usize::MAX), left_out })
+        let rows_left = spec.limit.unwrap_or(usize::MAX);
+        Ok(Scan { schema, batches, rows_left, left_out, query: None })
     }
 
     /// All rows of a scan, as one batch.

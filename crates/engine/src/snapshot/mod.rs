@@ -8,7 +8,8 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
 use crate::{
-    Cell, ColumnSize, Error, ErrorKind, Result, Row, Scan, ScanSpec, Sieve, Stream, Survey, Values,
+    Cell, ColumnSize, Error, ErrorKind, Result, Row, RunningQuery, Scan, ScanSpec, Sieve, Stream,
+    Survey, Values,
 };
 
 struct Inner {
@@ -22,6 +23,8 @@ struct Inner {
 #[derive(Clone)]
 pub struct Snapshot {
     inner: Arc<Inner>,
+    /// What it is read for: reading stops when that is no longer wanted.
+    query: Option<RunningQuery>,
 }
 
 impl fmt::Debug for Snapshot {
@@ -33,7 +36,25 @@ impl fmt::Debug for Snapshot {
 impl Snapshot {
     pub(crate) fn new(seq: SeqNo, mut views: Vec<(StreamId, Arc<StreamView>)>) -> Self {
         views.sort_by_key(|(id, _)| *id);
-        Self { inner: Arc::new(Inner { seq, views }) }
+        Self { inner: Arc::new(Inner { seq, views }), query: None }
+    }
+
+    /// The same view, read for a query: each step of a read asks it whether to go on, and fails as it
+    /// says.
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        Self { inner: Arc::clone(&self.inner), query: Some(query.clone()) }
+    }
+
+    /// An error if what it is read for is no longer wanted.
+    fn check(&self) -> Result<()> {
+        self.query.as_ref().map_or(Ok(()), RunningQuery::check)
+    }
+
+    /// A stream's view, to be read from.
+    fn read(&self, stream: StreamId) -> Result<&Arc<StreamView>> {
+        self.check()?;
+        self.view(stream)
     }
 
     /// The last commit it sees.
@@ -66,27 +87,28 @@ impl Snapshot {
     /// `NotFound` for a stream that the snapshot doesn't hold, `InvalidArgument` for a bad
     /// column or key; the batches themselves may be `Corruption` or `Io`.
     pub fn scan(&self, stream: StreamId, spec: &ScanSpec) -> Result<Scan> {
-        self.view(stream)?.scan(spec)
+        let scan = self.read(stream)?.scan(spec)?;
+        Ok(scan.for_query(self.query.as_ref()))
     }
 
     /// Exact number of rows whose leading key is in `range`; from metadata where that is exact.
     pub fn count(&self, stream: StreamId, range: &KeyRange) -> Result<u64> {
-        self.view(stream)?.count(range)
+        self.read(stream)?.count(range)
     }
 
     /// Smallest leading key in `range`.
     pub fn min_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
-        self.view(stream)?.min_key(range)
+        self.read(stream)?.min_key(range)
     }
 
     /// Greatest leading key in `range`.
     pub fn max_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
-        self.view(stream)?.max_key(range)
+        self.read(stream)?.max_key(range)
     }
 
     /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
     pub fn survey(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<Survey> {
-        self.view(stream)?.survey(ranges)
+        self.read(stream)?.survey(ranges)
     }
 
     /// What each column takes in compacted runs; of what is not compacted yet nothing is told.
@@ -97,13 +119,13 @@ impl Snapshot {
     /// `range` cut into at most `parts` pieces of about as many rows each, as zone maps tell:
     /// disjoint, ascending, together all of `range`. For readers that share the work.
     pub fn split(&self, stream: StreamId, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
-        self.view(stream)?.split(range, parts)
+        self.read(stream)?.split(range, parts)
     }
 
     /// `range` cut into pieces of a few blocks each, where blocks end if that is possible:
     /// disjoint, ascending, together all of `range`. For readers that take one after the other.
     pub fn pieces(&self, stream: StreamId, range: &KeyRange) -> Result<Vec<KeyRange>> {
-        self.view(stream)?.pieces(range)
+        self.read(stream)?.pieces(range)
     }
 
     /// The parts of `range` outside of which no row has all that `sieve` asks for: disjoint,
@@ -112,7 +134,7 @@ impl Snapshot {
     /// # Errors
     /// `NotFound`; `InvalidArgument` for a stream that keeps the latest row a key; `Corruption`.
     pub fn sift(&self, stream: StreamId, range: &KeyRange, sieve: &Sieve) -> Result<Vec<KeyRange>> {
-        self.view(stream)?.sift(range, sieve)
+        self.read(stream)?.sift(range, sieve)
     }
 
     /// The values that a column has in `range`, maybe with others, where dictionaries tell them
@@ -123,27 +145,27 @@ impl Snapshot {
         range: &KeyRange,
         column: usize,
     ) -> Result<Option<Values>> {
-        self.view(stream)?.values(range, column)
+        self.read(stream)?.values(range, column)
     }
 
     /// First row in `range`; among rows with equal keys, the one committed first.
     pub fn first(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
-        self.view(stream)?.first(range)
+        self.read(stream)?.first(range)
     }
 
     /// Last row in `range`; among rows with equal keys, the one committed last.
     pub fn last(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
-        self.view(stream)?.last(range)
+        self.read(stream)?.last(range)
     }
 
     /// The row with this whole key (`Latest`), or the first with it (`Keep`). `key` has one
     /// cell a key column.
     pub fn get(&self, stream: StreamId, key: &[Cell<'_>]) -> Result<Option<Row>> {
-        self.view(stream)?.get(key)
+        self.read(stream)?.get(key)
     }
 
     /// All rows that a scan gives, as one batch. For answers that fit in memory.
     pub fn collect(&self, stream: StreamId, spec: &ScanSpec) -> Result<RecordBatch> {
-        self.view(stream)?.collect(spec)
+        self.read(stream)?.collect(spec)
     }
 }

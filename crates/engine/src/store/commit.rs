@@ -216,7 +216,12 @@ impl Engine {
             }
             self.workers.wake();
             match (self.settings.busy_policy, self.is_manual()) {
-                (BusyPolicy::Raise, _) => return Err(self.busy(&core, bytes)),
+                (BusyPolicy::Raise, _) => {
+                    // Where no flush can be made, to try again doesn't help.
+                    let full = self.troubles.error(Work::Flush);
+                    let full = full.filter(|error| error.kind() == ErrorKind::NoSpace);
+                    return Err(full.unwrap_or_else(|| self.busy(&core, bytes)));
+                }
                 (BusyPolicy::Block, false) => match self.troubles.error(Work::Flush) {
                     // Who knows when there is room again.
                     Some(error) => return Err(error),

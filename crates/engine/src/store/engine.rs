@@ -22,6 +22,7 @@ use super::version::RunFolder;
 use crate::maintenance::{Troubles, Workers};
 use crate::manifest::{EditError, ManifestLog};
 use crate::poison::Poison;
+use crate::query::Queries;
 use crate::recovery::Follower;
 use crate::wal::Wal;
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
@@ -70,6 +71,7 @@ pub(crate) struct Engine {
     /// What models keep, by its type: see [`crate::Store::model_state`].
     pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
+    pub(crate) queries: Queries,
     /// Released when the store is closed, or dropped.
     pub(crate) writer_lock: Mutex<Option<Arc<dyn LockGuard>>>,
 }

@@ -38,8 +38,8 @@ pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
 pub(crate) use self::version::{RunFolder, RunHandle, Version};
 use crate::{
-    BackupReport, Changes, CheckReport, Durability, Maintenance, QuarantinedFile, RecoveryReport,
-    Result, Settings, Snapshot, Stream, StreamSpec,
+    BackupReport, Changes, CheckReport, Durability, Maintenance, QuarantinedFile, QueryInfo,
+    RecoveryReport, Result, RunningQuery, Settings, Snapshot, Stream, StreamSpec,
 };
 
 /// Directory of run files, in the store's.
@@ -298,6 +298,41 @@ impl Store {
     /// A clock that only goes forward, in nanoseconds since some moment.
     pub fn monotonic_ns(&self) -> u64 {
         self.engine().io.clock.monotonic_ns()
+    }
+
+    /// Begins a query: it is on the list of [`Store::queries`] until nobody works for it any more. It may
+    /// be worked on for `time_max`.
+    pub fn begin_query(&self, text: &str, time_max: Option<Duration>) -> RunningQuery {
+        let engine = self.engine();
+        engine.queries.begin(&engine.io.clock, text, time_max, None)
+    }
+
+    /// The same for somebody who may give it up: `is_wanted` is asked every 50 ms or so, by whichever
+    /// thread works for it then.
+    pub fn begin_query_for(
+        &self,
+        text: &str,
+        time_max: Option<Duration>,
+        is_wanted: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> RunningQuery {
+        let engine = self.engine();
+        engine.queries.begin(&engine.io.clock, text, time_max, Some(Box::new(is_wanted)))
+    }
+
+    /// All queries of this process that are worked on, the oldest first.
+    pub fn queries(&self) -> Vec<QueryInfo> {
+        self.engine().queries.list()
+    }
+
+    /// Cancels a query: what works for it stops soon, and whoever asked gets `Cancelled`. `false`: there
+    /// is none of that number.
+    pub fn cancel_query(&self, id: u64) -> bool {
+        self.engine().queries.cancel(id)
+    }
+
+    /// The failure since which the store takes no writes, if there was one.
+    pub fn failure(&self) -> Option<String> {
+        self.engine().poison.cause()
     }
 
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.

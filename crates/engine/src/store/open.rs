@@ -20,6 +20,7 @@ use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
 use crate::poison::Poison;
+use crate::query::Queries;
 use crate::recovery::{self, Follower, KnownRuns, Loaded, Recovered};
 use crate::run::BlockCache;
 use crate::wal::{OldSegments, Wal, WalStart};
@@ -366,6 +367,7 @@ impl Opening {
             bulks: OpenBulks::default(),
             model_states: Mutex::default(),
             counters: Counters::default(),
+            queries: Queries::default(),
             writer_lock: Mutex::new(parts.writer_lock),
         }
     }

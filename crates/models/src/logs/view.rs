@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Snapshot, StreamId};
+use timestrata_engine::{
+    Error, ErrorKind, KeyRange, LeadKey, Result, RunningQuery, SeqNo, Snapshot, StreamId,
+};
 
 use super::layout::Layout;
 use super::options::is_logs;
@@ -41,6 +43,12 @@ impl LogsView {
     /// The snapshot that it reads from.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// The same view, read for a query: reading stops when that is no longer wanted.
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        Self { snapshot: self.snapshot.for_query(query), ..self.clone() }
     }
 
     /// The last commit that it sees.

@@ -8,8 +8,8 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use timestrata_engine::{
-    Cell, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Result, Row, Scan, ScanSpec, SeqNo,
-    Snapshot, Stream, StreamId,
+    Cell, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Result, Row, RunningQuery, Scan,
+    ScanSpec, SeqNo, Snapshot, Stream, StreamId,
 };
 
 use super::identity;
@@ -88,6 +88,12 @@ impl TableView {
     /// The snapshot it reads from.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// The same view, read for a query: reading stops when that is no longer wanted.
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        Self { snapshot: self.snapshot.for_query(query), ..self.clone() }
     }
 
     /// The last commit it sees.

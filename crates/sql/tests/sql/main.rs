@@ -3,6 +3,7 @@
 
 mod answers;
 mod behaviour;
+mod ending;
 mod filters;
 mod graphs;
 mod logs;

@@ -1,0 +1,167 @@
+//! What comes out: record batches, for who waits for them and for who polls.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::{Stream, StreamExt};
+use timestrata_engine::{Result, RunningQuery};
+
+use crate::Sql;
+use crate::error::from_datafusion;
+use crate::governed::governed_stream;
+
+/// How often who waits for rows looks whether they are still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Record batches as they are made. The errors are those of the scan (`Corruption`, `Io`), of
+/// expressions (`InvalidData`), and `TooLarge` where memory doesn't suffice. After an error comes
+/// nothing.
+pub struct QueryResult {
+    schema: SchemaRef,
+    stream: SendableRecordBatchStream,
+    /// What it answers, if it is still worked on.
+    query: Option<RunningQuery>,
+}
+
+impl QueryResult {
+    /// Rows that are there.
+    pub(crate) fn new(stream: SendableRecordBatchStream) -> Self {
+        Self { schema: stream.schema(), stream, query: None }
+    }
+
+    /// Rows that are worked out for a query, which is given up when they are dropped.
+    pub(crate) fn of(stream: SendableRecordBatchStream, query: &RunningQuery) -> Self {
+        let stream = governed_stream(stream, query);
+        Self { schema: stream.schema(), stream, query: Some(query.clone()) }
+    }
+
+    /// The columns of each batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// DataFusion's own stream, with its own errors.
+    pub fn into_stream(self) -> SendableRecordBatchStream {
+        self.stream
+    }
+
+    /// All batches.
+    ///
+    /// # Errors
+    /// The first one of the stream.
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await {
+            batches.push(batch?);
+        }
+        Ok(batches)
+    }
+}
+
+impl fmt::Debug for QueryResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryResult").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Stream for QueryResult {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.stream.poll_next_unpin(context).map_err(from_datafusion);
+        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
+            self.query = None;
+        }
+        next
+    }
+}
+
+/// Record batches, one after the other; see [`QueryResult`]. Dropping it cancels the query. Only the
+/// time that is spent in here counts as the query's.
+pub struct BlockingResult {
+    sql: Sql,
+    result: Option<QueryResult>,
+    schema: SchemaRef,
+}
+
+impl BlockingResult {
+    pub(crate) fn new(sql: Sql, result: QueryResult) -> Self {
+        let schema = Arc::clone(&result.schema);
+        result.query.as_ref().inspect(|query| query.rest());
+        Self { sql, result: Some(result), schema }
+    }
+
+    /// The columns of each batch.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn wait(&mut self) -> Option<Result<RecordBatch>> {
+        let result = self.result.as_mut()?;
+        let runtime = match self.sql.runtime() {
+            Ok(runtime) => runtime,
+            Err(error) => return Some(Err(error)),
+        };
+        let query = result.query.clone();
+        query.as_ref().inspect(|query| query.resume());
+        let next = runtime.block_on(next(result, query.as_ref()));
+        query.as_ref().inspect(|query| query.rest());
+        next
+    }
+
+    /// Lets go of what works for it: on the threads that it works on.
+    fn let_go(&mut self) {
+        if let Ok(runtime) = self.sql.runtime() {
+            let _entered = runtime.enter();
+            self.result = None;
+        }
+    }
+}
+
+/// The next batch, or the error of a query that has ended while others of its threads work on.
+async fn next(
+    result: &mut QueryResult,
+    query: Option<&RunningQuery>,
+) -> Option<Result<RecordBatch>> {
+    loop {
+        tokio::select! {
+            biased;
+            batch = result.next() => return batch,
+            () = tokio::time::sleep(LOOK_EVERY) => {
+                if let Some(Err(error)) = query.map(RunningQuery::check) {
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BlockingResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingResult").field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for BlockingResult {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.wait();
+        if !matches!(next, Some(Ok(_))) {
+            self.let_go();
+        }
+        next
+    }
+}
+
+impl Drop for BlockingResult {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
