@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use timestrata_engine::{Error, ErrorKind};
+use timestrata_engine::{Error, ErrorKind, RunningQuery};
 
 use crate::error::{Failure, Result};
 use crate::state::AppState;
@@ -19,6 +19,8 @@ use crate::state::AppState;
 pub(crate) struct Rows {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Box<dyn Iterator<Item = timestrata_engine::Result<RecordBatch>> + Send>,
+    /// What they answer: it ends when nobody takes them any more.
+    pub(crate) query: Option<RunningQuery>,
 }
 
 /// The form of an answer.

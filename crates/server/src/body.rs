@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use futures::StreamExt;
-use timestrata_engine::Error;
+use timestrata_engine::{Error, ErrorKind};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::drain::Announced;
+use crate::error::Failure;
 
 /// Pieces of a body that wait to be read.
 const PIECES_WAITING: usize = 8;
@@ -18,36 +20,48 @@ const PIECES_WAITING: usize = 8;
 /// comes takes longer.
 const SHORT_BYTES: u64 = 1 << 20;
 
-/// Why a body could not be read to its end.
+/// Why a body could not be read to its end: whose fault it is, and what happened.
 #[derive(Debug)]
-struct LimitPassed(String);
+struct Fault(StatusCode, String);
 
-impl std::fmt::Display for LimitPassed {
+impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.1)
     }
 }
 
-impl std::error::Error for LimitPassed {}
+impl std::error::Error for Fault {}
 
-/// The message, if a body was longer than allowed.
-pub(crate) fn limit_passed(error: &Error) -> Option<String> {
+impl Fault {
+    fn io(self, kind: io::ErrorKind) -> io::Error {
+        io::Error::new(kind, self)
+    }
+}
+
+/// The status and the message, if an error comes of a body that could not be read to its end.
+pub(crate) fn fault_of(error: &Error) -> Option<(StatusCode, String)> {
     let mut source: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
     while let Some(cause) = source {
-        if let Some(limit) = cause.downcast_ref::<LimitPassed>() {
-            return Some(limit.0.clone());
-        }
         // An error of the operating system's kind keeps its own cause apart.
-        if let Some(limit) = cause
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref)
-            .and_then(|inner| inner.downcast_ref::<LimitPassed>())
-        {
-            return Some(limit.0.clone());
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let fault = cause
+            .downcast_ref::<Fault>()
+            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<Fault>()));
+        if let Some(Fault(status, why)) = fault {
+            return Some((*status, why.clone()));
         }
         source = cause.source();
     }
     None
+}
+
+/// What to answer where a body could not be read, or unpacked; errors of the store stay what they are.
+pub(crate) fn unread(error: Error) -> Failure {
+    let is_of_a_file = error.kind() != ErrorKind::Io || error.path().is_some();
+    match is_of_a_file || fault_of(&error).is_some() {
+        true => error.into(),
+        false => Failure::bad_request(format!("the body can't be read: {error}")),
+    }
 }
 
 /// A body that nobody has read from.
@@ -85,26 +99,41 @@ impl Arriving {
                     return Some(Ok(piece));
                 }
                 let bytes_max = self.bytes_max;
-                io::Error::other(LimitPassed(format!(
+                let why = format!(
                     "the body is longer than {bytes_max} bytes (body_bytes_max); send it in parts, \
                      or raise the limit"
-                )))
+                );
+                Fault(StatusCode::PAYLOAD_TOO_LARGE, why).io(io::ErrorKind::Other)
             }
-            Ok(Some(Err(error))) => io::Error::new(
-                io::ErrorKind::ConnectionAborted,
-                format!("the client went away after {} bytes: {error}", self.bytes),
-            ),
-            Err(_) => io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!(
-                    "nothing arrived for {} s, after {} bytes",
-                    self.idle.as_secs(),
-                    self.bytes
-                ),
-            ),
+            Ok(Some(Err(error))) => {
+                let why = format!(
+                    "the body ended early, or is not framed as its head says, after {} bytes: {}; \
+                     send it again, whole",
+                    self.bytes,
+                    innermost(&error)
+                );
+                Fault(StatusCode::BAD_REQUEST, why).io(io::ErrorKind::ConnectionAborted)
+            }
+            Err(_) => {
+                let (seconds, bytes) = (self.idle.as_secs(), self.bytes);
+                let why = format!(
+                    "nothing arrived for {seconds} s (body_idle_max), after {bytes} bytes; send the \
+                     body again, without long pauses"
+                );
+                Fault(StatusCode::REQUEST_TIMEOUT, why).io(io::ErrorKind::TimedOut)
+            }
         };
         Some(Err(failed))
     }
+}
+
+/// What was found wrong at first.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
 }
 
 /// Reads a body. To be read on a thread that may block.

@@ -164,6 +164,13 @@ impl Layers {
         self.read(key, "a whole number, at least 1", |text| text.parse().ok().filter(|n| *n > 0))
     }
 
+    fn names(&self, key: &str) -> Result<Vec<String>> {
+        self.read(key, "names with commas between", |text| {
+            let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
+            Some(names.filter(|name| !name.is_empty()).collect())
+        })
+    }
+
     fn path(&self, key: &str) -> Result<Option<PathBuf>> {
         self.read(key, "a path", |text| Some((!text.is_empty()).then(|| PathBuf::from(text))))
     }
@@ -215,10 +222,14 @@ impl Layers {
             )?,
             token_file: self.path("server.token_file")?,
             is_open_to_all: self.read("server.open_to_all", "true or false", truth)?,
+            hosts: self.names("server.hosts")?,
             stop_grace: self.duration("server.stop_grace")?,
             body_bytes_max: self.size("limits.body_bytes_max")?,
             body_idle_max: self.duration("limits.body_idle_max")?,
+            connections_max: self.number("limits.connections_max")?,
+            head_time_max: self.duration("limits.head_time_max")?,
             request_time_max: self.duration("limits.request_time_max")?,
+            query_time_max: self.duration("limits.query_time_max")?,
             answer_idle_max: self.duration("limits.answer_idle_max")?,
             tails_max: self.number("limits.tails_max")?,
             requests_max: self.number("limits.requests_max")?,
@@ -258,12 +269,20 @@ pub struct Config {
     pub token_file: Option<PathBuf>,
     /// Whether anybody may ask, without a token, also from other machines.
     pub is_open_to_all: bool,
+    /// Names, in lower case, that requests without a token may call it by, or come from.
+    pub hosts: Vec<String>,
     /// Time for requests under way when it is told to stop.
     pub stop_grace: Duration,
     /// Longest body.
     pub body_bytes_max: u64,
     /// Longest wait for the next piece of a body.
     pub body_idle_max: Duration,
+    /// Connections at once.
+    pub connections_max: usize,
+    /// Longest wait for the whole head of a request, from when the last answer ended.
+    pub head_time_max: Duration,
+    /// Longest time that a query or a read is worked on.
+    pub query_time_max: Duration,
     /// Longest time for an answer to begin, bodies that are still arriving left out.
     pub request_time_max: Duration,
     /// Longest wait for a client to take more of its answer.

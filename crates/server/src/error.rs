@@ -14,13 +14,20 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 pub(crate) struct Failure {
     status: StatusCode,
     message: String,
+    /// Whether it may be otherwise in a moment.
+    is_for_now: bool,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), is_for_now: false }
+    }
+
+    /// For what is refused because of what else is under way, and may be taken in a moment.
+    pub(crate) fn for_now(message: impl Into<String>) -> Self {
+        Self { is_for_now: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message) }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -44,7 +51,9 @@ fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::InvalidArgument | ErrorKind::InvalidData => StatusCode::BAD_REQUEST,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::AlreadyExists => StatusCode::CONFLICT,
+        // Cancelled by another request: who repeats by themselves must not.
+        ErrorKind::AlreadyExists | ErrorKind::Cancelled => StatusCode::CONFLICT,
+        ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::ReadOnly => StatusCode::FORBIDDEN,
         ErrorKind::Busy | ErrorKind::Poisoned | ErrorKind::Closed => {
             StatusCode::SERVICE_UNAVAILABLE
@@ -56,14 +65,16 @@ fn status_of(kind: ErrorKind) -> StatusCode {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        if let Some(limit) = crate::body::limit_passed(&error) {
-            return Self::new(StatusCode::PAYLOAD_TOO_LARGE, limit);
+        if let Some((status, why)) = crate::body::fault_of(&error) {
+            return Self::new(status, why);
         }
         let status = status_of(error.kind());
-        if status.is_server_error() {
+        let is_ended = matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut);
+        if status.is_server_error() && !is_ended {
             tracing::error!(%error, "a request failed");
         }
-        Self::new(status, format!("{error}; {}", error.hint()))
+        let is_for_now = error.kind() == ErrorKind::Busy;
+        Self { is_for_now, ..Self::new(status, format!("{error}; {}", error.hint())) }
     }
 }
 
@@ -71,7 +82,7 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let body = json!({ "success": false, "data": null, "error": self.message });
         let mut response = (self.status, Json(body)).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.is_for_now {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_SECONDS);
         }
         if self.status == StatusCode::UNAUTHORIZED {

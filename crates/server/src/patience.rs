@@ -45,6 +45,21 @@ impl<S> Patient<S> {
     }
 }
 
+impl Patient<TcpStream> {
+    /// Waits until the other end takes more: for who keeps nothing to be written meanwhile.
+    ///
+    /// # Errors
+    /// `TimedOut` once it has waited for too long.
+    pub(crate) async fn writable(&mut self) -> io::Result<()> {
+        let patience = self.patience;
+        self.waiting = None;
+        tokio::time::timeout(patience, self.stream.writable()).await.unwrap_or_else(|_| {
+            let message = format!("the other end took nothing for {} ms", patience.as_millis());
+            Err(io::Error::new(io::ErrorKind::TimedOut, message))
+        })
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,

@@ -4,6 +4,8 @@ mod health;
 mod ingest;
 mod logs;
 mod named;
+mod parameters;
+mod queries;
 mod query;
 mod sql;
 mod tables;
@@ -16,7 +18,7 @@ use axum::routing::{delete, get, post};
 
 use crate::error::Failure;
 use crate::state::AppState;
-use crate::{auth, drain, metrics, serve};
+use crate::{auth, drain, hosts, metrics, serve};
 
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
@@ -37,11 +39,13 @@ pub(crate) fn router(state: &AppState) -> Router {
         .merge(logs::timed())
         .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
         .layer(from_fn_with_state(state.clone(), serve::in_time));
-    let guarded = ingest
+    // Who looks after the server must be heard when it is busy.
+    let watching = queries::queries().route("/metrics", get(metrics::show));
+    ingest
         .merge(timed)
-        .route("/metrics", get(metrics::show))
-        .route_layer(from_fn_with_state(state.clone(), auth::check));
-    guarded
+        .layer(from_fn_with_state(state.clone(), serve::bounded))
+        .merge(watching)
+        .route_layer(from_fn_with_state(state.clone(), auth::check))
         // Whoever watches over processes has no token.
         .route("/health", get(health::health))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
@@ -49,7 +53,7 @@ pub(crate) fn router(state: &AppState) -> Router {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods")
         })
         .layer(from_fn(serve::survive))
-        .layer(from_fn_with_state(state.clone(), serve::bounded))
+        .layer(from_fn_with_state(state.clone(), hosts::check))
         .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(state.clone(), metrics::count))
         .with_state(state.clone())

@@ -1,6 +1,6 @@
 //! The server itself: listening, bounds that hold for all requests, stopping.
 
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -17,7 +17,9 @@ use tokio::time::timeout;
 
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::connections;
 use crate::error::Failure;
+use crate::held::holding;
 use crate::log_tcp::LogTcp;
 use crate::metrics::Metrics;
 use crate::patience::PatientListener;
@@ -114,22 +116,25 @@ impl Server {
             let _ = told.send(true);
         };
         let listener = PatientListener { listener, patience: state.config.answer_idle_max };
-        let http = axum::serve(listener, router(&state)).with_graceful_shutdown(stopping);
+        tokio::spawn(stopping);
+        let http = connections::serve(listener, router(&state), &state);
         let lines = async {
             if let Some(log_tcp) = log_tcp {
                 log_tcp.serve().await;
             }
         };
-        let serving = async { tokio::join!(http.into_future(), lines).0 };
+        let serving = async { tokio::join!(http, lines) };
         let overdue = async {
             state.stopped().await;
             tokio::time::sleep(state.config.stop_grace).await;
         };
         tokio::select! {
-            served = serving => if let Err(error) = served {
-                return Err(Error::new(ErrorKind::Io, "the server failed").caused_by(error));
-            },
+            _ = serving => {}
             () = overdue => tracing::warn!("requests were cut off: they took longer than stop_grace"),
+        }
+        // Their threads must not keep the process.
+        for query in state.store.queries() {
+            state.store.cancel_query(query.id);
         }
         let store = state.store.clone();
         tokio::task::spawn_blocking(move || store.close())
@@ -162,19 +167,16 @@ pub fn init_logs(config: &Config) {
     };
 }
 
-/// Refuses what is more than can be served at once.
+/// Refuses what is more than can be served at once; an answer counts until its end has been sent.
 pub(crate) async fn bounded(
     State(state): State<AppState>,
     request: Request,
     next: Next,
 ) -> Response {
-    match state.requests.try_acquire() {
-        Ok(_permit) => next.run(request).await,
-        Err(_) => Failure::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many requests are under way (requests_max); try again",
-        )
-        .into_response(),
+    match Arc::clone(&state.requests).try_acquire_owned() {
+        Ok(permit) => holding(next.run(request).await, permit),
+        Err(_) => Failure::for_now("too many requests are under way (requests_max); try again")
+            .into_response(),
     }
 }
 

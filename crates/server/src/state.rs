@@ -1,12 +1,14 @@
 //! What all handlers share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use timestrata_engine::{Clock, ErrorKind, Store};
+use timestrata_engine::{Clock, ErrorKind, RunningQuery, Store, duration_of_text};
 use timestrata_models::logs::{Logs, LogsOptions};
 use timestrata_models::table::Table;
 use timestrata_sql::Sql;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
 
 use crate::auth::Tokens;
 use crate::config::Config;
@@ -67,6 +69,29 @@ impl AppState {
         }
     }
 
+    /// Begins a query: what a client asks, and for how long it wants it to be worked on.
+    ///
+    /// # Errors
+    /// `400` for more time than the server gives.
+    pub(crate) fn begin(&self, text: &str, timeout: Option<&str>) -> Result<RunningQuery> {
+        let most = self.config.query_time_max;
+        let wrong = |given: &str| {
+            let shown: String = given.chars().take(60).collect();
+            Failure::bad_request(format!(
+                "timeout={shown}: it must be a duration such as 30s, of at most {} ms \
+                 (limits.query_time_max)",
+                most.as_millis()
+            ))
+        };
+        let time_max = match timeout {
+            None => most,
+            Some(given) => duration_of_text(given)
+                .filter(|wanted| *wanted > Duration::ZERO && *wanted <= most)
+                .ok_or_else(|| wrong(given))?,
+        };
+        Ok(self.store.begin_query(text, Some(time_max)))
+    }
+
     /// Waits until the server is told to stop.
     pub(crate) async fn stopped(&self) {
         // Nobody can tell any more: that is the end too.
@@ -78,14 +103,16 @@ impl AppState {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => {
-            tracing::error!(%error, "a handler died");
-            Err(Failure::new(
-                axum::http::StatusCode::INTERNAL_SERVER_ERROR,
-                "the server failed to answer; its log says more",
-            ))
-        }
-    }
+    done(tokio::task::spawn_blocking(work).await)
+}
+
+/// What came of work on another thread.
+pub(crate) fn done<T>(ended: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    ended.unwrap_or_else(|error| {
+        tracing::error!(%error, "a handler died");
+        Err(Failure::new(
+            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+            "the server failed to answer; its log says more",
+        ))
+    })
 }

@@ -7,12 +7,14 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
+use timestrata_engine::RunningQuery;
 use timestrata_models::logs::{Clock, Entries, EntryRef};
+use tokio::runtime::Handle;
 
 use super::JSON;
 use crate::entries::Batches;
 use crate::error::{Failure, Result};
-use crate::state::blocking;
+use crate::worked::worked;
 
 const LINES: &str = "application/x-ndjson";
 /// Bytes that go out at once.
@@ -71,21 +73,27 @@ pub(crate) type Found = Box<dyn Iterator<Item = timestrata_engine::Result<Entrie
 pub(crate) async fn of_entries(
     form: EntriesForm,
     by: Clock,
+    query: RunningQuery,
     begin: impl FnOnce() -> Result<Found> + Send + 'static,
 ) -> Result<Response> {
-    let (first, rest) = blocking(move || {
-        let mut writer = Writer::new(form, by, begin()?);
+    let asked = query.clone();
+    let (first, rest) = worked(&Handle::current(), &query, move || {
+        let mut writer = Writer::new(form, by, asked, begin()?);
         Ok((writer.piece()?, writer))
     })
     .await?;
+    // When nobody takes the body any more it is dropped, and with it this.
+    let asker = query.given_up_on_drop();
     let body = match rest.is_done {
         true => Body::from(first),
-        false => Body::from_stream(unfold(Some((Some(first), rest)), |state| async {
+        false => Body::from_stream(unfold((Some((Some(first), rest)), asker), |state| async {
+            let (state, asker) = state;
             let (first, writer) = state?;
-            match first {
-                Some(first) => Some((Ok(first), Some((None, writer)))),
-                None => next(writer).await,
-            }
+            let (piece, rest) = match first {
+                Some(first) => (Ok(first), Some((None, writer))),
+                None => next(writer).await?,
+            };
+            Some((piece, (rest, asker)))
         })),
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
@@ -113,6 +121,7 @@ async fn next(mut writer: Writer) -> Option<(io::Result<Bytes>, Option<(Option<B
 struct Writer {
     form: EntriesForm,
     by: Clock,
+    query: RunningQuery,
     found: Batches<Found>,
     is_begun: bool,
     has_entries: bool,
@@ -120,12 +129,20 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(form: EntriesForm, by: Clock, found: Found) -> Self {
+    fn new(form: EntriesForm, by: Clock, query: RunningQuery, found: Found) -> Self {
         let (is_begun, has_entries, is_done) = (false, false, false);
-        Self { form, by, found: Batches::new(found), is_begun, has_entries, is_done }
+        Self { form, by, query, found: Batches::new(found), is_begun, has_entries, is_done }
     }
 
+    /// The next piece. The time until the client takes it is the client's.
     fn piece(&mut self) -> timestrata_engine::Result<Bytes> {
+        self.query.resume();
+        let piece = self.write();
+        self.query.rest();
+        piece
+    }
+
+    fn write(&mut self) -> timestrata_engine::Result<Bytes> {
         let (begin, between, behind, end) = match self.form {
             EntriesForm::Json => (r#"{"success":true,"data":["#, ",", "", r#"],"error":null}"#),
             EntriesForm::Lines => ("", "", "\n", ""),

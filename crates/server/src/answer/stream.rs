@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use axum::body::{Body, Bytes};
+use timestrata_engine::RunningQuery;
 use timestrata_models::table::times_as_text;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_util::bytes::BytesMut;
@@ -23,7 +24,10 @@ const PIECES_WAITING: usize = 4;
 /// An error in the middle cuts the connection, so that no client takes a part for the whole.
 pub(super) fn body(form: Form, rows: Rows) -> Result<Body> {
     let (sender, receiver) = channel::<io::Result<Bytes>>(PIECES_WAITING);
-    let pipe = Pipe { sender: sender.clone(), piece: BytesMut::new() };
+    let query = rows.query.clone();
+    let pipe = Pipe { sender: sender.clone(), piece: BytesMut::new(), query };
+    // When nobody takes the body any more it is dropped, and with it this.
+    let asker = rows.query.as_ref().map(RunningQuery::given_up_on_drop);
     // What can't be written at all is told before anything is sent.
     let mut writer = Writer::new(form, pipe, &rows.schema).map_err(unwritten)?;
     let mut batches = rows.batches;
@@ -40,8 +44,8 @@ pub(super) fn body(form: Form, rows: Rows) -> Result<Body> {
             let _ = sender.blocking_send(Err(error));
         }
     });
-    let pieces = futures::stream::unfold(receiver, |mut receiver| async move {
-        receiver.recv().await.map(|piece| (piece, receiver))
+    let pieces = futures::stream::unfold((receiver, asker), |(mut receiver, asker)| async move {
+        receiver.recv().await.map(|piece| (piece, (receiver, asker)))
     });
     Ok(Body::from_stream(pieces))
 }
@@ -83,6 +87,7 @@ impl Writer {
 struct Pipe {
     sender: Sender<io::Result<Bytes>>,
     piece: BytesMut,
+    query: Option<RunningQuery>,
 }
 
 impl Write for Pipe {
@@ -105,8 +110,10 @@ impl Pipe {
             return Ok(());
         }
         let piece = self.piece.split().freeze();
-        self.sender
-            .blocking_send(Ok(piece))
-            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client went away"))
+        // The time until the client takes it is the client's.
+        self.query.as_ref().inspect(|query| query.rest());
+        let sent = self.sender.blocking_send(Ok(piece));
+        self.query.as_ref().inspect(|query| query.resume());
+        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client went away"))
     }
 }

@@ -11,15 +11,28 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     Key { name, default, about }
 }
 
-pub(super) const KEYS: [Key; 23] = [
+pub(super) const KEYS: [Key; 27] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
     key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
     key("server.open_to_all", "false", "Answer other machines without a token"),
+    key(
+        "server.hosts",
+        "",
+        "Names, with commas between, that requests without a token may call this server by, or come \
+         from, beside localhost and addresses; *: any",
+    ),
     key("server.stop_grace", "10s", "Time for requests under way when told to stop"),
     key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),
     key("limits.body_idle_max", "30s", "Longest wait for the next piece of a body"),
+    key("limits.connections_max", "512", "Connections at once; others get 503 and are closed"),
+    key("limits.head_time_max", "30s", "Longest wait for a whole head, also for the next one"),
     key("limits.request_time_max", "60s", "Longest time until an answer begins"),
     key("limits.answer_idle_max", "5m", "Longest wait for a client to take more of its answer"),
+    key(
+        "limits.query_time_max",
+        "10m",
+        "Longest time that a query or a read is worked on; a request may ask for less",
+    ),
     key("limits.requests_max", "256", "Requests under way at once; others get 503"),
     key(
         "limits.rows_max",

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::lines::Lines;
-use super::reading::Reading;
+use super::reading::{Place, Reading};
 use super::refusal::Refusal;
 use super::round::{Desk, Range, Round};
 use super::seats::Seat;
@@ -22,6 +22,10 @@ use crate::state::AppState;
 /// is cut, and the client may never see its answers.
 const REST_BYTES_MAX: usize = 1 << 20;
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
+/// A client that takes nothing for so long has no rows kept for it.
+const STALL_TIME_MAX: Duration = Duration::from_millis(100);
+/// Bytes after which the turn to have rows in memory is another client's, if one waits.
+const TURN_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct Client {
@@ -29,6 +33,7 @@ pub(super) struct Client {
     seat: Seat,
     desk: Arc<Desk>,
     lines: Lines,
+    is_begun: bool,
 }
 
 /// How waiting for a client's bytes ended.
@@ -37,13 +42,13 @@ enum Arrival {
     Bytes,
     /// It sends no more.
     End,
-    /// The server stops, or another client has its place.
+    /// The server stops, or another client has its place; or it is none of this protocol.
     Leave,
 }
 
 impl Client {
     pub(super) fn new(socket: Patient<TcpStream>, seat: Seat, desk: Arc<Desk>) -> Self {
-        Self { socket, seat, desk, lines: Lines::default() }
+        Self { socket, seat, desk, lines: Lines::default(), is_begun: false }
     }
 
     /// Serves it until it, or the server, ends that.
@@ -84,6 +89,12 @@ impl Client {
             read = self.socket.read_buf(self.lines.room()) => read?,
         };
         self.lines.arrived(read);
+        if !std::mem::replace(&mut self.is_begun, true) && self.lines.are_http() {
+            // A page in a browser may send what it likes to this port, in the body of a request.
+            tracing::warn!("a client was sent away: it speaks HTTP, and this is the line protocol");
+            self.lines = Lines::default();
+            return Ok(Arrival::Leave);
+        }
         Ok(if read == 0 { Arrival::End } else { Arrival::Bytes })
     }
 
@@ -99,10 +110,15 @@ impl Client {
         Ok(round)
     }
 
-    /// Answers with the entries of a range. No thread waits for the client to take them.
+    /// Answers with the entries of a range. No thread waits for the client to take them; and where it takes
+    /// nothing, no rows do either: they are read again once it does.
     async fn read(&mut self, range: Range) -> io::Result<()> {
         let desk = Arc::clone(&self.desk);
-        let begin = move || next_piece(desk.read(range)?);
+        let query = desk.begin(range);
+        let _asker = query.given_up_on_drop();
+        let mut turn = desk.turn().await?;
+        let (begins, asked) = (Arc::clone(&desk), query.clone());
+        let begin = move || next_piece(begins.read(range, &asked)?);
         let (mut reading, mut piece) = match spawn_blocking(begin).await? {
             Ok(begun) => begun,
             Err(error) => {
@@ -112,11 +128,27 @@ impl Client {
                 return self.socket.write_all(&answer).await;
             }
         };
-        self.desk.state().metrics.log_searches.inc();
+        desk.state().metrics.log_searches.inc();
+        let (mut place, mut sent, mut sent_in_turn) = (Place::default(), 0, 0);
         loop {
-            self.socket.write_all(piece.as_bytes()).await?;
-            if reading.is_done() {
-                return Ok(());
+            let taken = self.send(piece.as_bytes().get(sent..).unwrap_or_default()).await?;
+            sent += taken;
+            sent_in_turn += taken;
+            let is_sent = sent == piece.len();
+            if is_sent {
+                if reading.is_done() {
+                    return Ok(());
+                }
+                (place, sent) = (reading.place(), 0);
+            }
+            if !is_sent || (sent_in_turn > TURN_BYTES && desk.is_waited_for()) {
+                drop(piece);
+                reading.rest_at(place);
+                drop(turn);
+                if !is_sent {
+                    self.wait_until_it_takes_more().await?;
+                }
+                (turn, sent_in_turn) = (desk.turn().await?, 0);
             }
             // Half of an answer can't be taken back: the connection is cut, so that no client takes it for
             // the whole.
@@ -125,6 +157,31 @@ impl Client {
                 io::Error::other(error.to_string())
             })?;
         }
+    }
+
+    /// Sends bytes, as long as the client takes some now and then; how many it took.
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut sent = 0;
+        while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
+            match timeout(STALL_TIME_MAX, self.socket.write(rest)).await {
+                Ok(taken) => sent += taken?,
+                Err(_) => break,
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Waits for a client that takes nothing. Its place may be another's meanwhile.
+    async fn wait_until_it_takes_more(&mut self) -> io::Result<()> {
+        self.seat.heard(true);
+        let waited = tokio::select! {
+            writable = self.socket.writable() => writable,
+            () = self.seat.lost() => {
+                Err(io::Error::other("its place was needed for a client that takes its answers"))
+            }
+        };
+        self.seat.heard(false);
+        waited
     }
 
     /// Ends the conversation, with everything answered that was worked off.

@@ -60,6 +60,14 @@ impl Lines {
         };
     }
 
+    /// Whether what arrived begins as a request of HTTP does.
+    pub(super) fn are_http(&self) -> bool {
+        let methods =
+            ["GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT "];
+        let bytes = self.bytes.get(self.start..).unwrap_or_default();
+        methods.iter().any(|method| bytes.starts_with(method.as_bytes()))
+    }
+
     /// Whether nothing of what arrived is left.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.bytes.len()

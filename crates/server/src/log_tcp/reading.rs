@@ -1,8 +1,8 @@
 //! The answer to a request to read, piece by piece: nothing is held but the rows that are being
-//! written.
+//! written, and of a client that doesn't take them only where it stands.
 
-use timestrata_engine::Result;
-use timestrata_models::logs::{Hits, Logs, Query};
+use timestrata_engine::{Result, RunningQuery};
+use timestrata_models::logs::{Hits, Logs, LogsView, Position, Query};
 
 use super::metadata;
 use super::round::Range;
@@ -14,26 +14,49 @@ const NS_A_MS: u64 = 1_000_000;
 const HEAD: &str = "{\"status\":\"ok\",\"data\":[";
 const END: &str = "]}\n";
 
+/// How far an answer has come. What is read from a place on is always the same: the log is read as it
+/// was at the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    is_begun: bool,
+    /// When the last row that was given arrived.
+    last: Option<i64>,
+    is_done: bool,
+}
+
 /// What is left of an answer.
 #[derive(Debug)]
 pub(super) struct Reading {
-    found: Batches<std::iter::Flatten<std::option::IntoIter<Hits>>>,
-    is_begun: bool,
-    has_rows: bool,
-    is_done: bool,
+    view: LogsView,
+    /// `None`: nothing is in the range.
+    query: Option<Query>,
+    running: RunningQuery,
+    place: Place,
+    /// Rows on their way, and memory for them, while there is somebody to take them.
+    found: Option<Batches<Hits>>,
 }
 
 impl Reading {
     /// The entries that arrived in a range, as they are now.
-    pub(super) fn new(logs: &Logs, range: Range) -> Result<Self> {
-        let hits = query(range).map(|query| logs.search(&query)).transpose()?;
-        let found = Batches::new(hits.into_iter().flatten());
-        Ok(Self { found, is_begun: false, has_rows: false, is_done: false })
+    pub(super) fn new(logs: &Logs, range: Range, running: RunningQuery) -> Result<Self> {
+        let view = logs.snapshot()?.for_query(&running);
+        Ok(Self { view, query: query(range), running, place: Place::default(), found: None })
     }
 
     /// Whether all of it was given.
     pub(super) fn is_done(&self) -> bool {
-        self.is_done
+        self.place.is_done
+    }
+
+    /// Where the next piece begins.
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Goes back to a place, and lets go of all rows until the next piece is asked for.
+    pub(super) fn rest_at(&mut self, place: Place) {
+        (self.place, self.found) = (place, None);
+        self.running.rest();
     }
 
     /// The next piece.
@@ -41,21 +64,32 @@ impl Reading {
     /// # Errors
     /// Those of a read; nothing comes behind one.
     pub(super) fn piece(&mut self) -> Result<String> {
+        self.running.resume();
         let mut out = String::new();
-        if !std::mem::replace(&mut self.is_begun, true) {
+        if !std::mem::replace(&mut self.place.is_begun, true) {
             out.push_str(HEAD);
         }
+        if self.found.is_none()
+            && let Some(query) = &self.query
+        {
+            let after = self.place.last.map(|time| Position { time, timestamp: time });
+            let hits = self.view.search(&Query { after, ..query.clone() })?;
+            self.found = Some(Batches::new(hits));
+        }
         while out.len() < PIECE_BYTES {
-            let Some(entry) = self.found.next()? else {
+            let next = self.found.as_mut().map_or(Ok(None), Batches::next)?;
+            let Some(entry) = next else {
                 out.push_str(END);
-                self.is_done = true;
+                self.place.is_done = true;
+                self.found = None;
                 break;
             };
-            if std::mem::replace(&mut self.has_rows, true) {
+            if self.place.last.replace(entry.timestamp()).is_some() {
                 out.push(',');
             }
             metadata::write_row(entry, &mut out);
         }
+        self.running.rest();
         Ok(out)
     }
 }
@@ -89,6 +123,35 @@ mod tests {
         let last = i64::MAX as u64 / NS_A_MS;
         assert_eq!(bounds(last, last), Some((Some(last as i64 * NS_A_MS as i64), None)));
         assert_eq!(bounds(last + 1, u64::MAX), None);
+    }
+
+    /// Of a client that takes nothing all rows are let go of, and read again from where it stands.
+    #[test]
+    fn from_a_place_on_an_answer_is_always_the_same() {
+        let store = Store::memory(Settings::default()).unwrap();
+        let logs = Logs::create(&store, "t", &LogsOptions::default()).unwrap();
+        for index in 0..500 {
+            logs.write(&NewEntry::new(format!("{index} {}", "x".repeat(index * 7)))).unwrap();
+        }
+        let range = Range { start: 0, end: u64::MAX };
+        let begin = || Reading::new(&logs, range, store.begin_query("", None)).unwrap();
+        let (mut whole, mut reading) = (String::new(), begin());
+        while !reading.is_done() {
+            whole.push_str(&reading.piece().unwrap());
+        }
+        logs.write(&NewEntry::new("later")).unwrap();
+        let (mut again, mut reading) = (String::new(), reading);
+        reading.rest_at(Place::default());
+        while !reading.is_done() {
+            let place = reading.place();
+            let piece = reading.piece().unwrap();
+            reading.rest_at(place);
+            assert_eq!(reading.piece().unwrap(), piece);
+            again.push_str(&piece);
+        }
+        assert!(whole.len() > 5 * PIECE_BYTES && again == whole);
+        let rows: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        assert_eq!(rows["data"].as_array().unwrap().len(), 500);
     }
 
     /// Reading one row, or none, of 2,050 once cost as much as reading all of them.

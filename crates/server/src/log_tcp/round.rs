@@ -1,8 +1,12 @@
 //! One turn of a client: the requests that have arrived, their writes as one commit, and the answers.
 
+use std::io;
+use std::sync::Arc;
+
 use parking_lot::Mutex;
-use timestrata_engine::{Durability, ErrorKind, Result};
+use timestrata_engine::{Durability, ErrorKind, Result, RunningQuery};
 use timestrata_models::logs::{Logs, NewEntry};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::lines::{Line, Lines};
 use super::metadata::Metadata;
@@ -18,6 +22,8 @@ const REQUESTS_MAX: usize = 2_048;
 /// Sheets that wait for their next turn, and what an entry on one may keep of its memory.
 const SHEETS_MAX: usize = 16;
 const ENTRY_BYTES_KEPT: usize = 1 << 10;
+/// Clients that have rows in memory to be sent, at once.
+const TURNS: usize = 4;
 const OK: &[u8] = b"{\"status\":\"ok\"}\n";
 
 /// Where the requests of all clients are worked off.
@@ -29,6 +35,7 @@ pub(super) struct Desk {
     /// Closed where the log was removed, until the next request makes it again.
     logs: Mutex<Option<Logs>>,
     sheets: Mutex<Vec<Sheet>>,
+    turns: Arc<Semaphore>,
 }
 
 /// What a turn came to.
@@ -72,6 +79,7 @@ impl Desk {
             durability: config.durability,
             logs: Mutex::default(),
             sheets: Mutex::default(),
+            turns: Arc::new(Semaphore::new(TURNS)),
         };
         desk.logs()?;
         Ok(desk)
@@ -106,8 +114,27 @@ impl Desk {
     }
 
     /// Begins to read. To be called on a thread that may block.
-    pub(super) fn read(&self, range: Range) -> Result<Reading> {
-        Reading::new(&self.logs()?, range)
+    pub(super) fn read(&self, range: Range, query: &RunningQuery) -> Result<Reading> {
+        Reading::new(&self.logs()?, range, query.clone())
+    }
+
+    /// What a request to read is on the list of queries.
+    pub(super) fn begin(&self, range: Range) -> RunningQuery {
+        let Range { start, end } = range;
+        let text = format!("line protocol: read '{}' from {start} to {end} ms", self.name);
+        self.state.store.begin_query(&text, Some(self.state.config.query_time_max))
+    }
+
+    /// Waits for its turn with who has rows in memory to be sent. Turns are taken in the order in which
+    /// they were asked for.
+    pub(super) async fn turn(&self) -> io::Result<OwnedSemaphorePermit> {
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        turn.map_err(io::Error::other)
+    }
+
+    /// Whether others wait for a turn.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.turns.available_permits() == 0
     }
 
     fn logs(&self) -> Result<Logs> {

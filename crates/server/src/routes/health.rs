@@ -10,15 +10,15 @@ use crate::state::AppState;
 
 /// Whether requests are answered and writes taken.
 pub(super) async fn health(State(state): State<AppState>) -> Response {
-    let stats = state.store.stats();
-    let (status, word) = match &stats.background_error {
+    let failure = state.store.failure();
+    let (status, word) = match &failure {
         None => (StatusCode::OK, "healthy"),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "failing"),
     };
     let body = json!({
         "status": word,
         "version": env!("CARGO_PKG_VERSION"),
-        "error": stats.background_error,
+        "error": failure,
     });
     (status, Json(body)).into_response()
 }

@@ -1,6 +1,6 @@
 //! `POST /tables/{table}/ingest`: a body of rows, as one commit.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
@@ -11,9 +11,10 @@ use timestrata_models::table::{
     Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
 };
 
-use crate::body::{BodyReader, Sent};
+use crate::body::{BodyReader, Sent, unread};
 use crate::error::{Failure, Result, success};
 use crate::routes::named::Named;
+use crate::routes::parameters::Parameters;
 use crate::state::{AppState, blocking};
 
 /// What may stand behind the path.
@@ -116,7 +117,7 @@ fn word<T: Copy>(name: &str, given: Option<&str>, words: [(&str, T); 2]) -> Resu
 pub(super) async fn ingest(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    Query(asked): Query<Asked>,
+    Parameters(asked): Parameters<Asked>,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
@@ -132,8 +133,8 @@ pub(super) async fn ingest(
             read.time = read.time.or(Some(table.time_column()?));
             read.schema = Some(table.schema()?);
         }
-        let mut source = open_reader(reader, "the body", &read)?;
-        let rows = ingest_rows(&state.store, &name, &mut source, &options)?.rows;
+        let mut source = open_reader(reader, "the body", &read).map_err(unread)?;
+        let rows = ingest_rows(&state.store, &name, &mut source, &options).map_err(unread)?.rows;
         let report = source.report();
         let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();
         Ok((rows, json!({ "count": report.skipped, "first": listed })))

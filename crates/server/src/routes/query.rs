@@ -1,17 +1,20 @@
 //! `GET /tables/{table}/query`: rows in time order.
 
-use axum::extract::{Query, State};
-use axum::http::HeaderMap;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Deserialize;
-use timestrata_engine::{KeyRange, LeadKey};
+use timestrata_engine::{KeyRange, LeadKey, RunningQuery};
 use timestrata_models::table::{TableScan, TableView, parse_time};
 use timestrata_sql::Selection;
+use tokio::runtime::Handle;
 
 use crate::answer::{self, Form, Rows};
 use crate::error::{Failure, Result};
 use crate::routes::named::Named;
-use crate::state::{AppState, blocking};
+use crate::routes::parameters::Parameters;
+use crate::state::AppState;
+use crate::worked::worked;
 
 /// Rows of an answer where nobody says how many.
 const ROWS_DEFAULT: usize = 1000;
@@ -36,6 +39,8 @@ pub(super) struct Asked {
     r#where: Option<String>,
     /// `asc`, `desc`, or expressions as behind `ORDER BY`.
     order: Option<String>,
+    /// How long it may be worked on, where that is less than the server gives.
+    timeout: Option<String>,
 }
 
 impl Asked {
@@ -97,27 +102,31 @@ impl Asked {
 pub(super) async fn query(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    Query(asked): Query<Asked>,
+    Parameters(asked): Parameters<Asked>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
     let form = Form::accepted(&headers)?;
     let limit = asked.limit(form, state.config.rows_max)?;
+    let query = state.begin(&format!("GET {uri}"), asked.timeout.as_deref())?;
     let reverse = match (asked.is_reverse(), &asked.r#where) {
         (Some(reverse), None) => reverse,
-        _ => return selected(state, name, asked, form, limit).await,
+        _ => return selected(state, name, asked, form, limit, query).await,
     };
     let limit = limit.map(|limit| limit.saturating_add(asked.offset));
     let is_short = !form.is_streamed() && limit.is_some_and(|limit| limit <= ROWS_AT_ONCE);
+    let asker = query.clone();
     let work = move || {
-        let view = state.table(&name)?.view()?;
+        let view = state.table(&name)?.view()?.for_query(&asker);
         let (range, columns) = (asked.range(&view)?, asked.columns());
         let scan = TableScan { range, columns, limit, reverse, ..TableScan::default() };
         let scan = view.scan(&scan)?;
         let schema = scan.schema();
-        let rows = Rows { schema, batches: Box::new(behind(scan, asked.offset)) };
+        let batches = Box::new(behind(scan, asked.offset));
+        let rows = Rows { schema, batches, query: Some(asker) };
         answer::of_rows(&state, form, rows)
     };
-    if is_short { work() } else { blocking(work).await }
+    if is_short { work() } else { worked(&Handle::current(), &query, work).await }
 }
 
 /// Batches without the first `offset` rows.
@@ -146,6 +155,7 @@ async fn selected(
     asked: Asked,
     form: Form,
     limit: Option<usize>,
+    query: RunningQuery,
 ) -> Result<Response> {
     let view = state.table(&name)?.view()?;
     let order = match asked.order.clone() {
@@ -165,7 +175,9 @@ async fn selected(
         offset: asked.offset,
         ..Selection::default()
     };
-    let sql = state.sql.at_snapshot(view.snapshot().clone());
-    let result = sql.select(&name, &selection).await?;
-    super::sql::answered(state, form, result).await
+    let snapshot = view.snapshot().clone();
+    super::sql::answered(state, form, query, move |sql| {
+        sql.at_snapshot(snapshot).select_blocking(&name, &selection)
+    })
+    .await
 }

@@ -1,19 +1,18 @@
 //! `POST /sql`: one statement over all models.
 
-use axum::Json;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::Value;
-use timestrata_sql::{Params, QueryResult, ScalarValue};
-use tokio::runtime::Handle;
+use timestrata_engine::RunningQuery;
+use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 
 use crate::answer::{self, Form, Rows};
 use crate::error::{Failure, Result};
-use crate::state::{AppState, blocking};
+use crate::routes::parameters::JsonBody;
+use crate::state::AppState;
+use crate::worked::worked;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,28 +21,37 @@ pub(super) struct Asked {
     /// A list for `$1`, `$2`, ...; an object for `$name`.
     #[serde(default)]
     params: Value,
+    /// How long it may be worked on, where that is less than the server gives.
+    timeout: Option<String>,
 }
 
 pub(super) async fn sql(
     State(state): State<AppState>,
     headers: HeaderMap,
-    asked: std::result::Result<Json<Asked>, JsonRejection>,
+    JsonBody(asked): JsonBody<Asked>,
 ) -> Result<Response> {
     let form = Form::accepted(&headers)?;
-    let Json(asked) = asked.map_err(|error| Failure::new(error.status(), error.body_text()))?;
     let params = params_of(asked.params)?;
-    let result = state.sql.query(&asked.query, params).await?;
-    answered(state, form, result).await
+    let query = state.begin(&asked.query, asked.timeout.as_deref())?;
+    answered(state, form, query, move |sql| sql.query_blocking(&asked.query, params)).await
 }
 
-/// The rows of a result, in a form.
-pub(super) async fn answered(state: AppState, form: Form, result: QueryResult) -> Result<Response> {
-    let schema = result.schema().clone();
-    let mut result = result;
-    let runtime = Handle::current();
-    let batches = std::iter::from_fn(move || runtime.block_on(result.next()));
-    let rows = Rows { schema, batches: Box::new(batches) };
-    blocking(move || answer::of_rows(&state, form, rows)).await
+/// The rows of a query, in a form. It is planned and worked out on the threads of SQL.
+pub(super) async fn answered(
+    state: AppState,
+    form: Form,
+    query: RunningQuery,
+    ask: impl FnOnce(&Sql) -> timestrata_engine::Result<BlockingResult> + Send + 'static,
+) -> Result<Response> {
+    let threads = state.sql.threads()?;
+    let sql = state.sql.for_query(&query);
+    let asked = query.clone();
+    worked(&threads, &query, move || {
+        let rows = ask(&sql)?;
+        let rows = Rows { schema: rows.schema(), batches: Box::new(rows), query: Some(asked) };
+        answer::of_rows(&state, form, rows)
+    })
+    .await
 }
 
 fn params_of(params: Value) -> Result<Params> {

@@ -1,15 +1,18 @@
 //! Tables: names, schemas, counts, single rows.
 
 use axum::extract::State;
+use axum::http::Uri;
 use axum::response::Response;
 use serde_json::json;
 use timestrata_engine::{Cell, KeyRange};
 use timestrata_models::table::{Table, TableView, time_text};
+use tokio::runtime::Handle;
 
 use crate::answer::json_row;
 use crate::error::{Failure, Result, success};
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
+use crate::worked::worked;
 
 /// `GET /tables`.
 pub(super) async fn list(State(state): State<AppState>) -> Response {
@@ -33,9 +36,12 @@ pub(super) async fn drop(
 pub(super) async fn count(
     State(state): State<AppState>,
     Named(name): Named<String>,
+    uri: Uri,
 ) -> Result<Response> {
-    blocking(move || {
-        let count = state.table(&name)?.view()?.count(&KeyRange::ALL)?;
+    let query = state.begin(&format!("GET {uri}"), None)?;
+    let asker = query.clone();
+    worked(&Handle::current(), &query, move || {
+        let count = state.table(&name)?.view()?.for_query(&asker).count(&KeyRange::ALL)?;
         Ok(success(json!({ "count": count })))
     })
     .await

@@ -1,5 +1,8 @@
 //! What is wrong is a 4xx that says what, and leaves nothing.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,8 +32,16 @@ fn statuses_say_whose_fault_it_is() {
         let error = server.get(&format!("/tables/t/query{query}")).error(400);
         assert!(error.contains(word), "{query}: {error}");
     }
-    let unknown = server.get("/tables/t/query?limmit=5");
-    assert_eq!(unknown.status, 400);
+    for (query, word) in [
+        ("?limmit=5", "limmit"),
+        ("?offset=x", "offset"),
+        ("?end_inclusive=perhaps", "end_inclusive"),
+    ] {
+        let error = server.get(&format!("/tables/t/query{query}")).error(400);
+        assert!(error.contains(word), "{error}");
+    }
+    let error = server.post("/tables/t/ingest?hedder=true", "text/csv", b"").error(400);
+    assert!(error.contains("hedder"), "{error}");
     assert!(server.get("/tables/t/rows/abc").error(400).contains("\"abc\" is no UInt64"));
     for (query, word) in [
         ("SELEKT 1", "SELEKT"),
@@ -44,7 +55,15 @@ fn statuses_say_whose_fault_it_is() {
         let error = answer.error(answer.status);
         assert!(error.contains(word), "{query}: {error}");
     }
-    assert_eq!(server.post("/sql", "application/json", b"{").status, 400);
+    server.post("/sql", "application/json", b"{").error(400);
+    let unknown = server.post("/sql", "application/json", b"{\"query\":\"SELECT 1\",\"parms\":[]}");
+    let error = unknown.error(400);
+    assert!(error.contains("`parms`") && error.contains("`params`"), "{error}");
+    let error = server.post("/sql", "text/plain", b"SELECT 1").error(415);
+    assert!(error.contains("application/json"), "{error}");
+    // Nothing was to be written.
+    let error = server.sql("SELECT 1 / (price - price)::INT FROM t", Value::Null).error(400);
+    assert!(error.contains("ivide by zero") && !error.contains("commit"), "{error}");
     assert_eq!(server.get("/tables/t/count").data(), json!({ "count": 3 }));
 }
 
@@ -100,4 +119,45 @@ proptest! {
             assert!(answer.status < 500, "{kind}: {}", answer.text());
         });
     }
+}
+
+/// What is sent on a connection of its own, which ends behind it; all that comes back.
+fn told(server: &Harness, sent: &str) -> String {
+    let mut socket = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
+    socket.write_all(sent.as_bytes()).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    let mut told = String::new();
+    socket.read_to_string(&mut told).unwrap();
+    told
+}
+
+/// They were a fault of the server's, whose store was to be opened anew.
+#[test]
+fn bodies_that_end_early_or_are_framed_wrongly_are_the_clients_mistake() {
+    let server = Harness::new();
+    server.csv("t", TRADES).data();
+    for (path, kind) in [("/tables/t/ingest", "text/csv"), ("/logs/app", "text/plain")] {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n");
+        let cut = format!("{head}Content-Length: 2000000\r\n\r\n{TRADES}");
+        let short = format!("{head}Content-Length: 5000\r\n\r\n{TRADES}");
+        let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
+        let bad_chunk = format!("{chunked}8\r\ntimestam\r\nnonsense\r\n\r\n");
+        for sent in [cut, short, bad_chunk] {
+            let told = told(&server, &sent);
+            assert!(told.starts_with("HTTP/1.1 400"), "{sent}: {told}");
+            assert!(
+                told.contains("the body ended early, or is not framed as its head says"),
+                "{told}"
+            );
+            assert!(told.contains("send it again") && !told.contains("reopen"), "{told}");
+        }
+    }
+    let packed = server.post_with(
+        "/tables/t/ingest",
+        ("content-encoding", "gzip"),
+        "text/csv",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x2b",
+    );
+    assert!(!packed.error(400).contains("reopen"));
+    assert_eq!(server.get("/tables/t/count").data(), json!({ "count": 3 }));
 }

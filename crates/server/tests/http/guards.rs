@@ -14,9 +14,15 @@ const TOKEN: &str = "0123456789abcdef0123";
 fn with_tokens_everything_but_health_needs_one() {
     let server = Harness::with(&[], Some(&format!("# mine\n{TOKEN}\n")));
     assert_eq!(server.get("/health").status, 200);
-    for path in
-        ["/tables", "/tables/t/query", "/metrics", "/logs", "/logs/l/search", "/logs/l/tail"]
-    {
+    for path in [
+        "/tables",
+        "/tables/t/query",
+        "/metrics",
+        "/queries",
+        "/logs",
+        "/logs/l/search",
+        "/logs/l/tail",
+    ] {
         let refused = server.get(path);
         assert!(refused.error(401).contains("Authorization: Bearer"));
         assert!(refused.headers.contains(&("www-authenticate".into(), "Bearer".into())));
@@ -51,6 +57,7 @@ fn other_machines_are_not_listened_to_without_tokens() {
 fn no_origin_is_allowed_by_default() {
     let server = Harness::new();
     let answer = server.get_with("/tables", "origin", "https://example.org");
+    assert_eq!(answer.status, 403);
     assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")));
 }
 
@@ -73,7 +80,7 @@ fn a_refused_body_leaves_the_connection_usable_and_a_long_one_says_that_it_ends(
     // Longer than what is read of it: the client may get no answer, but others do.
     let address = server.url.strip_prefix("http://").unwrap();
     let mut socket = TcpStream::connect(address).unwrap();
-    let head = "POST /tables/t/ingest HTTP/1.1\r\nHost: t\r\nContent-Type: image/png\r\n\
+    let head = "POST /tables/t/ingest HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\n\
                 Content-Length: 100000000\r\n\r\n";
     socket.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -108,7 +115,7 @@ fn a_client_that_goes_away_leaves_nothing_and_holds_up_nobody() {
         let mut client = TcpStream::connect(&address).unwrap();
         write!(
             client,
-            "POST /tables/t/ingest HTTP/1.1\r\nhost: x\r\ncontent-type: text/csv\r\n\
+            "POST /tables/t/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\n\
              content-length: {length}\r\n\r\ntimestamp,symbol,price,volume\n"
         )
         .unwrap();

@@ -107,6 +107,17 @@ impl Harness {
         answer(request.send(body).unwrap())
     }
 
+    pub(crate) fn post_with(
+        &self,
+        path: &str,
+        (header, value): (&str, &str),
+        kind: &str,
+        body: &[u8],
+    ) -> Answer {
+        let request = self.agent.post(format!("{}{path}", self.url)).header("content-type", kind);
+        answer(request.header(header, value).send(body).unwrap())
+    }
+
     pub(crate) fn csv(&self, table: &str, body: &str) -> Answer {
         self.post(&format!("/tables/{table}/ingest"), "text/csv", body.as_bytes())
     }

@@ -3,9 +3,11 @@
 
 mod answers;
 mod bad_input;
+mod ending;
 mod forms;
 mod guards;
 mod harness;
+mod hosts;
 mod ingest;
 mod logs;
 mod logs_ingest;

@@ -21,7 +21,7 @@ impl Follower {
         let address = server.url.strip_prefix("http://").unwrap();
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let head = format!("GET /logs/app/tail{query} HTTP/1.1\r\nHost: t\r\n{header}\r\n");
+        let head = format!("GET /logs/app/tail{query} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
         socket.write_all(head.as_bytes()).unwrap();
         Self { lines: BufReader::new(socket.try_clone().unwrap()), socket }
     }

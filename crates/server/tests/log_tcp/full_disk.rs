@@ -92,11 +92,13 @@ fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
     client.write(1, "goes on");
 }
 
-/// What a body over HTTP is answered with.
+/// What a body over HTTP is answered with. To try again at once doesn't help on a disk that is full or
+/// broken, and is not advised.
 fn post(server: &Harness, body: impl AsRef<[u8]>) -> (u16, serde_json::Value) {
     let url = format!("{}/logs/default", server.url);
     let request = ureq::post(url).config().http_status_as_error(false).build();
     let mut answer = request.header("content-type", "text/plain").send(body.as_ref()).unwrap();
+    assert!(!answer.headers().contains_key("retry-after"), "{answer:?}");
     let text = answer.body_mut().read_to_string().unwrap();
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
 }
@@ -117,6 +119,7 @@ fn over_http_a_full_disk_has_a_status_of_its_own_and_what_was_taken_is_told() {
     });
     let error = refused.1["error"].as_str().unwrap();
     assert_eq!(refused.0, 507, "{error}");
+    assert!(error.contains("free space on the disk; writes go on by themselves"), "{error}");
     // What was taken of a body that was not taken whole is told.
     let told = error
         .rsplit_once("; ")
@@ -144,5 +147,8 @@ fn what_could_not_be_synced_is_not_told_to_be_there() {
     let (_, told) = post(&server, &body);
     let error = told["error"].as_str().unwrap();
     assert!(!error.contains("were written"), "{error}");
+    let (status, told) = post(&server, "one more\n");
+    assert_eq!(status, 503, "{told}");
+    assert!(told["error"].as_str().unwrap().contains("reopen the store"), "{told}");
     let _ = server.stop();
 }

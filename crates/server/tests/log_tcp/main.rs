@@ -3,6 +3,7 @@
 
 mod clients;
 mod cost;
+mod deaf;
 mod durability;
 mod full_disk;
 mod harness;

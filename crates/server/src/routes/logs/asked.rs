@@ -5,13 +5,16 @@ use std::str::FromStr;
 
 use arrow_schema::{DataType, TimeUnit};
 use axum::extract::FromRequestParts;
-use axum::extract::Query as Parameters;
+use axum::http::Uri;
 use axum::http::request::Parts;
+use timestrata_engine::RunningQuery;
 use timestrata_models::logs::Query;
 use timestrata_models::logs::filter::Filter;
 use timestrata_models::table::parse_time;
 
 use crate::error::{Failure, Result};
+use crate::routes::parameters::Parameters;
+use crate::state::AppState;
 
 /// Parameters. Each is taken by the name that it is known by; one that nobody takes is an error, as is
 /// one that is there twice and may not be.
@@ -25,11 +28,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Asked {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        let Parameters(given) = Parameters::from_request_parts(parts, state).await.map_err(
-            |error: axum::extract::rejection::QueryRejection| {
-                Failure::new(error.status(), error.body_text())
-            },
-        )?;
+        let Parameters(given) = Parameters::from_request_parts(parts, state).await?;
         Ok(Self { given, known: Vec::new() })
     }
 }
@@ -118,6 +117,13 @@ impl Asked {
             return Err(Failure::bad_request("the range ends before it begins"));
         }
         Ok(Query { filter, by, from, to, ..Query::default() })
+    }
+
+    /// The query that this is: nothing else may be there but `timeout`.
+    pub(super) fn begin(mut self, state: &AppState, uri: &Uri) -> Result<RunningQuery> {
+        let timeout = self.take("timeout")?;
+        self.finish()?;
+        state.begin(&format!("GET {uri}"), timeout.as_deref())
     }
 
     /// Nothing else may be there.

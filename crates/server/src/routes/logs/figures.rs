@@ -2,31 +2,49 @@
 //! which values.
 
 use axum::extract::State;
+use axum::http::Uri;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
-use timestrata_engine::duration_of_text;
-use timestrata_models::logs::{Bucket, Facet, FacetsOptions, Level};
+use timestrata_engine::{RunningQuery, duration_of_text};
+use timestrata_models::logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
 use timestrata_models::table::time_text;
+use tokio::runtime::Handle;
 
 use super::asked::{Asked, refuse};
 use crate::error::{Result, success};
 use crate::routes::named::Named;
-use crate::state::{AppState, blocking};
+use crate::state::AppState;
+use crate::worked::worked;
 
 /// Values of a field that are given where nobody says how many, and at most.
 const VALUES_DEFAULT: usize = 10;
 const VALUES_MAX: usize = 10_000;
 
+/// What `work` makes of a log as it is now.
+async fn read(
+    state: AppState,
+    name: String,
+    query: RunningQuery,
+    work: impl FnOnce(&LogsView) -> Result<Response> + Send + 'static,
+) -> Result<Response> {
+    state.metrics.log_searches.inc();
+    let asker = query.clone();
+    worked(&Handle::current(), &query, move || {
+        work(&state.logs(&name)?.snapshot()?.for_query(&asker))
+    })
+    .await
+}
+
 pub(super) async fn count(
     State(state): State<AppState>,
     Named(name): Named<String>,
     mut asked: Asked,
+    uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;
-    asked.finish()?;
-    state.metrics.log_searches.inc();
-    blocking(move || {
-        let count = state.logs(&name)?.count(&query)?;
+    let running = asked.begin(&state, &uri)?;
+    read(state, name, running, move |view| {
+        let count = view.count(&query)?;
         Ok(success(json!({ "count": count })))
     })
     .await
@@ -36,14 +54,14 @@ pub(super) async fn histogram(
     State(state): State<AppState>,
     Named(name): Named<String>,
     mut asked: Asked,
+    uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;
     let step = asked.take("step")?;
-    asked.finish()?;
+    let running = asked.begin(&state, &uri)?;
     let step = step.as_deref().map(step_ns).transpose()?;
-    state.metrics.log_searches.inc();
-    blocking(move || {
-        let (step, buckets) = state.logs(&name)?.histogram(&query, step)?;
+    read(state, name, running, move |view| {
+        let (step, buckets) = view.histogram(&query, step)?;
         let buckets: Vec<_> = buckets.iter().map(bucket_json).collect();
         Ok(success(json!({ "step_ns": step, "buckets": buckets })))
     })
@@ -68,6 +86,7 @@ pub(super) async fn facets(
     State(state): State<AppState>,
     Named(name): Named<String>,
     mut asked: Asked,
+    uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;
     let fields = asked.take("fields")?.unwrap_or_default();
@@ -76,10 +95,9 @@ pub(super) async fn facets(
         fields: fields.map(str::to_owned).collect(),
         values_max: asked.number("values", VALUES_DEFAULT, VALUES_MAX)?,
     };
-    asked.finish()?;
-    state.metrics.log_searches.inc();
-    blocking(move || {
-        let facets = state.logs(&name)?.facets(&query, &options)?;
+    let running = asked.begin(&state, &uri)?;
+    read(state, name, running, move |view| {
+        let facets = view.facets(&query, &options)?;
         Ok(success(facets.iter().map(facet_json).collect()))
     })
     .await

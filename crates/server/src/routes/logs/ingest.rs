@@ -1,20 +1,20 @@
 //! `POST /logs/{name}`: a body of log lines, in commits of bounded size.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
-use timestrata_engine::{Durability, Error, ErrorKind};
+use timestrata_engine::Durability;
 use timestrata_models::logs::source::{Format, LineReader, SourceOptions, SourceReport};
 use timestrata_models::logs::{Labels, Logs, NewEntry};
 use timestrata_models::table::source::Compression;
 use timestrata_models::table::time_text;
 
 use super::asked::{Asked, refuse};
-use crate::body::{BodyReader, Sent, limit_passed};
+use crate::body::{BodyReader, Sent, unread};
 use crate::busy::patiently;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
@@ -195,18 +195,4 @@ impl<'a> Ingest<'a> {
             "processing_time_ms": took_ns as f64 / 1e6,
         })
     }
-}
-
-/// Whose fault it is that a body could not be read.
-fn unread(error: Error) -> Failure {
-    if limit_passed(&error).is_some() || error.kind() != ErrorKind::Io {
-        return error.into();
-    }
-    let cause =
-        std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
-    let status = match cause.map(io::Error::kind) {
-        Some(io::ErrorKind::TimedOut) => StatusCode::REQUEST_TIMEOUT,
-        _ => StatusCode::BAD_REQUEST,
-    };
-    Failure::new(status, error.to_string())
 }

@@ -1,7 +1,7 @@
 //! `GET /logs/{name}/search` and `/context`: entries that a query wants, entries around one.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use timestrata_models::logs::{Clock, Position};
 
@@ -21,6 +21,7 @@ pub(super) async fn search(
     State(state): State<AppState>,
     Named(name): Named<String>,
     mut asked: Asked,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
     let form = EntriesForm::accepted(&headers)?;
@@ -39,11 +40,11 @@ pub(super) async fn search(
         ),
     };
     query.after = asked.parsed::<Position>("after")?;
-    asked.finish()?;
+    let running = asked.begin(&state, &uri)?;
     state.metrics.log_searches.inc();
-    let by = query.by;
-    of_entries(form, by, move || {
-        let hits = state.logs(&name)?.search(&query)?;
+    let (by, asker) = (query.by, running.clone());
+    of_entries(form, by, running, move || {
+        let hits = state.logs(&name)?.snapshot()?.for_query(&asker).search(&query)?;
         Ok(Box::new(hits) as Found)
     })
     .await
@@ -53,18 +54,21 @@ pub(super) async fn context(
     State(state): State<AppState>,
     Named(name): Named<String>,
     mut asked: Asked,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
     let form = EntriesForm::accepted(&headers)?;
     let timestamp = asked.arrival("timestamp")?;
     let before = asked.number("before", AROUND_DEFAULT, AROUND_MAX)?;
     let after = asked.number("after", AROUND_DEFAULT, AROUND_MAX)?;
-    asked.finish()?;
+    let running = asked.begin(&state, &uri)?;
     let timestamp = timestamp
         .ok_or_else(|| Failure::bad_request("timestamp: say which entry, by when it arrived"))?;
     state.metrics.log_searches.inc();
-    of_entries(form, Clock::Timestamp, move || {
-        let found = state.logs(&name)?.context(timestamp, before, after)?;
+    let asker = running.clone();
+    of_entries(form, Clock::Timestamp, running, move || {
+        let view = state.logs(&name)?.snapshot()?.for_query(&asker);
+        let found = view.context(timestamp, before, after)?;
         if found.is_empty() {
             let message = format!("log '{name}' has no entry that arrived at {timestamp}");
             return Err(Failure::new(StatusCode::NOT_FOUND, message));

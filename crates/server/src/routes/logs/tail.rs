@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use timestrata_models::logs::{Entries, Tail};
@@ -42,12 +42,11 @@ pub(super) async fn tail(
     asked.finish()?;
     // A browser that comes back asks with the address that it asked with at first.
     let after = last_seen(&headers)?.or(after);
-    let permit = state.tails.clone().try_acquire_owned().map_err(|_| {
-        Failure::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many logs are followed (tails_max); try again",
-        )
-    })?;
+    let permit = state
+        .tails
+        .clone()
+        .try_acquire_owned()
+        .map_err(|_| Failure::for_now("too many logs are followed (tails_max); try again"))?;
     let opened = state.clone();
     let tail = blocking(move || Ok(opened.logs(&name)?.tail(filter, after)?)).await?;
     let following = Following::new(state, tail, permit);

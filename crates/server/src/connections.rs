@@ -1,0 +1,114 @@
+//! Connections: so many at once, each with the time that it has for the head of a request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::patience::{Patient, PatientListener};
+use crate::state::AppState;
+
+/// What a connection hears for which there is no place.
+const SENT_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    content-length: 111\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
+    {\"success\":false,\"data\":null,\"error\":\"too many connections are open (limits.connections_max); try again later\"}";
+/// How long that may take, and what of its request is read meanwhile: a connection that is closed with
+/// bytes unread is cut.
+const SENT_AWAY_TIME_MAX: Duration = Duration::from_millis(500);
+const SENT_AWAY_BYTES_MAX: u64 = 64 << 10;
+
+/// Serves connections until the server is told to stop, and then until what is under way has been
+/// answered.
+pub(crate) async fn serve(mut listener: PatientListener, router: Router, state: &AppState) {
+    let places = Arc::new(Semaphore::new(state.config.connections_max));
+    let mut connections = JoinSet::new();
+    let mut stopped = std::pin::pin!(state.stopped());
+    loop {
+        let (stream, peer) = tokio::select! {
+            () = &mut stopped => break,
+            Some(ended) = connections.join_next() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "serving a connection died");
+                }
+                continue;
+            }
+            accepted = axum::serve::Listener::accept(&mut listener) => accepted,
+        };
+        match Arc::clone(&places).try_acquire_owned() {
+            Ok(place) => {
+                let (router, state) = (router.clone(), state.clone());
+                connections.spawn(async move {
+                    converse(stream, router, state).await;
+                    drop(place);
+                });
+            }
+            Err(_) => {
+                tracing::warn!(%peer, "a connection was sent away: all places are taken");
+                connections.spawn(send_away(stream));
+            }
+        }
+    }
+    // Nobody waits in vain to be accepted.
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn converse(stream: Patient<TcpStream>, router: Router, state: AppState) {
+    let service = TowerToHyperService::new(router.into_service::<Incoming>());
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(state.config.head_time_max)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let mut stopped = std::pin::pin!(state.stopped());
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            served = connection.as_mut() => {
+                if let Err(error) = served {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+                return;
+            }
+            () = &mut stopped, if !is_stopping => {
+                is_stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+async fn send_away(mut stream: Patient<TcpStream>) {
+    let told = async {
+        stream.write_all(SENT_AWAY).await?;
+        stream.shutdown().await?;
+        let mut rest = (&mut stream).take(SENT_AWAY_BYTES_MAX);
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
+    };
+    // Who has gone away needs no answer.
+    let _ = timeout(SENT_AWAY_TIME_MAX, told).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_for_which_nobody_is_asked_is_well_formed() {
+        let text = std::str::from_utf8(SENT_AWAY).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        assert_eq!(length.unwrap().parse::<usize>().unwrap(), body.len());
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert!(body["error"].as_str().unwrap().contains("limits.connections_max"));
+    }
+}
