@@ -20,8 +20,8 @@ use clap::{Parser, Subcommand};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
-    backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, topic,
-    version,
+    backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, repair,
+    topic, version,
 };
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
@@ -73,6 +73,7 @@ enum Verb {
     VerifyProof(verify_proof::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
+    Repair(repair::Arguments),
     Compact(compact::Arguments),
     Backup(backup::Arguments),
     Version(version::Arguments),
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         Verb::VerifyProof(arguments) => verify_proof::run(arguments),
         Verb::Info(arguments) => info::run(arguments),
         Verb::Check(arguments) => check::run(arguments),
+        Verb::Repair(arguments) => repair::run(arguments),
         Verb::Compact(arguments) => compact::run(arguments),
         Verb::Backup(arguments) => backup::run(arguments),
         Verb::Version(arguments) => version::run(arguments),

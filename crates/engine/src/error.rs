@@ -44,8 +44,8 @@ pub enum ErrorKind {
     NoSpace,
     /// The operating system refused. The source says why.
     Io,
-    /// Bytes on disk are not what was written. Nothing was changed; restore from a backup,
-    /// or run `check` to see the extent.
+    /// Bytes on disk are not what was written. Nothing was changed; run `check` to see the extent,
+    /// restore from a backup, or have [`repair`](crate::repair) save what can be read.
     Corruption,
     /// An earlier write or sync failed, so this store takes no more writes. Reads go on;
     /// reopen to recover.
@@ -77,8 +77,8 @@ impl ErrorKind {
             Self::NoSpace => "free space on the disk; writes go on by themselves then",
             Self::Io => "see the cause; reopen the store once it is mended",
             Self::Corruption => {
-                "run 'timestrata check' on the directory, and restore what it \
-                                 names from a backup; no byte was changed"
+                "run 'timestrata check' on the directory; restore what it names from a backup, \
+                 or save what can be read by 'timestrata repair'; no byte was changed"
             }
             Self::Poisoned => "reopen the store to recover; reads go on",
             Self::Closed => "open the store again",

@@ -39,10 +39,11 @@
 
 pub use timestrata_engine::{
     Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock, ColumnSize,
-    Durability, Error, ErrorKind, FORMAT_VERSION, Finding, Io, KeyRange, LeadKey, LeadKind,
-    Maintenance, Merge, PinInfo, QuarantinedFile, RecoveryReport, Result, Retention, Row,
-    RowAppender, RunFormat, Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats,
-    Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text, size_of_text,
+    Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange, LeadKey,
+    LeadKind, Maintenance, Merge, MissingRange, PinInfo, QuarantinedFile, RecoveryReport,
+    RepairOptions, RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RunFormat,
+    Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
+    StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 pub use timestrata_merkle as merkle;
 pub use timestrata_models::{graph, logs, table, timelog, topic};

@@ -13,6 +13,7 @@ pub(crate) mod info;
 pub(crate) mod ingest;
 pub(crate) mod logs;
 pub(crate) mod query;
+pub(crate) mod repair;
 #[cfg(feature = "sql")]
 pub(crate) mod serve;
 #[cfg(feature = "sql")]

@@ -75,6 +75,28 @@ fn a_backup_is_a_store_with_the_same_rows() {
 }
 
 #[test]
+fn a_store_whose_manifest_is_lost_is_told_of_repair_and_repaired() {
+    let runner = store();
+    let before = runner.ok(&["query", "store", "rows", "--format", "csv"]);
+    for name in ["MANIFEST", "MANIFEST.copy"] {
+        std::fs::remove_file(runner.path("store").join(name)).unwrap();
+    }
+    runner.fails(&["query", "store", "rows"], 1, &["manifest is missing", "timestrata repair"]);
+    let foretold = runner.ok(&["repair", "store", "--dry-run"]);
+    assert!(foretold.contains("stream 'rows': 300 rows"), "{foretold}");
+    assert!(!runner.path("store-repaired").exists());
+    let ran = runner.run(&["repair", "store", "--to", "new"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("nothing was lost"), "{ran:?}");
+    assert_eq!(runner.ok(&["query", "new", "rows", "--format", "csv"]), before);
+    runner.ok(&["check", "new"]);
+    runner.fails(&["repair", "store", "--to", "new"], 1, &["missing or empty"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&runner.ok(&["repair", "store", "--json"])).unwrap();
+    assert_eq!((&json["lost_nothing"], &json["streams"][0]["rows"]), (&true.into(), &300.into()));
+}
+
+#[test]
 fn check_finds_a_flipped_byte_and_names_the_file() {
     let runner = store();
     let ran = runner.run(&["check", "store"]);

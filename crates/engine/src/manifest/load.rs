@@ -72,6 +72,18 @@ pub(crate) fn load_again(disk: &dyn Disk, dir: &Path) -> Result<Option<LoadedMan
     }
 }
 
+/// What can be read of a manifest that [`load`] refuses: the edits before the damage, of the file or of
+/// its copy, whichever has more; `None` where neither begins as a manifest does.
+pub(crate) fn salvage(disk: &dyn Disk, dir: &Path) -> Option<LoadedManifest> {
+    let names = [MANIFEST_NAME, COPY_NAME];
+    let parsed = names.iter().filter_map(|name| {
+        let content = read(disk, &dir.join(name)).ok().flatten()?;
+        parse(content, usize::MAX).ok().filter(|parsed| parsed.frames > 0)
+    });
+    let best = parsed.max_by_key(|parsed| (parsed.header.generation, parsed.frames))?;
+    Some(best.into_loaded(None))
+}
+
 /// The manifest, unless the copy tells more.
 fn choose(
     dir: &Path,

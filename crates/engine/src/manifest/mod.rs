@@ -9,6 +9,6 @@ mod log;
 mod state;
 
 pub(crate) use definition::{from_definition, to_definition};
-pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again};
+pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, EditError, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

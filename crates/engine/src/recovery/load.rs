@@ -79,7 +79,7 @@ pub(crate) fn load_core(
     through: Option<SeqNo>,
 ) -> Result<Loaded> {
     let state = &loaded.state;
-    let mut core = build(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
+    let mut core = build_core(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
     let mut report = RecoveryReport::default();
     let from = LogFrom::Floor { floor: state.wal_floor, expected: loaded.log_expected, through };
     let mut has_gap = false;
@@ -156,7 +156,8 @@ pub(crate) fn catch_up(
     Ok(tail)
 }
 
-fn build(
+/// The streams as the manifest has them, without what is in the log.
+pub(crate) fn build_core(
     folder: &RunFolder,
     manifest_path: &Path,
     mode: ReadMode,

@@ -41,9 +41,21 @@ impl<'a> Replay<'a> {
 
     /// Applies one commit. Streams whose runs already hold it are passed over.
     pub(crate) fn apply(&mut self, record: &WalRecord<'_>) -> Result<()> {
+        self.apply_unless(record, |_, _| false)
+    }
+
+    /// As [`Replay::apply`], without the changes to streams of which `is_passed` says so.
+    pub(crate) fn apply_unless(
+        &mut self,
+        record: &WalRecord<'_>,
+        mut is_passed: impl FnMut(StreamId, SeqNo) -> bool,
+    ) -> Result<()> {
         for entry in Entries::new(record.payload) {
             let entry =
                 entry.map_err(|error| Error::decode(record.path, record.payload_offset, error))?;
+            if is_passed(entry.stream, record.seq) {
+                continue;
+            }
             let Some(current) = self.current(&entry, record)? else { continue };
             let state = &self.core.streams[current.slot];
             if record.seq <= state.flushed_through {

@@ -78,6 +78,25 @@ impl AsRef<[u8]> for AlignedCopy {
 /// Reads the footer, which lies in the verified tail at `tail_start`.
 pub(super) fn read_footer(path: &Path, bytes: &Bytes, tail_start: usize) -> Result<HotFooter> {
     let bad = |message: String| Error::corruption(path, tail_start as u64, message);
+    with_footer(path, bytes, tail_start, |footer| {
+        decode_footer(footer, tail_start as u64).map_err(bad)
+    })
+}
+
+/// The texts of the run's tail and origin, where nobody knows yet where the tail begins.
+pub(super) fn read_texts(path: &Path, bytes: &Bytes) -> Result<(Option<String>, Option<String>)> {
+    with_footer(path, bytes, 0, |footer| {
+        Ok((entry_of(footer, METADATA_KEY), entry_of(footer, ORIGIN_KEY)))
+    })
+}
+
+fn with_footer<T>(
+    path: &Path,
+    bytes: &Bytes,
+    tail_start: usize,
+    read: impl FnOnce(&Footer<'_>) -> Result<T>,
+) -> Result<T> {
+    let bad = |message: String| Error::corruption(path, tail_start as u64, message);
     let tail = bytes.get(tail_start..).unwrap_or_default();
     let Some((rest, trailer)) = tail.split_last_chunk::<TRAILER_BYTES>() else {
         return Err(bad("the tail of a run is too short for an Arrow file".into()));
@@ -90,8 +109,14 @@ pub(super) fn read_footer(path: &Path, bytes: &Bytes, tail_start: usize) -> Resu
             )?;
         let footer = root_as_footer(footer)
             .map_err(|error| bad(format!("the footer can't be read: {error}")))?;
-        decode_footer(&footer, tail_start as u64).map_err(bad)
+        read(&footer)
     })
+}
+
+/// The value of an entry of the file's metadata.
+fn entry_of(footer: &Footer<'_>, key: &str) -> Option<String> {
+    let entry = footer.custom_metadata()?.iter().find(|entry| entry.key() == Some(key))?;
+    entry.value().map(str::to_owned)
 }
 
 fn decode_footer(footer: &Footer<'_>, data_end: u64) -> std::result::Result<HotFooter, String> {
@@ -114,11 +139,8 @@ fn decode_footer(footer: &Footer<'_>, data_end: u64) -> std::result::Result<HotF
         sound.then_some(Message { header, body })
     });
     let messages = messages.collect::<Option<_>>().ok_or("a record batch lies outside the data")?;
-    let entry = |key: &str| {
-        let entry = footer.custom_metadata()?.iter().find(|entry| entry.key() == Some(key))?;
-        entry.value().map(str::to_owned)
-    };
-    let (tail_text, origin_text) = (entry(METADATA_KEY), entry(ORIGIN_KEY));
+    let tail_text = entry_of(footer, METADATA_KEY);
+    let origin_text = entry_of(footer, ORIGIN_KEY);
     Ok(HotFooter { schema, tail_text, origin_text, messages })
 }
 

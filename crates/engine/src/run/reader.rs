@@ -104,10 +104,26 @@ impl RunReader {
         meta: RunMeta,
         cache: Arc<BlockCache>,
     ) -> Result<Self> {
+        let path = runs_dir.join(file_name(meta.id, meta.format));
+        Self::open_at(io, path, store_id, stream, meta, cache)
+    }
+
+    /// As [`RunReader::open`], of a file that may have another name.
+    ///
+    /// # Errors
+    /// As [`RunReader::open`].
+    pub(crate) fn open_at(
+        io: &Io,
+        path: PathBuf,
+        store_id: StoreId,
+        stream: &Arc<Stream>,
+        meta: RunMeta,
+        cache: Arc<BlockCache>,
+    ) -> Result<Self> {
         check_column_types(stream.stored_schema())?;
         Ok(Self {
             io: io.clone(),
-            path: runs_dir.join(file_name(meta.id, meta.format)),
+            path,
             store_id,
             stream: Arc::clone(stream),
             meta,

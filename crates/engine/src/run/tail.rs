@@ -66,6 +66,18 @@ pub(super) fn from_text(
     Ok(tail)
 }
 
+/// Reads the metadata entry of a file of which nothing else is known.
+///
+/// # Errors
+/// `UnsupportedVersion` for a newer format; `Corruption` where the entry is missing or unreadable.
+pub(super) fn of_file(path: &Path, text: Option<&str>) -> Result<RunTail> {
+    let missing = || {
+        let message = format!("not a run: its metadata has no '{METADATA_KEY}'");
+        Error::corruption(path, 0, message)
+    };
+    entry((path, 0), METADATA_KEY, text.ok_or_else(missing)?, RunTail::decode)
+}
+
 /// Reads where a run's word filters lie, one for each of its blocks.
 ///
 /// # Errors

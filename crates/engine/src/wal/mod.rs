@@ -20,6 +20,13 @@ mod spares;
 mod sync;
 mod writer;
 
+use std::path::Path;
+
+use timestrata_format::WalId;
+use timestrata_io::Disk;
+
+use crate::{Error, Result};
+
 pub(crate) use batch::{check_loggable, decode_batch, encode_batch};
 pub(crate) use payload::{PayloadBuilder, decode_range};
 pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail};
@@ -31,6 +38,23 @@ pub(crate) use writer::{Wal, WalStart};
 /// Whether the log gives files such a name.
 pub(crate) fn is_file_name(name: &str) -> bool {
     segment::FileName::parse(name).is_some()
+}
+
+/// The segments that there are in the log's directory, in order.
+pub(crate) fn segment_ids(disk: &dyn Disk, dir: &Path) -> Result<Vec<WalId>> {
+    let entries = match disk.list(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| Error::io("list the log", dir, error))?,
+    };
+    let names = entries.iter().filter(|entry| !entry.is_dir);
+    let mut ids: Vec<WalId> = names
+        .filter_map(|entry| match segment::FileName::parse(&entry.name)? {
+            segment::FileName::Segment(id) => Some(id),
+            segment::FileName::Spare(_) => None,
+        })
+        .collect();
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 #[cfg(test)]

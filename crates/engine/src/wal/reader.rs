@@ -119,24 +119,13 @@ impl WalReader {
         floor: WalId,
         from: Option<WalPosition>,
     ) -> Result<Self> {
-        let mut reader = Self {
-            io: io.clone(),
-            dir: dir.to_path_buf(),
-            store_id,
-            mode,
-            floor: from.map_or(floor, |position| position.segment),
-            segments: Vec::new(),
-            cursor: None,
-            offset: from.map_or(START_OFFSET, |position| position.offset),
-            last: from.and_then(|position| position.last),
-            searches: from.is_none(),
-            bytes_read: 0,
-            synced: SeqNo::default(),
-            passed: Vec::new(),
-            torn: None,
-            through: None,
-            finished: false,
-        };
+        let mut reader = Self::begin(io, dir, store_id, mode, floor);
+        if let Some(position) = from {
+            reader.floor = position.segment;
+            reader.offset = position.offset;
+            reader.last = position.last;
+            reader.searches = false;
+        }
         reader.list()?;
         match reader.segments.first().copied() {
             Some(first) => reader.cursor = Some(reader.open_segment(first)?),
@@ -145,6 +134,41 @@ impl WalReader {
             None => reader.finished = true,
         }
         Ok(reader)
+    }
+
+    /// Reads some segments one after the other, whatever others are missing.
+    pub(crate) fn of_segments(
+        io: &Io,
+        dir: &Path,
+        store_id: StoreId,
+        segments: Vec<WalId>,
+    ) -> Result<Self> {
+        let floor = segments.first().copied().unwrap_or_default();
+        let mut reader = Self::begin(io, dir, store_id, ReadMode::Recovery, floor);
+        reader.segments = segments;
+        reader.cursor = Some(reader.open_segment(floor)?);
+        Ok(reader)
+    }
+
+    fn begin(io: &Io, dir: &Path, store_id: StoreId, mode: ReadMode, floor: WalId) -> Self {
+        Self {
+            io: io.clone(),
+            dir: dir.to_path_buf(),
+            store_id,
+            mode,
+            floor,
+            segments: Vec::new(),
+            cursor: None,
+            offset: START_OFFSET,
+            last: None,
+            searches: true,
+            bytes_read: 0,
+            synced: SeqNo::default(),
+            passed: Vec::new(),
+            torn: None,
+            through: None,
+            finished: false,
+        }
     }
 
     /// Refuses a log without a segment that must be there.
