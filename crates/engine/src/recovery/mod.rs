@@ -19,7 +19,7 @@ pub(crate) use files::survey;
 pub(crate) use follow::{Follower, load_beside};
 pub(crate) use load::{KnownRuns, Loaded, Recovered, build_core, recover};
 pub use quarantine::QuarantinedFile;
-pub(crate) use quarantine::{list as list_quarantine, set_aside};
+pub(crate) use quarantine::{QUARANTINE_DIR, list as list_quarantine, set_aside};
 pub(crate) use replay::Replay;
 
 /// What opening a store found and did.

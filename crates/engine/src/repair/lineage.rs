@@ -111,10 +111,13 @@ fn by_origin(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
     }
 }
 
-/// Whether two runs can't both be live: they share keys and commits. Those of one commit may.
-fn clash(a: &RunMeta, b: &RunMeta) -> bool {
-    let same_commit = |run: &RunMeta| run.seq_min == run.seq_max;
-    let are_of_one_commit = same_commit(a) && same_commit(b) && a.format == b.format;
+/// Whether two runs can't both be live: they share keys and commits. Those of one commit may, if one
+/// edit of the manifest can have named both.
+fn clash(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    let (a, b) = (one.meta, other.meta);
+    let has_one = |run: &RunMeta| run.seq_min == run.seq_max;
+    let are_of_one_commit =
+        has_one(a) && has_one(b) && a.format == b.format && one.is_aside == other.is_aside;
     a.stream == b.stream
         && a.key_min <= b.key_max
         && b.key_min <= a.key_max
@@ -135,7 +138,7 @@ fn by_rectangle(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
             continue;
         }
         let clashing: Vec<usize> =
-            (0..kept.len()).filter(|index| clash(kept[*index].meta, candidate.meta)).collect();
+            (0..kept.len()).filter(|index| clash(kept[*index], candidate)).collect();
         if clashing.is_empty() {
             kept.push(candidate);
             continue;

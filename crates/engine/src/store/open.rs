@@ -14,14 +14,14 @@ use super::core::Core;
 use super::engine::{Counters, Engine};
 use super::reserve::{Reserve, fit};
 use super::version::RunFolder;
-use super::{Access, LOCK_NAME, RUNS_DIR, WAL_DIR};
+use super::{Access, LOCK_NAME, RESERVE_NAME, RUNS_DIR, WAL_DIR};
 use crate::maintenance::{Troubles, Workers};
 use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
 use crate::poison::Poison;
 use crate::query::Queries;
-use crate::recovery::{self, Follower, KnownRuns, Loaded, Recovered};
+use crate::recovery::{self, Follower, KnownRuns, Loaded, QUARANTINE_DIR, Recovered};
 use crate::run::BlockCache;
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
@@ -242,7 +242,7 @@ impl Opening {
         };
         for entry in list(&self.dir)? {
             let ours = match (entry.name.as_str(), entry.is_dir) {
-                (LOCK_NAME, false) => true,
+                (LOCK_NAME | RESERVE_NAME, false) | (QUARANTINE_DIR, true) => true,
                 (name, false) if MANIFEST_NAMES.contains(&name) => true,
                 (RUNS_DIR | WAL_DIR, true) => {
                     let inside = self.dir.join(&entry.name);
