@@ -31,7 +31,7 @@ const SUMS: [&str; 3] = ["sum", "avg", "count"];
 pub(super) fn unsigned(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params })
-            if SUMS.contains(&func.name()) =>
+            if SUMS.contains(&func.name()) && !params.distinct =>
         {
             params.args = params.args.into_iter().map(bare).collect();
             Ok(Transformed::yes(Expr::AggregateFunction(AggregateFunction { func, params })))

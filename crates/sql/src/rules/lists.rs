@@ -87,6 +87,11 @@ pub(crate) fn guarded(expr: Expr) -> Result<Transformed<Expr>> {
     expr.rewrite(&mut Guarding { disjunctions: 0 })
 }
 
+/// An expression that no rule takes apart.
+pub(super) fn guard(expr: Expr) -> Expr {
+    GUARD.call(vec![expr])
+}
+
 /// What a guard is around, if `expr` is one.
 pub(crate) fn released(expr: &Expr) -> Option<&Expr> {
     match expr {
@@ -118,7 +123,7 @@ impl TreeNodeRewriter for Guarding {
             _ => false,
         };
         Ok(match is_list {
-            true => Transformed::yes(GUARD.call(vec![expr])),
+            true => Transformed::yes(guard(expr)),
             false => Transformed::no(expr),
         })
     }

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, lit, not, when,
 };
 
+use super::lists::guard;
 use crate::error::refused;
 
 /// No rows; no nulls among them; some.
@@ -106,7 +107,8 @@ fn three_valued(asked: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr
     let InSubquery { expr, subquery, negated } = asked;
     let nulls = lit(ScalarValue::Boolean(None));
     let state = Expr::ScalarSubquery(state_of(&subquery)?);
-    let is_equal = Expr::InSubquery(InSubquery::new(expr.clone(), subquery, false));
+    // Guarded, or a rule would make the negation stand by itself again.
+    let is_equal = guard(Expr::InSubquery(InSubquery::new(expr.clone(), subquery, false)));
     let found = when(is_equal, lit(true))
         .when(state.clone().eq(lit(EMPTY)), lit(false))
         .when(state.eq(lit(HAS_NULLS)).or(expr.is_null()), nulls)

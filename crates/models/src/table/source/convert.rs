@@ -147,21 +147,13 @@ impl Column {
         let fill = Fill { column: self, nulls, is_first_enough };
         match &self.data_type {
             DataType::Int64 => fill.primitives::<Int64Type>(cells, number::integer),
-            DataType::Float64 => fill.primitives::<Float64Type>(cells, exact_float),
+            DataType::Float64 => fill.floats(cells),
             DataType::Date32 => fill.primitives::<Date32Type>(cells, date),
             DataType::Boolean => fill.booleans(cells),
             DataType::Utf8 => fill.texts(cells),
             DataType::Timestamp(unit, _) => fill.times(cells, *unit),
             other => fill.cast(cells, other),
         }
-    }
-}
-
-/// A number; but no whole one that would lose digits.
-fn exact_float(text: &[u8]) -> Option<f64> {
-    match number::is_whole(text) && !number::is_float_exactly(text) {
-        true => None,
-        false => number::float(text),
     }
 }
 
@@ -229,6 +221,18 @@ impl Fill<'_> {
             array: Arc::new(PrimitiveArray::<P>::new(values.into(), validity.finish())),
             bad,
         }
+    }
+
+    /// Numbers; but no whole ones that would lose digits.
+    fn floats<'a>(&self, cells: impl Iterator<Item = Cell<'a>>) -> Converted {
+        let parse = |text: &'a [u8]| match number::is_whole(text) && !number::is_float_exactly(text)
+        {
+            true => Err(Some(Unfit::OutOfRange)),
+            false => number::float(text).ok_or(None),
+        };
+        let (values, mut validity, bad) = self.each(cells, parse);
+        let array = PrimitiveArray::<Float64Type>::new(values.into(), validity.finish());
+        Converted { array: Arc::new(array), bad }
     }
 
     fn booleans<'a>(&self, cells: impl Iterator<Item = Cell<'a>>) -> Converted {
@@ -362,7 +366,7 @@ fn loses_digits(text: &[u8], data_type: &DataType) -> bool {
 fn expected(data_type: &DataType) -> String {
     match data_type {
         DataType::Int64 => "an integer (Int64)".to_owned(),
-        DataType::Float64 => "a number that a Float64 can be".to_owned(),
+        DataType::Float64 => "a number (Float64)".to_owned(),
         DataType::Boolean => "true or false (Boolean)".to_owned(),
         DataType::Date32 => "a date (YYYY-MM-DD)".to_owned(),
         DataType::Timestamp(..) => {
