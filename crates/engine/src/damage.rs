@@ -109,9 +109,11 @@ impl DamagedRuns {
         self.0.lock().remove(&run);
     }
 
-    /// The runs.
+    /// The runs of which rows are missing. (A damaged filter costs none.)
     pub(crate) fn ids(&self) -> Vec<RunId> {
-        self.0.lock().keys().copied().collect()
+        let runs = self.0.lock();
+        let with_rows = runs.iter().filter(|(_, places)| places.iter().any(|at| at.rows > 0));
+        with_rows.map(|(run, _)| *run).collect()
     }
 
     /// What is damaged, by run.

@@ -38,6 +38,7 @@ pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use damage::MissingRange;
 pub use error::{Error, ErrorKind, Result};
+pub use maintenance::ScrubStats;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use recovery::{QuarantinedFile, RecoveryReport};

@@ -62,6 +62,10 @@ pub struct Settings {
     pub level0_runs_max: usize,
     /// Bytes a second that compaction may write; `None`: no limit. Default none.
     pub compaction_bytes_per_second: Option<u64>,
+    /// Bytes a second that the background reads of runs to compare them with their checksums, a round a
+    /// day at most; `None`: never. Default 8 MiB. More where a round over the whole store takes too long
+    /// (a TB takes a day and a half), less where the disk is busy.
+    pub scrub_bytes_per_second: Option<u64>,
     /// Run files that no version names are set aside when the store is opened for writing; those
     /// set aside are kept up to so many bytes, the newest. Default 1 GiB. More where a manifest may
     /// have to be rebuilt from them, less where disk is dear.
@@ -87,6 +91,7 @@ impl Default for Settings {
             cache_bytes_max: 128 * MIB,
             level0_runs_max: 4,
             compaction_bytes_per_second: None,
+            scrub_bytes_per_second: Some(8 * MIB),
             quarantine_bytes_max: 1024 * MIB,
             quarantine_age_max: Duration::from_secs(7 * 24 * 60 * 60),
             maintenance: Maintenance::Background,
@@ -119,6 +124,10 @@ impl Settings {
             (
                 self.compaction_bytes_per_second.is_none_or(|rate| rate > 0),
                 "compaction_bytes_per_second must be positive",
+            ),
+            (
+                self.scrub_bytes_per_second.is_none_or(|rate| rate > 0),
+                "scrub_bytes_per_second must be positive; None is for never",
             ),
         ];
         match checks.iter().find(|(holds, _)| !holds) {

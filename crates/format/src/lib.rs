@@ -14,6 +14,7 @@ mod key;
 pub mod manifest;
 mod run;
 mod run_origin;
+mod scrub;
 pub mod wal;
 mod word_filters;
 
@@ -25,6 +26,7 @@ pub use run::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
 };
 pub use run_origin::{BlockExtent, RunOrigin};
+pub use scrub::{SCRUB_MARK_BYTES, ScrubMark};
 pub use word_filters::WordFilters;
 
 /// The version of all file formats of this build. A store records the version that wrote

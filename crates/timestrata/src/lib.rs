@@ -42,8 +42,8 @@ pub use timestrata_engine::{
     Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange, LeadKey,
     LeadKind, Maintenance, Merge, MissingRange, PinInfo, QuarantinedFile, RecoveryReport,
     RepairOptions, RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RunFormat,
-    Scan, ScanSpec, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
-    StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    Scan, ScanSpec, ScrubStats, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream,
+    StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 pub use timestrata_merkle as merkle;
 pub use timestrata_models::{graph, logs, table, timelog, topic};

@@ -6,10 +6,13 @@
 mod compact;
 mod flush;
 mod retain;
+mod scrub;
 mod troubles;
 mod workers;
 
 pub(crate) use compact::Ground;
 pub(crate) use flush::write_memtable;
+pub use scrub::ScrubStats;
+pub(crate) use scrub::Scrubber;
 pub(crate) use troubles::{Troubles, Work};
 pub(crate) use workers::Workers;

@@ -57,7 +57,7 @@ struct Role {
     hears_calls: bool,
 }
 
-/// The threads: one flushes, one compacts and retains, one syncs, one makes the log's next
+/// The threads: one flushes, one compacts, retains and scrubs, one syncs, one makes the log's next
 /// segment ready. Idle ones sleep.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -196,8 +196,15 @@ impl Engine {
 
     /// All compaction and retention that is due.
     pub(crate) fn compact_due(&self) -> Result<()> {
-        while self.maintain_runs()? {}
-        Ok(())
+        let outcome = loop {
+            match self.maintain_runs() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.scrub_due();
+        outcome
     }
 
     /// One piece of compaction or retention of any stream; false if none was due. What fails of one

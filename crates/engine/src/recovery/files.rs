@@ -9,7 +9,7 @@ use timestrata_io::Disk;
 use super::quarantine::QUARANTINE_DIR;
 use crate::manifest::{MANIFEST_NAMES, ManifestState};
 use crate::run;
-use crate::store::{LOCK_NAME, RESERVE_NAME, RUNS_DIR, WAL_DIR};
+use crate::store::{LOCK_NAME, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
 use crate::wal;
 use crate::{Error, Result};
 
@@ -32,7 +32,7 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
         let known = match entry.is_dir {
             true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR | QUARANTINE_DIR),
             false => {
-                matches!(entry.name.as_str(), LOCK_NAME | RESERVE_NAME)
+                matches!(entry.name.as_str(), LOCK_NAME | RESERVE_NAME | SCRUB_NAME)
                     || MANIFEST_NAMES.contains(&entry.name.as_str())
             }
         };

@@ -87,6 +87,34 @@ impl CheckedFile {
         &self.path
     }
 
+    /// Bytes that one checksum covers.
+    pub(super) fn unit_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// The first place where bytes that were read from `start` on, where a checksum's bytes begin, don't
+    /// fit their checksums.
+    pub(super) fn first_bad_unit(&self, start: u64, bytes: &[u8]) -> Option<Error> {
+        let unit = usize::try_from(self.block_bytes).unwrap_or(usize::MAX);
+        let first = usize::try_from(start / self.block_bytes).unwrap_or(usize::MAX);
+        let expected = self.block_crcs.get(first..).unwrap_or_default();
+        bytes.chunks(unit).zip(expected).zip(0_u64..).find_map(|((bytes, expected), index)| {
+            let found = crc32c(bytes);
+            let at = start + index * self.block_bytes;
+            (found != *expected)
+                .then(|| self.bad_unit(at..at + bytes.len() as u64, *expected, found))
+        })
+    }
+
+    fn bad_unit(&self, range: Range<u64>, expected: u32, found: u32) -> Error {
+        let Range { start, end } = range;
+        let message = format!(
+            "bad checksum of bytes {start} to {end} of a run: expected {expected:#010x}, found \
+             {found:#010x}"
+        );
+        self.bad(start, message)
+    }
+
     /// The whole file. Only bytes that [`CheckedFile::verify`] has passed may be trusted.
     pub(super) fn bytes(&self) -> &Bytes {
         &self.bytes
@@ -154,11 +182,7 @@ impl CheckedFile {
         }
         let found = crc32c(bytes);
         if found != *expected && !is_planted(Plant::SkippedChecksum) {
-            let message = format!(
-                "bad checksum of bytes {start} to {end} of a run: expected {expected:#010x}, \
-                 found {found:#010x}"
-            );
-            return Err(Error::corruption(&self.path, start, message));
+            return Err(self.bad_unit(start..end, *expected, found));
         }
         seen.fetch_or(bit, Ordering::Relaxed);
         Ok(())

@@ -21,6 +21,7 @@ mod layout;
 mod name;
 mod peek;
 mod reader;
+mod scrub;
 mod sink;
 mod tail;
 mod verify;

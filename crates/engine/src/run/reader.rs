@@ -165,8 +165,21 @@ impl RunReader {
         Ok(self.opened.get_or_init(|| opened))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn io(&self) -> &Io {
+        &self.io
+    }
+
     /// What is missing for an error of these rows.
-    fn missing(&self, error: &Error, keys: (LeadKey, LeadKey), rows: u64) -> MissingRange {
+    pub(super) fn missing(
+        &self,
+        error: &Error,
+        keys: (LeadKey, LeadKey),
+        rows: u64,
+    ) -> MissingRange {
         MissingRange {
             stream: self.stream.name().to_owned(),
             key_min: keys.0,

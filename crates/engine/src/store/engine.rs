@@ -19,7 +19,7 @@ use super::bulk::OpenBulks;
 use super::core::{Core, Slot};
 use super::reserve::{Reserve, frees_space};
 use super::version::RunFolder;
-use crate::maintenance::{Troubles, Workers};
+use crate::maintenance::{Scrubber, Troubles, Workers};
 use crate::manifest::{EditError, ManifestLog};
 use crate::poison::Poison;
 use crate::query::Queries;
@@ -62,6 +62,7 @@ pub(crate) struct Engine {
     pub(crate) poison: Poison,
     /// Work that failed and will be tried again.
     pub(crate) troubles: Troubles,
+    pub(crate) scrubber: Scrubber,
     pub(crate) reserve: Reserve,
     pub(crate) closed: AtomicBool,
     /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.

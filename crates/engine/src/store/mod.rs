@@ -46,6 +46,8 @@ use crate::{
 pub(crate) const RUNS_DIR: &str = "runs";
 /// Directory of WAL segments, in the store's.
 pub(crate) const WAL_DIR: &str = "wal";
+/// How far the scrubber has come.
+pub(crate) const SCRUB_NAME: &str = "SCRUB";
 /// The file that the writer's lock is on.
 pub(crate) const LOCK_NAME: &str = "LOCK";
 
@@ -481,6 +483,27 @@ impl Store {
     /// Does one piece of due maintenance in this thread; false if there was none.
     pub fn maintain_step(&self) -> Result<bool> {
         Ok(self.engine().flush_step()? || self.engine().maintain_runs()?)
+    }
+
+    /// Reads about `bytes_max` bytes of runs against their checksums, from where the last call or the
+    /// background has stopped; true if that ended a round over all runs. What it finds is in
+    /// [`StoreStats::damaged`]. With [`Maintenance::Background`] threads do it, at
+    /// [`Settings::scrub_bytes_per_second`].
+    ///
+    /// ```
+    /// # use timestrata_engine::{Settings, Store};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// while !store.scrub_step(64 << 20)? {}
+    /// assert_eq!(store.stats().scrub.rounds, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Io` from the disk, but for bytes that can't be read: those are damage. `Closed`.
+    pub fn scrub_step(&self, bytes_max: u64) -> Result<bool> {
+        self.engine().scrub_step(bytes_max)
     }
 
     /// Whether the store takes no more writes, because an earlier failure has left in doubt what is on

@@ -14,8 +14,8 @@ use super::core::Core;
 use super::engine::{Counters, Engine};
 use super::reserve::{Reserve, fit};
 use super::version::RunFolder;
-use super::{Access, LOCK_NAME, RESERVE_NAME, RUNS_DIR, WAL_DIR};
-use crate::maintenance::{Troubles, Workers};
+use super::{Access, LOCK_NAME, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
+use crate::maintenance::{Scrubber, Troubles, Workers};
 use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
@@ -242,7 +242,7 @@ impl Opening {
         };
         for entry in list(&self.dir)? {
             let ours = match (entry.name.as_str(), entry.is_dir) {
-                (LOCK_NAME | RESERVE_NAME, false) | (QUARANTINE_DIR, true) => true,
+                (LOCK_NAME | RESERVE_NAME | SCRUB_NAME, false) | (QUARANTINE_DIR, true) => true,
                 (name, false) if MANIFEST_NAMES.contains(&name) => true,
                 (RUNS_DIR | WAL_DIR, true) => {
                     let inside = self.dir.join(&entry.name);
@@ -360,6 +360,7 @@ impl Opening {
             next_run: AtomicU64::new(parts.next_run.0.max(1)),
             poison: Poison::default(),
             troubles: Troubles::default(),
+            scrubber: Scrubber::default(),
             reserve,
             closed: AtomicBool::new(false),
             room: Condvar::new(),

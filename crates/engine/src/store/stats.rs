@@ -7,7 +7,7 @@ use timestrata_format::SeqNo;
 use super::core::StreamState;
 use super::engine::Engine;
 use crate::MissingRange;
-use crate::maintenance::Ground;
+use crate::maintenance::{Ground, ScrubStats};
 
 /// Figures of one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,6 +59,8 @@ pub struct StoreStats {
     /// What is known to be damaged since the store was opened, by whoever met it: rows that can't be read.
     /// Compaction leaves such a run as it is, and goes on with the others.
     pub damaged: Vec<MissingRange>,
+    /// What the scrubber has read.
+    pub scrub: ScrubStats,
     /// One entry a stream, by name.
     pub streams: Vec<StreamStats>,
 }
@@ -98,6 +100,7 @@ impl Engine {
             background_error: self.poison.cause(),
             troubles: self.troubles.texts(),
             damaged: self.folder.damage.list(),
+            scrub: self.scrub_stats(),
             streams,
         }
     }

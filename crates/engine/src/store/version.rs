@@ -32,14 +32,7 @@ impl RunFolder {
     /// A handle on a run; no file is touched yet.
     pub(crate) fn handle(&self, stream: &Arc<Stream>, meta: RunMeta) -> Result<Arc<RunHandle>> {
         let path = self.path(meta.id, meta.format);
-        let reader = RunReader::open(
-            &self.io,
-            &self.dir,
-            self.store_id,
-            stream,
-            meta.clone(),
-            Arc::clone(&self.cache),
-        )?;
+        let reader = self.reader(stream, meta.clone())?;
         let file = RunFile {
             id: meta.id,
             obsolete: AtomicBool::new(false),
@@ -48,7 +41,13 @@ impl RunFolder {
             damage: Arc::clone(&self.damage),
             path,
         };
-        Ok(Arc::new(RunHandle { meta, reader: Arc::new(reader), file: Arc::new(file) }))
+        Ok(Arc::new(RunHandle { meta, reader, file: Arc::new(file) }))
+    }
+
+    /// A reader of a run, of which nobody else knows.
+    pub(crate) fn reader(&self, stream: &Arc<Stream>, meta: RunMeta) -> Result<Arc<RunReader>> {
+        let (dir, cache) = (&self.dir, Arc::clone(&self.cache));
+        RunReader::open(&self.io, dir, self.store_id, stream, meta, cache).map(Arc::new)
     }
 
     /// The handle of a run whose stream has got other columns, or the same if it hasn't.

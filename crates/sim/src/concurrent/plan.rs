@@ -101,6 +101,8 @@ fn settings(draw: &Draw) -> Settings {
         run_bytes_max: 4 << 10,
         level0_runs_max: 2,
         maintenance: Maintenance::Background,
+        // It reads by the clock, of which the seeds that are kept know nothing.
+        scrub_bytes_per_second: None,
         busy_policy: draw.of(&[BusyPolicy::Block, BusyPolicy::Flush, BusyPolicy::Raise]),
         ..Settings::default()
     }
