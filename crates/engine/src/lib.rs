@@ -29,6 +29,7 @@ mod settings;
 mod snapshot;
 mod store;
 mod stream;
+mod tombstones;
 mod wal;
 pub mod words;
 

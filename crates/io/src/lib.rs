@@ -111,6 +111,12 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
     /// Creates a directory and the missing ones above it. Fine if it exists.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// [`DiskFile::sync_all`] of several files, in any order; at an error, its place and the error:
+    /// then nobody knows which of the others are durable. What a disk can do beside each other it does.
+    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), (usize, io::Error)> {
+        let mut files = files.iter().enumerate();
+        files.try_for_each(|(place, file)| file.sync_all().map_err(|error| (place, error)))
+    }
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Whether something has this name.

@@ -11,6 +11,7 @@
 
 mod lock;
 mod log;
+mod sync;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -98,6 +99,10 @@ impl Disk for OsDisk {
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         fs::create_dir_all(dir)
+    }
+
+    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), (usize, io::Error)> {
+        sync::beside(files)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

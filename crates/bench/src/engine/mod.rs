@@ -5,6 +5,7 @@ mod append;
 mod batches;
 mod bulk;
 pub(crate) mod child;
+mod deletes;
 mod growth;
 mod late;
 mod long;
@@ -28,7 +29,7 @@ use timestrata_engine::{ScanSpec, Settings, Store, StreamId, StreamSpec};
 const SEED_APPENDS: f64 = 8.08e6;
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 13] = [
+pub(crate) const GROUPS: [Group; 15] = [
     Group { name: "append", run: append::run },
     Group { name: "batches", run: batches::run },
     Group { name: "bulk", run: bulk::run },
@@ -42,6 +43,8 @@ pub(crate) const GROUPS: [Group; 13] = [
     Group { name: "late", run: late::run },
     Group { name: "alternate", run: alternate::run },
     Group { name: "growth", run: growth::run },
+    Group { name: "rolling", run: deletes::run_rolling },
+    Group { name: "scattered", run: deletes::run_scattered },
 ];
 
 /// A store with one stream, `rows`.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use timestrata_format::manifest::StreamDefinition;
-use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, WalId};
 use timestrata_io::{Bytes, DiskFile, OpenMode};
 
 use crate::maintenance::write_memtable;
@@ -15,6 +15,7 @@ use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
 use crate::memtable::MemtableView;
 use crate::run::{self, RunWriter};
 use crate::store::{Engine, RUNS_DIR, RunHandle, Version, WAL_DIR};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Stream};
 
 const COPY_BYTES: usize = 1 << 20;
@@ -65,18 +66,11 @@ impl Engine {
         let (seq, frozen) = self.freeze();
         let mut report = BackupReport { seq, ..BackupReport::default() };
         let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
-        let mut state = ManifestState {
-            next_run: RunId(next_run.saturating_add(1 << 20)),
-            next_stream: StreamId(1),
-            wal_floor: WalId(1),
-            closed: Some(seq),
-            ..ManifestState::default()
-        };
+        let mut state = ManifestState::new(RunId(next_run.saturating_add(1 << 20)));
+        state.closed = Some(seq);
         for stream in &frozen {
             let entry = self.copy_stream(destination, stream, seq, &mut state, &mut report)?;
-            let id = stream.stream.id();
-            state.next_stream = state.next_stream.max(id.next());
-            state.streams.insert(id, entry);
+            state.insert(entry);
         }
         let sync = |dir: &Path| {
             self.io.disk.sync_dir(dir).map_err(|error| Error::io("sync the copy's", dir, error))
@@ -145,9 +139,10 @@ impl Engine {
             self.copy_run(destination, run)?;
             metas.push(run.meta.clone());
         }
-        let mut tombstones: Vec<Tombstone> = frozen.version.tombstones.clone();
+        let of_memtables = frozen.memtables.iter().map(|memtable| &memtable.tombstones);
+        let version = std::iter::once(&frozen.version.tombstones);
+        let tombstones = Tombstones::union(version.chain(of_memtables));
         for memtable in &frozen.memtables {
-            tombstones.extend(memtable.tombstones.iter().copied());
             let id = state.next_run;
             state.next_run = id.next();
             metas.extend(self.write_copy(destination, frozen, memtable, id)?);
@@ -156,7 +151,10 @@ impl Engine {
         report.bytes += metas.iter().map(|meta| meta.file_bytes).sum::<u64>();
         let definition: StreamDefinition = to_definition(frozen.stream.id(), frozen.stream.spec());
         let runs = metas.into_iter().map(|meta| (meta.id, meta)).collect();
-        Ok(StreamEntry { definition, runs, tombstones, flushed_through: seq })
+        let mut entry = StreamEntry::new(definition);
+        tombstones.pieces().into_iter().for_each(|tombstone| entry.add_tombstone(tombstone));
+        (entry.runs, entry.flushed_through) = (runs, seq);
+        Ok(entry)
     }
 
     /// Copies one run file byte by byte. Its handle keeps it from being removed by this process; if a

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use timestrata_format::{RunId, RunMeta, Tombstone};
+use timestrata_format::{RunId, RunMeta};
 
 use super::choose::{self, Plan, Rewrite};
 use super::order;
+use crate::tombstones::Tombstones;
 use crate::{Settings, Stream};
 
 /// Where a run lies to a damaged one.
@@ -41,7 +42,7 @@ pub(crate) fn choose_around(
     stream: &Stream,
     runs: &[RunMeta],
     set_aside: &[RunId],
-    tombstones: &[Tombstone],
+    tombstones: &Tombstones,
     settings: &Settings,
     force: bool,
 ) -> Option<Plan> {

@@ -5,11 +5,12 @@
 //! has settled. Called by the worker, which carries one plan a stream out at a time: the
 //! runs given must be all of the stream's.
 
-use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, Tombstone};
+use timestrata_format::{KeyRange, LeadKey, RunFormat, RunId, RunMeta};
 
 use super::around::choose_around;
 use super::cut::{Cuts, bytes_within, place};
 use super::{concatenate, leveled, order, window};
+use crate::tombstones::Tombstones;
 use crate::{LeadKind, Settings, Stream};
 
 /// A run of which this part is deleted is rewritten: one in so many bytes.
@@ -97,7 +98,7 @@ impl Scene<'_> {
 pub(super) fn choose(
     stream: &Stream,
     runs: &[RunMeta],
-    tombstones: &[Tombstone],
+    tombstones: &Tombstones,
     settings: &Settings,
     force: bool,
 ) -> Option<Plan> {
@@ -129,7 +130,7 @@ pub(crate) fn debt_bytes(
     stream: &Stream,
     runs: &[RunMeta],
     set_aside: &[RunId],
-    tombstones: &[Tombstone],
+    tombstones: &Tombstones,
     settings: &Settings,
 ) -> u64 {
     let mut rest = runs.to_vec();
@@ -149,56 +150,33 @@ pub(crate) fn debt_bytes(
     debt
 }
 
-/// Whether a tombstone hides rows of a run that its file still holds.
-pub(super) fn touches(tombstone: &Tombstone, run: &RunMeta) -> bool {
-    tombstone.seq > run.seq_max
-        && tombstone.seq > run.tombstones_applied_through
-        && tombstone.range.overlaps(run.key_min, run.key_max)
-}
-
 /// What is hidden of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hidden {
     All,
-    /// About this many bytes, by this many tombstones.
+    /// About this many bytes, in this many stretches.
     Some {
         bytes: u64,
-        tombstones: usize,
+        stretches: usize,
     },
 }
 
-fn hidden(run: &RunMeta, tombstones: &[Tombstone]) -> Hidden {
-    let mut touching: Vec<&Tombstone> =
-        tombstones.iter().filter(|tombstone| touches(tombstone, run)).collect();
-    touching.sort_by_key(|tombstone| tombstone.range.lo);
-    // `next` is the first key that no tombstone so far hides; `None`: hidden to the last key.
-    let mut next = Some(run.key_min);
-    let mut has_gap = false;
+fn hidden(run: &RunMeta, tombstones: &Tombstones) -> Hidden {
+    let keys = KeyRange::new(run.key_min, run.key_max.successor());
+    let heeded_through = run.seq_max.max(run.tombstones_applied_through);
+    let visible = tombstones.visible(&keys, heeded_through, (run.key_min, run.key_max));
+    let Some(visible) = visible else { return Hidden::All };
+    let mut stretches = 0;
     let mut bytes: u64 = 0;
-    for tombstone in &touching {
-        let Some(reached) = next else { break };
-        let from = tombstone.range.lo.map_or(reached, |lo| lo.max(reached));
-        if from > run.key_max {
-            break;
-        }
-        has_gap |= from > reached;
-        let end = tombstone.range.hi.filter(|hi| *hi <= run.key_max);
-        match end {
-            Some(hi) if hi <= from => continue,
-            Some(hi) => {
-                bytes = bytes.saturating_add(hidden_bytes(run, from, hi));
-                next = Some(hi);
-            }
-            None => {
-                bytes = bytes.saturating_add(bytes_within(run, place(from), u64::MAX));
-                next = None;
-            }
-        }
+    for hole in visible.holes() {
+        let from = hole.lo.unwrap_or(run.key_min);
+        stretches += 1;
+        bytes = bytes.saturating_add(match hole.hi {
+            Some(hi) => hidden_bytes(run, from, hi),
+            None => bytes_within(run, place(from), u64::MAX),
+        });
     }
-    if next.is_none() && !has_gap {
-        return Hidden::All;
-    }
-    Hidden::Some { bytes, tombstones: touching.len() }
+    Hidden::Some { bytes, stretches }
 }
 
 fn hidden_bytes(run: &RunMeta, from: LeadKey, hi: LeadKey) -> u64 {
@@ -209,25 +187,31 @@ fn hidden_bytes(run: &RunMeta, from: LeadKey, hi: LeadKey) -> u64 {
 }
 
 /// Lets go of runs of which all rows are deleted.
-pub(super) fn drop_covered(runs: &[RunMeta], tombstones: &[Tombstone]) -> Option<Plan> {
+pub(super) fn drop_covered(runs: &[RunMeta], tombstones: &Tombstones) -> Option<Plan> {
+    if tombstones.is_empty() {
+        return None;
+    }
     let covered = runs.iter().filter(|run| hidden(run, tombstones) == Hidden::All);
     let runs: Vec<RunId> = covered.map(|run| run.id).collect();
     (!runs.is_empty()).then_some(Plan::Drop { runs })
 }
 
 /// The run of which most is deleted, if that is worth a rewrite.
-fn rewrite_deleted(scene: &Scene<'_>, tombstones: &[Tombstone]) -> Option<Plan> {
+fn rewrite_deleted(scene: &Scene<'_>, tombstones: &Tombstones) -> Option<Plan> {
+    if tombstones.is_empty() {
+        return None;
+    }
     let is_crowded = tombstones.len() > TOMBSTONES_MAX;
     let mut best: Option<((bool, u64, usize), usize)> = None;
     for (index, run) in scene.runs.iter().enumerate() {
-        let Hidden::Some { bytes, tombstones } = hidden(run, tombstones) else {
+        let Hidden::Some { bytes, stretches } = hidden(run, tombstones) else {
             continue;
         };
         let is_large = bytes >= run.file_bytes.div_ceil(DELETED_PART).max(1);
-        if tombstones == 0 || !(is_large || scene.force || is_crowded) {
+        if stretches == 0 || !(is_large || scene.force || is_crowded) {
             continue;
         }
-        let worth = (is_large, if is_large { bytes } else { 0 }, tombstones);
+        let worth = (is_large, if is_large { bytes } else { 0 }, stretches);
         if best.is_none_or(|(most, _)| worth > most) {
             best = Some((worth, index));
         }

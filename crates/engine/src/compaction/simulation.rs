@@ -7,8 +7,8 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_format::manifest::Merge;
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
-use super::choose::touches;
 use super::{Plan, Rewrite, choose_around};
+use crate::tombstones::Tombstones;
 use crate::{LeadKind, Settings, Stream, StreamSpec};
 
 pub(super) const ROW_BYTES: u64 = 1024;
@@ -58,6 +58,13 @@ pub(super) fn run(id: u64, level: u8, keys: (i64, i64), seqs: (u64, u64), bytes:
         tail_crc: 0,
         created_wall_ns: 0,
     }
+}
+
+/// Whether a tombstone hides rows of a run that its file still holds.
+fn touches(tombstone: &Tombstone, run: &RunMeta) -> bool {
+    tombstone.seq > run.seq_max
+        && tombstone.seq > run.tombstones_applied_through
+        && tombstone.range.overlaps(run.key_min, run.key_max)
 }
 
 type Row = (LeadKey, u64);
@@ -128,7 +135,8 @@ impl Simulation {
     pub(super) fn settle(&mut self, force: bool) {
         for _ in 0..PLANS_MAX {
             let Self { stream, runs, set_aside, tombstones, settings, .. } = &*self;
-            let plan = choose_around(stream, runs, set_aside, tombstones, settings, force);
+            let tombstones = Tombstones::of(tombstones.iter().copied());
+            let plan = choose_around(stream, runs, set_aside, &tombstones, settings, force);
             match plan {
                 None => return,
                 Some(Plan::Drop { runs }) => runs.iter().for_each(|id| {

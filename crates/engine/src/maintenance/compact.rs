@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, Tombstone};
+use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use timestrata_io::sync::MutexGuard;
 
@@ -15,7 +15,8 @@ use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
-use crate::store::{Core, Engine, Slot, StreamState, Version};
+use crate::store::{Core, Engine, Slot, StreamState, Version, heeded};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
 /// A stream as compaction finds it.
@@ -54,10 +55,8 @@ impl Ground {
         compaction::debt_bytes(&self.stream, &metas, &self.set_aside, &tombstones, settings)
     }
 
-    fn tombstones(&self) -> Vec<Tombstone> {
-        let mut tombstones = self.version.tombstones.clone();
-        tombstones.retain(|tombstone| tombstone.seq <= self.settled_through);
-        tombstones
+    fn tombstones(&self) -> Tombstones {
+        self.version.tombstones.through(self.settled_through)
     }
 }
 
@@ -159,7 +158,7 @@ impl Engine {
         &self,
         ground: &Ground,
         plan: &Rewrite,
-        tombstones: &[Tombstone],
+        tombstones: &Tombstones,
         ends_with_store: bool,
     ) -> Result<Option<Vec<RunMeta>>> {
         let inputs: Vec<_> =
@@ -212,14 +211,14 @@ impl Engine {
     pub(crate) fn replace_runs_locked(
         &self,
         manifest: &mut ManifestLog,
-        slot: Slot,
+        (slot, id): (Slot, StreamId),
         removed: &[RunId],
         added: &[RunMeta],
     ) -> Result<bool> {
         let (stream, old, unflushed_min) = {
             let core = self.core.lock();
-            let state = &core.streams[slot];
-            if state.dropped || removed.iter().any(|id| state.version.run(*id).is_none()) {
+            let Some(state) = core.at(slot, id) else { return Ok(false) };
+            if removed.iter().any(|id| state.version.run(*id).is_none()) {
                 return Ok(false);
             }
             (Arc::clone(&state.stream), Arc::clone(&state.version), state.unflushed_min())
@@ -228,19 +227,15 @@ impl Engine {
             .iter()
             .map(|meta| self.folder.handle(&stream, meta.clone()))
             .collect::<Result<Vec<_>>>()?;
-        let next = old.changed(removed, handles.clone(), old.tombstones.clone());
-        let (kept, gone): (Vec<Tombstone>, Vec<Tombstone>) =
-            old.tombstones.iter().partition(|tombstone| {
-                next.heeds(tombstone) || unflushed_min.is_some_and(|min| min < tombstone.seq)
-            });
-        let id = stream.id();
+        let left = old.runs.iter().map(|run| &run.meta).filter(|run| !removed.contains(&run.id));
+        let kept = still_heeded(left.chain(added), old.tombstones.pieces(), unflushed_min);
         let mut edit = VersionEdit::default();
         edit.ops.extend(removed.iter().map(|run| ManifestOp::RemoveRun { stream: id, run: *run }));
         edit.ops.extend(added.iter().cloned().map(ManifestOp::AddRun));
-        edit.ops.extend(
-            gone.iter()
-                .map(|tombstone| ManifestOp::RemoveTombstone { stream: id, tombstone: *tombstone }),
-        );
+        if let Some(entry) = manifest.state().streams.get(&id) {
+            edit.ops.extend(entry.to_tombstones(&kept));
+        }
+        let kept = Tombstones::of_pieces(kept);
         let through = added.iter().map(|meta| meta.seq_max).max().unwrap_or_default();
         self.commit_edit(manifest, &edit, through)?;
         for run in removed.iter().filter_map(|id| old.run(*id)) {
@@ -257,7 +252,7 @@ impl Engine {
             core.touch(slot);
             replaced
         };
-        drop((replaced, old, next));
+        drop((replaced, old));
         Ok(true)
     }
 
@@ -267,7 +262,8 @@ impl Engine {
         }
         let replaced = {
             let replace = |mut manifest: MutexGuard<'_, ManifestLog>| {
-                self.replace_runs_locked(&mut manifest, ground.slot, removed, &added)
+                let at = (ground.slot, ground.stream.id());
+                self.replace_runs_locked(&mut manifest, at, removed, &added)
             };
             self.lock_manifest().and_then(replace)
         };
@@ -290,11 +286,25 @@ impl Engine {
     }
 }
 
+/// Of disjoint range deletes in key order those that a run has to heed, or rows in memory do that are
+/// older than them.
+fn still_heeded<'a>(
+    runs: impl IntoIterator<Item = &'a RunMeta>,
+    pieces: Vec<Tombstone>,
+    unflushed_min: Option<SeqNo>,
+) -> Vec<Tombstone> {
+    let waits = |piece: &Tombstone| unflushed_min.is_some_and(|min| min < piece.seq);
+    let (mut kept, settled): (Vec<_>, Vec<_>) = pieces.into_iter().partition(waits);
+    kept.extend(heeded(runs, settled));
+    kept.sort_unstable_by_key(|piece| piece.range.lo);
+    kept
+}
+
 /// Through which range delete the output of a compaction is cleaned. None but what a manifest tells
 /// of: the numbers of commits that a power cut takes are given to others, whose deletes must count.
-fn applied_through(inputs: &[&RunMeta], tombstones: &[Tombstone]) -> SeqNo {
+fn applied_through(inputs: &[&RunMeta], tombstones: &Tombstones) -> SeqNo {
     let of_runs = inputs.iter().map(|meta| meta.seq_max.max(meta.tombstones_applied_through));
-    of_runs.chain(tombstones.iter().map(|tombstone| tombstone.seq)).max().unwrap_or_default()
+    of_runs.chain(tombstones.newest()).max().unwrap_or_default()
 }
 
 /// Output runs of one compaction, cut where the plan says.
@@ -303,7 +313,7 @@ struct Outputs<'a> {
     ground: &'a Ground,
     plan: &'a Rewrite,
     provenance: Provenance,
-    tombstones: &'a [Tombstone],
+    tombstones: &'a Tombstones,
     writer: Option<RunWriter>,
     /// Key of the last row written.
     last_key: Option<LeadKey>,
@@ -364,7 +374,7 @@ impl Outputs<'_> {
                 replaces: self.plan.inputs.clone(),
                 outputs_before: self.done.iter().map(|meta| meta.id).collect(),
                 is_last_output,
-                tombstones: self.tombstones.to_vec(),
+                tombstones: self.tombstones.pieces(),
             };
             let meta = writer.finish(self.provenance, lineage)?;
             self.engine.counters.compaction_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);

@@ -1,27 +1,21 @@
-//! Flush: the oldest sealed memtable of a stream becomes a run.
+//! Flush: sealed memtables become runs, the oldest first, many small ones in one round.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
+use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
+use timestrata_io::DiskFile;
 
 use super::troubles::Work;
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::merge_sources;
-use crate::store::{Engine, Slot, Version};
-use crate::{Result, Stream};
-
-/// What is flushed next.
-struct Flush {
-    slot: Slot,
-    stream: Arc<Stream>,
-    memtable: Arc<MemtableView>,
-    /// The runs there are.
-    version: Arc<Version>,
-}
+use crate::store::{Core, Engine, Slot, Version, heeded};
+use crate::tombstones::Tombstones;
+use crate::{Error, Result, Stream};
 
 impl Engine {
     /// Flushes everything in memory.
@@ -53,7 +47,7 @@ impl Engine {
         outcome
     }
 
-    /// Flushes one sealed memtable; false if there was none.
+    /// Flushes a round of sealed memtables; false if there were none.
     pub(crate) fn flush_step(&self) -> Result<bool> {
         let _flushing = self.flushing.lock();
         self.flush_oldest()
@@ -62,112 +56,235 @@ impl Engine {
     /// As [`Engine::flush_step`], for callers who hold the flush lock.
     pub(crate) fn flush_oldest(&self) -> Result<bool> {
         self.check_writable()?;
-        let Some(Flush { slot, stream, memtable, version }) = self.choose_flush() else {
+        let round = self.choose_flush();
+        if round.is_empty() {
             return Ok(false);
-        };
+        }
         if let Some(wal) = &self.wal {
-            // The edit that installs the run waits for the log; let the two be written side
-            // by side.
+            // The edit that installs the runs waits for the log; let them be written side by side.
             wal.start_writing_back();
         }
-        let run = self.write_flush(&stream, &memtable, &version)?;
-        self.install_flush(slot, &stream, &memtable, run)?;
+        let flushed = self.write_flush(round)?;
+        self.install_flush(flushed)?;
         Ok(true)
     }
 
-    /// The sealed memtable with the oldest change, and the runs of its stream.
-    fn choose_flush(&self) -> Option<Flush> {
+    /// The sealed memtables with the oldest changes: a memtable's worth of bytes, or several small ones,
+    /// which share the syncs of their names and of the manifest.
+    fn choose_flush(&self) -> Vec<Due> {
         let core = self.core.lock();
-        let sealed = core
+        let mut waiting: Vec<(SeqNo, Slot, usize)> = core
             .live()
-            .filter_map(|(slot, state)| Some((state.sealed.front()?.first_seq(), slot)))
-            .min();
-        let (_, slot) = sealed?;
-        let state = core.streams.get(slot)?;
-        let memtable = state.sealed.front()?;
-        let (stream, version) = (Arc::clone(&state.stream), Arc::clone(&state.version));
-        Some(Flush { slot, stream, memtable: Arc::clone(memtable), version })
+            .flat_map(|(slot, state)| {
+                let sealed = state.sealed.iter().enumerate();
+                sealed.map(move |(place, sealed)| (sealed.first_seq(), slot, place))
+            })
+            .collect();
+        waiting.sort_unstable();
+        let mut round = Vec::new();
+        let mut bytes = 0;
+        for (_, slot, place) in waiting.into_iter().take(RUNS_A_ROUND) {
+            let state = &core.streams[slot];
+            let Some(memtable) = state.sealed.get(place) else { continue };
+            round.push(Due {
+                slot,
+                stream: Arc::clone(&state.stream),
+                memtable: Arc::clone(memtable),
+                over_older: place > 0 || !state.version.runs.is_empty(),
+                heeded: state.version.tombstones.clone(),
+            });
+            bytes += memtable.bytes as u64;
+            if bytes >= self.settings.memtable_bytes_max / 2 {
+                break;
+            }
+        }
+        round
     }
 
-    /// The memtable as a run of the store, durable with its name.
-    fn write_flush(
-        &self,
-        stream: &Arc<Stream>,
-        memtable: &MemtableView,
-        version: &Version,
-    ) -> Result<Option<RunMeta>> {
-        let now = self.io.clock.wall_ns();
-        let create = || self.new_run(stream, RunFormat::Hot);
-        // Until the manifest names it nothing depends on the run: it is written anew, by another name.
-        let (over_older, heeded) = (!version.runs.is_empty(), &version.tombstones);
-        let meta = write_memtable(stream, memtable, over_older, heeded, now, create)?;
-        if let Some(meta) = &meta {
-            self.counters.flush_bytes.fetch_add(meta.file_bytes, Ordering::Relaxed);
+    /// The memtables as runs of the store, durable with their names. Those that there is no room for are
+    /// left for another round.
+    fn write_flush(&self, round: Vec<Due>) -> Result<Vec<Flushed>> {
+        let mut flushed: Vec<Flushed> = Vec::with_capacity(round.len());
+        let mut files = Vec::new();
+        for due in round {
+            match self.write_run(&due) {
+                Ok(written) => {
+                    let run = written.map(|(run, file)| {
+                        files.push((run.clone(), file));
+                        run
+                    });
+                    flushed.push(Flushed { due, run });
+                }
+                Err(error) if flushed.is_empty() => return Err(error),
+                // The next round begins with it, and tells.
+                Err(_) => break,
+            }
+        }
+        let (runs, files): (Vec<RunMeta>, Vec<_>) = files.into_iter().unzip();
+        if let Err((place, error)) = self.io.disk.sync_files(&files) {
+            // Until the manifest names them nothing depends on the runs: they are written anew, by
+            // other names.
+            self.remove_unnamed(&runs);
+            let path = runs.get(place).map(|run| self.folder.path(run.id, run.format));
+            return Err(Error::io("sync a run", path.as_ref().unwrap_or(&self.folder.dir), error));
+        }
+        let bytes = runs.iter().map(|run| run.file_bytes).sum();
+        self.counters.flush_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if !runs.is_empty() {
             self.sync_runs_dir()?;
         }
-        Ok(meta)
+        Ok(flushed)
     }
 
-    fn install_flush(
-        &self,
-        slot: Slot,
-        stream: &Arc<Stream>,
-        memtable: &Arc<MemtableView>,
-        run: Option<RunMeta>,
-    ) -> Result<()> {
+    /// Writes a memtable to a run; `None` where its range deletes leave no row of it.
+    fn write_run(&self, due: &Due) -> Result<Option<(RunMeta, Arc<dyn DiskFile>)>> {
+        let create = || self.new_run(&due.stream, RunFormat::Hot);
+        let writer = write_rows(&due.stream, &due.memtable, due.over_older, create)?;
+        let provenance = provenance_of(&due.memtable, self.io.clock.wall_ns());
+        let lineage = lineage_of(&due.memtable, &due.heeded);
+        writer.map(|writer| writer.finish_unsynced(provenance, lineage)).transpose()
+    }
+
+    fn install_flush(&self, flushed: Vec<Flushed>) -> Result<()> {
         let mut manifest = self.lock_manifest()?;
-        // All at one moment: whatever is committed from here on comes behind `log_needed_from`.
-        let (version, mut log_needed_from, last_seq, dropped) = {
-            let core = self.core.lock();
-            let state = &core.streams[slot];
-            let needed_from = core.log_needed_from(Some(memtable));
-            (Arc::clone(&state.version), needed_from, core.last_seq, state.dropped)
-        };
+        let Moment { mut log_needed_from, last_seq, versions } = self.moment_of(&flushed);
         if is_planted(Plant::StaleFloor) && log_needed_from > last_seq {
             log_needed_from = self.stale_floor(log_needed_from)?;
         }
-        if dropped {
-            self.remove_unnamed(run.as_slice());
+        let (flushed, of_dropped): (Vec<Flushed>, Vec<Flushed>) =
+            flushed.into_iter().partition(|flushed| versions.contains_key(&flushed.due.slot));
+        self.remove_unnamed(&runs_of(&of_dropped));
+        if flushed.is_empty() {
             return Ok(());
         }
+        let runs = runs_of(&flushed);
+        let next = self.next_versions(&flushed, versions);
+        let next = next.inspect_err(|_| self.remove_unnamed(&runs))?;
         let mut edit = VersionEdit::default();
-        edit.ops.extend(run.clone().map(ManifestOp::AddRun));
-        let heeded: Vec<Tombstone> = memtable
-            .tombstones
-            .iter()
-            .filter(|tombstone| version.heeds(tombstone) && !is_planted(Plant::LostTombstone))
-            .copied()
-            .collect();
-        edit.ops.extend(heeded.iter().map(|tombstone| ManifestOp::AddTombstone {
-            stream: stream.id(),
-            tombstone: *tombstone,
-        }));
-        let seq = memtable.last_seq();
-        edit.ops.push(ManifestOp::FlushedThrough { stream: stream.id(), seq });
+        edit.ops.extend(runs.iter().cloned().map(ManifestOp::AddRun));
+        for next in next.values() {
+            if next.has_new_tombstones
+                && let Some(entry) = manifest.state().streams.get(&next.stream)
+            {
+                edit.ops.extend(entry.to_tombstones(&next.version.tombstones.pieces()));
+            }
+            edit.ops.push(ManifestOp::FlushedThrough { stream: next.stream, seq: next.through });
+        }
         let floor = self.wal_floor_op(log_needed_from)?;
         edit.ops.extend(floor.clone());
-        self.commit_edit(&mut manifest, &edit, seq)
-            .inspect_err(|_| self.remove_unnamed(run.as_slice()))?;
-        let handle = run.map(|meta| self.folder.handle(stream, meta)).transpose()?;
-        let replaced = {
+        let through = next.values().map(|next| next.through).max().unwrap_or_default();
+        self.commit_edit(&mut manifest, &edit, through)
+            .inspect_err(|_| self.remove_unnamed(&runs))?;
+        let replaced: Vec<_> = {
             let mut core = self.core.lock();
-            let state = &mut core.streams[slot];
-            let mut tombstones = state.version.tombstones.clone();
-            tombstones.extend(heeded);
-            let added = handle.into_iter().collect();
-            let version = Arc::new(state.version.changed(&[], added, tombstones));
-            let old = std::mem::replace(&mut state.version, version);
-            let flushed = state.sealed.pop_front();
-            state.flushed_through = seq;
-            core.touch(slot);
-            core.recount();
-            (old, flushed)
+            next.into_iter().map(|(slot, next)| next.install(&mut core, slot)).collect()
         };
         self.room.notify_all();
         drop(replaced);
         self.recycle_wal(floor);
-        self.counters.flushes.fetch_add(1, Ordering::Relaxed);
+        self.counters.flushes.fetch_add(flushed.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// What holds just now, all at one moment: whatever is committed from here on comes behind
+    /// `log_needed_from`.
+    fn moment_of(&self, flushed: &[Flushed]) -> Moment {
+        let core = self.core.lock();
+        let mut versions = BTreeMap::new();
+        let mut counts: BTreeMap<Slot, usize> = BTreeMap::new();
+        for Flushed { due, .. } in flushed {
+            if let Some(state) = core.at(due.slot, due.stream.id()) {
+                versions.insert(due.slot, Arc::clone(&state.version));
+                *counts.entry(due.slot).or_default() += 1;
+            }
+        }
+        Moment { log_needed_from: core.log_needed_from(&counts), last_seq: core.last_seq, versions }
+    }
+
+    /// The versions of the streams with their new runs.
+    fn next_versions(
+        &self,
+        flushed: &[Flushed],
+        versions: BTreeMap<Slot, Arc<Version>>,
+    ) -> Result<BTreeMap<Slot, Next>> {
+        let mut all: BTreeMap<Slot, Next> = BTreeMap::new();
+        for Flushed { due, run } in flushed {
+            let before = match all.get(&due.slot) {
+                Some(next) => &next.version,
+                None => match versions.get(&due.slot) {
+                    Some(version) => version,
+                    None => continue,
+                },
+            };
+            let handle = run.clone().map(|run| self.folder.handle(&due.stream, run)).transpose()?;
+            let (heeded, tombstones) = with_flushed(before, &due.memtable);
+            let version = before.changed(&[], handle.into_iter().collect(), tombstones);
+            let known = all.get(&due.slot);
+            let next = Next {
+                stream: due.stream.id(),
+                version: Arc::new(version),
+                has_new_tombstones: heeded || known.is_some_and(|next| next.has_new_tombstones),
+                through: due.memtable.last_seq(),
+                memtables: 1 + known.map_or(0, |next| next.memtables),
+            };
+            all.insert(due.slot, next);
+        }
+        Ok(all)
+    }
+}
+
+/// Memtables that become runs in one round at most: so many files are open at once.
+const RUNS_A_ROUND: usize = 128;
+
+/// A sealed memtable whose turn it is.
+struct Due {
+    slot: Slot,
+    stream: Arc<Stream>,
+    memtable: Arc<MemtableView>,
+    /// Whether a run may hold older rows of its keys.
+    over_older: bool,
+    /// Earlier range deletes that runs must heed.
+    heeded: Tombstones,
+}
+
+/// One that is in a run, if any row was left.
+struct Flushed {
+    due: Due,
+    run: Option<RunMeta>,
+}
+
+fn runs_of(flushed: &[Flushed]) -> Vec<RunMeta> {
+    flushed.iter().filter_map(|flushed| flushed.run.clone()).collect()
+}
+
+/// See [`Engine::moment_of`].
+struct Moment {
+    log_needed_from: SeqNo,
+    last_seq: SeqNo,
+    /// Of the streams that are still there.
+    versions: BTreeMap<Slot, Arc<Version>>,
+}
+
+/// What a stream becomes by a round.
+struct Next {
+    stream: StreamId,
+    version: Arc<Version>,
+    has_new_tombstones: bool,
+    through: SeqNo,
+    /// How many of the oldest sealed memtables are in runs.
+    memtables: usize,
+}
+
+impl Next {
+    /// Shows it to readers; gives what they need no more, to be dropped without the lock.
+    fn install(self, core: &mut Core, slot: Slot) -> (Arc<Version>, Vec<Arc<MemtableView>>) {
+        let state = &mut core.streams[slot];
+        let old = std::mem::replace(&mut state.version, self.version);
+        let memtables = state.sealed.drain(..self.memtables.min(state.sealed.len())).collect();
+        state.flushed_through = self.through;
+        core.touch(slot);
+        core.count(slot);
+        (old, memtables)
     }
 }
 
@@ -181,17 +298,52 @@ impl Engine {
     }
 }
 
-/// Writes a memtable to a run that `create` begins; `None`, and no file, where its range
+/// The range deletes of a version once a memtable is in a run, and whether they have changed: no other
+/// run has commits among the memtable's, and its own run has heeded all of them, so they may pass for
+/// one another.
+fn with_flushed(version: &Version, memtable: &MemtableView) -> (bool, Tombstones) {
+    let metas = version.runs.iter().map(|run| &run.meta);
+    let heeded = heeded(metas, memtable.tombstones.joined());
+    if heeded.is_empty() || is_planted(Plant::LostTombstone) {
+        return (false, version.tombstones.clone());
+    }
+    let heeded = Tombstones::of_pieces(heeded);
+    (true, Tombstones::union([&version.tombstones, &heeded]).flat())
+}
+
+/// Writes a memtable durably to a run that `create` begins; `None`, and no file, where its range
 /// deletes leave no row of it. `over_older` says that older rows of its keys may lie in runs,
 /// so that delete markers must stay. `heeded` are earlier range deletes that runs must heed.
 pub(crate) fn write_memtable(
     stream: &Arc<Stream>,
     memtable: &MemtableView,
     over_older: bool,
-    heeded: &[Tombstone],
+    heeded: &Tombstones,
     created_wall_ns: i64,
     create: impl Fn() -> Result<RunWriter>,
 ) -> Result<Option<RunMeta>> {
+    let writer = write_rows(stream, memtable, over_older, create)?;
+    let provenance = provenance_of(memtable, created_wall_ns);
+    writer.map(|writer| writer.finish(provenance, lineage_of(memtable, heeded))).transpose()
+}
+
+/// What a run of a memtable tells of itself.
+fn lineage_of(memtable: &MemtableView, heeded: &Tombstones) -> Lineage {
+    let tombstones = Tombstones::union([heeded, &memtable.tombstones]).pieces();
+    Lineage { tombstones, ..Lineage::default() }
+}
+
+fn provenance_of(memtable: &MemtableView, created_wall_ns: i64) -> Provenance {
+    Provenance::of_commits(memtable.first_seq(), memtable.last_seq(), created_wall_ns)
+}
+
+/// A run with the rows of a memtable, to be finished.
+fn write_rows(
+    stream: &Arc<Stream>,
+    memtable: &MemtableView,
+    over_older: bool,
+    create: impl Fn() -> Result<RunWriter>,
+) -> Result<Option<RunWriter>> {
     let sources = memtable.sources.to_vec();
     let mut merged = merge_sources(stream, sources, &memtable.tombstones, over_older);
     let mut writer = None;
@@ -203,13 +355,6 @@ pub(crate) fn write_memtable(
         };
         writer.write(&batch)
     });
-    let Some(writer) = writer else { return outcome.map(|()| None) };
-    if let Err(error) = outcome {
-        writer.abandon();
-        return Err(error);
-    }
-    let provenance =
-        Provenance::of_commits(memtable.first_seq(), memtable.last_seq(), created_wall_ns);
-    let tombstones = heeded.iter().chain(memtable.tombstones.iter()).copied().collect();
-    writer.finish(provenance, Lineage { tombstones, ..Lineage::default() }).map(Some)
+    // A writer that is dropped removes what it has not finished.
+    outcome.map(|()| writer)
 }

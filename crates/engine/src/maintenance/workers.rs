@@ -9,7 +9,7 @@ use timestrata_io::sync::{self, Condvar, JoinHandle, Mutex};
 
 use super::troubles::Work;
 use crate::planted;
-use crate::store::{Core, Engine, Slot};
+use crate::store::{Core, Engine, Slot, StreamState, Version};
 use crate::{Error, ErrorKind, Result};
 
 /// Compaction and retention look for work at least this often.
@@ -151,6 +151,46 @@ fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
     }
 }
 
+/// A stream that there may be something to do for.
+struct Candidate {
+    slot: Slot,
+    id: StreamId,
+    version: Weak<Version>,
+    /// Whether all runs and range deletes may be touched now. Those of which some may not are looked
+    /// at again, though nothing has changed.
+    is_settled: bool,
+}
+
+/// Streams that have changed since they were looked at, or whose rows grow too old with time.
+fn candidates(core: &Core) -> Vec<Candidate> {
+    let is_due = |state: &StreamState| {
+        let is_idle = is_version(&state.idle, &state.version);
+        let ages = state.stream.spec().retention.age_ns.is_some();
+        !state.version.runs.is_empty() && (!is_idle || ages)
+    };
+    let live = core.live().filter(|(_, state)| is_due(state));
+    live.map(|(slot, state)| {
+        let runs = state.version.runs.iter().map(|run| run.meta.seq_max);
+        let newest = runs.max().max(state.version.tombstones.newest());
+        let is_settled = newest <= Some(core.settled_through(state));
+        let version = Arc::downgrade(&state.version);
+        Candidate { slot, id: state.stream.id(), version, is_settled }
+    })
+    .collect()
+}
+
+/// Remembers that there is nothing to do for a version, if the stream still has it.
+fn note_idle(core: &mut Core, slot: Slot, id: StreamId, version: Weak<Version>) {
+    if core.at(slot, id).is_some_and(|state| is_version(&version, &state.version)) {
+        core.streams[slot].idle = version;
+    }
+}
+
+/// Whether it is this very version: while it is held, if weakly, no other is at its place in memory.
+fn is_version(held: &Weak<Version>, version: &Arc<Version>) -> bool {
+    std::ptr::eq(held.as_ptr(), Arc::as_ptr(version))
+}
+
 impl Engine {
     /// Notes what came of a try. A store that is closed or poisoned has its own word for that.
     pub(super) fn note<T>(&self, work: Work, outcome: &Result<T>) {
@@ -207,15 +247,18 @@ impl Engine {
         outcome
     }
 
+    /// How many streams the next call of [`Engine::maintain_runs`] looks at.
+    #[cfg(test)]
+    pub(crate) fn maintenance_candidates(&self) -> usize {
+        candidates(&self.core.lock()).len()
+    }
+
     /// One piece of compaction or retention of any stream; false if none was due. What fails of one
     /// stream is passed over until its time has come again, and told if all others have nothing to do.
     pub(crate) fn maintain_runs(&self) -> Result<bool> {
-        let ids = |core: &Core| -> Vec<(Slot, StreamId)> {
-            core.live().map(|(slot, state)| (slot, state.stream.id())).collect()
-        };
-        let slots = ids(&self.core.lock());
+        let candidates = candidates(&self.core.lock());
         let mut trouble = None;
-        for (slot, id) in slots {
+        for Candidate { slot, id, version, is_settled } in candidates {
             self.check_open()?;
             if self.workers.is_stopping() {
                 return Ok(false);
@@ -231,6 +274,7 @@ impl Engine {
             self.note(work, &done);
             match done {
                 Ok(true) => return Ok(true),
+                Ok(false) if is_settled => note_idle(&mut self.core.lock(), slot, id, version),
                 Ok(false) => {}
                 Err(error) if self.poison.is_set() => return Err(error),
                 Err(error) => trouble = trouble.or(Some(error)),

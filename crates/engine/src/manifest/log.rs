@@ -112,31 +112,41 @@ impl ManifestLog {
     /// store.
     pub(crate) fn commit(&mut self, edit: &VersionEdit) -> std::result::Result<(), EditError> {
         let path = self.dir.join(MANIFEST_NAME);
-        let mut state = self.state.clone();
-        state.apply(edit).map_err(|problem| {
+        // In place, and taken back if it isn't made: a copy of all streams an edit would cost the square
+        // of their number to make them.
+        let before = self.state.before(edit);
+        let applied = self.state.apply(edit).map_err(|problem| {
             EditError::InDoubt(Error::corruption(
                 &path,
                 self.log_bytes,
                 format!("a new edit makes no sense: {problem}"),
             ))
-        })?;
-        let is_long = self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR);
-        if !is_long || !self.rewrite(&state)? {
-            self.append(edit, &path)?;
+        });
+        let made = applied.and_then(|()| self.write(edit, &path));
+        if made.is_err() {
+            self.state.take_back(before);
         }
-        self.state = state;
-        Ok(())
+        made
+    }
+
+    /// Writes an edit that the state has already.
+    fn write(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), EditError> {
+        let is_long = self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR);
+        match is_long && self.rewrite()? {
+            true => Ok(()),
+            false => self.append(edit, path),
+        }
     }
 
     /// Goes on in a new file; false where there is no room for one, and nothing has changed.
-    fn rewrite(&mut self, state: &ManifestState) -> std::result::Result<bool, EditError> {
+    fn rewrite(&mut self) -> std::result::Result<bool, EditError> {
         let header = ManifestHeader {
             generation: self.header.generation + 1,
             // Nothing but the log's first segment comes before an edit.
             log_begun: true,
             ..self.header
         };
-        match write_whole(&*self.disk, &self.dir, &header, state) {
+        match write_whole(&*self.disk, &self.dir, &header, &self.state) {
             Ok(Written { file, copy, bytes }) => {
                 self.header = header;
                 self.file = file;

@@ -1,23 +1,79 @@
 //! What the edits of a manifest add up to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timestrata_format::manifest::{ManifestOp, Pin, StreamDefinition, VersionEdit};
-use timestrata_format::{RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+use timestrata_format::{KeyRange, LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+
+use crate::tombstones::Tombstones;
 
 /// One stream as the manifest knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StreamEntry {
     pub(crate) definition: StreamDefinition,
     pub(crate) runs: BTreeMap<RunId, RunMeta>,
-    pub(crate) tombstones: Vec<Tombstone>,
+    /// Range deletes, in the order of commits, and how often each was added.
+    tombstones: BTreeMap<TombstoneKey, u32>,
     pub(crate) flushed_through: SeqNo,
+}
+
+/// Commit and ends of a range delete, so that one is found among many.
+type TombstoneKey = (SeqNo, Option<LeadKey>, Option<LeadKey>);
+
+fn key_of(tombstone: &Tombstone) -> TombstoneKey {
+    (tombstone.seq, tombstone.range.lo, tombstone.range.hi)
+}
+
+impl StreamEntry {
+    /// A stream without anything.
+    pub(crate) fn new(definition: StreamDefinition) -> Self {
+        let (runs, tombstones) = (BTreeMap::new(), BTreeMap::new());
+        Self { definition, runs, tombstones, flushed_through: SeqNo::default() }
+    }
+
+    /// Range deletes, in the order of commits.
+    pub(crate) fn tombstones(&self) -> impl Iterator<Item = Tombstone> {
+        self.tombstones.iter().flat_map(|((seq, lo, hi), count)| {
+            let tombstone = Tombstone { range: KeyRange { lo: *lo, hi: *hi }, seq: *seq };
+            (0..*count).map(move |_| tombstone)
+        })
+    }
+
+    /// The same for those who read past them.
+    pub(crate) fn to_heed(&self) -> Tombstones {
+        Tombstones::of(self.tombstones())
+    }
+
+    pub(crate) fn add_tombstone(&mut self, tombstone: Tombstone) {
+        *self.tombstones.entry(key_of(&tombstone)).or_default() += 1;
+    }
+
+    /// What makes the range deletes `wanted`, which are all different, out of those there are.
+    pub(crate) fn to_tombstones(&self, wanted: &[Tombstone]) -> Vec<ManifestOp> {
+        let stream = self.definition.id;
+        let kept: BTreeSet<TombstoneKey> = wanted.iter().map(key_of).collect();
+        let mut left = self.tombstones.clone();
+        let mut ops = Vec::new();
+        for tombstone in self.tombstones() {
+            let key = key_of(&tombstone);
+            let count = left.entry(key).or_default();
+            if *count > 1 || !kept.contains(&key) {
+                *count -= 1;
+                ops.push(ManifestOp::RemoveTombstone { stream, tombstone });
+            }
+        }
+        let new =
+            wanted.iter().filter(|tombstone| !self.tombstones.contains_key(&key_of(tombstone)));
+        ops.extend(new.map(|tombstone| ManifestOp::AddTombstone { stream, tombstone: *tombstone }));
+        ops
+    }
 }
 
 /// The durable state of a store, WAL excepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ManifestState {
     pub(crate) streams: BTreeMap<StreamId, StreamEntry>,
+    names: BTreeMap<String, StreamId>,
     pub(crate) pins: BTreeMap<String, Pin>,
     pub(crate) next_run: RunId,
     pub(crate) next_stream: StreamId,
@@ -26,7 +82,43 @@ pub(crate) struct ManifestState {
     pub(crate) closed: Option<SeqNo>,
 }
 
+/// What an edit changes: see [`ManifestState::before`].
+#[derive(Debug)]
+pub(crate) struct Before {
+    streams: Vec<(StreamId, Option<StreamEntry>)>,
+    pins: Option<BTreeMap<String, Pin>>,
+    numbers: (RunId, StreamId, WalId, Option<SeqNo>),
+}
+
+/// The stream that an operation changes.
+fn stream_of(op: &ManifestOp) -> Option<StreamId> {
+    match op {
+        ManifestOp::CreateStream(definition) | ManifestOp::AlterStream(definition) => {
+            Some(definition.id)
+        }
+        ManifestOp::AddRun(meta) => Some(meta.stream),
+        ManifestOp::DropStream(stream)
+        | ManifestOp::RemoveRun { stream, .. }
+        | ManifestOp::AddTombstone { stream, .. }
+        | ManifestOp::RemoveTombstone { stream, .. }
+        | ManifestOp::FlushedThrough { stream, .. }
+        | ManifestOp::SetRetention { stream, .. } => Some(*stream),
+        ManifestOp::AddPin(_)
+        | ManifestOp::RemovePin(_)
+        | ManifestOp::NextRunId(_)
+        | ManifestOp::NextStreamId(_)
+        | ManifestOp::WalFloor(_)
+        | ManifestOp::Closed { .. } => None,
+    }
+}
+
 impl ManifestState {
+    /// That of a store without streams.
+    pub(crate) fn new(next_run: RunId) -> Self {
+        let (next_stream, wal_floor) = (StreamId(1), WalId(1));
+        Self { next_run, next_stream, wal_floor, ..Self::default() }
+    }
+
     /// Applies an edit. An `Err` names the operation that makes no sense; the state is then
     /// unusable, so callers apply to a clone or give up.
     pub(crate) fn apply(&mut self, edit: &VersionEdit) -> Result<(), String> {
@@ -38,15 +130,18 @@ impl ManifestState {
         match op {
             ManifestOp::CreateStream(definition) => self.create_stream(definition)?,
             ManifestOp::AlterStream(definition) => {
-                let is_other = |entry: &StreamEntry| entry.definition.id != definition.id;
-                let mut others = self.streams.values().filter(|entry| is_other(entry));
-                if others.any(|entry| entry.definition.name == definition.name) {
+                if self.names.get(&definition.name).is_some_and(|other| *other != definition.id) {
                     return Err(format!("two streams are named '{}'", definition.name));
                 }
-                self.entry(definition.id)?.definition = definition.clone();
+                let entry = self.entry(definition.id)?;
+                let old = std::mem::replace(&mut entry.definition, definition.clone());
+                self.names.remove(&old.name);
+                self.names.insert(definition.name.clone(), definition.id);
             }
             ManifestOp::DropStream(stream) => {
-                self.streams.remove(stream).ok_or_else(|| format!("no stream {stream} to drop"))?;
+                let dropped = self.streams.remove(stream);
+                let dropped = dropped.ok_or_else(|| format!("no stream {stream} to drop"))?;
+                self.names.remove(&dropped.definition.name);
             }
             ManifestOp::AddRun(meta) => {
                 self.next_run = self.next_run.max(meta.id.next());
@@ -60,13 +155,17 @@ impl ManifestState {
                 removed.ok_or_else(|| format!("no run {run} to remove"))?;
             }
             ManifestOp::AddTombstone { stream, tombstone } => {
-                self.entry(*stream)?.tombstones.push(*tombstone);
+                self.entry(*stream)?.add_tombstone(*tombstone);
             }
             ManifestOp::RemoveTombstone { stream, tombstone } => {
                 let tombstones = &mut self.entry(*stream)?.tombstones;
-                let place = tombstones.iter().position(|other| other == tombstone);
-                let place = place.ok_or_else(|| "no such tombstone to remove".to_owned())?;
-                tombstones.remove(place);
+                let key = key_of(tombstone);
+                let count = tombstones.get_mut(&key);
+                let count = count.ok_or_else(|| "no such tombstone to remove".to_owned())?;
+                *count -= 1;
+                if *count == 0 {
+                    tombstones.remove(&key);
+                }
             }
             ManifestOp::FlushedThrough { stream, seq } => {
                 let entry = self.entry(*stream)?;
@@ -92,20 +191,54 @@ impl ManifestState {
     }
 
     fn create_stream(&mut self, definition: &StreamDefinition) -> Result<(), String> {
-        if self.streams.values().any(|entry| entry.definition.name == definition.name) {
+        if self.names.contains_key(&definition.name) {
             return Err(format!("stream '{}' is created twice", definition.name));
         }
         self.next_stream = self.next_stream.max(definition.id.next());
-        let entry = StreamEntry {
-            definition: definition.clone(),
-            runs: BTreeMap::new(),
-            tombstones: Vec::new(),
-            flushed_through: SeqNo::default(),
-        };
+        let entry = StreamEntry::new(definition.clone());
         match self.streams.insert(definition.id, entry) {
-            None => Ok(()),
+            None => {
+                self.names.insert(definition.name.clone(), definition.id);
+                Ok(())
+            }
             Some(_) => Err(format!("stream {} is created twice", definition.id)),
         }
+    }
+
+    /// Adds a stream with all that it has.
+    pub(crate) fn insert(&mut self, entry: StreamEntry) {
+        self.next_stream = self.next_stream.max(entry.definition.id.next());
+        self.names.insert(entry.definition.name.clone(), entry.definition.id);
+        self.streams.insert(entry.definition.id, entry);
+    }
+
+    /// What an edit is going to change, as it is before.
+    pub(crate) fn before(&self, edit: &VersionEdit) -> Before {
+        let streams: BTreeSet<StreamId> = edit.ops.iter().filter_map(stream_of).collect();
+        let entry = |id| (id, self.streams.get(&id).cloned());
+        let changes_pins =
+            |op: &ManifestOp| matches!(op, ManifestOp::AddPin(_) | ManifestOp::RemovePin(_));
+        Before {
+            streams: streams.into_iter().map(entry).collect(),
+            pins: edit.ops.iter().any(changes_pins).then(|| self.pins.clone()),
+            numbers: (self.next_run, self.next_stream, self.wal_floor, self.closed),
+        }
+    }
+
+    /// Takes an edit back, or the part of it that was applied.
+    pub(crate) fn take_back(&mut self, before: Before) {
+        for (id, _) in &before.streams {
+            if let Some(entry) = self.streams.remove(id) {
+                self.names.remove(&entry.definition.name);
+            }
+        }
+        before
+            .streams
+            .into_iter()
+            .filter_map(|(_, entry)| entry)
+            .for_each(|entry| self.insert(entry));
+        self.pins = before.pins.unwrap_or_else(|| std::mem::take(&mut self.pins));
+        (self.next_run, self.next_stream, self.wal_floor, self.closed) = before.numbers;
     }
 
     fn entry(&mut self, stream: StreamId) -> Result<&mut StreamEntry, String> {
@@ -122,10 +255,11 @@ impl ManifestState {
         for (stream, entry) in &self.streams {
             ops.push(ManifestOp::CreateStream(entry.definition.clone()));
             ops.extend(entry.runs.values().cloned().map(ManifestOp::AddRun));
-            ops.extend(entry.tombstones.iter().map(|tombstone| ManifestOp::AddTombstone {
-                stream: *stream,
-                tombstone: *tombstone,
-            }));
+            ops.extend(
+                entry
+                    .tombstones()
+                    .map(|tombstone| ManifestOp::AddTombstone { stream: *stream, tombstone }),
+            );
             ops.push(ManifestOp::FlushedThrough { stream: *stream, seq: entry.flushed_through });
         }
         ops.extend(self.pins.values().cloned().map(ManifestOp::AddPin));
@@ -137,7 +271,7 @@ impl ManifestState {
     pub(crate) fn last_seq(&self) -> SeqNo {
         let of_stream = |entry: &StreamEntry| {
             let runs = entry.runs.values().map(|run| run.seq_max);
-            let tombstones = entry.tombstones.iter().map(|tombstone| tombstone.seq);
+            let tombstones = entry.tombstones.keys().map(|(seq, _, _)| *seq);
             runs.chain(tombstones).max().unwrap_or_default().max(entry.flushed_through)
         };
         let streams = self.streams.values().map(of_stream).max().unwrap_or_default();

@@ -10,10 +10,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{LeadKey, SeqNo, Tombstone};
+use timestrata_format::{LeadKey, SeqNo};
 
 use super::chunk::{Chunk, Commits};
 use crate::scan::{Block, Source};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result};
 
 /// Several chunks, each behind the one before it in key order and in commit order.
@@ -30,12 +31,11 @@ pub(super) struct Chain {
     applied_through: SeqNo,
 }
 
-/// Chains of in-order chunks, as few as can be. `tombstones` are all of the memtable's, in
-/// commit order.
+/// Chains of in-order chunks, as few as can be. `tombstones` are all of the memtable's.
 pub(super) fn chained(
     chunks: &[Arc<Chunk>],
     latest: bool,
-    tombstones: &[Tombstone],
+    tombstones: &Tombstones,
 ) -> Vec<Arc<dyn Source>> {
     let mut sources: Vec<Arc<dyn Source>> = Vec::new();
     let mut rest = chunks;
@@ -59,32 +59,34 @@ pub(super) fn chained(
 
 /// How far a chain goes.
 struct Reach {
-    key_max: LeadKey,
+    keys: (LeadKey, LeadKey),
     commits: Commits,
-    applied_through: SeqNo,
+    heeded_through: SeqNo,
 }
 
 impl Reach {
     fn of(chunk: &Chunk) -> Self {
         Self {
-            key_max: chunk.key_max(),
+            keys: (chunk.key_min(), chunk.key_max()),
             commits: chunk.commits(),
-            applied_through: chunk.tombstones_applied_through(),
+            heeded_through: chunk.heeded_through(),
         }
     }
 
     /// With one more chunk, if it may belong to the chain.
-    fn with(&self, next: &Chunk, latest: bool, tombstones: &[Tombstone]) -> Option<Self> {
-        let behind = if latest { self.key_max < next.key_min() } else { true };
-        let commits = self.commits.union(next.commits());
-        let applied_through = self.applied_through.min(next.tombstones_applied_through());
-        let later = tombstones.partition_point(|tombstone| tombstone.seq <= applied_through);
-        // One that hides a part of the rows would have to hide all of them.
-        let undivided = tombstones.get(later).is_none_or(|first| first.seq > commits.max);
+    fn with(&self, next: &Chunk, latest: bool, tombstones: &Tombstones) -> Option<Self> {
+        let (key_min, key_max) = self.keys;
+        let behind = if latest { key_max < next.key_min() } else { true };
+        let of_next = (next.key_min(), next.key_max());
+        let heeded_through = self.heeded_through.max(next.heeded_through());
+        // What has been heeded by one of them only may not touch the other.
+        let undivided = [(self.keys, self.heeded_through), (of_next, next.heeded_through())]
+            .into_iter()
+            .all(|(keys, through)| !tombstones.has_between(keys, through, heeded_through));
         (behind && undivided).then(|| Self {
-            key_max: next.key_max(),
-            commits,
-            applied_through: applied_through.max(commits.max),
+            keys: (key_min, next.key_max()),
+            commits: self.commits.union(next.commits()),
+            heeded_through,
         })
     }
 }
@@ -104,7 +106,7 @@ impl Chain {
             rows: chunks.iter().map(|chunk| Source::rows(chunk.as_ref())).sum(),
             delete_markers: chunks.iter().map(|chunk| chunk.delete_markers()).sum(),
             commits: reach.commits,
-            applied_through: reach.applied_through,
+            applied_through: reach.heeded_through,
             chunks: chunks.to_vec(),
         }
     }

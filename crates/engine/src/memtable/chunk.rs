@@ -5,13 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use timestrata_format::{LeadKey, SeqNo, Tombstone};
+use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 
 use super::chunks::failed;
 use super::filter::KeyFilter;
 use super::memory::held_bytes;
 use crate::key::KeyView;
 use crate::scan::{Block, Source};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// Rows of a block at most, so that a narrow range needn't touch all of a large chunk.
@@ -120,37 +121,26 @@ impl Chunk {
         KeyView::of(&self.stream, &self.batch)
     }
 
-    /// Whether a range delete hides rows of this chunk that are still in it.
-    pub(super) fn is_touched_by(&self, tombstone: &Tombstone) -> bool {
-        tombstone.seq > self.applied_through
-            && tombstone.seq > self.commits.max
-            && tombstone.range.overlaps(self.key_min(), self.key_max())
-    }
-
     /// Whether a range delete hides every row of this chunk.
     pub(super) fn is_covered_by(&self, tombstone: &Tombstone) -> bool {
-        self.is_touched_by(tombstone) && tombstone.range.covers(self.key_min(), self.key_max())
+        tombstone.seq > self.heeded_through()
+            && tombstone.range.covers(self.key_min(), self.key_max())
     }
 
     /// The parts of the chunk that none of `tombstones` hides, in order.
-    pub(super) fn visible_parts(&self, tombstones: &[Tombstone]) -> Result<Vec<RecordBatch>> {
+    pub(super) fn visible_parts(&self, tombstones: &Tombstones) -> Result<Vec<RecordBatch>> {
+        let Some(visible) = self.visible(&KeyRange::ALL, tombstones) else { return Ok(Vec::new()) };
         let keys = self.keys()?;
-        let mut hidden: Vec<_> = tombstones
-            .iter()
-            .filter(|tombstone| self.is_touched_by(tombstone))
-            .map(|tombstone| keys.rows_in(&tombstone.range))
-            .collect();
-        hidden.sort_by_key(|rows| rows.start);
         let mut parts = Vec::with_capacity(1);
-        let mut next = 0;
-        for rows in hidden {
-            if next < rows.start {
-                parts.push(self.batch.slice(next, rows.start - next));
+        let mut row = 0;
+        while row < keys.len()
+            && let Some(part) = visible.from(Some(keys.get(row)))
+        {
+            let rows = keys.rows_in(&part);
+            if !rows.is_empty() {
+                parts.push(self.batch.slice(rows.start, rows.len()));
             }
-            next = next.max(rows.end);
-        }
-        if next < self.rows() {
-            parts.push(self.batch.slice(next, self.rows() - next));
+            row = rows.end;
         }
         Ok(parts)
     }

@@ -17,6 +17,7 @@ use super::chunk::{Chunk, Commits};
 use super::memory::compacted;
 use crate::key::KeyOrder;
 use crate::scan::Source;
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// From which size on a chunk is merged no more.
@@ -56,7 +57,9 @@ pub(super) struct Chunks {
 pub(super) struct MergeRules<'a> {
     pub(super) stream: &'a Arc<Stream>,
     pub(super) order: &'a KeyOrder,
-    pub(super) tombstones: &'a [Tombstone],
+    pub(super) tombstones: &'a Tombstones,
+    /// Through which commit the tombstones are heeded by what comes out.
+    pub(super) heeded_through: SeqNo,
 }
 
 impl Chunks {
@@ -105,7 +108,9 @@ impl Chunks {
 
     /// Drops the chunks that a range delete hides wholly; true if there were any.
     pub(super) fn drop_covered(&mut self, tombstone: &Tombstone) -> bool {
-        let before = self.list.len();
+        if !self.list.iter().any(|chunk| chunk.is_covered_by(tombstone)) {
+            return false;
+        }
         let fresh = self.list.split_off(self.fresh_from);
         self.list.retain(|chunk| !chunk.is_covered_by(tombstone));
         self.fresh_from = self.list.len();
@@ -113,7 +118,7 @@ impl Chunks {
         let all = size_of_chunks(&self.list);
         (self.rows, self.bytes) = (all.rows, all.bytes);
         self.fresh = size_of_chunks(&self.list[self.fresh_from..]);
-        self.list.len() < before
+        true
     }
 
     /// Whether so much has been added since the last [`Chunks::settle`] that a writer should
@@ -206,10 +211,10 @@ fn size_of_chunks(chunks: &[Arc<Chunk>]) -> Settled {
 
 /// One chunk of neighbours in commit order; `None` if range deletes hide all of their rows.
 fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> {
-    let MergeRules { stream, order, tombstones } = rules;
+    let MergeRules { stream, order, tombstones, heeded_through } = rules;
     let mut parts = Vec::with_capacity(chunks.len());
     let mut commits: Option<Commits> = None;
-    let mut applied_through = tombstones.last().map_or(SeqNo(0), |tombstone| tombstone.seq);
+    let mut applied_through = heeded_through;
     for chunk in chunks {
         parts.extend(chunk.visible_parts(tombstones)?);
         commits = Some(commits.map_or(chunk.commits(), |all| all.union(chunk.commits())));

@@ -27,6 +27,7 @@ use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
 use crate::key::{KeyOrder, KeyView};
 use crate::scan::Source;
+use crate::tombstones::Tombstones;
 use crate::{Cell, Result, Stream};
 
 use builder::RowBuilder;
@@ -61,7 +62,10 @@ pub(crate) struct Memtable {
     greatest: Option<Greatest>,
     in_order: Chunks,
     late: Chunks,
-    tombstones: Arc<Vec<Tombstone>>,
+    tombstones: Tombstones,
+    /// Memory that they hold.
+    tombstone_bytes: usize,
+    tombstone_pieces: usize,
     commits: Option<Commits>,
     chains: Chains,
     view: Option<Arc<MemtableView>>,
@@ -115,7 +119,9 @@ impl Memtable {
             greatest: None,
             in_order: Chunks::new(IN_ORDER_SETTLED, IN_ORDER_BUILT),
             late: Chunks::new(LATE_SETTLED, LATE_SETTLED),
-            tombstones: Arc::default(),
+            tombstones: Tombstones::default(),
+            tombstone_bytes: 0,
+            tombstone_pieces: 0,
             commits: None,
             chains: Chains::default(),
             view: None,
@@ -200,7 +206,11 @@ impl Memtable {
         }
         self.note(tombstone.seq);
         self.seal_builders();
-        Arc::make_mut(&mut self.tombstones).push(tombstone);
+        // Or chunks would gather without end where appends and deletes take turns.
+        self.settle_due(tombstone.seq);
+        self.tombstones.add(tombstone);
+        self.tombstone_bytes = self.tombstones.bytes();
+        self.tombstone_pieces = self.tombstones.len();
         if self.in_order.drop_covered(&tombstone) {
             self.chains = Chains::default();
         }
@@ -216,7 +226,9 @@ impl Memtable {
         self.greatest = None;
         self.in_order.clear();
         self.late.clear();
-        self.tombstones = Arc::default();
+        self.tombstones = Tombstones::default();
+        self.tombstone_bytes = 0;
+        self.tombstone_pieces = 0;
         self.commits = None;
         self.chains = Chains::default();
         self.view = None;
@@ -236,8 +248,12 @@ impl Memtable {
     /// Memory held, in bytes; what only open views still hold is not counted.
     pub(crate) fn bytes(&self) -> usize {
         let built = self.builders.as_ref().map_or(0, |b| b.in_order.bytes() + b.late.bytes());
-        let tombstones = self.tombstones.capacity() * size_of::<Tombstone>();
-        built + tombstones + self.in_order.bytes() + self.late.bytes()
+        built + self.tombstone_bytes + self.in_order.bytes() + self.late.bytes()
+    }
+
+    /// Range deletes held: those of one key count once, however many there were.
+    pub(crate) fn tombstones(&self) -> usize {
+        self.tombstone_pieces
     }
 
     /// Oldest commit, range deletes included.
@@ -268,7 +284,7 @@ impl Memtable {
         }
         let view = Arc::new(MemtableView {
             sources,
-            tombstones: Arc::clone(&self.tombstones),
+            tombstones: self.tombstones.clone(),
             rows: self.rows(),
             bytes: self.bytes(),
             seq_min: self.seq_min(),
@@ -444,12 +460,13 @@ impl Memtable {
         self.settle_lists(seq, Chunks::is_due);
     }
 
-    /// Range deletes of `seq` itself are left out: a chunk that had heeded one of them would
-    /// miss a second one of the same commit.
+    /// Of range deletes of `seq` itself no chunk says that it has heeded them: it would miss a
+    /// second one of the same commit.
     fn settle_lists(&mut self, seq: SeqNo, wanted: impl Fn(&Chunks) -> bool) {
-        let earlier = self.tombstones.partition_point(|tombstone| tombstone.seq < seq);
-        let tombstones = &self.tombstones[..earlier];
-        let rules = MergeRules { stream: &self.stream, order: &self.order, tombstones };
+        let newest = self.commits.map_or(SeqNo(0), |commits| commits.max);
+        let heeded_through = newest.min(SeqNo(seq.0.saturating_sub(1)));
+        let (stream, order, tombstones) = (&self.stream, &self.order, &self.tombstones);
+        let rules = MergeRules { stream, order, tombstones, heeded_through };
         for list in [&mut self.in_order, &mut self.late] {
             if wanted(list) {
                 list.settle(seq, rules);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use timestrata_format::{SeqNo, Tombstone};
+use timestrata_format::SeqNo;
 
 use crate::scan::Source;
+use crate::tombstones::Tombstones;
 
 /// A memtable frozen at one commit. Later appends and deletes don't change it.
 #[derive(Debug)]
@@ -12,9 +13,8 @@ pub(crate) struct MemtableView {
     /// Oldest first: of two sources that share a leading key, every row of the earlier one
     /// was committed before every row of the later one.
     pub(crate) sources: Vec<Arc<dyn Source>>,
-    /// Every range delete committed into the memtable, in commit order. Older memtables and
-    /// runs must heed them as well.
-    pub(crate) tombstones: Arc<Vec<Tombstone>>,
+    /// Range deletes committed into the memtable. Older memtables and runs must heed them as well.
+    pub(crate) tombstones: Tombstones,
     /// Rows of the sources, delete markers included.
     pub(crate) rows: usize,
     /// Memory that the sources hold, in bytes.

@@ -188,7 +188,7 @@ pub(crate) fn build_core(
             }
             handles.push(handle);
         }
-        let version = Version::new(handles, entry.tombstones.clone());
+        let version = Version::new(handles, entry.to_heed());
         core.add_stream(StreamState::new(stream, version, entry.flushed_through)?);
     }
     for pin in state.pins.values() {

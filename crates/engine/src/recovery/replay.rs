@@ -94,7 +94,7 @@ impl<'a> Replay<'a> {
         };
         // Nobody can look while this holds the core, so one notice does for all that follows.
         self.core.touch(slot);
-        let manifest_seq = in_manifest(&self.core.streams[slot]).max().unwrap_or_default();
+        let manifest_seq = in_manifest(&self.core.streams[slot]).unwrap_or_default();
         self.current = Some(Current { stream, slot, manifest_seq });
         Ok(self.current)
     }
@@ -106,7 +106,7 @@ impl<'a> Replay<'a> {
             .live()
             .filter(|(_, state)| {
                 let last = state.active.seq_max();
-                last.is_some_and(|last| in_manifest(state).any(|seq| last < seq))
+                last.is_some_and(|last| in_manifest(state).is_some_and(|seq| last < seq))
             })
             .map(|(slot, _)| slot)
             .collect();
@@ -121,13 +121,13 @@ impl<'a> Replay<'a> {
 #[inline]
 fn must_seal(state: &StreamState, current: Current, seq: SeqNo) -> bool {
     let Some(last) = state.active.seq_max() else { return false };
-    last < current.manifest_seq && in_manifest(state).any(|known| last < known && known < seq)
+    last < current.manifest_seq && state.version.splits(last, seq)
 }
 
-/// First commits of the stream's runs, and its range deletes.
-fn in_manifest(state: &StreamState) -> impl Iterator<Item = SeqNo> {
-    let runs = state.version.runs.iter().map(|run| run.meta.seq_min);
-    runs.chain(state.version.tombstones.iter().map(|tombstone| tombstone.seq))
+/// The last of the first commits of the stream's runs and of its range deletes.
+fn in_manifest(state: &StreamState) -> Option<SeqNo> {
+    let last_run = state.version.runs.last().map(|run| run.meta.seq_min);
+    last_run.max(state.version.tombstones.newest())
 }
 
 fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) -> Result<()> {

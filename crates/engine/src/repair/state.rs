@@ -13,6 +13,7 @@ use super::streams;
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestState, StreamEntry};
 use crate::run;
 use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, MissingRange, Result};
 
 /// What is to be written.
@@ -173,7 +174,8 @@ fn by_runs(
         }
     }
     tell_missing(dir, &old, &findings, report);
-    let mut state = ManifestState { wal_floor: old.wal_floor, ..ManifestState::default() };
+    let mut state = ManifestState::default();
+    state.wal_floor = old.wal_floor;
     state.next_run = old.next_run;
     state.next_stream = old.next_stream;
     let mut files = BTreeMap::new();
@@ -192,8 +194,7 @@ fn by_runs(
             }
             files.insert(found.run.meta.id, (found.path.clone(), found.run.is_whole));
         }
-        state.next_stream = state.next_stream.max(id.next());
-        state.streams.insert(id, entry);
+        state.insert(entry);
     }
     streams::make_names_unique(&mut state, report);
     let all_ids = findings.runs.keys().copied();
@@ -268,12 +269,12 @@ fn entry_of(
             return None;
         }
     };
-    let mut tombstones = old.map(|old| old.tombstones.clone()).unwrap_or_default();
-    for origin in runs.iter().filter_map(|found| found.run.origin.as_ref()) {
-        let new = origin.tombstones.iter().filter(|tombstone| !tombstones.contains(tombstone));
-        let new: Vec<_> = new.copied().collect();
-        tombstones.extend(new);
-    }
+    let mut entry = StreamEntry::new(definition);
+    let known = old.into_iter().flat_map(StreamEntry::tombstones);
+    let origins = runs.iter().filter_map(|found| found.run.origin.as_ref());
+    let told = origins.flat_map(|origin| origin.tombstones.iter().copied());
+    let tombstones = Tombstones::of(known.chain(told));
+    tombstones.pieces().into_iter().for_each(|tombstone| entry.add_tombstone(tombstone));
     let metas = runs.iter().map(|found| {
         let told = old.and_then(|old| old.runs.get(&found.run.meta.id));
         let meta = RunMeta {
@@ -284,12 +285,9 @@ fn entry_of(
         };
         (meta.id, meta)
     });
-    Some(StreamEntry {
-        definition,
-        runs: metas.collect(),
-        tombstones,
-        flushed_through: old.map(|old| old.flushed_through).unwrap_or_default(),
-    })
+    entry.runs = metas.collect();
+    entry.flushed_through = old.map(|old| old.flushed_through).unwrap_or_default();
+    Some(entry)
 }
 
 /// The path of the manifest, for errors about what should be in it.

@@ -17,6 +17,7 @@ use crate::manifest::{ManifestLog, ManifestState, StreamEntry, from_definition};
 use crate::run::{self, BlockCache, Lineage, Provenance, RunReader, RunWriter};
 use crate::scan::Source;
 use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
 const COPY_BYTES: usize = 1 << 20;
@@ -124,7 +125,7 @@ impl Work<'_> {
                 let Some((path, is_whole)) = files.get(&run) else { continue };
                 let taken = match is_whole {
                     true => self.copy(path, &meta)?,
-                    false => self.salvage(path, &stream, &meta, &entry.tombstones, report)?,
+                    false => self.salvage(path, &stream, &meta, &entry.to_heed(), report)?,
                 };
                 told.rows += taken.rows;
                 told.runs += u64::from(taken.rows > 0);
@@ -154,11 +155,12 @@ impl Work<'_> {
                 *next_run = id.next();
                 let create = || self.create(runs_dir, stream, id, RunFormat::Hot);
                 let now_ns = self.io.clock.wall_ns();
-                let heeded = &entry.tombstones;
+                let heeded = &entry.to_heed();
                 let meta = write_memtable(stream, memtable, true, heeded, now_ns, create)?;
                 entry.runs.extend(meta.map(|meta| (id, meta)));
             }
-            entry.tombstones.extend(memtable.tombstones.iter().copied());
+            let deletes = memtable.tombstones.pieces();
+            deletes.into_iter().for_each(|tombstone| entry.add_tombstone(tombstone));
         }
         Ok(())
     }
@@ -201,7 +203,7 @@ impl Work<'_> {
         path: &Path,
         stream: &Arc<Stream>,
         meta: &RunMeta,
-        tombstones: &[timestrata_format::Tombstone],
+        tombstones: &Tombstones,
         report: &mut RepairReport,
     ) -> Result<Taken> {
         let cache = Arc::new(BlockCache::new(CACHE_BYTES));
@@ -245,7 +247,7 @@ impl Work<'_> {
             level: meta.level,
             created_wall_ns: meta.created_wall_ns,
         };
-        let lineage = Lineage { tombstones: tombstones.to_vec(), ..Lineage::default() };
+        let lineage = Lineage { tombstones: tombstones.pieces(), ..Lineage::default() };
         Ok(Taken { meta: Some(writer.finish(provenance, lineage)?), rows })
     }
 }

@@ -105,10 +105,16 @@ impl Sink {
         }
     }
 
-    /// Makes all bytes so far durable, and lets go of the buffer: what may follow is short.
-    pub(super) fn sync(&mut self, everything: bool) -> io::Result<()> {
+    /// The file with all bytes so far; lets go of the buffer: what may follow is short.
+    pub(super) fn written_out(&mut self) -> io::Result<Arc<dyn DiskFile>> {
         self.flush()?;
         self.buffer = Vec::new();
+        Ok(Arc::clone(&self.file))
+    }
+
+    /// Makes all bytes so far durable.
+    pub(super) fn sync(&mut self, everything: bool) -> io::Result<()> {
+        self.written_out()?;
         if everything { self.file.sync_all() } else { self.file.sync_data() }
     }
 

@@ -206,7 +206,7 @@ fn an_abandoned_run_leaves_no_file() {
         writer.write(&rows).unwrap();
         writer.sync_data().unwrap();
         assert!(writer.bytes_written() > 0);
-        writer.abandon();
+        drop(writer);
         assert!(place.io.disk.list(&place.dir).unwrap().is_empty());
     }
 }

@@ -10,7 +10,7 @@ use timestrata_format::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunFormat, RunId,
     RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
 };
-use timestrata_io::{Io, OpenMode};
+use timestrata_io::{DiskFile, Io, OpenMode};
 
 use super::encoder::Encoder;
 use super::gather::Gather;
@@ -189,7 +189,30 @@ impl RunWriter {
     ///
     /// # Panics
     /// On a run without rows.
-    pub(crate) fn finish(mut self, provenance: Provenance, lineage: Lineage) -> Result<RunMeta> {
+    pub(crate) fn finish(self, provenance: Provenance, lineage: Lineage) -> Result<RunMeta> {
+        let (path, disk) = (self.path.clone(), Arc::clone(&self.io.disk));
+        let (meta, file) = self.finish_unsynced(provenance, lineage)?;
+        file.sync_all().map_err(|error| {
+            // Best effort: recovery removes files that no manifest names.
+            let _ = disk.remove(&path);
+            Error::io("sync a run", &path, error)
+        })?;
+        Ok(meta)
+    }
+
+    /// As [`RunWriter::finish`] without the sync of the file: that is the caller's, who also removes it
+    /// if it comes to nothing.
+    ///
+    /// # Errors
+    /// As [`RunWriter::finish`].
+    ///
+    /// # Panics
+    /// As [`RunWriter::finish`].
+    pub(crate) fn finish_unsynced(
+        mut self,
+        provenance: Provenance,
+        lineage: Lineage,
+    ) -> Result<(RunMeta, Arc<dyn DiskFile>)> {
         self.end_block()?;
         self.encoder.settle().map_err(|error| self.failed("write a run", error))?;
         let (first, last) = (self.zones.first(), self.zones.last());
@@ -224,10 +247,11 @@ impl RunWriter {
         entries.extend(words.map(|words| (WORDS_KEY, tail::to_text(&words.encode()))));
         self.encoder.finish(entries).map_err(|error| self.failed("write a run's tail", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
-        sink.sync(true).map_err(|error| Error::io("sync a run", &self.path, error))?;
+        let file = sink.written_out();
+        let file = file.map_err(|error| Error::io("write a run's tail", &self.path, error))?;
         let sums = sink.sums();
         self.finished = true;
-        Ok(RunMeta {
+        let meta = RunMeta {
             id: self.id,
             stream: self.stream.id(),
             format: self.format,
@@ -244,7 +268,8 @@ impl RunWriter {
             tail_offset,
             tail_crc: sums.tail_crc,
             created_wall_ns: provenance.created_wall_ns,
-        })
+        };
+        Ok((meta, file))
     }
 
     fn origin(&mut self, provenance: Provenance, lineage: Lineage) -> RunOrigin {
@@ -277,11 +302,6 @@ impl RunWriter {
             offset,
             lengths,
         }))
-    }
-
-    /// Gives the run up and removes its file, as far as that works.
-    pub(crate) fn abandon(self) {
-        drop(self);
     }
 
     /// # Panics

@@ -12,9 +12,10 @@ use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_format::{KeyRange, LeadKey};
 
 use super::plan::Plan;
-use super::{Block, Source, tombstone};
+use super::{Block, Source};
 use crate::Result;
 use crate::key::KeyView;
+use crate::tombstones::Visible;
 
 /// A block as read.
 #[derive(Debug, Clone)]
@@ -43,10 +44,9 @@ impl Loaded {
 #[derive(Debug)]
 pub(super) struct Cursor {
     source: Arc<dyn Source>,
-    /// What may be seen: disjoint, ascending, none empty.
-    visible: Vec<KeyRange>,
-    /// The visible part that the next row is in or before.
-    part: usize,
+    visible: Visible,
+    /// The visible part that the next row is in or before, once it was asked for.
+    part: Option<KeyRange>,
     /// The next block to read.
     block: usize,
     opened: bool,
@@ -63,15 +63,11 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// A cursor over the `visible` parts of a source; `spare` is a block read before.
-    pub(super) fn new(
-        source: Arc<dyn Source>,
-        visible: Vec<KeyRange>,
-        spare: Option<Loaded>,
-    ) -> Self {
+    pub(super) fn new(source: Arc<dyn Source>, visible: Visible, spare: Option<Loaded>) -> Self {
         Self {
             source,
             visible,
-            part: 0,
+            part: None,
             block: 0,
             opened: false,
             loaded: spare,
@@ -92,16 +88,15 @@ impl Cursor {
                 None => return Ok(None),
             },
         };
-        Ok(tombstone::first_overlap(&self.visible, self.part, min, max))
+        Ok(self.visible.first_overlap(min, max))
     }
 
     /// The next block that may have a visible row; moves `block` and `part` to it.
     fn next_block(&mut self) -> Result<Option<Block>> {
         let blocks = self.source.blocks()?;
         while let Some(block) = blocks.get(self.block) {
-            let Some(rest) = self.visible.get(self.part..) else { return Ok(None) };
-            self.part += tombstone::first_ending_after(rest, block.key_min);
-            let Some(part) = self.visible.get(self.part) else { return Ok(None) };
+            move_to(&mut self.part, &self.visible, block.key_min);
+            let Some(part) = self.part else { return Ok(None) };
             match part.lo {
                 Some(lo) if block.key_max < lo => {
                     let later = &blocks[self.block..];
@@ -148,8 +143,8 @@ impl Cursor {
 
     /// Shows nothing more of some keys.
     pub(super) fn hide(&mut self, plan: &Plan, keys: &[KeyRange]) -> Result<()> {
-        self.visible = tombstone::without(&self.visible, keys);
-        self.part = 0;
+        self.visible = self.visible.without(keys);
+        self.part = None;
         match self.window.is_empty() {
             true => Ok(()),
             false => self.seek(plan, self.window.start),
@@ -167,10 +162,9 @@ impl Cursor {
         let Some(loaded) = &self.loaded else { return Ok(()) };
         let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
         while row < keys.len() {
-            let rest = self.visible.get(self.part..).unwrap_or_default();
-            self.part += tombstone::first_ending_after(rest, keys.get(row));
-            let Some(part) = self.visible.get(self.part) else { return Ok(()) };
-            let rows = keys.rows_in(part);
+            move_to(&mut self.part, &self.visible, keys.get(row));
+            let Some(part) = self.part else { return Ok(()) };
+            let rows = keys.rows_in(&part);
             row = row.max(rows.start);
             if row < rows.end {
                 self.window = row..rows.end;
@@ -187,10 +181,7 @@ impl Cursor {
             return Ok(None);
         }
         let Some(block) = self.next_block()? else { return Ok(None) };
-        let whole = self
-            .visible
-            .get(self.part)
-            .is_some_and(|part| part.covers(block.key_min, block.key_max));
+        let whole = self.part.is_some_and(|part| part.covers(block.key_min, block.key_max));
         Ok(whole.then_some((block.rows, block.key_max)))
     }
 
@@ -203,12 +194,12 @@ impl Cursor {
     /// The least visible key; reads a block only where the zone maps don't say.
     pub(super) fn first_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
         let min = self.source.key_min();
-        if tombstone::covered(&self.visible, min, min) {
+        if self.visible.covers(min, min) {
             return Ok(Some(min));
         }
         self.opened = true;
         while let Some(block) = self.next_block()? {
-            if tombstone::covered(&self.visible, block.key_min, block.key_min) {
+            if self.visible.covers(block.key_min, block.key_min) {
                 return Ok(Some(block.key_min));
             }
             self.load(plan)?;
@@ -225,5 +216,15 @@ impl Cursor {
     /// The block that was read last, for a later cursor.
     pub(super) fn into_spare(self) -> Option<Loaded> {
         self.loaded
+    }
+}
+
+/// From a visible part to the first one that ends after `key`, which is not before the key that it
+/// was moved to last.
+#[inline]
+fn move_to(part: &mut Option<KeyRange>, visible: &Visible, key: LeadKey) {
+    let is_there = |part: KeyRange| part.hi.is_none_or(|hi| key < hi);
+    if !part.is_some_and(is_there) {
+        *part = visible.from(Some(key));
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use timestrata_format::{KeyRange, LeadKey};
 
+use super::StreamView;
 use super::cursor::Cursor;
 use super::merge::{Batches, Purpose, merge};
 use super::plan::{Meeting, Plan};
 use super::reverse::Reverse;
 use super::tail::Tail;
 use super::view::{Seen, forward, meeting};
-use super::{StreamView, tombstone};
 use crate::Result;
 use crate::key::KeyView;
 
@@ -36,7 +36,7 @@ impl StreamView {
     /// Counts a source whose rows nothing else replaces.
     fn count_alone(&self, seen: Seen) -> Result<u64> {
         let (source, visible) = &seen;
-        if tombstone::covered(visible, source.key_min(), source.key_max()) {
+        if visible.covers(source.key_min(), source.key_max()) {
             return Ok(source.rows());
         }
         self.count_together(vec![seen])

@@ -11,16 +11,17 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{KeyRange, Tombstone};
+use timestrata_format::KeyRange;
 
+use super::Source;
 use super::cursor::{Cursor, Loaded};
 use super::gather::Gather;
 use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
 use super::pair::{Pacing, merge_pair};
 use super::plan::{Meeting, Plan};
 use super::ties::{At, Ties};
-use super::{Source, tombstone};
 use crate::key::KeyView;
+use crate::tombstones::Tombstones;
 use crate::{LeadKind, Result, Stream};
 
 /// Batches in key order, whatever the kind of key.
@@ -409,7 +410,7 @@ pub(crate) struct Merge {
 pub(crate) fn merge_sources(
     stream: &Arc<Stream>,
     sources: Vec<Arc<dyn Source>>,
-    tombstones: &[Tombstone],
+    tombstones: &Tombstones,
     keep_delete_markers: bool,
 ) -> Merge {
     let meeting = Meeting {
@@ -418,9 +419,9 @@ pub(crate) fn merge_sources(
             && sources.iter().any(|source| source.delete_markers() > 0),
     };
     let plan = Arc::new(Plan::stored(stream, meeting));
-    let cursors = sources.into_iter().map(|source| {
-        let visible = tombstone::visible(&KeyRange::ALL, tombstones, source.as_ref());
-        Cursor::new(source, visible, None)
+    let cursors = sources.into_iter().filter_map(|source| {
+        let visible = source.visible(&KeyRange::ALL, tombstones)?;
+        Some(Cursor::new(source, visible, None))
     });
     Merge { batches: merge(plan, cursors.collect(), Purpose::Batches).map_err(Some) }
 }

@@ -27,7 +27,6 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod ties;
-mod tombstone;
 mod values;
 mod view;
 pub(crate) mod views;

@@ -35,8 +35,7 @@ impl StreamView {
             }
         };
         let lead = lead_of(stream, lead)?;
-        let deletes = self.tombstones.iter().filter(|tombstone| tombstone.range.contains(lead));
-        let deleted_at = deletes.map(|tombstone| tombstone.seq).max();
+        let deleted_at = self.tombstones.newest_at(lead);
         let sought = Sought { stream, lead, rest, deleted_at };
         match stream.is_latest() {
             true => sought.find_newest(self.sources.iter().rev().map(AsRef::as_ref)),
@@ -102,9 +101,7 @@ impl Sought<'_> {
         if self.lead < source.key_min() || source.key_max() < self.lead {
             return Ok(None);
         }
-        let hidden = self
-            .deleted_at
-            .is_some_and(|seq| seq > source.seq_max() && seq > source.tombstones_applied_through());
+        let hidden = self.deleted_at.is_some_and(|seq| seq > source.heeded_through());
         if hidden || !source.may_contain(self.lead)? {
             return Ok(None);
         }

@@ -15,9 +15,9 @@ use super::cursor::Cursor;
 use super::merge::{Batches, Purpose, merge};
 use super::plan::{Plan, unfit};
 use super::tail::Tail;
-use super::tombstone;
 use super::view::Seen;
 use crate::key::KeyView;
+use crate::tombstones::Visible;
 use crate::{Error, ErrorKind, Result};
 
 /// Grows what is read at once, when too little came out.
@@ -54,20 +54,22 @@ impl Reverse {
             return Err(Error::new(ErrorKind::Corruption, message));
         }
         let between = KeyRange { lo: Some(lo), hi: self.hi };
-        let mut met: Vec<(&mut Tail, Vec<KeyRange>)> = self
+        let mut met: Vec<(&mut Tail, Visible)> = self
             .tails
             .iter_mut()
             .take_while(|tail| tail.source.key_max() >= lo)
             .map(|tail| {
-                let visible = tombstone::clip(&tail.visible, &between);
+                let visible = tail.visible.within(&between);
                 (tail, visible)
             })
-            .filter(|(_, visible)| !visible.is_empty())
+            .filter(|(tail, visible)| {
+                let (min, max) = (tail.source.key_min(), tail.source.key_max());
+                visible.first_overlap(min, max).is_some()
+            })
             .collect();
         met.sort_by_key(|(tail, _)| tail.index);
         let cursors = met.iter_mut().map(|(tail, visible)| {
-            let visible = std::mem::take(visible);
-            Cursor::new(Arc::clone(&tail.source), visible, tail.spare.take())
+            Cursor::new(Arc::clone(&tail.source), visible.clone(), tail.spare.take())
         });
         let mut merged =
             merge(Arc::clone(&self.plan), cursors.collect(), Purpose::BatchesAndSpares)?;

@@ -5,9 +5,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{LeadKey, SeqNo, Tombstone};
+use timestrata_format::{KeyRange, LeadKey, SeqNo};
 
 use super::{ColumnSize, Sieve, Values, views};
+use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
 /// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
@@ -36,6 +37,14 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// Tombstones up to this commit are already applied to the rows; of later ones all that
     /// touch this source are newer than each of its rows.
     fn tombstones_applied_through(&self) -> SeqNo;
+    /// Tombstones up to this commit hide none of its rows.
+    fn heeded_through(&self) -> SeqNo {
+        self.seq_max().max(self.tombstones_applied_through())
+    }
+    /// What of it may be seen in `range`; `None` where nothing is.
+    fn visible(&self, range: &KeyRange, tombstones: &Tombstones) -> Option<Visible> {
+        tombstones.visible(range, self.heeded_through(), (self.key_min(), self.key_max()))
+    }
     /// Zone maps, in key order. The first call may read the file's tail.
     fn blocks(&self) -> Result<&[Block]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
@@ -80,6 +89,6 @@ pub(crate) struct StreamView {
     /// Oldest first: of two sources that share a leading key, every row of the earlier one
     /// was committed before every row of the later one.
     pub(crate) sources: Vec<Arc<dyn Source>>,
-    /// Range deletes that some source may still have to heed, in no order.
-    pub(crate) tombstones: Vec<Tombstone>,
+    /// Range deletes that some source may still have to heed.
+    pub(crate) tombstones: Tombstones,
 }

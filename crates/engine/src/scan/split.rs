@@ -59,9 +59,10 @@ impl StreamView {
     pub(crate) fn split(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         let mut zones = Vec::new();
         for (source, visible) in self.seen(range)? {
-            let met = source.blocks()?.iter().filter(|block| {
-                visible.iter().any(|part| part.overlaps(block.key_min, block.key_max))
-            });
+            let met = source
+                .blocks()?
+                .iter()
+                .filter(|block| visible.first_overlap(block.key_min, block.key_max).is_some());
             zones.extend(met.copied());
         }
         let parts = parts.max(1);
@@ -101,7 +102,7 @@ impl StreamView {
         }
         for (source, visible) in &seen {
             let blocks = source.blocks()?;
-            for part in visible {
+            for part in visible.parts_over(source.key_min(), source.key_max()) {
                 let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
                 let met = blocks.iter().skip(first);
                 zones.extend(met.take_while(|b| part.overlaps(b.key_min, b.key_max)).copied());

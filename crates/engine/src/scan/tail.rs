@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use timestrata_format::{KeyRange, LeadKey};
+use timestrata_format::LeadKey;
 
 use super::cursor::Loaded;
 use super::plan::Plan;
 use super::view::Seen;
-use super::{Block, Source, tombstone};
+use super::{Block, Source};
 use crate::Result;
 use crate::key::KeyView;
+use crate::tombstones::Visible;
 
 #[derive(Debug)]
 pub(super) struct Tail {
     /// Place in the order of commits.
     pub(super) index: usize,
     pub(super) source: Arc<dyn Source>,
-    /// What may be seen: disjoint, ascending, none empty.
-    pub(super) visible: Vec<KeyRange>,
+    pub(super) visible: Visible,
     /// The block that was read last.
     pub(super) spare: Option<Loaded>,
 }
@@ -34,12 +34,10 @@ impl Tail {
         let mut end = blocks.partition_point(|block| below(block.key_min));
         while let Some(index) = end.checked_sub(1) {
             let block = blocks[index];
-            let begun = self
-                .visible
-                .partition_point(|part| part.lo.is_none_or(|lo| lo <= block.key_max && below(lo)));
-            let Some(part) = begun.checked_sub(1).map(|part| self.visible[part]) else {
-                return Ok(None);
-            };
+            // `None` where nothing is behind the block.
+            let behind = block.key_max.successor();
+            let behind = [behind, hi].into_iter().flatten().min();
+            let Some(part) = self.visible.last_before(behind) else { return Ok(None) };
             end = match part.hi {
                 _ if block.rows == 0 => index,
                 Some(hi) if hi <= block.key_min => {
@@ -63,20 +61,27 @@ impl Tail {
     /// The greatest visible key; reads a block only where the zone maps don't say.
     pub(super) fn last_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
         let max = self.source.key_max();
-        if tombstone::covered(&self.visible, max, max) {
+        if self.visible.covers(max, max) {
             return Ok(Some(max));
         }
         let mut hi = None;
         while let Some((index, block)) = self.last_block(hi)? {
-            if tombstone::covered(&self.visible, block.key_max, block.key_max) {
+            if self.visible.covers(block.key_max, block.key_max) {
                 return Ok(Some(block.key_max));
             }
             let loaded = self.load(plan, index)?.clone();
             let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
-            let first = tombstone::first_ending_after(&self.visible, block.key_min);
-            let rows = self.visible[first..].iter().rev().map(|part| keys.rows_in(part));
-            if let Some(rows) = rows.into_iter().find(|rows| !rows.is_empty()) {
-                return Ok(Some(keys.get(rows.end - 1)));
+            let mut before = keys.last().and_then(LeadKey::successor);
+            while let Some(part) = self.visible.last_before(before)
+                && part.hi.is_none_or(|hi| block.key_min < hi)
+            {
+                let rows = keys.rows_in(&part);
+                if !rows.is_empty() {
+                    return Ok(Some(keys.get(rows.end - 1)));
+                }
+                // The greatest key that is left is below this part: the next one may hold it.
+                let Some(last) = rows.start.checked_sub(1) else { break };
+                before = keys.get(last).successor();
             }
             // None of this block is visible, so neither are its least key's rows elsewhere.
             hi = Some(block.key_min);

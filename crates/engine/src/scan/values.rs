@@ -22,7 +22,7 @@ impl StreamView {
         let mut all = Values::default();
         for (source, visible) in self.seen(range)? {
             let blocks = source.blocks()?;
-            for part in visible {
+            for part in visible.parts_over(source.key_min(), source.key_max()) {
                 let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
                 for (index, block) in blocks.iter().enumerate().skip(first) {
                     if !part.overlaps(block.key_min, block.key_max) {

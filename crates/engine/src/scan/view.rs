@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use timestrata_format::{KeyRange, LeadKey, Tombstone};
+use timestrata_format::{KeyRange, LeadKey};
 
 use super::ahead::Ahead;
 use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{Meeting, Plan};
 use super::reverse::Reverse;
-use super::{Row, Scan, ScanSpec, Source, StreamView, tombstone};
+use super::{Row, Scan, ScanSpec, Source, StreamView};
+use crate::tombstones::Visible;
 use crate::{Error, ErrorKind, LeadKind, Result};
 
 /// A source and the parts of it that a reading sees.
-pub(super) type Seen = (Arc<dyn Source>, Vec<KeyRange>);
+pub(super) type Seen = (Arc<dyn Source>, Visible);
 
 impl StreamView {
     /// Reads rows in key order.
@@ -80,18 +81,8 @@ impl StreamView {
     /// The sources that `range` may see rows of, oldest first.
     pub(super) fn seen(&self, range: &KeyRange) -> Result<Vec<Seen>> {
         check_kind(self.stream.lead_kind(), range)?;
-        let touching: Vec<Tombstone>;
-        let tombstones = match range == &KeyRange::ALL {
-            true => &self.tombstones,
-            false => {
-                let touches = |tombstone: &&Tombstone| !tombstone.range.intersect(range).is_empty();
-                touching = self.tombstones.iter().filter(touches).copied().collect();
-                &touching
-            }
-        };
         let seen = self.sources.iter().filter_map(|source| {
-            let visible = tombstone::visible(range, tombstones, source.as_ref());
-            (!visible.is_empty()).then(|| (Arc::clone(source), visible))
+            Some((Arc::clone(source), source.visible(range, &self.tombstones)?))
         });
         Ok(seen.collect())
     }
@@ -109,9 +100,11 @@ fn without_unreadable(plan: &Plan, seen: Vec<Seen>) -> Result<Vec<Seen>> {
         if plan.stream.is_latest() {
             let lost = [KeyRange::closed(source.key_min(), source.key_max())];
             for (_, visible) in &mut left {
-                *visible = tombstone::without(visible, &lost);
+                *visible = visible.without(&lost);
             }
-            left.retain(|(_, visible)| !visible.is_empty());
+            left.retain(|(source, visible)| {
+                visible.first_overlap(source.key_min(), source.key_max()).is_some()
+            });
         }
     }
     Ok(left)

@@ -48,14 +48,13 @@ impl Engine {
         };
         let _altering = Altering(self);
         self.core.lock().seal(slot);
-        while !self.core.lock().streams[slot].sealed.is_empty() {
+        while self.core.lock().at(slot, id).is_some_and(|state| !state.sealed.is_empty()) {
             self.flush_oldest()?;
         }
         let mut manifest = self.lock_manifest()?;
         let (old, version, last_seq) = {
             let core = self.core.lock();
-            let state = core.streams.get(slot).filter(|state| !state.dropped);
-            let state = state.ok_or_else(|| super::core::no_stream(id))?;
+            let state = core.at(slot, id).ok_or_else(|| super::core::no_stream(id))?;
             (Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
         };
         let altered = old.altered(schema)?;
@@ -68,9 +67,7 @@ impl Engine {
         let flushed_through = core.streams[slot].flushed_through;
         let mut state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;
         state.model_lock = Arc::clone(&core.streams[slot].model_lock);
-        let before = std::mem::replace(&mut core.streams[slot], state);
-        core.touch(slot);
-        core.recount();
+        let before = core.replace_stream(slot, state);
         drop(core);
         drop(before);
         Ok(stream)

@@ -57,15 +57,15 @@ impl RowAppender {
     fn place(&mut self, cells: &[Cell<'_>], to_sync: bool) -> Result<(SeqNo, bool)> {
         if let Err(error) = self.encode(cells) {
             let core = self.handle.engine.core.lock();
-            let Some(altered) = altered(&core, self.slot, &self.stream) else { return Err(error) };
+            let Some(altered) = altered(&core, self.slot, &self.stream)? else { return Err(error) };
             drop(core);
             self.follow(altered)?;
             self.encode(cells)?;
         }
         let engine: &Engine = &self.handle.engine;
         let mut core = engine.lock_with_room(self.record.payload().len() as u64)?;
-        let seq = next_seq(&core, self.slot)?;
-        if let Some(altered) = altered(&core, self.slot, &self.stream) {
+        let seq = core.last_seq.next();
+        if let Some(altered) = altered(&core, self.slot, &self.stream)? {
             drop(core);
             self.follow(altered)?;
             return self.place(cells, to_sync);
@@ -94,12 +94,14 @@ impl RowAppender {
         let encoded = self.encode(cells);
         let engine: &Engine = &self.handle.engine;
         let Some(mut core) = engine.core.try_lock() else { return Ok(None) };
-        if core.is_altering || altered(&core, self.slot, &self.stream).is_some() {
+        let altered = altered(&core, self.slot, &self.stream);
+        if core.is_altering || matches!(altered, Ok(Some(_))) {
             return Ok(None);
         }
         encoded?;
         engine.check_writable()?;
-        let seq = next_seq(&core, self.slot)?;
+        altered?;
+        let seq = core.last_seq.next();
         if !engine.takes_at_once(&core, self.slot, cells) {
             return Ok(None);
         }
@@ -143,19 +145,12 @@ impl Engine {
     }
 }
 
-/// The number of the next commit; an error if its stream has been dropped.
-fn next_seq(core: &Core, slot: Slot) -> Result<SeqNo> {
-    let state = &core.streams[slot];
-    match state.dropped {
-        false => Ok(core.last_seq.next()),
-        true => Err(no_stream(state.stream.id())),
-    }
-}
-
-/// The stream as it is now, if it has got other columns.
-fn altered(core: &Core, slot: Slot, known: &Stream) -> Option<Arc<Stream>> {
-    let stream = &core.streams[slot].stream;
-    (stream.schema_version() != known.schema_version()).then(|| Arc::clone(stream))
+/// The stream as it is now, if it has got other columns; an error if it has been dropped.
+#[inline]
+fn altered(core: &Core, slot: Slot, known: &Stream) -> Result<Option<Arc<Stream>>> {
+    let state = core.at(slot, known.id()).ok_or_else(|| no_stream(known.id()))?;
+    let is_altered = state.stream.schema_version() != known.schema_version();
+    Ok(is_altered.then(|| Arc::clone(&state.stream)))
 }
 
 /// Applies a row that has been logged.
@@ -165,7 +160,8 @@ fn apply(core: &mut Core, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
     let active = &mut core.streams[slot].active;
     let before = active.bytes();
     active.append_row(seq, cells);
-    core.memory_bytes += active.bytes().saturating_sub(before) as u64;
+    let grown = active.bytes().saturating_sub(before);
+    core.grow(slot, grown as u64);
 }
 
 #[cfg(test)]

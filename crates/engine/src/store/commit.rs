@@ -15,6 +15,9 @@ use crate::planted::{Plant, is_planted};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
+/// Range deletes that a memtable takes.
+const TOMBSTONES_MAX: usize = 16 << 10;
+
 /// A change that has been checked and ordered, ready to be applied.
 #[derive(Debug, Clone)]
 pub(crate) enum Prepared {
@@ -246,10 +249,13 @@ impl Engine {
         )
     }
 
-    /// Seals a memtable that has reached its bound.
+    /// Seals a memtable that has reached its bound: of bytes, or of range deletes, which a reader
+    /// of what is older has to look through and which a flush makes fewer.
     pub(crate) fn seal_if_full(&self, core: &mut Core, slot: Slot) -> bool {
-        core.streams[slot].active.bytes() as u64 >= self.settings.memtable_bytes_max
-            && core.seal(slot)
+        let active = &core.streams[slot].active;
+        let is_full = active.bytes() as u64 >= self.settings.memtable_bytes_max
+            || active.tombstones() >= TOMBSTONES_MAX;
+        is_full && core.seal(slot)
     }
 
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
@@ -320,7 +326,7 @@ pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
         }
     }
     let grown = active.bytes().saturating_sub(before);
-    core.memory_bytes += grown as u64;
+    core.grow(slot, grown as u64);
 }
 
 /// The WAL record of a commit, and its checksum, which is better summed up before the commit

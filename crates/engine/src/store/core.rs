@@ -2,9 +2,9 @@
 //! place in the order.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use timestrata_format::{RunId, SeqNo, StreamId, Tombstone};
+use timestrata_format::{RunId, SeqNo, StreamId};
 use timestrata_io::sync::RwLock;
 
 use super::pins::PinState;
@@ -12,6 +12,7 @@ use super::version::{RunHandle, Version};
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{Source, StreamView};
 use crate::snapshot::Snapshot;
+use crate::tombstones::Tombstones;
 use crate::wal::RowLayout;
 use crate::{Error, ErrorKind, Result, Stream};
 
@@ -32,6 +33,11 @@ pub(crate) struct StreamState {
     /// ones in runs too; [`Core::settled_through`] knows.
     pub(crate) flushed_through: SeqNo,
     pub(crate) dropped: bool,
+    /// The version of which neither compaction nor retention has made anything, and will not before
+    /// there is another. Held weakly, so that it keeps no file that has become obsolete.
+    pub(crate) idle: Weak<Version>,
+    /// What of [`Core::memory_bytes`] is this stream's.
+    counted_bytes: u64,
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
     pub(crate) row_layout: Option<Arc<RowLayout>>,
     /// Never taken by the engine: see [`crate::Store::model_lock`].
@@ -55,6 +61,8 @@ impl StreamState {
             version: Arc::new(version),
             flushed_through,
             dropped: false,
+            idle: Weak::new(),
+            counted_bytes: 0,
             model_lock: Arc::default(),
             view: None,
         })
@@ -78,15 +86,12 @@ impl StreamState {
 
     /// Commit of the oldest change that is only in memory.
     pub(crate) fn unflushed_min(&self) -> Option<SeqNo> {
-        self.unflushed_min_but(None)
+        self.unflushed_min_behind(0)
     }
 
-    /// The same without a memtable that is about to be in a run.
-    fn unflushed_min_but(&self, flushed: Option<&Arc<MemtableView>>) -> Option<SeqNo> {
-        let is_flushed = |sealed: &&Arc<MemtableView>| {
-            flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, sealed))
-        };
-        let oldest = self.sealed.iter().find(|sealed| !is_flushed(sealed));
+    /// The same without so many of the oldest memtables, which are about to be in runs.
+    fn unflushed_min_behind(&self, flushed: usize) -> Option<SeqNo> {
+        let oldest = self.sealed.get(flushed);
         oldest.map(|sealed| sealed.first_seq()).or_else(|| self.active.seq_min())
     }
 
@@ -94,6 +99,12 @@ impl StreamState {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let sealed: usize = self.sealed.iter().map(|sealed| sealed.bytes).sum();
         (self.active.bytes() + sealed) as u64
+    }
+
+    /// Range deletes that are not done with: those of a key count once.
+    pub(crate) fn tombstones(&self) -> u64 {
+        let sealed: usize = self.sealed.iter().map(|sealed| sealed.tombstones.len()).sum();
+        (self.version.tombstones.len() + sealed + self.active.tombstones()) as u64
     }
 
     /// The stream as of now.
@@ -129,9 +140,9 @@ fn ordered_sources(version: &Version, memtables: &[&Arc<MemtableView>]) -> Vec<A
     sources
 }
 
-fn all_tombstones(version: &Version, memtables: &[&Arc<MemtableView>]) -> Vec<Tombstone> {
-    let of_memtables = memtables.iter().flat_map(|memtable| memtable.tombstones.iter());
-    version.tombstones.iter().chain(of_memtables).copied().collect()
+fn all_tombstones(version: &Version, memtables: &[&Arc<MemtableView>]) -> Tombstones {
+    let of_memtables = memtables.iter().map(|memtable| &memtable.tombstones);
+    Tombstones::union(std::iter::once(&version.tombstones).chain(of_memtables))
 }
 
 /// Everything that the commit lock guards.
@@ -140,6 +151,8 @@ pub(crate) struct Core {
     pub(crate) streams: Vec<StreamState>,
     by_name: HashMap<String, Slot>,
     by_id: HashMap<StreamId, Slot>,
+    /// Slots of streams that were dropped.
+    free: Vec<Slot>,
     /// The last commit made.
     pub(crate) last_seq: SeqNo,
     /// Bytes in all memtables, flushes under way included.
@@ -153,14 +166,22 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Adds a stream.
+    /// Adds a stream, in the slot of one that was dropped if there is one.
     pub(crate) fn add_stream(&mut self, state: StreamState) -> Slot {
-        let slot = self.streams.len();
+        let slot = self.free.pop().unwrap_or(self.streams.len());
         self.by_name.insert(state.stream.name().to_owned(), slot);
         self.by_id.insert(state.stream.id(), slot);
-        self.streams.push(state);
+        match self.streams.get_mut(slot) {
+            Some(dropped) => *dropped = state,
+            None => self.streams.push(state),
+        }
         self.snapshot = None;
         slot
+    }
+
+    /// The stream that had a slot, if it still has: another may have got it since.
+    pub(crate) fn at(&self, slot: Slot, stream: StreamId) -> Option<&StreamState> {
+        self.streams.get(slot).filter(|state| !state.dropped && state.stream.id() == stream)
     }
 
     /// Gives a stream another definition over the same rows.
@@ -169,21 +190,34 @@ impl Core {
         self.by_name.remove(state.stream.name());
         self.by_name.insert(stream.name().to_owned(), slot);
         state.stream = stream;
+        state.idle = Weak::new();
         self.touch(slot);
     }
 
-    /// Takes a stream out. Its slot stays, empty, for those who still hold its number.
+    /// Gives a stream another state; gives the old one back, to be dropped without the lock.
+    pub(crate) fn replace_stream(&mut self, slot: Slot, mut state: StreamState) -> StreamState {
+        state.counted_bytes = self.streams[slot].counted_bytes;
+        let before = std::mem::replace(&mut self.streams[slot], state);
+        self.touch(slot);
+        self.count(slot);
+        before
+    }
+
+    /// Takes a stream out. Its slot stays, empty, until another stream gets it: who still holds its
+    /// number asks by [`Core::at`].
     pub(crate) fn remove_stream(&mut self, slot: Slot) {
-        let Some(state) = self.streams.get_mut(slot) else { return };
+        let Some(state) = self.streams.get_mut(slot).filter(|state| !state.dropped) else { return };
         self.by_name.remove(state.stream.name());
         self.by_id.remove(&state.stream.id());
         state.active.clear();
         state.sealed.clear();
         state.version = Arc::default();
+        state.idle = Weak::new();
         state.touch();
         state.dropped = true;
         self.snapshot = None;
-        self.recount();
+        self.count(slot);
+        self.free.push(slot);
     }
 
     pub(crate) fn slot_of_name(&self, name: &str) -> Option<Slot> {
@@ -237,22 +271,40 @@ impl Core {
         let sealed = self.streams[slot].seal();
         if sealed {
             self.snapshot = None;
-            self.recount();
+            self.count(slot);
         }
         sealed
     }
 
-    /// Counts memory anew: sealing and merging chunks changes what a memtable takes.
-    pub(crate) fn recount(&mut self) {
-        self.memory_bytes = self.live().map(|(_, state)| state.memory_bytes()).sum();
+    /// Notes that a stream takes more memory.
+    #[inline]
+    pub(crate) fn grow(&mut self, slot: Slot, bytes: u64) {
+        self.memory_bytes += bytes;
+        self.streams[slot].counted_bytes += bytes;
     }
 
-    /// The first commit that the log is still needed for once `flushed`, if any, is in a run.
+    /// Counts the memory of a stream anew: sealing and merging chunks changes what a memtable takes.
+    pub(crate) fn count(&mut self, slot: Slot) {
+        let state = &mut self.streams[slot];
+        let bytes = state.memory_bytes();
+        let counted = std::mem::replace(&mut state.counted_bytes, bytes);
+        self.memory_bytes = self.memory_bytes.saturating_sub(counted).saturating_add(bytes);
+    }
+
+    /// Counts the memory of all streams anew.
+    pub(crate) fn recount(&mut self) {
+        (0..self.streams.len()).for_each(|slot| self.count(slot));
+    }
+
+    /// The first commit that the log is still needed for once so many of the oldest memtables of some
+    /// streams are in runs.
     ///
     /// Whoever lets go of log does so by this number, which must have been read under one
     /// lock: what is committed afterwards comes behind it, and is kept whatever happens beside.
-    pub(crate) fn log_needed_from(&self, flushed: Option<&Arc<MemtableView>>) -> SeqNo {
-        let unflushed = self.live().filter_map(|(_, state)| state.unflushed_min_but(flushed));
+    pub(crate) fn log_needed_from(&self, flushed: &BTreeMap<Slot, usize>) -> SeqNo {
+        let unflushed = self.live().filter_map(|(slot, state)| {
+            state.unflushed_min_behind(flushed.get(&slot).copied().unwrap_or(0))
+        });
         unflushed.min().unwrap_or_else(|| self.last_seq.next())
     }
 }

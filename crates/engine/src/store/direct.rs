@@ -72,8 +72,8 @@ impl Engine {
         let mut finished = Vec::new();
         for (rows, slot) in filling.streams.drain(..).zip(slots_of_rows) {
             let own = added.deletes.iter().filter(|(of, _)| *of == slot).map(|(_, delete)| delete);
-            let earlier = core.streams[slot].version.tombstones.iter();
-            let heeded: Vec<Tombstone> = earlier.chain(own).copied().collect();
+            let mut heeded = core.streams[slot].version.tombstones.pieces();
+            heeded.extend(own);
             for run in rows.into_runs() {
                 let finish = self.finish_direct(run, seq, &heeded);
                 let meta = finish.inspect_err(|_| self.remove_unnamed(&finished))?;
@@ -154,7 +154,7 @@ impl Engine {
         for (slot, tombstone) in added.deletes {
             let state = &mut core.streams[slot];
             let mut tombstones = state.version.tombstones.clone();
-            tombstones.push(tombstone);
+            tombstones.add(tombstone);
             state.version = Arc::new(state.version.changed(&[], Vec::new(), tombstones));
             core.touch(slot);
         }

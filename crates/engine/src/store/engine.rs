@@ -5,7 +5,7 @@
 //! copy and the last step of a commit that goes straight to a run.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -187,7 +187,7 @@ impl Engine {
     /// Lets go of the log that no stream needs any more, now that one has been dropped. What can't be
     /// done goes with the next flush.
     pub(crate) fn release_log(&self, manifest: &mut ManifestLog) -> Result<()> {
-        let needed_from = self.core.lock().log_needed_from(None);
+        let needed_from = self.core.lock().log_needed_from(&BTreeMap::new());
         let Some(floor) = self.wal_floor_op(needed_from)? else { return Ok(()) };
         let edit = VersionEdit { ops: vec![floor.clone()] };
         self.commit_edit(manifest, &edit, SeqNo::default())?;

@@ -13,6 +13,8 @@ mod pins;
 mod reserve;
 mod stats;
 mod streams;
+#[cfg(test)]
+mod tests;
 mod version;
 
 use std::any::{Any, TypeId};
@@ -36,7 +38,7 @@ pub(crate) use self::pins::PinState;
 pub(crate) use self::reserve::RESERVE_NAME;
 pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
-pub(crate) use self::version::{RunFolder, RunHandle, Version};
+pub(crate) use self::version::{RunFolder, RunHandle, Version, heeded};
 use crate::{
     BackupReport, Changes, CheckReport, Durability, Maintenance, QuarantinedFile, QueryInfo,
     RecoveryReport, Result, RunningQuery, Settings, Snapshot, Stream, StreamSpec,
@@ -151,7 +153,32 @@ impl Store {
     /// `InvalidArgument` for a spec that makes no sense, `AlreadyExists` for a name that is
     /// taken by another spec.
     pub fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
-        self.engine().create_stream(spec)
+        let ids = self.create_streams(&[spec])?;
+        // One is given for each that is asked for.
+        Ok(ids.into_iter().next().unwrap_or_default())
+    }
+
+    /// Creates many streams, durably, all of them or none: with one sync. Gives their ids, in the order
+    /// asked for; for those that exist with the same spec the ids they have.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::{Settings, Store, StreamSpec};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let schema = Arc::new(Schema::new(vec![Field::new("time", DataType::Int64, false)]));
+    /// let spec = |room: &str| StreamSpec::new(room, schema.clone());
+    /// let ids = store.create_streams(&[spec("kitchen"), spec("hall")])?;
+    /// assert_eq!(store.stream_of(ids[1])?.name(), "hall");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::create_stream`]: none was made.
+    pub fn create_streams(&self, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
+        self.engine().create_streams(specs)
     }
 
     /// A stream by name.
@@ -177,7 +204,15 @@ impl Store {
 
     /// Removes a stream and its rows, durably. Snapshots that see it go on seeing it.
     pub fn drop_stream(&self, name: &str) -> Result<()> {
-        self.engine().drop_stream(name)
+        self.drop_streams(&[name])
+    }
+
+    /// Removes many streams and their rows, durably, all of them or none: with one sync.
+    ///
+    /// # Errors
+    /// `NotFound` if one of them isn't there, `InvalidArgument` if a pin keeps one: none was removed.
+    pub fn drop_streams(&self, names: &[&str]) -> Result<()> {
+        self.engine().drop_streams(names)
     }
 
     /// Changes a stream's retention, durably.

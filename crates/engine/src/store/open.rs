@@ -1,11 +1,12 @@
 //! Opening and closing a store.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunId, StoreId, StreamId, WalId};
+use timestrata_format::{RunId, StoreId};
 use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
@@ -304,12 +305,7 @@ impl Opening {
         }
         let mut id = StoreId::default();
         self.io.rng.fill(&mut id.0);
-        let state = ManifestState {
-            next_run: RunId(1),
-            next_stream: StreamId(1),
-            wal_floor: WalId(1),
-            ..ManifestState::default()
-        };
+        let state = ManifestState::new(RunId(1));
         let begins = state.wal_floor;
         let manifest = ManifestLog::create(&self.io, &self.dir, id, 1, state, begins)?;
         match manifest::load(&*self.io.disk, &self.dir)? {
@@ -429,7 +425,7 @@ impl Engine {
             let core = self.core.lock();
             // Whoever commits looks at this under the same lock: none comes behind the last.
             self.closed.store(true, Ordering::Release);
-            (core.last_seq, core.log_needed_from(None))
+            (core.last_seq, core.log_needed_from(&BTreeMap::new()))
         };
         if log_needed_from <= last_seq {
             // Or somebody committed while we flushed.

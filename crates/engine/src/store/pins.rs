@@ -1,15 +1,17 @@
 //! Pins: named snapshots that outlive the process.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use timestrata_format::SeqNo;
 use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream, VersionEdit};
+use timestrata_format::{SeqNo, StreamId};
 
 use super::PinInfo;
 use super::core::{Core, Slot};
 use super::engine::Engine;
-use super::version::{RunFolder, RunHandle, Version};
+use super::version::{RunFolder, RunHandle, Version, heeded};
 use crate::scan::StreamView;
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Snapshot};
 
 const NAME_BYTES_MAX: usize = 255;
@@ -37,7 +39,8 @@ impl PinState {
                 });
             }
             all_runs.extend(runs.iter().cloned());
-            let version = Version::new(runs, pinned.tombstones.clone());
+            let tombstones = Tombstones::of(pinned.tombstones.iter().copied());
+            let version = Version::new(runs, tombstones);
             let view = StreamView {
                 stream: Arc::clone(&state.stream),
                 sources: version.sources(),
@@ -48,6 +51,17 @@ impl PinState {
         let info =
             PinInfo { name: pin.name.clone(), seq: pin.seq, created_wall_ns: pin.created_wall_ns };
         Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs })
+    }
+}
+
+/// The range deletes of all streams up to a commit. Those of later ones, which large commits may bring
+/// meanwhile, would take the place of older ones that the pin has to heed.
+struct Deletes(HashMap<StreamId, Tombstones>);
+
+impl Deletes {
+    fn of(core: &mut Core) -> Self {
+        let live = core.streams.iter_mut().filter(|state| !state.dropped);
+        Self(live.map(|state| (state.stream.id(), state.view().tombstones.clone())).collect())
     }
 }
 
@@ -66,13 +80,13 @@ impl Engine {
         // While these are held no run can come to hold commits from both sides of the pin.
         let _flushing = self.flushing.lock();
         let _compacting = self.compacting.lock();
-        let seq = {
+        let (seq, deletes) = {
             let mut core = self.core.lock();
             let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
             for slot in slots {
                 core.seal(slot);
             }
-            core.last_seq
+            (core.last_seq, Deletes::of(&mut core))
         };
         while self.oldest_sealed().is_some_and(|oldest| oldest <= seq) {
             self.flush_oldest()?;
@@ -81,7 +95,7 @@ impl Engine {
         if manifest.state().pins.contains_key(name) {
             return Err(Error::new(ErrorKind::AlreadyExists, format!("the pin '{name}' exists")));
         }
-        let pin = self.pin_at(name, seq);
+        let pin = self.pin_at(name, seq, &deletes);
         let edit = VersionEdit { ops: vec![ManifestOp::AddPin(pin.clone())] };
         self.commit_edit(&mut manifest, &edit, seq)?;
         let mut core = self.core.lock();
@@ -98,15 +112,15 @@ impl Engine {
     }
 
     /// What every stream's runs hold of the commits up to `seq`.
-    fn pin_at(&self, name: &str, seq: SeqNo) -> Pin {
+    fn pin_at(&self, name: &str, seq: SeqNo, deletes: &Deletes) -> Pin {
         let core = self.core.lock();
-        let of_stream = |state: &super::core::StreamState| PinnedStream {
-            stream: state.stream.id(),
-            runs: state.version.metas().into_iter().filter(|meta| meta.seq_max <= seq).collect(),
-            tombstones: {
-                let tombstones = state.version.tombstones.iter().copied();
-                tombstones.filter(|tombstone| tombstone.seq <= seq).collect()
-            },
+        let of_stream = |state: &super::core::StreamState| {
+            let mut runs = state.version.metas();
+            runs.retain(|meta| meta.seq_max <= seq);
+            let stream = state.stream.id();
+            let pieces = deletes.0.get(&stream).map(Tombstones::pieces).unwrap_or_default();
+            let tombstones = heeded(&runs, pieces);
+            PinnedStream { stream, runs, tombstones }
         };
         Pin {
             name: name.to_owned(),

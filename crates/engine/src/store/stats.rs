@@ -24,7 +24,8 @@ pub struct StreamStats {
     pub memtable_rows: u64,
     /// Bytes in memtables.
     pub memtable_bytes: u64,
-    /// Range deletes that runs must still heed.
+    /// Range deletes that rows in memory or in runs must still heed. Of those that hide the same keys
+    /// only the newest counts; those that lie over each other may count as the pieces that they make.
     pub tombstones: u64,
     /// Bytes that compaction would rewrite now.
     pub compaction_debt_bytes: u64,
@@ -117,7 +118,7 @@ fn stream_stats(state: &StreamState) -> StreamStats {
         run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
         memtable_rows: (state.active.rows() + sealed_rows) as u64,
         memtable_bytes: state.memory_bytes(),
-        tombstones: state.version.tombstones.len() as u64,
+        tombstones: state.tombstones(),
         ..StreamStats::default()
     }
 }

@@ -1,42 +1,53 @@
 //! The catalog: streams are created, dropped and changed through the manifest alone.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition, VersionEdit};
 use timestrata_format::{SeqNo, StreamId};
 
-use super::core::StreamState;
+use super::core::{Slot, StreamState};
 use super::engine::Engine;
 use super::version::Version;
-use crate::manifest::{ManifestLog, from_definition, to_definition};
+use crate::manifest::{ManifestLog, ManifestState, from_definition, to_definition};
 use crate::run;
 use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 
 impl Engine {
-    /// Creates a stream durably, or gives the one that is there with the same spec.
-    pub(crate) fn create_stream(&self, spec: StreamSpec) -> Result<StreamId> {
+    /// Creates streams durably, all of them or none, or gives those that are there with the same specs.
+    pub(crate) fn create_streams(&self, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         let mut manifest = self.lock_manifest()?;
-        if let Some(existing) = self.stream_by_name(&spec.name) {
-            let known = to_definition(existing.id(), existing.spec());
-            if known == to_definition(existing.id(), &spec) {
-                return Ok(existing.id());
+        let mut ids = Vec::with_capacity(specs.len());
+        let mut made: HashMap<&str, Arc<Stream>> = HashMap::new();
+        let mut states = Vec::new();
+        let mut edit = VersionEdit::default();
+        let mut next = manifest.state().next_stream;
+        for spec in specs {
+            let existing = made.get(spec.name.as_str()).cloned();
+            if let Some(existing) = existing.or_else(|| self.stream_by_name(&spec.name)) {
+                ids.push(same_stream(&existing, spec)?);
+                continue;
             }
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("stream '{}' exists with another definition", spec.name),
-            ));
+            Stream::new(next, spec.clone())?;
+            run::check_column_types(&spec.schema)?;
+            check_loggable(&spec.schema)?;
+            let (definition, stream) = as_stored(next, spec)?;
+            edit.ops.push(ManifestOp::CreateStream(definition));
+            made.insert(&spec.name, Arc::clone(&stream));
+            states.push(StreamState::new(stream, Version::default(), SeqNo::default())?);
+            ids.push(next);
+            next = next.next();
         }
-        let id = manifest.state().next_stream;
-        Stream::new(id, spec.clone())?;
-        run::check_column_types(&spec.schema)?;
-        check_loggable(&spec.schema)?;
-        let (definition, stream) = as_stored(id, &spec)?;
-        let edit = VersionEdit { ops: vec![ManifestOp::CreateStream(definition)] };
+        if states.is_empty() {
+            return Ok(ids);
+        }
         self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
-        let state = StreamState::new(stream, Version::default(), SeqNo::default())?;
-        self.core.lock().add_stream(state);
-        Ok(id)
+        let mut core = self.core.lock();
+        for state in states {
+            core.add_stream(state);
+        }
+        Ok(ids)
     }
 
     /// A stream by name.
@@ -46,33 +57,37 @@ impl Engine {
         Some(Arc::clone(&core.streams[slot].stream))
     }
 
-    /// Removes a stream durably. Its files go when no snapshot reads them any more.
-    pub(crate) fn drop_stream(&self, name: &str) -> Result<()> {
+    /// Removes streams durably, all of them or none. Their files go when no snapshot reads them any more.
+    pub(crate) fn drop_streams(&self, names: &[&str]) -> Result<()> {
         let mut manifest = self.lock_manifest()?;
-        let (slot, stream, version, last_seq) = {
+        let (dropped, last_seq) = {
             let core = self.core.lock();
-            let slot = core.slot_of_name(name).ok_or_else(|| no_stream_named(name))?;
-            let state = &core.streams[slot];
-            (slot, Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
+            let slots: BTreeSet<Slot> = names
+                .iter()
+                .map(|name| core.slot_of_name(name).ok_or_else(|| no_stream_named(name)))
+                .collect::<Result<_>>()?;
+            let dropped = slots.into_iter().map(|slot| {
+                let state = &core.streams[slot];
+                (slot, Arc::clone(&state.stream), Arc::clone(&state.version))
+            });
+            (dropped.collect::<Vec<_>>(), core.last_seq)
         };
-        let pins = &manifest.state().pins;
-        let holder = pins.values().find(|pin| pin.streams.iter().any(|p| p.stream == stream.id()));
-        if let Some(pin) = holder {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("stream '{name}' is kept by the pin '{}': unpin that first", pin.name),
-            ));
+        if dropped.is_empty() {
+            return Ok(());
         }
-        let edit = VersionEdit { ops: vec![ManifestOp::DropStream(stream.id())] };
+        check_unpinned(manifest.state(), dropped.iter().map(|(_, stream, _)| stream))?;
+        let ops = dropped.iter().map(|(_, stream, _)| ManifestOp::DropStream(stream.id()));
+        let edit = VersionEdit { ops: ops.collect() };
         self.commit_edit(&mut manifest, &edit, last_seq)?;
-        for run in &version.runs {
-            run.mark_obsolete();
-        }
+        dropped
+            .iter()
+            .flat_map(|(_, _, version)| &version.runs)
+            .for_each(|run| run.mark_obsolete());
         let mut core = self.core.lock();
-        core.remove_stream(slot);
+        dropped.iter().for_each(|(slot, _, _)| core.remove_stream(*slot));
         drop(core);
         self.room.notify_all();
-        // The stream is dropped, whatever comes of this; a failure that counts has poisoned the store.
+        // The streams are dropped, whatever comes of this; a failure that counts has poisoned the store.
         let _ = self.release_log(&mut manifest);
         Ok(())
     }
@@ -133,6 +148,36 @@ impl Engine {
         core.redefine_stream(slot, Arc::clone(&changed));
         Ok(changed)
     }
+}
+
+/// The id of a stream that is there, if it is what was asked for.
+fn same_stream(existing: &Stream, spec: &StreamSpec) -> Result<StreamId> {
+    let known = to_definition(existing.id(), existing.spec());
+    if known == to_definition(existing.id(), spec) {
+        return Ok(existing.id());
+    }
+    let message = format!("stream '{}' exists with another definition", spec.name);
+    Err(Error::new(ErrorKind::AlreadyExists, message))
+}
+
+/// An error if a pin keeps one of the streams.
+fn check_unpinned<'a>(
+    state: &ManifestState,
+    streams: impl Iterator<Item = &'a Arc<Stream>>,
+) -> Result<()> {
+    let kept: HashMap<StreamId, &str> = state
+        .pins
+        .values()
+        .flat_map(|pin| pin.streams.iter().map(|pinned| (pinned.stream, pin.name.as_str())))
+        .collect();
+    for stream in streams {
+        if let Some(pin) = kept.get(&stream.id()) {
+            let message =
+                format!("stream '{}' is kept by the pin '{pin}': unpin that first", stream.name());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+    }
+    Ok(())
 }
 
 /// A stream as the manifest will give it back at the next open, which must be what is used now.

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_format::{RunFormat, RunId, RunMeta, StoreId, Tombstone};
+use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone};
 use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
 use crate::scan::Source;
+use crate::tombstones::Tombstones;
 use crate::{Result, Stream};
 
 /// Where run files live, and all that opening one needs.
@@ -123,12 +124,12 @@ pub(crate) struct Version {
     /// that of their ids.
     pub(crate) runs: Vec<Arc<RunHandle>>,
     /// Range deletes that some run must still heed.
-    pub(crate) tombstones: Vec<Tombstone>,
+    pub(crate) tombstones: Tombstones,
 }
 
 impl Version {
     /// A version of these runs, in the right order.
-    pub(crate) fn new(mut runs: Vec<Arc<RunHandle>>, tombstones: Vec<Tombstone>) -> Self {
+    pub(crate) fn new(mut runs: Vec<Arc<RunHandle>>, tombstones: Tombstones) -> Self {
         runs.sort_by_key(|run| (run.meta.seq_min, run.meta.id));
         Self { runs, tombstones }
     }
@@ -138,7 +139,7 @@ impl Version {
         &self,
         removed: &[RunId],
         added: Vec<Arc<RunHandle>>,
-        tombstones: Vec<Tombstone>,
+        tombstones: Tombstones,
     ) -> Self {
         let kept = self.runs.iter().filter(|run| !removed.contains(&run.meta.id)).cloned();
         Self::new(kept.chain(added).collect(), tombstones)
@@ -159,14 +160,33 @@ impl Version {
         self.runs.iter().find(|run| run.meta.id == id)
     }
 
-    /// Whether some run was written before the tombstone and has not had it applied.
-    pub(crate) fn heeds(&self, tombstone: &Tombstone) -> bool {
-        self.runs.iter().any(|run| {
-            run.meta.tombstones_applied_through < tombstone.seq
-                && run.meta.seq_max < tombstone.seq
-                && tombstone.range.overlaps(run.meta.key_min, run.meta.key_max)
-        })
+    /// Whether a run, or a range delete, has a number between two commits: it was not of the log.
+    pub(crate) fn splits(&self, last: SeqNo, seq: SeqNo) -> bool {
+        let later = self.runs.partition_point(|run| run.meta.seq_min <= last);
+        self.runs.get(later).is_some_and(|run| run.meta.seq_min < seq)
+            || self.tombstones.any_between(last, seq)
     }
+}
+
+/// Of disjoint ascending range deletes those that one of the runs was written before and has not
+/// had applied.
+pub(crate) fn heeded<'a>(
+    runs: impl IntoIterator<Item = &'a RunMeta>,
+    pieces: Vec<Tombstone>,
+) -> Vec<Tombstone> {
+    let mut is_heeded = vec![false; pieces.len()];
+    for run in runs {
+        let through = run.seq_max.max(run.tombstones_applied_through);
+        let (min, max) = (run.key_min, run.key_max);
+        let first = pieces.partition_point(|piece| piece.range.hi.is_some_and(|hi| hi <= min));
+        for (piece, is_heeded) in pieces.iter().zip(&mut is_heeded).skip(first) {
+            if piece.range.lo.is_some_and(|lo| lo > max) {
+                break;
+            }
+            *is_heeded |= piece.seq > through;
+        }
+    }
+    pieces.into_iter().zip(is_heeded).filter_map(|(piece, is)| is.then_some(piece)).collect()
 }
 
 /// A run handle is read as its reader; the handle keeps the file from being removed.

@@ -1,9 +1,9 @@
 //! Reading the log back.
 //!
-//! Two readers share the rules. *Recovery* owns the store: nothing is written meanwhile, so
-//! it maps segments and hands out payloads without copying them. A *follower* reads beside a
-//! living writer: it copies what it reads before it checks it, because the file may be used
-//! again under its hands, and where the records end is simply the end for now.
+//! Two readers share the rules. *Recovery* owns the store: nothing is written meanwhile. A *follower*
+//! reads beside a living writer: the file may be used again under its hands, and where the records end
+//! is simply the end for now. Both read a window at a time, and hand out payloads without copying them
+//! once more.
 //!
 //! What can't be read is one of three things. Later records whose `synced_through` lies
 //! beyond the last whole one prove that something durable is missing: corruption. A later

@@ -90,17 +90,19 @@ impl Graph {
         }
         // What a crash left of one that was being removed has its edges.
         drop_parts(store, name)?;
-        create_part(store, name, GraphPart::EdgesOut, Side::Out.schema(), &Side::Out.key())?;
-        create_part(store, name, GraphPart::EdgesIn, Side::In.schema(), &Side::In.key())?;
+        let mut specs = vec![
+            part_spec(name, GraphPart::EdgesOut, Side::Out.schema(), &Side::Out.key()),
+            part_spec(name, GraphPart::EdgesIn, Side::In.schema(), &Side::In.key()),
+        ];
         if options.keep_versions > 1 {
-            create_part(store, name, GraphPart::Versions, block::schema(), &["id", "version"])?;
+            specs.push(part_spec(name, GraphPart::Versions, block::schema(), &["id", "version"]));
         }
-        // Last: a graph is there once all of it is.
-        store.create_stream(StreamSpec {
+        specs.push(StreamSpec {
             merge: Merge::Latest,
             properties: options.properties(),
             ..StreamSpec::new(name, block::schema())
-        })?;
+        });
+        store.create_streams(&specs)?;
         Self::of_stream(store, &store.expect_stream(name)?)
     }
 
@@ -200,20 +202,13 @@ fn remove(store: &Store, graphs: &Graphs, stream: &Stream) -> Result<()> {
     drop_parts(store, stream.name())
 }
 
-fn create_part(
-    store: &Store,
-    graph: &str,
-    part: GraphPart,
-    schema: SchemaRef,
-    key: &[&str],
-) -> Result<()> {
-    store.create_stream(StreamSpec {
+fn part_spec(graph: &str, part: GraphPart, schema: SchemaRef, key: &[&str]) -> StreamSpec {
+    StreamSpec {
         merge: Merge::Latest,
         key: key.iter().map(|column| (*column).to_owned()).collect(),
         properties: part.properties(),
         ..StreamSpec::new(part.stream_name(graph), schema)
-    })?;
-    Ok(())
+    }
 }
 
 /// Removes the streams below a graph's own.

@@ -94,10 +94,9 @@ impl Topic {
         }
         // What a crash left of one that was being removed has its records.
         drop_parts(store, name)?;
-        for partition in 0..options.partitions {
-            create_parts(store, name, partition)?;
-        }
-        store.create_stream(state::spec(name, options.properties(store.wall_ns())))?;
+        let mut specs = parts(name, 0..options.partitions);
+        specs.push(state::spec(name, options.properties(store.wall_ns())));
+        store.create_streams(&specs)?;
         hub.announce();
         Self::of_stream(store, &store.expect_stream(name)?)
     }
@@ -240,9 +239,7 @@ impl Topic {
         }
         let wanted = TopicOptions { partitions, ..now };
         wanted.check(self.name())?;
-        for number in now.partitions..partitions {
-            create_parts(&self.store, self.name(), number)?;
-        }
+        self.store.create_streams(&parts(self.name(), now.partitions..partitions))?;
         self.set_options(wanted)?;
         hub.announce();
         Ok(())
@@ -301,24 +298,26 @@ pub fn record_streams(topic: &Stream) -> impl Iterator<Item = String> {
     (0..partitions).map(|partition| records_name(topic.name(), partition))
 }
 
-/// Makes the streams of a partition.
-fn create_parts(store: &Store, topic: &str, partition: u32) -> Result<()> {
+/// The streams of partitions.
+fn parts(topic: &str, partitions: Range<u32>) -> Vec<StreamSpec> {
     let mut properties = options::part_properties();
     properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
-    let records = StreamSpec::new(records_name(topic, partition), record_schema());
-    store.create_stream(StreamSpec { properties, ..records })?;
-    store.create_stream(tiles::spec(tiles_name(topic, partition)))?;
-    Ok(())
+    let of_partition = |partition| {
+        let records = StreamSpec::new(records_name(topic, partition), record_schema());
+        let tiles = tiles::spec(tiles_name(topic, partition));
+        [StreamSpec { properties: properties.clone(), ..records }, tiles]
+    };
+    partitions.flat_map(of_partition).collect()
 }
 
 /// Removes the streams of all partitions that a topic had.
 fn drop_parts(store: &Store, topic: &str) -> Result<()> {
     let prefix = format!("{topic}/");
     let streams = store.streams();
-    let mut parts = streams
+    let parts = streams
         .iter()
         .filter(|stream| stream.name().starts_with(&prefix) && options::is_topic_part(stream));
-    parts.try_for_each(|stream| store.drop_stream(stream.name()))
+    store.drop_streams(&parts.map(|stream| stream.name()).collect::<Vec<_>>())
 }
 
 /// Removes a topic: its own stream first, without which the others are nobody's.

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use timestrata_format::manifest::Merge;
-use timestrata_format::{KeyRange, SeqNo};
+use timestrata_format::{SeqNo, Tombstone};
 use timestrata_io::{Rng, SeededRng};
 
 use super::super::simulation::{ROW_BYTES, Simulation, run, small_settings, stream_of};
@@ -183,12 +183,13 @@ fn forced_compaction_leaves_no_overlap_and_no_tombstone_and_the_stream_format() 
 
 fn choose_now(simulation: &Simulation, force: bool) -> Option<Plan> {
     let Simulation { stream, runs, tombstones, settings, .. } = simulation;
-    choose(stream, runs, tombstones, settings, force)
+    choose(stream, runs, &Tombstones::of(tombstones.iter().copied()), settings, force)
 }
 
 fn plan_for(merge: Merge, runs: &[RunMeta], tombstones: &[Tombstone], force: bool) -> Option<Plan> {
     let stream = stream_of(LeadKind::Time, merge, RunFormat::Hot);
-    choose(&stream, runs, tombstones, &small_settings(), force)
+    let tombstones = Tombstones::of(tombstones.iter().copied());
+    choose(&stream, runs, &tombstones, &small_settings(), force)
 }
 
 #[test]
@@ -258,8 +259,9 @@ fn delete_markers_go_only_where_nothing_older_is_left_below() {
 fn debt_counts_what_waits_and_is_nothing_when_settled() {
     let stream = stream_of(LeadKind::Time, Merge::Keep, RunFormat::Hot);
     let runs: Vec<RunMeta> = (1..=4).map(|id| run(id, 0, (0, 99), (id, id), 1 << 12)).collect();
-    assert_eq!(debt_bytes(&stream, &runs, &[], &[], &small_settings()), 4 << 12);
-    assert_eq!(debt_bytes(&stream, &runs[..3], &[], &[], &small_settings()), 0);
+    let none = Tombstones::default();
+    assert_eq!(debt_bytes(&stream, &runs, &[], &none, &small_settings()), 4 << 12);
+    assert_eq!(debt_bytes(&stream, &runs[..3], &[], &none, &small_settings()), 0);
 }
 
 /// Keys of all of the 64 bits, near each other, and at both ends.

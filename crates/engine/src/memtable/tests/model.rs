@@ -209,7 +209,7 @@ impl Model {
             assert!(view.seq_min.unwrap() <= source.seq_max());
             assert!(source.seq_max() <= view.seq_max.unwrap());
             let hides = |key: i64| {
-                view.tombstones.iter().any(|tombstone| {
+                view.tombstones.pieces().iter().any(|tombstone| {
                     let unapplied = tombstone.seq > source.tombstones_applied_through();
                     let touches = tombstone.range.overlaps(source.key_min(), source.key_max());
                     assert!(!unapplied || !touches || tombstone.seq > source.seq_max());

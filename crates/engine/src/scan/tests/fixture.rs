@@ -14,6 +14,7 @@ use timestrata_io::sync::Mutex;
 
 use crate::key::KeyView;
 use crate::scan::{Block, Source, StreamView};
+use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, LeadKind, Result, Stream, StreamSpec};
 
 /// One row of a test stream: a leading key, a second key where the key has one, and a
@@ -210,7 +211,7 @@ pub(super) fn view(
     Arc::new(StreamView {
         stream: Arc::clone(stream),
         sources: sources.iter().map(|source| Arc::clone(source) as Arc<dyn Source>).collect(),
-        tombstones: tombstones.to_vec(),
+        tombstones: Tombstones::of(tombstones.iter().copied()),
     })
 }
 

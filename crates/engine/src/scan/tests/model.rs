@@ -321,7 +321,7 @@ fn check_merge(world: &World) {
         let batches: Vec<RecordBatch> = merge_sources(
             &world.stream,
             world.view.sources.clone(),
-            &world.tombstones,
+            &world.view.tombstones,
             keep_delete_markers,
         )
         .collect::<Result<_>>()

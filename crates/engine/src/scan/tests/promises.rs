@@ -215,7 +215,8 @@ fn an_error_of_a_source_comes_out_and_ends_the_scan() {
     assert_eq!(scan.next().unwrap().unwrap_err().kind(), ErrorKind::Corruption);
     assert!(scan.next().is_none());
     let sources = view.sources.clone();
-    let mut merge = merge_sources(&stream, sources, &[], false).skip_while(Result::is_ok);
+    let mut merge =
+        merge_sources(&stream, sources, &view.tombstones, false).skip_while(Result::is_ok);
     assert_eq!(merge.next().unwrap().unwrap_err().kind(), ErrorKind::Corruption);
     assert!(merge.next().is_none());
 }

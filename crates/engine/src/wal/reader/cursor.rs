@@ -1,4 +1,5 @@
-//! The bytes of one segment, mapped or copied.
+//! The bytes of one segment, a window at a time. They are read and not mapped: a sector that can't be
+//! read is an error then, and not the end of the process.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -6,8 +7,8 @@ use std::sync::Arc;
 
 use timestrata_format::checksum::crc32c;
 use timestrata_format::wal::{
-    END_MARK_BYTES, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordSeed,
-    SEGMENT_HEADER_BYTES, SegmentHeader,
+    END_MARK_BYTES, PAYLOAD_ALIGNMENT, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader,
+    RecordSeed, SEGMENT_HEADER_BYTES, SegmentHeader,
 };
 use timestrata_format::{HeaderError, SeqNo, StoreId, WalId};
 use timestrata_io::{Bytes, DiskFile, Io, OpenMode};
@@ -16,8 +17,11 @@ use crate::planted::{Plant, is_planted};
 use crate::wal::segment::FIRST_COMMIT_OFFSET;
 use crate::{Error, ErrorKind, Result};
 
-/// What a follower copies at a time, if no record needs more.
+/// What is read at a time, if no record needs more.
 const WINDOW_BYTES: u64 = 256 * 1024;
+/// Where windows begin, so that what is aligned in the file is aligned in memory too: columns can
+/// then be used where they are.
+const WINDOW_ALIGNMENT: u64 = PAYLOAD_ALIGNMENT as u64;
 
 /// What a search goes past at once where all is zero.
 const BLANK_BYTES: usize = 512;
@@ -30,10 +34,9 @@ pub(super) struct SegmentCursor {
     file: Arc<dyn DiskFile>,
     seed: RecordSeed,
     len: u64,
-    /// The whole file, or of a file that may change a copy of a part.
+    /// A copy of a part.
     pub(super) window: Bytes,
     window_start: u64,
-    mapped: bool,
 }
 
 /// What is behind the last record.
@@ -52,7 +55,6 @@ impl SegmentCursor {
         path: PathBuf,
         store_id: StoreId,
         id: WalId,
-        mapped: bool,
     ) -> Result<Option<Self>> {
         let failed = |source| Error::io("read the log", &path, source);
         let file = match io.disk.open(&path, OpenMode::Read) {
@@ -60,10 +62,9 @@ impl SegmentCursor {
             opened => opened.map_err(failed)?,
         };
         let len = file.len().map_err(failed)?;
-        let window = if mapped { file.map().map_err(failed)? } else { Bytes::new() };
-        let len = if mapped { window.len() as u64 } else { len };
+        let window = Bytes::new();
         let seed = RecordSeed::new(store_id, id);
-        let mut cursor = Self { id, path, file, seed, len, window, window_start: 0, mapped };
+        let mut cursor = Self { id, path, file, seed, len, window, window_start: 0 };
         cursor.check_header(store_id)?;
         Ok(Some(cursor))
     }
@@ -110,9 +111,7 @@ impl SegmentCursor {
 
     /// Drops the copied part, so that what is read next is as it is now.
     pub(super) fn forget(&mut self) {
-        if !self.mapped {
-            self.window = Bytes::new();
-        }
+        self.window = Bytes::new();
     }
 
     /// `length` bytes at `offset`; `None` if the segment ends before.
@@ -130,12 +129,13 @@ impl SegmentCursor {
     }
 
     fn load(&mut self, offset: u64, length: u64) -> Result<()> {
-        let take = length.max(WINDOW_BYTES).min(self.len - offset);
+        let start = offset / WINDOW_ALIGNMENT * WINDOW_ALIGNMENT;
+        let take = (offset - start + length).max(WINDOW_BYTES).min(self.len - start);
         let mut bytes = vec![0; take as usize];
-        let read = self.file.read_at(offset, &mut bytes);
-        read.map_err(|source| Error::io("read the log", &self.path, source).at_offset(offset))?;
+        let read = self.file.read_at(start, &mut bytes);
+        read.map_err(|source| Error::io("read the log", &self.path, source).at_offset(start))?;
         self.window = Bytes::from(bytes);
-        self.window_start = offset;
+        self.window_start = start;
         Ok(())
     }
 

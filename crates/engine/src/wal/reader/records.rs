@@ -9,9 +9,8 @@ use super::{
 
 impl WalReader {
     pub(super) fn open_segment(&self, id: WalId) -> Result<SegmentCursor> {
-        let mapped = self.mode == ReadMode::Recovery;
         let path = segment_path(&self.dir, id);
-        match SegmentCursor::open(&self.io, path, self.store_id, id, mapped) {
+        match SegmentCursor::open(&self.io, path, self.store_id, id) {
             Ok(Some(cursor)) => Ok(cursor),
             Ok(None) => Err(self.moved_on(id)),
             // Renamed and used again between the listing and the opening.
