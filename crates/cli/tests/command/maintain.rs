@@ -75,6 +75,7 @@ fn a_backup_is_a_store_with_the_same_rows() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test removes files on purpose")]
 fn a_store_whose_manifest_is_lost_is_told_of_repair_and_repaired() {
     let runner = store();
     let before = runner.ok(&["query", "store", "rows", "--format", "csv"]);
