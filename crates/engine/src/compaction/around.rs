@@ -100,7 +100,10 @@ mod tests {
     /// and that runs over the same keys stay in the order of their commits.
     #[test]
     fn around_damaged_runs_the_others_are_compacted_in_the_order_of_commits() {
-        for seed in 0..24 {
+        const SEEDS: u64 = 24;
+        const FLUSHES: usize = 94;
+        let mut runs_left = 0;
+        for seed in 0..SEEDS {
             let rng = SeededRng::new(seed);
             let merge = if seed % 2 == 0 { Merge::Keep } else { Merge::Latest };
             let stream = stream_of(LeadKind::Time, merge, RunFormat::Hot);
@@ -123,8 +126,11 @@ mod tests {
             assert!(merge == Merge::Latest || simulation.live_rows() == rows, "seed {seed}");
             let kept = simulation.runs.iter().filter(|run| simulation.set_aside.contains(&run.id));
             assert_eq!(kept.count(), simulation.set_aside.len(), "seed {seed}");
-            // Of 94 flushes; alone they would come to about 25.
-            assert!(simulation.runs.len() < 70, "seed {seed}: {} runs", simulation.runs.len());
+            assert!(simulation.runs.len() < FLUSHES, "seed {seed}: nothing was merged");
+            runs_left += simulation.runs.len();
         }
+        // Runs on two sides of a damaged one that has all keys can't be joined, so it depends on which were
+        // damaged; without any about 25 would be left.
+        assert!(runs_left * 10 < SEEDS as usize * FLUSHES * 6, "{runs_left} runs are left");
     }
 }
