@@ -127,7 +127,6 @@ def test_records_are_dicts_of_their_columns() -> None:
         ("fixed_size_binary[2]", b"abc"),
         ("date32", dt.datetime(2026, 1, 1)),
         ("timestamp[us]", dt.datetime(2026, 1, 1, tzinfo=UTC)),
-        ("timestamp[us, tz=UTC]", dt.datetime(2026, 1, 1)),
         ("timestamp[us]", 1.5),
         ("duration[us]", "1s"),
     ],
