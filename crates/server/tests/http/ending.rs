@@ -186,7 +186,8 @@ fn an_answer_that_is_still_sent_counts_as_a_request_under_way() {
     assert_eq!(server.get("/tables").status, 503);
     drop(socket);
     until(|| server.get("/tables").status == 200);
-    assert!(store.queries().is_empty());
+    // The place is given back while the query is still taken apart.
+    until(|| store.queries().is_empty());
 }
 
 #[test]
