@@ -1,6 +1,7 @@
 """Children: processes that write to a store, or read beside the one that does, until they are killed.
 
-A child tells on a pipe, a line each: `F lane steps` what it found of a lane, `B lane step` that a step
+A child tells on a pipe, a line each: `F lane first last` what it found of a lane, the fewest and the most
+steps that leave it, `B lane step` that a step
 begins, `A lane step synced|written STEP` that it was acknowledged, and which step
 that acknowledges, `X text` that a promise was broken. A line is
 one write of fewer bytes than a pipe keeps together, so lines of threads don't mix, and their order is one
@@ -9,6 +10,7 @@ in which things happened.
 
 from __future__ import annotations
 
+import copy
 import faulthandler
 import os
 import random
@@ -136,6 +138,20 @@ def locate(lane: Lane, least: int, most: int) -> int:
     return lane.drawn
 
 
+def tell(number: int, lane: Lane, bounds: tuple[int, int]) -> str:
+    """What is found of a lane, as a line. A step may change nothing, or undo the one before: so it is the
+    fewest steps that leave it, where the lane goes on, and the most."""
+    first = last = locate(lane, *bounds)
+    twin = type(lane)(lane.seed, lane.number)
+    twin.skip_to(first)
+    left = copy.deepcopy(twin.expected())
+    while twin.drawn < bounds[1]:
+        twin.draw()
+        if twin.expected() == left:
+            last = twin.drawn
+    return f"F {number} {first} {last}"
+
+
 def write(path: str, seed: str, turn: int, bounds: list[tuple[int, int]], say: Say) -> None:
     """Opens, tells what is there, then writes by a thread a lane until it is killed."""
     rng = random.Random(f"{seed}/{turn}")
@@ -144,7 +160,7 @@ def write(path: str, seed: str, turn: int, bounds: list[tuple[int, int]], say: S
     of_store = lanes(seed)
     for number, lane in enumerate(of_store):
         lane.attach(store)
-        say(f"F {number} {locate(lane, *bounds[number])}")
+        say(tell(number, lane, bounds[number]))
     if turn:
         report = store.check()
         if not report.is_sound:
@@ -211,7 +227,7 @@ def look(path: str, seed: str, bounds: list[tuple[int, int]], say: Say) -> None:
     with timestrata.open(path) as store:
         for number, lane in enumerate(lanes(seed)):
             lane.attach(store)
-            say(f"F {number} {locate(lane, *bounds[number])}")
+            say(tell(number, lane, bounds[number]))
             lane.inspect()
         report = store.check()
         if not report.is_sound:

@@ -19,8 +19,9 @@ class Progress:
     synced: list[int] = field(default_factory=lambda: [0] * LANES)
     # (lane, step) of each beginning, and what was acknowledged by then.
     acknowledged_before: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
-    # What a new writer has told of the lanes so far, before it writes.
-    found: list[int] = field(default_factory=list)
+    # What a new writer has told of the lanes so far, before it writes: the fewest and the most steps
+    # that leave what is there.
+    found: list[tuple[int, int]] = field(default_factory=list)
     commits: int = 0
     syncs: int = 0
 
@@ -28,7 +29,7 @@ class Progress:
         for line in lines:
             kind, *words = line.split(" ", 4)
             if kind == "F":
-                self.found.append(int(words[1]))
+                self.found.append((int(words[1]), int(words[2])))
             elif kind == "O":
                 self._resume()
             elif kind == "B":
@@ -59,20 +60,21 @@ class Progress:
         """The writer is gone; what it told of the lanes without opening whole counts for nothing."""
         self.found.clear()
 
-    def _hold(self, found: list[int]) -> None:
+    def _hold(self) -> None:
         """What was found is a prefix: no commit is there of which one acknowledged before it began is not."""
-        for lane, steps in enumerate(found):
+        for lane, (steps, _) in enumerate(self.found):
             earlier = self.acknowledged_before.get((lane, steps), (0,) * LANES)
             for other, least in enumerate(earlier):
-                if found[other] < least:
+                most = self.found[other][1]
+                if most < least:
                     raise Broken(
-                        f"lane {lane} has step {steps}, and lane {other} has {found[other]} steps though "
+                        f"lane {lane} has step {steps}, and lane {other} has {most} steps though "
                         f"{least} of it were acknowledged before that one began"
                     )
 
     def _resume(self) -> None:
         """A new writer goes on from what was found, which it makes durable by opening."""
-        self._hold(self.found)
-        self.begun, self.written, self.synced = (list(self.found) for _ in range(3))
+        self._hold()
+        self.begun, self.written, self.synced = ([steps for steps, _ in self.found] for _ in range(3))
         self.acknowledged_before.clear()
         self.found.clear()
