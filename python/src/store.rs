@@ -402,9 +402,14 @@ impl Store {
     }
 
     /// Copy the store to a new directory, consistently, while writing goes on.
-    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<BackupReport> {
+    ///
+    /// Where a run is damaged or missing, CorruptionError says which rows of which stream, and there is no
+    /// copy; with `with_damage` there is one that has the same damage, which its report lists.
+    #[pyo3(signature = (path, *, with_damage = false))]
+    fn backup(&self, py: Python<'_>, path: PathBuf, with_damage: bool) -> PyResult<BackupReport> {
         let store = self.handle.store()?.clone();
-        interruptible(py, move || store.backup(&path)).map(BackupReport::from)
+        let options = timestrata_engine::BackupOptions { with_damage };
+        interruptible(py, move || store.backup_with(&path, options)).map(BackupReport::from)
     }
 
     /// Make a named, durable snapshot of now. Gives the commit it sees.

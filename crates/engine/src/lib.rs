@@ -33,7 +33,7 @@ mod tombstones;
 mod wal;
 pub mod words;
 
-pub use backup::BackupReport;
+pub use backup::{BackupOptions, BackupReport};
 pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};

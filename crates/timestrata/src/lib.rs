@@ -38,9 +38,9 @@
 #![forbid(unsafe_code)]
 
 pub use timestrata_engine::{
-    Access, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock, ColumnSize,
-    Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange, LeadKey,
-    LeadKind, Maintenance, Merge, MissingRange, PinInfo, QuarantinedFile, RecoveryReport,
+    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock,
+    ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange,
+    LeadKey, LeadKind, Maintenance, Merge, MissingRange, PinInfo, QuarantinedFile, RecoveryReport,
     RepairOptions, RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RunFormat,
     Scan, ScanSpec, ScrubStats, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream,
     StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,

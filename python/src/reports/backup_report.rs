@@ -15,11 +15,15 @@ pub(crate) struct BackupReport {
     /// The last commit that is in the copy.
     #[pyo3(get)]
     seq: u64,
+    /// Rows that can't be read in the copy, as in the original, a line each: only with `with_damage`.
+    #[pyo3(get)]
+    damaged: Vec<String>,
 }
 
 impl From<timestrata_engine::BackupReport> for BackupReport {
     fn from(report: timestrata_engine::BackupReport) -> Self {
-        Self { files: report.files, bytes: report.bytes, seq: report.seq.0 }
+        let damaged = report.damaged.iter().map(ToString::to_string).collect();
+        Self { files: report.files, bytes: report.bytes, seq: report.seq.0, damaged }
     }
 }
 

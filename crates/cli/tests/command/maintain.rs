@@ -75,6 +75,18 @@ fn a_backup_is_a_store_with_the_same_rows() {
 }
 
 #[test]
+fn a_backup_of_a_damaged_store_is_made_where_that_is_asked_for() {
+    let runner = store();
+    runner.ok(&["compact", "store"]);
+    flip(&first_file(&runner.path("store/runs")), 200);
+    runner.fails(&["backup", "store", "copy"], 1, &["stream 'rows'", "--with-damage"]);
+    let ran = runner.run(&["backup", "store", "copy", "--with-damage"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("damaged in the copy too: 300 rows of stream 'rows'"), "{ran:?}");
+    runner.fails(&["check", "copy"], 1, &["damaged place"]);
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "the test removes files on purpose")]
 fn a_store_whose_manifest_is_lost_is_told_of_repair_and_repaired() {
     let runner = store();

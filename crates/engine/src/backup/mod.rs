@@ -2,13 +2,16 @@
 //!
 //! The copy holds the commits up to one instant: runs are copied, memtables are written as
 //! runs of the copy, and the manifest comes last, so that an interrupted backup is no store.
+//!
+//! Damage is never copied unasked, and never mended on the way: a copy that was asked for in spite of it has the
+//! same damage, so that whoever reads there is told of it too.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use timestrata_format::manifest::StreamDefinition;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, WalId};
-use timestrata_io::{Bytes, DiskFile, OpenMode};
+use timestrata_io::{Bytes, DirEntry, DiskFile, OpenMode};
 
 use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
@@ -16,12 +19,25 @@ use crate::memtable::MemtableView;
 use crate::run::{self, RunWriter};
 use crate::store::{Engine, RUNS_DIR, RunHandle, Version, WAL_DIR};
 use crate::tombstones::Tombstones;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, MissingRange, Result, Store, Stream};
 
 const COPY_BYTES: usize = 1 << 20;
+/// What is given up at once where bytes can't be read.
+const SECTOR_BYTES: usize = 4 << 10;
+const HINT: &str = "make a sound store of what can be read by 'timestrata repair' and copy that, or copy the store as \
+                    it is, damage included, by 'timestrata backup --with-damage' (with_damage)";
+
+/// How a store is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BackupOptions {
+    /// Copy what is there where runs are damaged or missing, instead of failing. The copy is as the original is:
+    /// all that is whole can be read, damaged rows give the same errors, and `repair` takes both. With a
+    /// run that is missing it opens for reading only. [`BackupReport::damaged`] tells.
+    pub with_damage: bool,
+}
 
 /// What a backup copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackupReport {
     /// Files in the copy.
     pub files: u64,
@@ -29,6 +45,9 @@ pub struct BackupReport {
     pub bytes: u64,
     /// The last commit that is in the copy.
     pub seq: SeqNo,
+    /// Rows that can't be read in the copy, as in the original: only
+    /// with [`BackupOptions::with_damage`].
+    pub damaged: Vec<MissingRange>,
 }
 
 /// Where a run is copied from.
@@ -50,6 +69,15 @@ impl Original {
             }
         }
     }
+
+    /// Reads what can be read, with zeros for the rest, which no checksum fits.
+    fn read_what_is_there(&self, offset: u64, buffer: &mut [u8]) {
+        for (sector, piece) in (0_u64..).zip(buffer.chunks_mut(SECTOR_BYTES)) {
+            if self.read_at(offset + sector * SECTOR_BYTES as u64, piece).is_err() {
+                piece.fill(0);
+            }
+        }
+    }
 }
 
 /// One stream at the instant of the backup.
@@ -59,17 +87,68 @@ struct Frozen {
     memtables: Vec<Arc<MemtableView>>,
 }
 
+impl Store {
+    /// Copies the store to the directory `destination`, which must be missing or empty,
+    /// consistently, while writing goes on. Pins are not copied.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the destination holds something; `Corruption`, which says which rows of which stream are
+    /// missing, where a run is damaged or missing: then there is no copy. See [`Store::backup_with`].
+    pub fn backup(&self, destination: &Path) -> Result<BackupReport> {
+        self.backup_with(destination, BackupOptions::default())
+    }
+
+    /// As [`Store::backup`], with options.
+    ///
+    /// ```
+    /// # use timestrata_engine::{BackupOptions, Settings, Store};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let store = Store::open(temporary.path().join("store"), Settings::default())?;
+    /// # let destination = temporary.path().join("copy");
+    /// let report = store.backup_with(&destination, BackupOptions { with_damage: true })?;
+    /// for missing in &report.damaged {
+    ///     println!("damaged in the copy too: {missing}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::backup`]; with `with_damage` none of damage.
+    pub fn backup_with(&self, destination: &Path, options: BackupOptions) -> Result<BackupReport> {
+        self.engine().check_open()?;
+        self.engine().backup(destination, options)
+    }
+}
+
 impl Engine {
     /// Copies the store as it is now to a new directory.
-    pub(crate) fn backup(&self, destination: &Path) -> Result<BackupReport> {
+    pub(crate) fn backup(
+        &self,
+        destination: &Path,
+        options: BackupOptions,
+    ) -> Result<BackupReport> {
         self.prepare_destination(destination)?;
+        let outcome = self.copy_to(destination, options);
+        if outcome.is_err() {
+            // So that it can be tried again. What stays behind is no store.
+            let runs_dir = destination.join(RUNS_DIR);
+            for entry in self.io.disk.list(&runs_dir).unwrap_or_default() {
+                let _ = self.io.disk.remove(&runs_dir.join(entry.name));
+            }
+        }
+        outcome
+    }
+
+    fn copy_to(&self, destination: &Path, options: BackupOptions) -> Result<BackupReport> {
         let (seq, frozen) = self.freeze();
         let mut report = BackupReport { seq, ..BackupReport::default() };
         let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
         let mut state = ManifestState::new(RunId(next_run.saturating_add(1 << 20)));
         state.closed = Some(seq);
         for stream in &frozen {
-            let entry = self.copy_stream(destination, stream, seq, &mut state, &mut report)?;
+            let entry = self.copy_stream(destination, stream, options, &mut state, &mut report)?;
             state.insert(entry);
         }
         let sync = |dir: &Path| {
@@ -90,7 +169,12 @@ impl Engine {
         if disk.exists(destination).map_err(|error| io("look at the destination", error))? {
             let inside =
                 disk.list(destination).map_err(|error| io("list the destination", error))?;
-            if let Some(entry) = inside.first() {
+            let is_blank = |entry: &&DirEntry| {
+                let is_ours = entry.is_dir && [RUNS_DIR, WAL_DIR].contains(&entry.name.as_str());
+                is_ours
+                    && disk.list(&destination.join(&entry.name)).is_ok_and(|files| files.is_empty())
+            };
+            if let Some(entry) = inside.iter().find(|entry| !is_blank(entry)) {
                 return Err(Error::new(
                     ErrorKind::AlreadyExists,
                     format!(
@@ -130,13 +214,16 @@ impl Engine {
         &self,
         destination: &Path,
         frozen: &Frozen,
-        seq: SeqNo,
+        options: BackupOptions,
         state: &mut ManifestState,
         report: &mut BackupReport,
     ) -> Result<StreamEntry> {
         let mut metas: Vec<RunMeta> = Vec::new();
         for run in &frozen.version.runs {
-            self.copy_run(destination, run)?;
+            if self.copy_run(destination, run, options, report)? {
+                report.files += 1;
+                report.bytes += run.meta.file_bytes;
+            }
             metas.push(run.meta.clone());
         }
         let of_memtables = frozen.memtables.iter().map(|memtable| &memtable.tombstones);
@@ -145,53 +232,125 @@ impl Engine {
         for memtable in &frozen.memtables {
             let id = state.next_run;
             state.next_run = id.next();
-            metas.extend(self.write_copy(destination, frozen, memtable, id)?);
+            let written = self.write_copy(destination, frozen, memtable, id)?;
+            report.files += u64::from(written.is_some());
+            report.bytes += written.as_ref().map_or(0, |meta| meta.file_bytes);
+            metas.extend(written);
         }
-        report.files += metas.len() as u64;
-        report.bytes += metas.iter().map(|meta| meta.file_bytes).sum::<u64>();
         let definition: StreamDefinition = to_definition(frozen.stream.id(), frozen.stream.spec());
         let runs = metas.into_iter().map(|meta| (meta.id, meta)).collect();
         let mut entry = StreamEntry::new(definition);
         tombstones.pieces().into_iter().for_each(|tombstone| entry.add_tombstone(tombstone));
-        (entry.runs, entry.flushed_through) = (runs, seq);
+        (entry.runs, entry.flushed_through) = (runs, report.seq);
         Ok(entry)
     }
 
-    /// Copies one run file byte by byte. Its handle keeps it from being removed by this process; if a
-    /// writer in another one has removed it, what this one has mapped is copied.
-    fn copy_run(&self, destination: &Path, run: &RunHandle) -> Result<()> {
-        let (disk, meta) = (&self.io.disk, &run.meta);
+    /// Copies one run file byte by byte; false if there is none. Its handle keeps it from being removed by this
+    /// process; if a writer in another one has removed it, what this one has mapped is copied.
+    fn copy_run(
+        &self,
+        destination: &Path,
+        run: &RunHandle,
+        options: BackupOptions,
+        report: &mut BackupReport,
+    ) -> Result<bool> {
+        let source = match self.original(run) {
+            Err(error) if error.kind() == ErrorKind::Corruption && options.with_damage => {
+                report.damaged.extend(error.missing().cloned());
+                return Ok(false);
+            }
+            source => source.map_err(|error| error.hinting(HINT))?,
+        };
+        if self.copy_bytes(destination, run, &source, options)? {
+            return Ok(true);
+        }
+        let damage = self.damage_of(run)?;
+        match damage.first() {
+            Some(first) if !options.with_damage => {
+                Err(Error::of_missing("a run that is to be copied", first).hinting(HINT))
+            }
+            _ => {
+                report.damaged.extend(damage);
+                Ok(true)
+            }
+        }
+    }
+
+    fn original(&self, run: &RunHandle) -> Result<Original> {
+        let from = self.folder.path(run.meta.id, run.meta.format);
+        match self.io.disk.open(&from, OpenMode::Read) {
+            Ok(file) => Ok(Original::File(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                run.reader.bytes().map(Original::Mapped)
+            }
+            Err(error) => Err(Error::io("read a run to copy", &from, error)),
+        }
+    }
+
+    /// Whether what was copied is what was written.
+    fn copy_bytes(
+        &self,
+        destination: &Path,
+        run: &RunHandle,
+        source: &Original,
+        options: BackupOptions,
+    ) -> Result<bool> {
+        let meta = &run.meta;
         let from = self.folder.path(meta.id, meta.format);
         let to = destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
-        let read_error = |error| Error::io("read a run to copy", &from, error);
+        let read_error = |error| Error::io("read a run to copy", &from, error).hinting(HINT);
         let write_error = |error| Error::io("write the copy of a run", &to, error);
-        let source = match disk.open(&from, OpenMode::Read) {
-            Ok(file) => Original::File(file),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Original::Mapped(run.reader.bytes()?)
-            }
-            Err(error) => return Err(read_error(error)),
-        };
-        let copy = disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
+        let copy = self.io.disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
         let mut crc = timestrata_format::checksum::Crc32c::new();
         let mut buffer = vec![0; COPY_BYTES];
         let mut offset = 0;
         while offset < meta.file_bytes {
             let left = usize::try_from(meta.file_bytes - offset).unwrap_or(usize::MAX);
             let piece = &mut buffer[..left.min(COPY_BYTES)];
-            source.read_at(offset, piece).map_err(read_error)?;
+            match source.read_at(offset, piece) {
+                Ok(()) => {}
+                Err(_) if options.with_damage => source.read_what_is_there(offset, piece),
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                    return Ok(false);
+                }
+                Err(error) => return Err(read_error(error)),
+            }
             crc.update(piece);
             copy.append(piece).map_err(write_error)?;
             offset += piece.len() as u64;
         }
-        if crc.value() != meta.file_crc {
-            return Err(Error::corruption(
-                &from,
-                0,
-                format!("file checksum: expected {:08x}, found {:08x}", meta.file_crc, crc.value()),
-            ));
+        copy.sync_all().map_err(write_error)?;
+        Ok(crc.value() == meta.file_crc)
+    }
+
+    /// Which rows of a run are damaged, read anew.
+    fn damage_of(&self, run: &RunHandle) -> Result<Vec<MissingRange>> {
+        let reader = self.folder.reader(run.reader.stream(), run.meta.clone())?;
+        let mut damage = Vec::new();
+        let mut offset = 0;
+        while offset < run.meta.file_bytes {
+            match reader.scrub(offset, COPY_BYTES as u64) {
+                Ok(piece) => {
+                    let missing =
+                        piece.damage.map(|error| reader.missing_for(&error, offset, piece.end));
+                    damage.extend(missing.into_iter().flatten());
+                    offset = piece.end.max(offset + 1);
+                }
+                Err(error) if error.kind() == ErrorKind::Corruption => {
+                    damage.extend(error.missing().cloned());
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
-        copy.sync_all().map_err(write_error)
+        if damage.is_empty() {
+            // It is whole by now, or bytes that no checksum but the file's own covers have changed.
+            let from = self.folder.path(run.meta.id, run.meta.format);
+            let error = Error::corruption(&from, 0, "bad checksum of a whole run");
+            let keys = (run.meta.key_min, run.meta.key_max);
+            damage.push(reader.missing(&error, keys, run.meta.rows));
+        }
+        Ok(damage)
     }
 
     fn write_copy(

@@ -74,6 +74,34 @@ fn key(id: RunId, format: RunFormat) -> (RunId, u8) {
 }
 
 impl Survey {
+    /// The first run that the manifest names and that isn't there.
+    fn missing_run(&self, dir: &Path, state: &ManifestState) -> Option<PathBuf> {
+        let all = state.all_runs();
+        let mut missing =
+            all.values().filter(|meta| !self.runs.contains_key(&key(meta.id, meta.format)));
+        missing.next().map(|meta| dir.join(RUNS_DIR).join(run::file_name(meta.id, meta.format)))
+    }
+
+    /// For a reader, who may go without a run that is missing: whether the manifest can be that of
+    /// today all the same.
+    ///
+    /// # Errors
+    /// `Corruption` if files that the manifest doesn't name are there in its place: it may be one of another time,
+    /// and what it tells of other streams would be old too.
+    pub(crate) fn expect_current(&self, dir: &Path, state: &ManifestState) -> Result<()> {
+        match (self.missing_run(dir, state), self.orphans.first()) {
+            (Some(missing), Some(other)) => {
+                let message = format!(
+                    "a run file that the manifest names is missing, and one that it doesn't name is there, '{}': \
+                     the manifest may be one of another time",
+                    other.display()
+                );
+                Err(Error::corruption(&missing, 0, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The first run id that no file has.
     pub(crate) fn next_run(&self) -> RunId {
         self.runs.keys().next_back().map_or(RunId::default(), |(id, _)| id.next())
@@ -91,15 +119,17 @@ impl Survey {
         dir: &Path,
         state: &ManifestState,
     ) -> Result<Vec<PathBuf>> {
+        if let Some(path) = self.missing_run(dir, state) {
+            let message = "a run file that the manifest names is missing; nothing was changed, and no run \
+                           file was removed: put it back, open the store for reading, which leaves the \
+                           others to be read, or have 'timestrata repair' make a new store of them";
+            return Err(Error::corruption(&path, 0, message));
+        }
         let mut damaged = Vec::new();
         for meta in state.all_runs().into_values() {
             let path = dir.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
-            let Some(length) = self.runs.get(&key(meta.id, meta.format)) else {
-                let message = "a run file that the manifest names is missing; nothing was changed, \
-                               and no run file was removed: put it back, or open a backup";
-                return Err(Error::corruption(&path, 0, message));
-            };
-            if *length != meta.file_bytes || !run::has_whole_tail(disk, &path, meta) {
+            let length = self.runs.get(&key(meta.id, meta.format));
+            if length != Some(&meta.file_bytes) || !run::has_whole_tail(disk, &path, meta) {
                 damaged.push(path);
             }
         }

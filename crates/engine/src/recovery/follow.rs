@@ -82,6 +82,12 @@ impl Follower {
         let known = engine.core.lock().run_handles();
         let (loaded, fresh) =
             load_beside(&engine.folder, &engine.dir, &self.wal_dir, loaded, &known)?;
+        if let Some(error) = fresh.damage.first()
+            && has_moved(engine, loaded.stamp())?
+        {
+            // The writer may have removed what seems to be missing.
+            return Err(error.duplicate());
+        }
         let seq = fresh.core.last_seq;
         let old = std::mem::replace(&mut *engine.core.lock(), fresh.core);
         drop(old);

@@ -11,7 +11,7 @@ use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definit
 use crate::scan::Source;
 use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
 
 /// Runs that are open already: a follower keeps what it has mapped and decoded.
@@ -25,6 +25,8 @@ pub(crate) struct Loaded {
     /// Whether the log has a commit of which one before it is neither in the log nor in the manifest: it was
     /// one to a stream that has been dropped, or one of which only a newer manifest tells.
     pub(crate) has_gap: bool,
+    /// What is wrong with runs that a follower can't read. It is for those who read them to meet.
+    pub(crate) damage: Vec<Error>,
 }
 
 /// A store's state as its files tell it, and what a writer has to know to go on.
@@ -79,7 +81,11 @@ pub(crate) fn load_core(
     through: Option<SeqNo>,
 ) -> Result<Loaded> {
     let state = &loaded.state;
-    let mut core = build_core(folder, &dir.join(MANIFEST_NAME), mode, state, known)?;
+    let mut core = build_core(folder, &dir.join(MANIFEST_NAME), state, known)?;
+    let damage = match mode {
+        ReadMode::Follower => map_runs(&core)?,
+        ReadMode::Recovery => Vec::new(),
+    };
     let mut report = RecoveryReport::default();
     let from = LogFrom::Floor { floor: state.wal_floor, expected: loaded.log_expected, through };
     let mut has_gap = false;
@@ -95,7 +101,7 @@ pub(crate) fn load_core(
     }
     report.last_seq = core.last_seq;
     core.recount();
-    Ok(Loaded { core, report, tail, has_gap })
+    Ok(Loaded { core, report, tail, has_gap, damage })
 }
 
 /// Where reading the log begins.
@@ -160,7 +166,6 @@ pub(crate) fn catch_up(
 pub(crate) fn build_core(
     folder: &RunFolder,
     manifest_path: &Path,
-    mode: ReadMode,
     state: &ManifestState,
     known: &KnownRuns,
 ) -> Result<Core> {
@@ -182,10 +187,6 @@ pub(crate) fn build_core(
                 Some(handle) => folder.following(&stream, handle)?,
                 None => folder.handle(&stream, meta.clone())?,
             };
-            if mode == ReadMode::Follower {
-                // Mapped now, the file may be removed: a writer doesn't wait for us.
-                handle.blocks()?;
-            }
             handles.push(handle);
         }
         let version = Version::new(handles, entry.to_heed());
@@ -197,4 +198,18 @@ pub(crate) fn build_core(
     }
     core.last_seq = state.last_seq();
     Ok(core)
+}
+
+/// Maps all runs: what is mapped may be removed by a writer, who doesn't wait for us. Gives what is wrong with
+/// those that are damaged or missing.
+fn map_runs(core: &Core) -> Result<Vec<Error>> {
+    let mut damage = Vec::new();
+    for run in core.live().flat_map(|(_, state)| &state.version.runs) {
+        match run.blocks() {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Corruption => damage.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(damage)
 }

@@ -43,7 +43,8 @@ pub struct RecoveryReport {
     /// Files that the quarantine let go of for good: the oldest, as the settings say.
     pub orphans_removed: Vec<PathBuf>,
     /// Run files that the manifest names and that are damaged, as far as their lengths and tails
-    /// tell. While there are any, opening removes and sets aside nothing.
+    /// tell; for who opens the store for reading also those that are missing. Rows of other runs can be
+    /// read. While there are any, opening removes and sets aside nothing.
     pub damaged_runs: Vec<PathBuf>,
     /// What was wrong with the manifest, if its copy stood in for it.
     pub manifest_mended: Option<String>,

@@ -13,7 +13,7 @@ use crate::memtable::MemtableView;
 use crate::recovery::{self, KnownRuns, Replay};
 use crate::run::BlockCache;
 use crate::store::{Core, RUNS_DIR, RunFolder, WAL_DIR};
-use crate::wal::{self, ReadMode, WalReader};
+use crate::wal::{self, WalReader};
 use crate::{Error, ErrorKind, Result};
 
 /// Commits that no run has, as memtables.
@@ -37,7 +37,7 @@ pub(super) fn read(io: &Io, dir: &Path, plan: &Plan, report: &mut RepairReport) 
         damage: Arc::default(),
     };
     let (path, known) = (manifest_path(dir), KnownRuns::new());
-    let mut core = recovery::build_core(&folder, &path, ReadMode::Recovery, &plan.state, &known)?;
+    let mut core = recovery::build_core(&folder, &path, &plan.state, &known)?;
     // Streams that are not there are passed over.
     core.next_stream = StreamId(u64::MAX);
     let mut reading = Reading { plan, unknown: BTreeSet::new(), commits: BTreeMap::new() };

@@ -174,7 +174,7 @@ impl RunReader {
     }
 
     /// What is missing for an error of these rows.
-    pub(super) fn missing(
+    pub(crate) fn missing(
         &self,
         error: &Error,
         keys: (LeadKey, LeadKey),

@@ -40,8 +40,8 @@ pub use self::stats::{StoreStats, StreamStats};
 use self::streams::no_stream_named;
 pub(crate) use self::version::{RunFolder, RunHandle, Version, heeded};
 use crate::{
-    BackupReport, Changes, CheckReport, Durability, Maintenance, QuarantinedFile, QueryInfo,
-    RecoveryReport, Result, RunningQuery, Settings, Snapshot, Stream, StreamSpec,
+    Changes, CheckReport, Durability, Maintenance, QuarantinedFile, QueryInfo, RecoveryReport,
+    Result, RunningQuery, Settings, Snapshot, Stream, StreamSpec,
 };
 
 /// Directory of run files, in the store's.
@@ -116,7 +116,7 @@ impl Store {
         Ok(Self { handle: Arc::new(Handle { engine: opening.open()? }) })
     }
 
-    fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.handle.engine
     }
 
@@ -551,13 +551,6 @@ impl Store {
     pub fn check(&self) -> Result<CheckReport> {
         self.engine().check_open()?;
         crate::check::check_store(&self.engine().io, &self.engine().dir)
-    }
-
-    /// Copies the store to the directory `destination`, which must be missing or empty,
-    /// consistently, while writing goes on. Pins are not copied.
-    pub fn backup(&self, destination: &Path) -> Result<BackupReport> {
-        self.engine().check_open()?;
-        self.engine().backup(destination)
     }
 
     /// Read-only stores: catches up with the writer. Gives the last commit seen. For a

@@ -59,7 +59,7 @@ impl Opening {
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
         let mut tries = 0;
         let known = KnownRuns::new();
-        let (loaded, folder, Loaded { core, mut report, tail, .. }) = loop {
+        let (loaded, folder, Loaded { core, mut report, tail, damage, .. }) = loop {
             tries += 1;
             let Some(loaded) = self.load_existing()? else {
                 if tries < READ_TRIES {
@@ -71,14 +71,22 @@ impl Opening {
             let folder = self.folder(loaded.store_id);
             let stamp = loaded.stamp();
             match recovery::load_beside(&folder, &self.dir, &self.wal_dir(), loaded, &known) {
-                Ok((loaded, store)) => break (loaded, folder, store),
+                Ok((loaded, store)) if store.damage.is_empty() => break (loaded, folder, store),
                 // A live writer may have replaced files since we read what it names.
-                Err(error) => match manifest::load(&*self.io.disk, &self.dir)? {
-                    Some(newer) if tries < READ_TRIES && newer.stamp() != stamp => {}
-                    _ => return Err(not_moved(error)),
-                },
+                outcome => {
+                    let stamp = outcome.as_ref().map_or(stamp, |(loaded, _)| loaded.stamp());
+                    let newer = manifest::load(&*self.io.disk, &self.dir)?;
+                    let has_moved = newer.is_some_and(|newer| newer.stamp() != stamp);
+                    if has_moved && tries < READ_TRIES {
+                        continue;
+                    }
+                    let (loaded, store) = outcome.map_err(not_moved)?;
+                    self.accept_damage(&loaded, &store, has_moved)?;
+                    break (loaded, folder, store);
+                }
             }
         };
+        report.damaged_runs = damage.iter().filter_map(Error::path).map(Path::to_owned).collect();
         report.clean = loaded.state.closed.is_some()
             && report.commits_replayed == 0
             && loaded.damage.is_none();
@@ -95,6 +103,20 @@ impl Opening {
             writer_lock: None,
         };
         Ok(self.engine(parts))
+    }
+
+    /// For reading a store with damaged or missing runs: nothing else may be wrong with it.
+    fn accept_damage(
+        &self,
+        loaded: &LoadedManifest,
+        store: &Loaded,
+        has_moved: bool,
+    ) -> Result<()> {
+        match store.damage.first() {
+            Some(error) if has_moved => Err(error.duplicate()),
+            _ => recovery::survey(&*self.io.disk, &self.dir, &loaded.state)?
+                .expect_current(&self.dir, &loaded.state),
+        }
     }
 
     fn open_writing(mut self, start_ns: u64) -> Result<Engine> {
