@@ -71,6 +71,7 @@ fn as_json(report: &RepairReport) -> Value {
         "lost_nothing": report.lost_nothing(),
         "manifest_lost": report.manifest_lost,
         "streams": streams.collect::<Vec<_>>(),
+        "pins": report.pins,
         "missing": report.missing.iter().map(missing_as_json).collect::<Vec<_>>(),
         "lost": report.lost,
         "left_out": left_out.collect::<Vec<_>>(),

@@ -37,6 +37,8 @@ pub struct RepairReport {
     pub manifest_lost: Option<String>,
     /// The streams, by name.
     pub streams: Vec<RepairedStream>,
+    /// Pins that were taken over, by name.
+    pub pins: Vec<String>,
     /// Rows that could not be read, by stream and keys and file.
     pub missing: Vec<MissingRange>,
     /// Other losses, a sentence each: a part of the log, a run whose file is gone.
@@ -66,6 +68,9 @@ impl fmt::Display for RepairReport {
                 "stream '{}': {} rows in {} runs, {} commits of the log",
                 stream.name, stream.rows, stream.runs, stream.commits_from_log
             )?;
+        }
+        for pin in &self.pins {
+            writeln!(f, "pin '{pin}'")?;
         }
         for missing in &self.missing {
             writeln!(f, "lost: {missing}")?;

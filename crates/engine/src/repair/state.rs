@@ -8,6 +8,7 @@ use timestrata_io::Io;
 
 use super::found::{Findings, Found, find};
 use super::lineage::{Candidate, judge};
+use super::pins::keep_pins;
 use super::report::{FileLeftOut, RepairReport};
 use super::streams;
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestState, StreamEntry};
@@ -21,9 +22,9 @@ use crate::{Error, ErrorKind, MissingRange, Result};
 pub(super) struct Plan {
     pub(super) store_id: StoreId,
     pub(super) generation: u64,
-    /// Streams with their live runs; without pins.
+    /// Streams with their live runs, and pins.
     pub(super) state: ManifestState,
-    /// Where the file of each live run is, and whether it is whole.
+    /// Where the file of each live or pinned run is, and whether it is whole.
     pub(super) files: BTreeMap<RunId, (PathBuf, bool)>,
     /// Commits up to these are in runs, by the manifest's word; else live runs say what they hold.
     pub(super) is_told: bool,
@@ -88,7 +89,12 @@ fn first_missing(dir: &Path, state: &ManifestState, findings: &Findings) -> Opti
     })
 }
 
-fn missing_run(dir: &Path, entry: &StreamEntry, meta: &RunMeta, why: &str) -> MissingRange {
+pub(super) fn missing_run(
+    dir: &Path,
+    entry: &StreamEntry,
+    meta: &RunMeta,
+    why: &str,
+) -> MissingRange {
     MissingRange {
         stream: entry.definition.name.clone(),
         key_min: meta.key_min,
@@ -127,6 +133,8 @@ fn by_manifest(
             }
         }
     }
+    let pins = std::mem::take(&mut state.pins);
+    keep_pins(dir, pins, true, &findings, (&mut state, &mut files), report);
     let others = findings.runs.values().filter(|found| !files.contains_key(&found.run.meta.id));
     let unnamed = || "no version of the store names it".to_owned();
     report.left_out.extend(others.map(|f| FileLeftOut { path: f.path.clone(), why: unnamed() }));
@@ -134,17 +142,10 @@ fn by_manifest(
         store_id: loaded.store_id,
         generation: loaded.generation,
         log_floor: state.wal_floor,
-        state: without_pins(state, report),
+        state,
         files,
         is_told: true,
     }
-}
-
-fn without_pins(mut state: ManifestState, report: &mut RepairReport) -> ManifestState {
-    for name in std::mem::take(&mut state.pins).into_keys() {
-        report.doubts.push(format!("the pin '{name}' was not taken over"));
-    }
-    state
 }
 
 /// The runs say what counts; what could be read of a manifest helps.
@@ -197,6 +198,9 @@ fn by_runs(
         state.insert(entry);
     }
     streams::make_names_unique(&mut state, report);
+    keep_pins(dir, old.pins, false, &findings, (&mut state, &mut files), report);
+    // What compaction has replaced may be what a pin keeps.
+    report.left_out.retain(|file| files.values().all(|(path, _)| *path != file.path));
     let all_ids = findings.runs.keys().copied();
     let next = all_ids.chain(findings.unreadable.iter().map(|file| file.id)).max();
     state.next_run = state.next_run.max(next.map_or(RunId(1), RunId::next));

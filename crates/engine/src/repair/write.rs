@@ -1,10 +1,11 @@
 //! Writing the repaired store: runs first, its manifest last.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::manifest::StreamDefinition;
+use timestrata_format::manifest::{PinnedStream, StreamDefinition};
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, StreamId, WalId};
 use timestrata_io::{Io, OpenMode};
 
@@ -110,11 +111,12 @@ impl Work<'_> {
     fn streams(
         &self,
         state: &mut ManifestState,
-        files: &std::collections::BTreeMap<RunId, (PathBuf, bool)>,
+        files: &BTreeMap<RunId, (PathBuf, bool)>,
         log: &FromLog,
         report: &mut RepairReport,
     ) -> Result<()> {
         let mut next_run = state.next_run;
+        let mut taken_over = BTreeMap::new();
         let ids: Vec<StreamId> = state.streams.keys().copied().collect();
         for id in ids {
             let Some(entry) = state.streams.get_mut(&id) else { continue };
@@ -129,6 +131,7 @@ impl Work<'_> {
                 };
                 told.rows += taken.rows;
                 told.runs += u64::from(taken.rows > 0);
+                taken_over.insert(run, taken.meta.clone());
                 entry.runs.extend(taken.meta.map(|meta| (run, meta)));
             }
             self.log(&stream, entry, log, &mut next_run)?;
@@ -138,6 +141,39 @@ impl Work<'_> {
         }
         report.streams.sort_by(|a, b| a.name.cmp(&b.name));
         state.next_run = next_run;
+        let mut pins = std::mem::take(&mut state.pins);
+        let pinned = pins.values_mut().flat_map(|pin| &mut pin.streams);
+        for pinned in pinned {
+            self.pinned(pinned, state, files, &mut taken_over, report)?;
+        }
+        state.pins = pins;
+        Ok(())
+    }
+
+    /// Takes the runs over that only pins keep.
+    fn pinned(
+        &self,
+        pinned: &mut PinnedStream,
+        state: &ManifestState,
+        files: &BTreeMap<RunId, (PathBuf, bool)>,
+        taken_over: &mut BTreeMap<RunId, Option<RunMeta>>,
+        report: &mut RepairReport,
+    ) -> Result<()> {
+        let Some(entry) = state.streams.get(&pinned.stream) else { return Ok(()) };
+        let stream = stream_of(&entry.definition, &files_of(files, entry))?;
+        for meta in std::mem::take(&mut pinned.runs) {
+            let taken = match (taken_over.get(&meta.id), files.get(&meta.id)) {
+                (Some(taken), _) => taken.clone(),
+                (None, None) => None,
+                (None, Some((path, true))) => self.copy(path, &meta)?.meta,
+                (None, Some((path, false))) => {
+                    let heeded = Tombstones::of(pinned.tombstones.iter().copied());
+                    self.salvage(path, &stream, &meta, &heeded, report)?.meta
+                }
+            };
+            taken_over.insert(meta.id, taken.clone());
+            pinned.runs.extend(taken);
+        }
         Ok(())
     }
 
@@ -252,10 +288,7 @@ impl Work<'_> {
     }
 }
 
-fn files_of(
-    files: &std::collections::BTreeMap<RunId, (PathBuf, bool)>,
-    entry: &StreamEntry,
-) -> PathBuf {
+fn files_of(files: &BTreeMap<RunId, (PathBuf, bool)>, entry: &StreamEntry) -> PathBuf {
     let first = entry.runs.keys().find_map(|run| files.get(run));
     first.map_or_else(|| manifest_path(Path::new("")), |(path, _)| path.clone())
 }
