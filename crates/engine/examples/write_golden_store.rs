@@ -109,7 +109,7 @@ impl Machine {
             let (from, to) = (self.dir.join(inner), target.join(inner));
             os.disk.create_dir(&to).unwrap();
             for entry in self.io.disk.list(&from).unwrap() {
-                if !entry.is_dir && entry.name != "LOCK" {
+                if !entry.is_dir && entry.name != "LOCK" && entry.name != "RESERVE" {
                     let bytes = read_file(&self.io, &from.join(&entry.name));
                     write_file(&os, &to.join(&entry.name), &bytes);
                 }
@@ -249,8 +249,8 @@ fn write_altered(store: &Store) {
         ])
     };
     let mut bulk = store.bulk().unwrap();
-    bulk.insert(id, noted(20..2_000)).unwrap();
-    bulk.insert(id, noted(2_000..3_000)).unwrap();
+    bulk.insert(id, noted(20..200)).unwrap();
+    bulk.insert(id, noted(200..300)).unwrap();
     bulk.commit().unwrap();
     store.commit(Changes::new().insert(id, noted(5..8)), WRITTEN).unwrap();
 }

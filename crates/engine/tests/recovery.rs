@@ -1,9 +1,15 @@
 //! What was acknowledged is there after a kill, and a clean close leaves nothing to replay.
 
 mod support;
+#[path = "support/watched_disk.rs"]
+mod watched_disk;
+
+use std::path::Path;
+use std::sync::Arc;
 
 use support::*;
-use timestrata_engine::{Access, BusyPolicy, Changes, Durability, ErrorKind, Settings, Store};
+use timestrata_engine::{Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Settings, Store};
+use watched_disk::{Step, WatchedDisk, Watcher};
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_written() {
@@ -291,4 +297,46 @@ fn commits_after_a_recovery_are_newer_than_large_ones_before_it() {
         assert_eq!(read(&killed.copy().open(tiny()), "state")[..4], in_state);
         store.compact(None).unwrap();
     }
+}
+
+/// A disk on which no file of the log can be mapped.
+#[derive(Debug)]
+struct NoMapOfLogs;
+
+impl Watcher for NoMapOfLogs {
+    fn before(&self, _: Step, _: &Path) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn before_map(&self, path: &Path) -> std::io::Result<()> {
+        match path.starts_with("/store/wal") {
+            true => Err(std::io::Error::other("a file of the log is mapped")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Recovery mapped the log: a sector that couldn't be read was a SIGBUS at each opening, and no error.
+#[test]
+fn the_log_is_read_and_never_mapped() {
+    let (machine, store, stream) = with_events();
+    for time in 0..500 {
+        append(&store, stream, &[pair(time, "rows enough for several segments of the log")]);
+    }
+    let expected = read(&store, "events");
+    let left = machine.copy();
+    std::mem::forget(store);
+    let disk = WatchedDisk::new(Arc::clone(&left.io.disk), Arc::new(NoMapOfLogs));
+    let io = Io { disk: Arc::new(disk), ..left.io.clone() };
+    assert!(timestrata_engine::check(&io, &left.dir).unwrap().is_sound());
+    let open = |access| Store::open_with(io.clone(), &left.dir, access, tiny()).unwrap();
+    let reader = open(Access::Read);
+    assert!(read(&reader, "events") == expected);
+    let writer = open(Access::Write);
+    assert!(writer.recovery_report().commits_replayed > 0 && read(&writer, "events") == expected);
+    append(&writer, stream, &[pair(1_000, "later")]);
+    reader.refresh().unwrap();
+    assert_eq!(read(&reader, "events").len(), 501);
+    writer.close().unwrap();
+    assert_eq!(read(&open(Access::Write), "events").len(), 501);
 }

@@ -20,6 +20,11 @@ pub(crate) enum Step {
 pub(crate) trait Watcher: Debug + Send + Sync + 'static {
     /// An error is what the caller gets; the disk then does nothing.
     fn before(&self, step: Step, path: &Path) -> io::Result<()>;
+
+    /// The same for mapping a file.
+    fn before_map(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -108,6 +113,7 @@ impl DiskFile for WatchedFile {
         self.file.sync_all()
     }
     fn map(&self) -> io::Result<Bytes> {
+        self.watcher.before_map(&self.path)?;
         self.file.map()
     }
 }
