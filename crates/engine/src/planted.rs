@@ -5,6 +5,10 @@
 //! `planted-faults` can make them, which the simulator alone asks for: elsewhere `is_planted` is a
 //! constant. A fault holds in the thread that planted it, for as long as its guard lives, and in the
 //! threads of stores that were opened there meanwhile.
+//!
+//! In the same builds a thread can ask where in the order of commits its last one stands.
+
+use timestrata_format::SeqNo;
 
 /// What can be planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +34,26 @@ pub enum Plant {
     OneDirection,
     /// Logs: an entry is acknowledged as synced before it is.
     UnsyncedEntry,
+    /// Time logs: a value is acknowledged as synced before it is.
+    UnsyncedValue,
+    /// A writer doesn't look whether it still holds the store's lock.
+    UnlookedLock,
+    /// A store goes on after a failure that leaves in doubt what is on disk.
+    UnheededFailure,
+    /// A backup leaves the oldest run of each stream out.
+    BackupWithoutRun,
+    /// A backup says that it is of a moment before the one that it is of.
+    BackupOfTwoMoments,
+    /// Opening sets a run aside that the manifest names.
+    NamedRunSetAside,
+    /// Opening removes run files that no version names, and doesn't set them aside.
+    OrphansRemoved,
 }
+
+/// Notes which place in the order of commits this thread has just given to a commit.
+#[cfg(not(feature = "planted-faults"))]
+#[inline]
+pub(crate) const fn placed(_seq: SeqNo) {}
 
 /// Whether this thread is to make the fault.
 #[cfg(not(feature = "planted-faults"))]
@@ -46,18 +69,31 @@ pub(crate) fn carried<F: FnOnce() + Send + 'static>(body: F) -> F {
 }
 
 #[cfg(feature = "planted-faults")]
-pub(crate) use planting::carried;
+pub use planting::{Planted, is_planted, plant, take_placed};
 #[cfg(feature = "planted-faults")]
-pub use planting::{Planted, is_planted, plant};
+pub(crate) use planting::{carried, placed};
 
 #[cfg(feature = "planted-faults")]
 mod planting {
     use std::cell::Cell;
 
-    use super::Plant;
+    use super::{Plant, SeqNo};
 
     thread_local! {
         static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
+        static PLACED: Cell<Option<SeqNo>> = const { Cell::new(None) };
+    }
+
+    /// Notes which place in the order of commits this thread has just given to a commit.
+    pub(crate) fn placed(seq: SeqNo) {
+        PLACED.set(Some(seq));
+    }
+
+    /// The place in the order that this thread has last given to a commit since it asked last: also
+    /// where a call doesn't tell, and where it failed afterwards, so that the commit is in doubt.
+    #[must_use]
+    pub fn take_placed() -> Option<SeqNo> {
+        PLACED.take()
     }
 
     /// Takes the fault away when it is dropped.

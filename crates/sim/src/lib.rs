@@ -1,5 +1,5 @@
 //! The simulator: a disk that crashes where it is told to, reference models of a store of
-//! streams, of tables, of topics, of graphs and of logs, and a runner that compares the two after every crash.
+//! streams, of tables, of topics, of graphs, of logs and of time logs, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
@@ -13,6 +13,7 @@ mod story;
 mod streams;
 mod subject;
 mod tables;
+mod timelogs;
 mod topics;
 mod workload;
 
@@ -23,10 +24,11 @@ pub use disk::{
 
 pub use graphs::GraphStep;
 pub use logs::LogStep;
-pub use runner::{Effort, Report, Violation, damage, run};
+pub use runner::{Effort, Report, Violation, damage, pull_lock, run};
 pub use streams::StreamStep;
 pub use subject::Step;
 pub use tables::TableStep;
+pub use timelogs::TimelogStep;
 pub use timestrata_engine::planted::Plant;
 pub use topics::TopicStep;
 pub use workload::Workload;
@@ -43,6 +45,8 @@ pub type GraphWorkload = Workload<GraphStep>;
 pub type LogWorkload = Workload<LogStep>;
 /// Workloads over tables.
 pub type TableWorkload = Workload<TableStep>;
+/// Workloads over time logs.
+pub type TimelogWorkload = Workload<TimelogStep>;
 /// Workloads over topics.
 pub type TopicWorkload = Workload<TopicStep>;
 

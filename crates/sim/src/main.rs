@@ -8,15 +8,15 @@
 //! timestrata-sim --seed 7           other crash states and samples
 //! timestrata-sim --schedules 100    so many orders of a store's threads and users, from the seed on
 //! timestrata-sim --seconds 60       the same for so long, from a seed of its own unless one is given
-//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs
+//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs, timelogs
 //! ```
 
 use std::process::ExitCode;
 
 use timestrata_io::{OsRng, Rng};
 use timestrata_sim::{
-    Effort, GraphStep, LogStep, Report, Step, StreamStep, TableStep, TopicStep, Workload, run,
-    run_for, run_schedules,
+    Effort, GraphStep, LogStep, Report, Step, StreamStep, TableStep, TimelogStep, TopicStep,
+    Workload, run, run_for, run_schedules,
 };
 
 /// All words of a length: about twenty times as many as of the length before.
@@ -75,6 +75,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
         TableStep::KIND => chosen::<TableStep>(choice, seed),
         GraphStep::KIND => chosen::<GraphStep>(choice, seed),
         LogStep::KIND => chosen::<LogStep>(choice, seed),
+        TimelogStep::KIND => chosen::<TimelogStep>(choice, seed),
         TopicStep::KIND => chosen::<TopicStep>(choice, seed),
         _ => Err(format!("there are no workloads of '{kind}'")),
     }?;

@@ -4,8 +4,11 @@
 //! hold at a crash point are those whose number is not above the crash point's.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use timestrata_engine::Durability;
+use timestrata_engine::planted::take_placed;
 
 use crate::disk::CrashKind;
 use crate::subject::Model;
@@ -58,21 +61,67 @@ impl Promises {
     }
 }
 
+/// Where the commits to a store are noted that several make at once.
+pub(crate) trait Ledger<C>: fmt::Debug + Send + Sync {
+    /// A commit begins; its place in the ledger.
+    fn begun(&self, operation: u64, changes: &[C]) -> usize;
+    /// Nothing of it was kept, as the store says.
+    fn refused(&self, commit: usize);
+    /// It has this place in the order, and this was promised.
+    fn acknowledged(&self, commit: usize, seq: u64, operation: u64, durability: Durability);
+    /// What was acknowledged is synced as well.
+    fn synced_too(&self, commit: usize, operation: u64);
+    /// It failed, and may be found in this place.
+    fn in_doubt(&self, commit: usize, seq: u64);
+}
+
+/// A story that is a part of one that several write.
+#[derive(Debug)]
+struct Shared<C> {
+    ledger: Arc<dyn Ledger<C>>,
+    /// The commit that was begun last.
+    current: usize,
+}
+
+impl<C> Clone for Shared<C> {
+    fn clone(&self) -> Self {
+        Self { ledger: Arc::clone(&self.ledger), current: self.current }
+    }
+}
+
 /// All that happened to a store so far.
+///
+/// Where others commit to the store as well, it goes to a ledger, and this one knows no state.
 #[derive(Debug, Clone)]
-pub struct Story<M> {
+pub struct Story<M: Model> {
     /// The store after each commit; the place in the list is the commit.
     history: Vec<M>,
     start: Promises,
     events: Vec<(u64, Event)>,
     /// The models that pins see, by commit: a pin outlives a history that a crash cut.
     pinned: BTreeMap<u64, M>,
+    shared: Option<Shared<M::Change>>,
 }
 
 impl<M: Model> Story<M> {
     pub(crate) fn new(empty: M) -> Self {
         let (start, events) = (Promises::default(), Vec::new());
-        Self { history: vec![empty], start, events, pinned: BTreeMap::new() }
+        Self { history: vec![empty], start, events, pinned: BTreeMap::new(), shared: None }
+    }
+
+    /// The part of a ledger that one of several writes.
+    pub(crate) fn shared(empty: M, ledger: Arc<dyn Ledger<M::Change>>) -> Self {
+        Self { shared: Some(Shared { ledger, current: 0 }), ..Self::new(empty) }
+    }
+
+    /// Whether others commit to the store as well.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// The store after the last commit, if nobody else makes any.
+    pub(crate) fn known(&self) -> Option<&M> {
+        (!self.is_shared()).then(|| self.last())
     }
 
     /// The story as it goes on after a crash that left the store as it was after commit
@@ -96,6 +145,7 @@ impl<M: Model> Story<M> {
             start: Promises { is_made, written: seq, synced, begun: seq, pin },
             events: Vec::new(),
             pinned: self.pinned.clone(),
+            shared: None,
         }
     }
 
@@ -128,18 +178,54 @@ impl<M: Model> Story<M> {
     }
 
     pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[M::Change]) {
+        if let Some(shared) = &mut self.shared {
+            let _ = take_placed();
+            shared.current = shared.ledger.begun(operation, changes);
+            return;
+        }
         self.history.push(self.last().after(changes));
         self.note(operation, Event::Begun(self.last().seq()));
     }
 
     /// Forgets the last commit, which was refused without a trace.
     pub(crate) fn commit_refused(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.ledger.refused(shared.current);
+            return;
+        }
         self.history.pop();
         self.events.pop();
     }
 
+    /// A commit that failed may be found all the same.
+    pub(crate) fn commit_in_doubt(&mut self) {
+        let Some(shared) = &self.shared else { return };
+        match take_placed() {
+            Some(seq) => shared.ledger.in_doubt(shared.current, seq.0),
+            None => shared.ledger.refused(shared.current),
+        }
+    }
+
     pub(crate) fn acknowledged(&mut self, operation: u64, durability: Durability) {
+        if let Some(shared) = &self.shared {
+            match take_placed() {
+                Some(seq) => {
+                    shared.ledger.acknowledged(shared.current, seq.0, operation, durability);
+                }
+                // There was nothing to do.
+                None => shared.ledger.refused(shared.current),
+            }
+            return;
+        }
         self.note(operation, Event::Acknowledged(self.last().seq(), durability));
+    }
+
+    /// The last commit that was acknowledged is synced as well.
+    pub(crate) fn last_is_synced(&mut self, operation: u64) {
+        match &self.shared {
+            Some(shared) => shared.ledger.synced_too(shared.current, operation),
+            None => self.acknowledged(operation, Durability::Synced),
+        }
     }
 
     pub(crate) fn pin_begun(&mut self, operation: u64) {

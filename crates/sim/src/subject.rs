@@ -17,6 +17,8 @@ use crate::story::{Found, Story};
 
 /// Where the store is on the simulated disk: two directories that are not there yet.
 pub(crate) const STORE_DIR: &str = "/data/store";
+/// Where a backup of it goes.
+pub(crate) const COPY_DIR: &str = "/data/copy";
 const PIN: &str = "pin";
 /// Seed of the store's identity.
 const STORE_SEED: u64 = 77;
@@ -24,7 +26,7 @@ const STORE_SEED: u64 = 77;
 /// What a store must hold, after each commit.
 pub trait Model: Clone {
     /// One change of a commit.
-    type Change;
+    type Change: Clone + fmt::Debug + Send + Sync + 'static;
 
     /// The last commit.
     fn seq(&self) -> u64;
@@ -72,6 +74,8 @@ pub(crate) type ActionOf<S> = Action<<<S as Step>::Session as Session>::Write>;
 pub(crate) type ModelOf<S> = <<S as Step>::Session as Session>::Model;
 /// What a kind's stores have promised.
 pub(crate) type StoryOf<S> = Story<ModelOf<S>>;
+/// A kind's changes.
+pub(crate) type ChangeOf<S> = <ModelOf<S> as Model>::Change;
 
 /// An open store with all that its kind has in it.
 pub trait Session: Sized {
@@ -83,8 +87,13 @@ pub trait Session: Sized {
     /// A store without a commit, in the model.
     fn empty_model() -> Self::Model;
 
-    /// Opens the store, and makes what is missing in it.
-    fn start(disk: &SimDisk, story: &mut Story<Self::Model>) -> Result<Self>;
+    /// Makes what is missing in an open store.
+    fn attach(base: Base, story: &mut Story<Self::Model>) -> Result<Self>;
+
+    /// How the store is opened.
+    fn settings() -> Settings {
+        settings()
+    }
 
     /// The part that all kinds have.
     fn base(&self) -> &Base;
@@ -112,6 +121,11 @@ pub trait Session: Sized {
         model: &Self::Model,
         is_made: bool,
     ) -> Judgement<()>;
+
+    /// Opens the store, and makes what is missing in it.
+    fn start(disk: &SimDisk, story: &mut Story<Self::Model>) -> Result<Self> {
+        Self::attach(Base::of_opened(disk, open::<Self>(disk, Access::Write)?), story)
+    }
 
     /// The store.
     fn store(&self) -> &Store {
@@ -146,11 +160,15 @@ pub struct Base {
 }
 
 impl Base {
-    /// Opens the store.
-    pub(crate) fn open(disk: &SimDisk) -> Result<Self> {
-        let store = open(disk, Access::Write)?;
+    /// The only one who uses an open store.
+    fn of_opened(disk: &SimDisk, store: Store) -> Self {
         let pinned = !store.pins().is_empty();
-        Ok(Self { disk: disk.clone(), store, pinned })
+        Self { disk: disk.clone(), store, pinned }
+    }
+
+    /// One of several who use an open store.
+    pub(crate) fn of(disk: &SimDisk, store: &Store) -> Self {
+        Self { disk: disk.clone(), store: store.clone(), pinned: false }
     }
 
     /// Tells the story how the commit that was begun last has ended.
@@ -161,11 +179,18 @@ impl Base {
         story: &mut Story<M>,
     ) -> Result<()> {
         let seq = outcome.inspect_err(|error| {
-            if !leaves_doubt(error) || !self.store.is_poisoned() {
-                story.commit_refused();
+            let may_be_found = leaves_doubt(error)
+                // Of several who wait for a sync that fails, one is told what failed.
+                || (story.is_shared() && error.kind() == ErrorKind::Poisoned);
+            match may_be_found && self.store.is_poisoned() {
+                true => story.commit_in_doubt(),
+                false => story.commit_refused(),
             }
         })?;
         story.acknowledged(self.disk.operations(), durability);
+        if story.is_shared() {
+            return Ok(());
+        }
         if seq != story.last().seq() {
             let message = format!("commit {} was given number {seq}", story.last().seq());
             return Err(Error::new(ErrorKind::InvalidData, message));
@@ -209,9 +234,19 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
+/// The same for models whose commits are to several streams: else all of them would go straight to runs.
+pub(crate) fn settings_of_several_streams() -> Settings {
+    Settings { wal_segment_bytes: 16 << 10, wal_bytes_max: 48 << 10, ..settings() }
+}
+
 /// Opens the store on a disk.
-pub(crate) fn open(disk: &SimDisk, access: Access) -> Result<Store> {
-    Store::open_with(io_on(disk, STORE_SEED), Path::new(STORE_DIR), access, settings())
+pub(crate) fn open<S: Session>(disk: &SimDisk, access: Access) -> Result<Store> {
+    open_at::<S>(disk, Path::new(STORE_DIR), access)
+}
+
+/// Opens a store on a disk.
+pub(crate) fn open_at<S: Session>(disk: &SimDisk, dir: &Path, access: Access) -> Result<Store> {
+    Store::open_with(io_on(disk, STORE_SEED), dir, access, S::settings())
 }
 
 /// Whether a commit that failed so may be found all the same.

@@ -93,7 +93,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::subject::Step;
-    use crate::{StreamStep, StreamWorkload, TableStep, TopicStep, Workload};
+    use crate::{
+        GraphStep, LogStep, StreamStep, StreamWorkload, TableStep, TimelogStep, TopicStep, Workload,
+    };
 
     fn check_letters<S: Step>() {
         let letters: String = S::ALPHABET.iter().map(|(letter, _)| *letter).collect();
@@ -110,6 +112,9 @@ mod tests {
         check_letters::<StreamStep>();
         check_letters::<TableStep>();
         check_letters::<TopicStep>();
+        check_letters::<GraphStep>();
+        check_letters::<LogStep>();
+        check_letters::<TimelogStep>();
     }
 
     #[test]

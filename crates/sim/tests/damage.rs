@@ -1,6 +1,9 @@
 //! Decayed bits give right rows or an error that names the file: no wrong answer.
 
-use timestrata_sim::{Effort, StreamWorkload, damage};
+use timestrata_sim::{
+    Effort, GraphStep, LogStep, Step, StreamWorkload, TableStep, TimelogStep, TopicStep, Workload,
+    damage,
+};
 
 const SEED: u64 = 3;
 
@@ -14,4 +17,22 @@ fn no_bit_turned_over_gives_a_wrong_answer() {
     println!("{report}");
     assert!(report.violations.is_empty(), "{report}");
     assert!(report.flips > 2_000 && report.flips_noticed > report.flips / 10, "{report}");
+    assert!(report.spoiled > 500, "{report}");
+}
+
+fn expect_no_wrong_answer<S: Step>(letters: &str) {
+    let workloads: Vec<_> = Workload::<S>::parse(letters).into_iter().collect();
+    let report = damage(&workloads, &Effort { flips_one_in: 401, ..Effort::full(SEED) });
+    println!("{report}");
+    assert!(report.violations.is_empty(), "{report}");
+    assert!(report.flips > 100 && report.flips_noticed > 0 && report.spoiled > 0, "{report}");
+}
+
+#[test]
+fn no_bit_turned_over_gives_a_wrong_answer_of_a_model() {
+    expect_no_wrong_answer::<TableStep>("aqfno");
+    expect_no_wrong_answer::<TopicStep>("sqfb");
+    expect_no_wrong_answer::<GraphStep>("wfl");
+    expect_no_wrong_answer::<LogStep>("wfe");
+    expect_no_wrong_answer::<TimelogStep>("alfe");
 }

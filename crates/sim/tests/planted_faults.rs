@@ -1,7 +1,9 @@
 //! The runner must notice what it is there for: each fault planted here turns it red.
 
 use timestrata_sim::{
-    Effort, Lie, Plant, Report, StreamWorkload, TableWorkload, Which, damage, run,
+    Effort, GraphStep, Lie, LogStep, Plant, Report, Step, StreamStep, StreamWorkload, TableStep,
+    TableWorkload, TimelogStep, TopicStep, Which, Workload, damage, pull_lock, run, run_schedule,
+    run_schedules,
 };
 
 const SEED: u64 = 99;
@@ -92,20 +94,33 @@ fn a_lost_tombstone_is_noticed() {
     assert!(found.any(|v| v.workload == "afdf" && is_wrong_answer(&v.problem)), "{report}");
 }
 
-/// Workloads of tables that a fault in the engine must turn red, and in words what it looks like.
-fn expect_tables_red(planted: Plant, letters: &[&str], words: &str) {
+/// Workloads that a fault must turn red, each of them, and in words what it looks like.
+fn expect_planted_red<S: Step>(planted: Plant, letters: &[&str], words: &str) {
+    expect_planted_red_with::<S>(&effort(), planted, letters, words);
+}
+
+fn expect_planted_red_with<S: Step>(
+    effort: &Effort,
+    planted: Plant,
+    letters: &[&str],
+    words: &str,
+) {
     let workloads: Vec<_> =
-        letters.iter().filter_map(|letters| TableWorkload::parse(letters)).collect();
-    let honest = run(&workloads, &effort());
+        letters.iter().filter_map(|letters| Workload::<S>::parse(letters)).collect();
+    let honest = run(&workloads, effort);
     assert!(honest.violations.is_empty(), "{honest}");
-    let report = run(&workloads, &Effort { planted: Some(planted), ..effort() });
+    let report = run(&workloads, &Effort { planted: Some(planted), ..effort.clone() });
     println!("{planted:?}: {} violations", report.violations.len());
     println!("{}", report.violations.first().map(ToString::to_string).unwrap_or_default());
     for workload in letters {
         let mut found = report.violations.iter().filter(|found| found.workload == *workload);
         assert!(found.any(|found| found.problem.contains(words)), "'{workload}': {report}");
     }
-    assert!(report.to_string().contains("--of tables --workload"), "{report}");
+    assert!(report.to_string().contains(&format!("--of {} --workload", S::KIND)), "{report}");
+}
+
+fn expect_tables_red(planted: Plant, letters: &[&str], words: &str) {
+    expect_planted_red::<TableStep>(planted, letters, words);
 }
 
 #[test]
@@ -134,4 +149,119 @@ fn a_dropped_file_sync_is_noticed_in_tables() {
     let lies = vec![Lie::DropFileSync(Which::All)];
     let report = run(&workloads, &Effort { lies, ..effort() });
     assert!(!report.violations.is_empty(), "{report}");
+}
+
+#[test]
+fn a_repeat_that_is_acknowledged_before_its_sync_is_noticed() {
+    expect_planted_red::<TopicStep>(Plant::UnsyncedRepeat, &["q", "fq"], "is lost");
+}
+
+#[test]
+fn an_offset_that_is_handed_out_twice_is_noticed() {
+    expect_planted_red::<TopicStep>(Plant::OffsetTwice, &["srs", "sfrb"], "'log'");
+}
+
+#[test]
+fn an_edge_that_is_kept_in_one_direction_is_noticed() {
+    expect_planted_red::<GraphStep>(Plant::OneDirection, &["l", "wf"], "edges In");
+}
+
+#[test]
+fn an_entry_of_a_log_that_is_acknowledged_before_its_sync_is_noticed() {
+    expect_planted_red::<LogStep>(Plant::UnsyncedEntry, &["s", "fw"], "is lost");
+}
+
+#[test]
+fn a_value_of_a_time_log_that_is_acknowledged_before_its_sync_is_noticed() {
+    expect_planted_red::<TimelogStep>(Plant::UnsyncedValue, &["s", "as"], "is lost");
+}
+
+#[test]
+fn a_store_that_goes_on_after_a_failed_sync_is_noticed() {
+    let effort = Effort { faults_one_in: 1, ..effort() };
+    expect_planted_red_with::<StreamStep>(
+        &effort,
+        Plant::UnheededFailure,
+        &["s", "as"],
+        "never made",
+    );
+}
+
+#[test]
+fn a_run_that_the_manifest_names_and_opening_sets_aside_is_noticed() {
+    expect_planted_red::<StreamStep>(Plant::NamedRunSetAside, &["afr"], "can't be");
+    expect_planted_red::<TopicStep>(Plant::NamedRunSetAside, &["sfr"], "can't be");
+}
+
+#[test]
+fn a_run_that_opening_removes_is_noticed() {
+    expect_planted_red::<StreamStep>(Plant::OrphansRemoved, &["af"], "has removed the run file");
+}
+
+#[test]
+fn a_backup_that_leaves_out_a_run_is_noticed() {
+    expect_planted_red::<StreamStep>(Plant::BackupWithoutRun, &["af", "g"], "a backup");
+    expect_planted_red::<GraphStep>(Plant::BackupWithoutRun, &["wf"], "a backup");
+}
+
+/// So many schedules at most look for the fault below, and end where it is found.
+const TWO_MOMENTS_WITHIN: u64 = 400;
+
+#[test]
+fn a_backup_of_another_moment_than_it_says_is_noticed() {
+    let totals = run_schedules(1, TWO_MOMENTS_WITHIN, Some(Plant::BackupOfTwoMoments));
+    let mut found = totals.violations.iter();
+    let found = found.find(|(_, problem)| problem.contains("backup"));
+    let Some((seed, problem)) = found else { panic!("it was not found: {totals}") };
+    println!("after {} schedules: seed {seed}: {problem}", totals.schedules);
+    let honest = run_schedule(*seed, None);
+    assert!(honest.violations.is_empty(), "{honest}");
+}
+
+fn expect_lock_is_looked_at<S: Step>(letters: &[&str]) {
+    let workloads: Vec<_> =
+        letters.iter().filter_map(|letters| Workload::<S>::parse(letters)).collect();
+    let honest = pull_lock(&workloads, &effort());
+    assert!(honest.violations.is_empty(), "{honest}");
+    assert!(honest.states_opened > 10, "{honest}");
+    let report = pull_lock(&workloads, &Effort { planted: Some(Plant::UnlookedLock), ..effort() });
+    println!("{}", report.violations.first().map(ToString::to_string).unwrap_or_default());
+    for workload in letters {
+        let mut found = report.violations.iter().filter(|found| found.workload == *workload);
+        assert!(found.any(|found| found.problem.contains("without a lock")), "{report}");
+    }
+}
+
+#[test]
+fn a_writer_that_does_not_look_at_its_lock_is_noticed() {
+    expect_lock_is_looked_at::<StreamStep>(&["a", "tfa", "wg"]);
+    expect_lock_is_looked_at::<TableStep>(&["a"]);
+    expect_lock_is_looked_at::<TopicStep>(&["b"]);
+    expect_lock_is_looked_at::<GraphStep>(&["w"]);
+    expect_lock_is_looked_at::<LogStep>(&["e"]);
+    expect_lock_is_looked_at::<TimelogStep>(&["a"]);
+}
+
+/// What a disk does that keeps its word but once.
+fn with_one_dropped<S: Step>(letters: &str, lie: fn(Which) -> Lie) -> Vec<u64> {
+    let workloads: Vec<_> = Workload::<S>::parse(letters).into_iter().collect();
+    let is_noticed = |nth: &u64| {
+        let lies = vec![lie(Which::Nth(*nth))];
+        let effort = Effort { mixtures: 0, violations_max: 1, ..effort() };
+        !run(&workloads, &Effort { lies, ..effort }).violations.is_empty()
+    };
+    (0..40).filter(is_noticed).collect()
+}
+
+#[test]
+fn one_dropped_sync_of_many_is_noticed() {
+    let noticed = [
+        with_one_dropped::<StreamStep>("asf", Lie::DropFileSync),
+        with_one_dropped::<StreamStep>("asf", Lie::DropDirSync),
+        with_one_dropped::<TopicStep>("sf", Lie::DropFileSync),
+        with_one_dropped::<GraphStep>("x", Lie::DropFileSync),
+    ];
+    println!("{noticed:?}");
+    // Each stands for others of its kind: a run, names, the log, the manifest.
+    assert!(noticed.iter().all(|syncs| syncs.len() > 1), "{noticed:?}");
 }

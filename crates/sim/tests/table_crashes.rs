@@ -22,13 +22,13 @@ fn tables_of_one_step_keep_every_promise() {
 
 #[test]
 fn tables_of_two_steps_keep_every_promise() {
-    let effort = Effort { faults_one_in: 48, ..Effort::of_models(SEED) };
+    let effort = Effort { faults_one_in: 128, ..Effort::of_models(SEED) };
     expect_promises_kept("two steps", &TableWorkload::all("", 2), &effort);
 }
 
 #[test]
 fn chosen_workloads_of_tables_keep_every_promise() {
-    let effort = Effort { states_one_in: 5, faults_one_in: 48, ..Effort::of_models(SEED) };
+    let effort = Effort { states_one_in: 12, faults_one_in: 96, ..Effort::of_models(SEED) };
     expect_promises_kept("chosen", &TableWorkload::chosen(), &effort);
 }
 

@@ -16,6 +16,7 @@ use timestrata_io::{Bytes, DirEntry, DiskFile, OpenMode};
 use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
 use crate::memtable::MemtableView;
+use crate::planted::{Plant, is_planted};
 use crate::run::{self, RunWriter};
 use crate::store::{Engine, RUNS_DIR, RunHandle, Version, WAL_DIR};
 use crate::tombstones::Tombstones;
@@ -195,6 +196,10 @@ impl Engine {
     fn freeze(&self) -> (SeqNo, Vec<Frozen>) {
         let mut core = self.core.lock();
         let seq = core.last_seq;
+        if is_planted(Plant::BackupOfTwoMoments) {
+            drop(core);
+            core = self.core.lock();
+        }
         let live = core.streams.iter_mut().filter(|state| !state.dropped);
         let frozen = live.map(|state| {
             let mut memtables: Vec<_> = state.sealed.iter().cloned().collect();
@@ -219,7 +224,8 @@ impl Engine {
         report: &mut BackupReport,
     ) -> Result<StreamEntry> {
         let mut metas: Vec<RunMeta> = Vec::new();
-        for run in &frozen.version.runs {
+        let left_out = usize::from(is_planted(Plant::BackupWithoutRun));
+        for run in frozen.version.runs.iter().skip(left_out) {
             if self.copy_run(destination, run, options, report)? {
                 report.files += 1;
                 report.bytes += run.meta.file_bytes;

@@ -8,6 +8,7 @@ use timestrata_io::Disk;
 
 use super::quarantine::QUARANTINE_DIR;
 use crate::manifest::{MANIFEST_NAMES, ManifestState};
+use crate::planted::{Plant, is_planted};
 use crate::run;
 use crate::store::{LOCK_NAME, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
 use crate::wal;
@@ -48,7 +49,8 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
             None => survey.strays.push(path),
             Some((id, format)) => {
                 survey.runs.insert(key(id, format), entry.len);
-                if known_runs.get(&id).is_none_or(|meta| meta.format != format) {
+                let is_planted = is_planted(Plant::NamedRunSetAside);
+                if is_planted || known_runs.get(&id).is_none_or(|meta| meta.format != format) {
                     survey.orphans.push(path);
                 }
             }

@@ -156,6 +156,7 @@ fn altered(core: &Core, slot: Slot, known: &Stream) -> Result<Option<Arc<Stream>
 /// Applies a row that has been logged.
 fn apply(core: &mut Core, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
     core.last_seq = seq;
+    crate::planted::placed(seq);
     core.touch(slot);
     let active = &mut core.streams[slot].active;
     let before = active.bytes();

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use crate::changes::Change;
 use crate::maintenance::Work;
 use crate::memtable::PreparedBatch;
-use crate::planted::{Plant, is_planted};
+use crate::planted::{self, Plant, is_planted};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
@@ -104,7 +104,9 @@ impl Engine {
             let appended = payload.with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync));
             if let Err(error) = appended {
                 let error = self.refused_by_log(&mut core, error);
-                if error.kind() != ErrorKind::NoSpace || !prepared.iter().all(Prepared::deletes) {
+                // Of a log that has failed the error is told: the commit may be found all the same.
+                let is_refused = error.kind() == ErrorKind::NoSpace && !self.poison.is_set();
+                if !is_refused || !prepared.iter().all(Prepared::deletes) {
                     return Err(error);
                 }
                 drop(core);
@@ -116,6 +118,7 @@ impl Engine {
             }
         }
         core.last_seq = seq;
+        planted::placed(seq);
         for (change, slot) in prepared.into_iter().zip(&slots) {
             apply(&mut core, *slot, change, seq);
         }

@@ -87,6 +87,7 @@ impl Engine {
             ManifestOp::FlushedThrough { stream, seq }
         }));
         self.sync_runs_dir()?;
+        crate::planted::placed(seq);
         let before = core.last_seq;
         self.commit_edit(&mut manifest, &edit, before)
             .inspect_err(|_| self.remove_unnamed(&finished))?;

@@ -21,6 +21,7 @@ use super::reserve::{Reserve, frees_space};
 use super::version::RunFolder;
 use crate::maintenance::{Scrubber, Troubles, Workers};
 use crate::manifest::{EditError, ManifestLog};
+use crate::planted::{Plant, is_planted};
 use crate::poison::Poison;
 use crate::query::Queries;
 use crate::recovery::Follower;
@@ -109,6 +110,9 @@ impl Engine {
 
     /// Remembers a failure after which nobody knows what is on disk, and wakes all who wait.
     pub(crate) fn fail(&self, error: Error) -> Error {
+        if is_planted(Plant::UnheededFailure) {
+            return error;
+        }
         let error = self.poison.set(error);
         self.room.notify_all();
         error
@@ -206,6 +210,9 @@ impl Engine {
 /// An error where a writer's lock has been pulled away: somebody has removed the lock's file, or
 /// put another directory in the store's place.
 pub(crate) fn still_ours(lock: &dyn LockGuard, dir: &Path) -> Result<()> {
+    if is_planted(Plant::UnlookedLock) {
+        return Ok(());
+    }
     let held = lock.still_held();
     match held.map_err(|error| Error::io("look at the store's lock", dir, error))? {
         true => Ok(()),

@@ -17,6 +17,7 @@ use super::segment::{
 };
 use super::spares::{NoSegment, OldSegments, Spares};
 use super::sync::GroupSync;
+use crate::planted::{Plant, is_planted};
 use crate::store::still_ours;
 use crate::{Error, ErrorKind, Result, Settings};
 
@@ -383,6 +384,9 @@ impl Wal {
 
     /// Ends all writing; gives the error back.
     fn fail(&self, error: Error) -> Error {
+        if is_planted(Plant::UnheededFailure) {
+            return error;
+        }
         self.failed.store(true, Ordering::Release);
         if error.kind() != ErrorKind::Poisoned {
             self.group.poison(&error);

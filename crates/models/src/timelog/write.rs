@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::BinaryArray;
 use arrow_buffer::ScalarBuffer;
 use serde::Serialize;
+use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, Result, RowAppender, SeqNo, Snapshot, Store,
     Stream, StreamId,
@@ -244,7 +245,7 @@ impl Timelog {
     /// Syncs where an append was asked to be synced: outside the lock, so that threads that
     /// append at once share one sync.
     fn sync_if(&self, durability: Durability) -> Result<()> {
-        if durability == Durability::Synced {
+        if durability == Durability::Synced && !is_planted(Plant::UnsyncedValue) {
             self.shared.store.sync()?;
         }
         Ok(())

@@ -3,23 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_engine::planted::plant;
+use timestrata_engine::planted::{plant, take_placed};
 use timestrata_engine::{
-    Access, Cell, Durability, Error, ErrorKind, Io, Result, RowAppender, Snapshot, Store, StreamId,
-    StreamSpec,
+    Access, Cell, Durability, Error, ErrorKind, Io, Result, Settings, Snapshot, Store, StreamSpec,
 };
 use timestrata_io::sync::schedule::pause;
 use timestrata_io::sync::{JoinHandle, spawn};
 
 use super::journal::{Journal, Seen};
-use super::plan::{Act, Plan};
+use super::judge;
+use super::kinds::{Failed, Kind, Lane};
+use super::plan::{Act, Plan, Trouble};
 use crate::Plant;
 use crate::disk::SimDisk;
-use crate::streams::{ModelChange, STREAMS, add, engine_changes, scan_stream, specs};
-use crate::subject::STORE_DIR;
+use crate::streams::specs;
+use crate::subject::{Base, COPY_DIR, STORE_DIR};
 
-/// Where the backup goes.
-const COPY_DIR: &str = "/data/copy";
 /// A stream that comes and goes.
 const PASSING: &str = "passing";
 
@@ -39,7 +38,10 @@ struct Place {
     disk: SimDisk,
     journal: Arc<Journal>,
     store: Store,
-    streams: [StreamId; 2],
+    settings: Settings,
+    kinds: Vec<Kind>,
+    /// Whether something is wrong with the disk.
+    is_troubled: bool,
 }
 
 impl Scene {
@@ -54,35 +56,38 @@ impl Scene {
     fn try_play(self) -> Result<()> {
         let _planted = self.planted.map(plant);
         let settings = self.plan.settings.clone();
-        let store =
-            Store::open_with(self.io.clone(), Path::new(STORE_DIR), Access::Write, settings)?;
-        let [events, state] = specs();
-        let streams = [store.create_stream(events)?, store.create_stream(state)?];
-        self.disk.capture_some_from(self.disk.operations(), self.plan.capture_one_in);
-        let place = Place { io: self.io, disk: self.disk, journal: self.journal, store, streams };
+        let dir = Path::new(STORE_DIR);
+        let store = Store::open_with(self.io.clone(), dir, Access::Write, settings.clone())?;
+        let place = Place {
+            io: self.io,
+            disk: self.disk,
+            journal: self.journal,
+            store,
+            settings,
+            kinds: self.plan.kinds.clone(),
+            is_troubled: !self.plan.troubles.is_empty(),
+        };
+        drop(place.lanes()?);
+        place.disk.capture_some_from(place.disk.operations(), self.plan.capture_one_in);
         let actors = start_all(&place, self.plan, self.planted)?;
         for actor in actors {
             // A panic is told by the schedule.
             let _ = actor.join();
         }
-        place.look("at the end", &place.store.snapshot()?)?;
-        place.journal.0.lock().last_moment = Some(place.disk.now());
-        place.store.close()
+        place.end()
     }
 }
 
 fn start_all(place: &Place, plan: Plan, planted: Option<Plant>) -> Result<Vec<JoinHandle<()>>> {
     let mut works: Vec<(&str, Work)> = Vec::new();
     for acts in plan.writers {
-        works.push(("writer", Box::new(move |place| place.write_all(acts))));
+        works.push(("writer", Box::new(move |place| place.write_all(&acts))));
     }
     for snapshots in plan.readers {
         works.push(("reader", Box::new(move |place| place.read_all(snapshots))));
     }
     if plan.follower > 0 {
-        let settings = plan.settings;
-        let looks = plan.follower;
-        works.push(("follower", Box::new(move |place| place.follow(looks, settings))));
+        works.push(("follower", Box::new(move |place| place.follow(plan.follower))));
     }
     if plan.backup {
         works.push(("backup", Box::new(Place::back_up)));
@@ -93,12 +98,18 @@ fn start_all(place: &Place, plan: Plan, planted: Option<Plant>) -> Result<Vec<Jo
     if plan.passing > 0 {
         works.push(("passing", Box::new(move |place| place.come_and_go(plan.passing))));
     }
+    for trouble in plan.troubles {
+        works.push(("trouble", Box::new(move |place| place.trouble(trouble))));
+    }
     let start = |(name, work): (&'static str, Work)| {
         let place = place.clone();
         let body = move || {
             let _planted = planted.map(plant);
-            if let Err(error) = work(&place) {
-                place.journal.problem(format!("{name}: {error}"));
+            match work(&place) {
+                // It says what the disk said; what is promised is looked at afterwards.
+                Err(error) if place.is_troubled && is_told(&error) => {}
+                Err(error) => place.journal.problem(format!("{name}: {error}")),
+                Ok(()) => {}
             }
         };
         spawn(name, body).map_err(|error| Error::new(ErrorKind::Io, error.to_string()))
@@ -108,70 +119,69 @@ fn start_all(place: &Place, plan: Plan, planted: Option<Plant>) -> Result<Vec<Jo
 
 type Work = Box<dyn FnOnce(&Place) -> Result<()> + Send>;
 
+/// Whether an error may be what comes of one of the disk's.
+fn is_told(error: &Error) -> bool {
+    use ErrorKind::{Busy, Closed, Io, NoSpace, Poisoned};
+    matches!(error.kind(), Io | NoSpace | Poisoned | Busy | Closed)
+}
+
 impl Place {
-    fn write_all(&self, acts: Vec<Act>) -> Result<()> {
-        let [events, state] = self.streams;
-        let mut appenders = [self.store.appender(events)?, self.store.appender(state)?];
-        acts.into_iter().try_for_each(|act| self.write(act, &mut appenders))
+    /// One actor's part of each kind.
+    fn lanes(&self) -> Result<Vec<Box<dyn Lane>>> {
+        let base = || Base::of(&self.disk, &self.store);
+        self.kinds.iter().map(|kind| (kind.attach)(base(), &self.journal)).collect()
     }
 
-    fn write(&self, act: Act, appenders: &mut [RowAppender; 2]) -> Result<()> {
-        match act {
-            Act::Append { stream, row, durability } => {
-                let changes = vec![ModelChange::Insert(stream, vec![row.clone()])];
-                self.commit(changes, durability, |_| {
-                    let cells = [Cell::Int(row.0), Cell::Text(&row.1)];
-                    let appender = &mut appenders[stream];
-                    if durability < Durability::Synced
-                        && let Some(seq) = appender.try_append(&cells)?
-                    {
-                        return Ok(seq.0);
-                    }
-                    appender.append(&cells, durability).map(|seq| seq.0)
-                })
-            }
-            Act::Commit { changes, durability } => self.commit(changes, durability, |changes| {
-                let changes = engine_changes(&self.store, &self.streams, changes)?;
-                self.store.commit(changes, durability).map(|seq| seq.0)
-            }),
-            Act::Bulk(changes) => self.commit(changes, Durability::Synced, |changes| {
-                let mut bulk = self.store.bulk()?;
-                for change in changes {
-                    add(&self.store, &self.streams, &mut bulk, change)?;
+    fn write_all(&self, acts: &[Act]) -> Result<()> {
+        let mut lanes = self.lanes()?;
+        acts.iter().try_for_each(|act| self.write(*act, &mut lanes))
+    }
+
+    fn write(&self, act: Act, lanes: &mut [Box<dyn Lane>]) -> Result<()> {
+        let done = match act {
+            Act::Step { kind, letter, turn } => match lanes[kind].act(letter, turn) {
+                Ok(()) => self.check_own(),
+                Err(Failed { error, again }) => {
+                    self.judge_again(&error, again);
+                    Err(error)
                 }
-                bulk.commit().map(|seq| seq.0)
+            },
+            Act::Sync => self.store.sync().map(|through| {
+                self.journal.synced(through.0, self.disk.operations());
             }),
-            Act::Sync => {
-                let through = self.store.sync()?.0;
-                self.journal.synced(through, self.disk.operations());
-                Ok(())
-            }
             Act::Flush => self.store.flush(),
             Act::Compact => self.store.compact(None),
+        };
+        match done {
+            // Made again or not, what failed is over: a store that takes writes goes on.
+            Err(error) if self.is_troubled && is_told(&error) && !self.store.is_poisoned() => {
+                Ok(())
+            }
+            done => done,
         }
     }
 
-    /// A commit with all that is to be known of it; then its own snapshot must have it.
-    fn commit(
-        &self,
-        changes: Vec<ModelChange>,
-        durability: Durability,
-        mut make: impl FnMut(&[ModelChange]) -> Result<u64>,
-    ) -> Result<()> {
-        let commit = self.journal.begun(self.disk.operations(), changes.clone());
-        let seq = match make(&changes) {
-            Ok(seq) => seq,
-            Err(error) if error.kind() == ErrorKind::Busy => {
-                self.journal.refused(commit);
-                return Ok(());
+    /// A poisoned store acknowledges nothing, least of all what failed a moment ago.
+    fn judge_again(&self, error: &Error, again: Option<Result<()>>) {
+        match again {
+            Some(Ok(())) => {
+                self.journal
+                    .problem(format!("failed with '{error}', made again it is acknowledged"));
             }
-            Err(error) => return Err(error),
-        };
-        self.journal.acknowledged(commit, seq, self.disk.operations(), durability);
-        let seen = self.store.snapshot()?.seq().0;
-        if seen < seq {
-            self.journal.problem(format!("commit {seq} is acknowledged, a snapshot sees {seen}"));
+            Some(Err(again))
+                if !matches!(again.kind(), ErrorKind::Poisoned | ErrorKind::Closed) =>
+            {
+                self.journal.problem(format!("failed with '{error}', made again with: {again}"));
+            }
+            _ => {}
         }
+    }
+
+    /// A snapshot sees what was acknowledged before.
+    fn check_own(&self) -> Result<()> {
+        let acknowledged = self.journal.last_acknowledged();
+        let seen = self.store.snapshot()?.seq().0;
+        self.check_floor("writer", seen, acknowledged);
         Ok(())
     }
 
@@ -182,20 +192,16 @@ impl Place {
             let snapshot = self.store.snapshot()?;
             last = snapshot.seq().0;
             self.check_floor("reader", last, floor);
-            let first = self.rows(&snapshot)?;
             (0..20).for_each(|_| pause());
-            if self.rows(&snapshot)? != first {
-                self.journal.problem(format!("the snapshot of commit {last} has changed"));
-            }
-            self.journal.saw(Seen { who: "reader".to_owned(), seq: last, rows: first });
+            self.saw("reader", &self.store, snapshot);
         }
         Ok(())
     }
 
     /// A reader of another process: another store on the same disk.
-    fn follow(&self, looks: usize, settings: timestrata_engine::Settings) -> Result<()> {
+    fn follow(&self, looks: usize) -> Result<()> {
         let dir = Path::new(STORE_DIR);
-        let store = Store::open_with(self.io.clone(), dir, Access::Read, settings)?;
+        let store = Store::open_with(self.io.clone(), dir, Access::Read, self.settings.clone())?;
         let mut last = 0;
         for _ in 0..looks {
             let floor = self.journal.last_acknowledged().max(last);
@@ -203,10 +209,10 @@ impl Place {
             let snapshot = store.snapshot()?;
             last = snapshot.seq().0;
             self.check_floor("follower", last, floor);
-            self.look("follower", &snapshot)?;
+            self.saw("follower", &store, snapshot);
             (0..40).for_each(|_| pause());
         }
-        store.close()
+        Ok(())
     }
 
     fn back_up(&self) -> Result<()> {
@@ -221,7 +227,8 @@ impl Place {
             let seq = snapshot.seq().0;
             self.journal.problem(format!("a backup of commit {copied} opens at commit {seq}"));
         }
-        self.look("backup", &snapshot)
+        self.saw("backup", &copy, snapshot);
+        Ok(())
     }
 
     fn pin_all(&self, pins: usize) -> Result<()> {
@@ -231,7 +238,7 @@ impl Place {
             let seq = self.store.pin(&name)?.0;
             self.check_floor("pin", seq, floor);
             (0..40).for_each(|_| pause());
-            self.look("pin", &self.store.snapshot_at(&name)?)?;
+            self.saw("pin", &self.store, self.store.snapshot_at(&name)?);
             self.store.unpin(&name)?;
         }
         Ok(())
@@ -243,10 +250,8 @@ impl Place {
             let id = self.store.create_stream(StreamSpec { name: PASSING.to_owned(), ..events })?;
             let mut appender = self.store.appender(id)?;
             for key in 0..3 {
-                self.commit(Vec::new(), Durability::Written, |_| {
-                    let cells = [Cell::Int(key), Cell::Text("passing")];
-                    appender.append(&cells, Durability::Written).map(|seq| seq.0)
-                })?;
+                let cells = [Cell::Int(key), Cell::Text("passing")];
+                self.commit(|| appender.append(&cells, Durability::Written).map(drop))?;
             }
             match self.store.drop_stream(PASSING) {
                 // A pin keeps it, and so it stays.
@@ -257,6 +262,64 @@ impl Place {
         Ok(())
     }
 
+    /// A `Written` commit to nothing that is looked at.
+    fn commit(&self, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        let commit = self.journal.begun(self.disk.operations(), Vec::new());
+        let _ = take_placed();
+        let made = make();
+        match (made, take_placed()) {
+            (Ok(()), Some(seq)) => {
+                let at = self.disk.operations();
+                self.journal.acknowledged(commit, seq.0, at, Durability::Written);
+                self.check_own()
+            }
+            (made, Some(seq)) => {
+                self.journal.in_doubt(commit, seq.0);
+                made
+            }
+            (made, None) => {
+                self.journal.refused(commit);
+                made.or_else(|error| match error.kind() {
+                    ErrorKind::Busy => Ok(()),
+                    _ => Err(error),
+                })
+            }
+        }
+    }
+
+    fn trouble(&self, trouble: Trouble) -> Result<()> {
+        let wait = |turns: u64| (0..turns).for_each(|_| pause());
+        match trouble {
+            Trouble::Operation(n, fault) => self.disk.fail_at(self.disk.operations() + n, fault),
+            Trouble::Read(n) => self.disk.fail_read_at(self.disk.reads() + n),
+            Trouble::Full { turns, free_bytes } => {
+                wait(turns);
+                self.disk.limit_free_bytes(Some(free_bytes));
+                wait(turns);
+                self.disk.limit_free_bytes(None);
+            }
+            Trouble::OpenFiles { turns, more } => {
+                wait(turns);
+                self.disk.limit_open_files(Some(more));
+                wait(turns);
+                self.disk.limit_open_files(None);
+            }
+        }
+        Ok(())
+    }
+
+    /// The store that nobody else uses any more shows all, and is closed.
+    fn end(&self) -> Result<()> {
+        self.disk.heal();
+        self.saw("at the end", &self.store, self.store.snapshot()?);
+        judge::compare_seen(&self.journal, &self.kinds);
+        self.journal.0.lock().last_moment = Some(self.disk.now());
+        match self.store.close() {
+            Err(error) if self.is_troubled && is_told(&error) => Ok(()),
+            closed => closed,
+        }
+    }
+
     fn check_floor(&self, who: &str, seq: u64, floor: u64) {
         if seq < floor {
             self.journal
@@ -264,22 +327,8 @@ impl Place {
         }
     }
 
-    /// Writes down what a snapshot shows.
-    fn look(&self, who: &str, snapshot: &Snapshot) -> Result<()> {
-        let rows = self.rows(snapshot)?;
-        self.journal.saw(Seen { who: who.to_owned(), seq: snapshot.seq().0, rows });
-        Ok(())
-    }
-
-    fn rows(&self, snapshot: &Snapshot) -> Result<[Vec<crate::streams::Row>; 2]> {
-        let rows = |stream: usize| -> Result<_> {
-            let (forward, backward, count) = scan_stream(snapshot, self.streams[stream])?;
-            if forward != backward || count != forward.len() as u64 {
-                let name = STREAMS[stream];
-                self.journal.problem(format!("'{name}' differs if read from its end, or counted"));
-            }
-            Ok(forward)
-        };
-        Ok([rows(0)?, rows(1)?])
+    /// Keeps a snapshot, to be looked at when the order of the commits is known.
+    fn saw(&self, who: &'static str, store: &Store, snapshot: Snapshot) {
+        self.journal.saw(Seen { who, store: store.clone(), snapshot });
     }
 }

@@ -8,6 +8,7 @@
 mod actors;
 mod journal;
 mod judge;
+mod kinds;
 mod plan;
 mod totals;
 
@@ -30,6 +31,8 @@ pub use totals::{Totals, run_for, run_schedules};
 pub fn run_schedule(seed: u64, planted: Option<Plant>) -> Totals {
     let plan = Plan::drawn(seed);
     let disk = SimDisk::new(seed);
+    disk.tear_anywhere();
+    let kinds = plan.kinds.clone();
     let clock = Arc::new(ManualClock::new(START_WALL_NS));
     let io = Io {
         disk: Arc::new(disk.clone()),
@@ -56,6 +59,6 @@ pub fn run_schedule(seed: u64, planted: Option<Plant>) -> Totals {
         End::Done(_) => {}
     }
     let _planted = planted.map(plant);
-    judge::judge(seed, &disk, &journal, &mut totals);
+    judge::judge(seed, &disk, &journal, &kinds, &mut totals);
     totals
 }

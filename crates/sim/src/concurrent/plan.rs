@@ -1,30 +1,40 @@
-//! What a seed draws: who is there, what they do, and how the store is set.
+//! What a seed draws: who is there, what they do, how the store is set, and what is wrong with the disk.
 
-use timestrata_engine::{BusyPolicy, Durability, Maintenance, Settings};
+use timestrata_engine::{BusyPolicy, Maintenance, Settings};
 use timestrata_io::sync::schedule::Manner;
 use timestrata_io::{Rng, SeededRng};
 
-use crate::streams::{EVENTS, ModelChange, Row, STATE};
+use super::kinds::Kind;
+use crate::disk::Fault;
+
+/// Operations of the disk in which a fault comes, and reads.
+const WITHIN: u64 = 500;
 
 /// What a writer does once.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Act {
-    /// One row, by a row appender.
-    Append {
-        stream: usize,
-        row: Row,
-        durability: Durability,
+    /// A step of a workload of one of the plan's kinds; turns are like no others'.
+    Step {
+        kind: usize,
+        letter: char,
+        turn: usize,
     },
-    /// One commit; large ones go straight to runs.
-    Commit {
-        changes: Vec<ModelChange>,
-        durability: Durability,
-    },
-    /// One bulk commit.
-    Bulk(Vec<ModelChange>),
     Sync,
     Flush,
     Compact,
+}
+
+/// What goes wrong with the disk.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Trouble {
+    /// The operation so many from now fails.
+    Operation(u64, Fault),
+    /// The same of reads.
+    Read(u64),
+    /// After so many turns there is room for so many bytes more, and after as many again for any.
+    Full { turns: u64, free_bytes: u64 },
+    /// The same for files that may be open.
+    OpenFiles { turns: u64, more: usize },
 }
 
 /// A run.
@@ -32,6 +42,7 @@ pub(super) enum Act {
 pub(super) struct Plan {
     pub(super) manner: Manner,
     pub(super) settings: Settings,
+    pub(super) kinds: Vec<Kind>,
     pub(super) writers: Vec<Vec<Act>>,
     /// Snapshots that each reader takes.
     pub(super) readers: Vec<usize>,
@@ -41,19 +52,20 @@ pub(super) struct Plan {
     pub(super) pins: usize,
     /// Streams that come and go.
     pub(super) passing: usize,
+    pub(super) troubles: Vec<Trouble>,
     /// One in so many operations of the disk is a moment to crash at.
     pub(super) capture_one_in: u64,
 }
 
 /// Numbers from a seed.
-pub(super) struct Draw(SeededRng);
+struct Draw(SeededRng);
 
 impl Draw {
-    pub(super) fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Self(SeededRng::new(seed ^ 0x5EED_0F50_4EA1_0000))
     }
 
-    pub(super) fn below(&self, bound: u64) -> u64 {
+    fn below(&self, bound: u64) -> u64 {
         self.0.next_u64() % bound.max(1)
     }
 
@@ -73,30 +85,50 @@ impl Plan {
             true => Manner::Walk { one_in: draw.of(&[1, 4, 16, 64]) },
             false => Manner::Priorities { changes: 1 + draw.below(8) as usize },
         };
-        let follower = if draw.one_in(3) { 3 } else { 0 };
+        let kinds = kinds(&draw);
         let writers = 2 + draw.below(2);
-        let writers = (0..writers).map(|writer| acts(&draw, writer)).collect();
+        let has_models = kinds.len() > 1;
         Self {
             manner,
-            settings: settings(&draw),
-            writers,
+            settings: settings(&draw, has_models),
+            writers: (0..writers).map(|writer| acts(&draw, &kinds, writer)).collect(),
+            kinds,
             readers: (0..draw.below(3)).map(|_| 2 + draw.below(4) as usize).collect(),
-            follower,
+            follower: if draw.one_in(3) { 3 } else { 0 },
             backup: draw.one_in(4),
             pins: if draw.one_in(4) { 2 } else { 0 },
             passing: if draw.one_in(4) { 2 } else { 0 },
-            capture_one_in: 60,
+            troubles: if draw.one_in(3) { troubles(&draw) } else { Vec::new() },
+            // A store of models takes longer to look at.
+            capture_one_in: if has_models { 150 } else { 60 },
         }
     }
 }
 
+/// Plain streams alone, or beside one or two models.
+fn kinds(draw: &Draw) -> Vec<Kind> {
+    let [streams, models @ ..] = Kind::all();
+    let mut kinds = vec![streams];
+    if draw.one_in(2) {
+        let first = draw.below(models.len() as u64) as usize;
+        kinds.push(models[first]);
+        if draw.one_in(3) {
+            let beside = 1 + draw.below(models.len() as u64 - 1) as usize;
+            kinds.push(models[(first + beside) % models.len()]);
+        }
+    }
+    kinds
+}
+
 /// So small that a few rows exercise every path.
-fn settings(draw: &Draw) -> Settings {
+fn settings(draw: &Draw, has_models: bool) -> Settings {
+    // Commits to several streams fit into longer segments only.
+    let segment_bytes = if has_models { draw.of(&[4 << 10, 16 << 10]) } else { 4 << 10 };
     Settings {
-        memtable_bytes_max: draw.of(&[1 << 10, 2 << 10, 8 << 10]),
-        memory_bytes_max: draw.of(&[8 << 10, 32 << 10]),
-        wal_segment_bytes: 4 << 10,
-        wal_bytes_max: draw.of(&[8 << 10, 16 << 10]),
+        memtable_bytes_max: segment_bytes / 4 * draw.of(&[1, 2, 8]),
+        memory_bytes_max: segment_bytes * draw.of(&[2, 8]),
+        wal_segment_bytes: segment_bytes,
+        wal_bytes_max: segment_bytes * draw.of(&[2, 4]),
         run_batch_rows: 8,
         run_bytes_max: 4 << 10,
         level0_runs_max: 2,
@@ -108,47 +140,34 @@ fn settings(draw: &Draw) -> Settings {
     }
 }
 
-fn acts(draw: &Draw, writer: u64) -> Vec<Act> {
+fn acts(draw: &Draw, kinds: &[Kind], writer: u64) -> Vec<Act> {
     let count = 6 + draw.below(10);
-    (0..count).map(|turn| act(draw, writer, turn)).collect()
+    (0..count).map(|turn| act(draw, kinds, writer, turn)).collect()
 }
 
-fn act(draw: &Draw, writer: u64, turn: u64) -> Act {
-    let now = 100 + 10 * turn as i64 + writer as i64;
-    let padded = |bytes: usize| format!("turn {turn} of {writer} {}", "x".repeat(bytes));
-    let row = |key: i64, bytes: usize| (key, padded(bytes));
-    let durability = draw.of(&[Durability::Written, Durability::Synced, Durability::Buffered]);
-    let commit = |changes| Act::Commit { changes, durability };
-    let key = draw.below(6) as i64;
+fn act(draw: &Draw, kinds: &[Kind], writer: u64, turn: u64) -> Act {
     match draw.below(16) {
-        0..=3 => Act::Append { stream: EVENTS, row: row(now, 8), durability },
-        // A segment of the log has room for three of these.
-        4..=6 => Act::Append { stream: EVENTS, row: row(now, 1100), durability },
-        7 => Act::Append { stream: STATE, row: row(key, 40), durability },
-        8 => Act::Append { stream: EVENTS, row: row(9 - turn as i64, 100), durability },
-        9 => commit(vec![
-            ModelChange::Insert(EVENTS, vec![row(now, 20), row(50, 20)]),
-            ModelChange::Insert(STATE, vec![row(key, 20), row(key + 1, 20)]),
-        ]),
-        10 => commit(vec![
-            ModelChange::DeleteRange(EVENTS, 0, 60 + 20 * key),
-            ModelChange::Insert(EVENTS, vec![row(55, 10)]),
-            ModelChange::DeleteRange(STATE, key, key + 2),
-        ]),
-        11 => commit(vec![ModelChange::DeleteKeys(STATE, vec![key, key + 1])]),
-        12 => {
-            let rows = (0..24).map(|i| row(i * 7 % 120, 90)).collect();
-            commit(vec![
-                ModelChange::Insert(EVENTS, rows),
-                ModelChange::Insert(STATE, vec![row(key, 90)]),
-            ])
+        0 => Act::Sync,
+        1 => Act::Flush,
+        2 => Act::Compact,
+        _ => {
+            // Models more often than the streams beside them.
+            let kind = (draw.below(kinds.len() as u64 + 1) as usize).min(kinds.len() - 1);
+            let of_all = kinds[kind].letters;
+            let of_one = if writer == 0 { kinds[kind].of_one } else { "" };
+            let letters: Vec<char> = of_all.chars().chain(of_one.chars()).collect();
+            let turn = (100 * writer + turn) as usize;
+            Act::Step { kind, letter: draw.of(&letters), turn }
         }
-        13 => {
-            let rows = |n: i64| ModelChange::Insert(EVENTS, vec![row(now, 300), row(40 - n, 300)]);
-            Act::Bulk((0..1 + key).map(rows).collect())
-        }
-        14 => Act::Sync,
-        _ if draw.one_in(2) => Act::Flush,
-        _ => Act::Compact,
     }
+}
+
+fn troubles(draw: &Draw) -> Vec<Trouble> {
+    let trouble = || match draw.below(6) {
+        0..=2 => Trouble::Operation(draw.below(WITHIN), draw.of(&Fault::ALL)),
+        3 => Trouble::Read(draw.below(WITHIN)),
+        4 => Trouble::Full { turns: draw.below(200), free_bytes: draw.below(12_000) },
+        _ => Trouble::OpenFiles { turns: draw.below(200), more: draw.below(4) as usize },
+    };
+    (0..1 + draw.below(2)).map(|_| trouble()).collect()
 }

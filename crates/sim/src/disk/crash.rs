@@ -9,8 +9,11 @@ use timestrata_io::{Rng, SeededRng};
 use super::SimDisk;
 use super::fault::{Lie, means};
 use super::names::{Names, closed_subset, drop_unreachable};
-use super::node::{FileOp, Node};
+use super::node::{Chances, FileOp, Node};
 use super::world::{State, World};
+
+/// Of eight pieces that survive, so many are torn, where the disk tears at any byte.
+const TORN_OF_8: u64 = 2;
 
 /// What ended the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +66,7 @@ pub(super) fn crash_states(state: &State, subsets: usize) -> Vec<CrashState> {
     if let Some((id, FileOp::Write { offset, bytes })) = &state.in_flight {
         let mut half_way = state.clone();
         if let Some(node) = half_way.nodes.get_mut(id) {
-            node.write(*offset, &bytes[..bytes.len() / 2]);
+            node.write(*offset, &bytes[..state.cut(state.operations, bytes.len())]);
         }
         states.add_killed("killed half-way through a write", half_way);
     }
@@ -131,7 +134,9 @@ impl States<'_> {
             if node.is_settled() && in_flight.is_none() {
                 return Arc::clone(&node.durable);
             }
-            Arc::new(node.mixture(in_flight.map(|(_, op)| op), &rng, keep_of_8))
+            let torn_of_8 = if state.tears_anywhere { TORN_OF_8 } else { 0 };
+            let chances = Chances { keep_of_8, torn_of_8 };
+            Arc::new(node.mixture(in_flight.map(|(_, op)| op), &rng, chances))
         });
     }
 }
@@ -140,7 +145,8 @@ impl States<'_> {
 fn settled(state: &State, names: &Names, contents: &Contents<'_>, lies: &[Lie]) -> World {
     let mut names = names.clone();
     drop_unreachable(&mut names);
-    let mut found = State { seed: state.seed.wrapping_add(1), ..State::default() };
+    let (seed, tears_anywhere) = (state.seed.wrapping_add(1), state.tears_anywhere);
+    let mut found = State { seed, tears_anywhere, ..State::default() };
     for (path, id) in &names.files {
         let node = &state.nodes[id];
         let bytes = contents(*id, node);

@@ -9,7 +9,7 @@ use timestrata_io::parts::{Access, read_at};
 use timestrata_io::sync::schedule::pause;
 use timestrata_io::{Bytes, DiskFile};
 
-use super::world::{OperationKind, World};
+use super::world::World;
 
 #[derive(Debug)]
 pub(super) struct SimFile {
@@ -30,11 +30,15 @@ impl SimFile {
 
 impl DiskFile for SimFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.turn().node(self.id)?.len())
+        let mut world = self.turn();
+        world.begin_read()?;
+        Ok(world.node(self.id)?.len())
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_at(&self.turn().node(self.id)?.seen, offset, buffer)
+        let mut world = self.turn();
+        world.begin_read_at(self.id, offset, buffer.len())?;
+        read_at(&world.node(self.id)?.seen, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -53,10 +57,7 @@ impl DiskFile for SimFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.access.check_resize("cut or extended")?;
-        let mut world = self.turn();
-        world.begin(OperationKind::SetLen, &self.path)?;
-        world.node(self.id)?.set_len(bytes);
-        Ok(())
+        self.turn().set_len(self.id, &self.path, bytes)
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -68,8 +69,16 @@ impl DiskFile for SimFile {
     }
 
     fn map(&self) -> io::Result<Bytes> {
-        let seen = Arc::clone(&self.turn().node(self.id)?.seen);
+        let mut world = self.turn();
+        world.begin_read()?;
+        let seen = Arc::clone(&world.node(self.id)?.seen);
         Ok(Bytes::from_owner(Shared(seen)))
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.world.lock().limits.open_files -= 1;
     }
 }
 

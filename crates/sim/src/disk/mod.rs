@@ -3,7 +3,7 @@
 //! [`SimDisk`] owns what the running process sees and, apart from it, what a power cut
 //! leaves: contents that were synced, names whose directory was synced, and any part of
 //! the rest ([`SimDisk::crash_states`]). Every call that changes or syncs something is one
-//! numbered operation; reads are not counted. In a simulated schedule another actor may go on
+//! numbered operation; reads have numbers of their own. In a simulated schedule another actor may go on
 //! before each call, and none in the middle of one.
 //!
 //! Invariant: what is durable only grows through a sync (or a lie's absence of one), so a
@@ -12,6 +12,7 @@
 mod crash;
 mod fault;
 mod file;
+mod limits;
 mod names;
 mod node;
 mod world;
@@ -30,6 +31,7 @@ pub use fault::{Fault, Lie, Which};
 pub use world::{Operation, OperationKind};
 
 use file::SimFile;
+use limits::Limits;
 use names::NameOp;
 use world::World;
 
@@ -73,6 +75,60 @@ impl SimDisk {
     /// Makes operation `n` fail, once.
     pub fn fail_at(&self, n: u64, fault: Fault) {
         self.world.lock().faults.insert(n, fault);
+    }
+
+    /// Calls that read, so far; the next one has this number.
+    pub fn reads(&self) -> u64 {
+        self.world.lock().limits.reads
+    }
+
+    /// Makes the read with this number fail, once.
+    pub fn fail_read_at(&self, n: u64) {
+        self.world.lock().limits.failing_reads.insert(n);
+    }
+
+    /// From now on a byte of a file can't be read, whatever name the file gets; what is mapped stays.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown file.
+    pub fn spoil(&self, path: &Path, byte: u64) -> io::Result<()> {
+        let mut world = self.world.lock();
+        let id = *world.state.names.file(&plain(path))?;
+        world.limits.bad_place = Some((id, byte));
+        Ok(())
+    }
+
+    /// Leaves room for so many bytes more, or for any number.
+    pub fn limit_free_bytes(&self, free: Option<u64>) {
+        let mut world = self.world.lock();
+        let used = world.used_bytes();
+        world.limits.bytes_max = free.map(|free| used + free);
+    }
+
+    /// Lets so many files more be open, or any number.
+    pub fn limit_open_files(&self, more: Option<usize>) {
+        let mut world = self.world.lock();
+        let open = world.limits.open_files;
+        world.limits.open_files_max = more.map(|more| open + more);
+    }
+
+    /// Lifts all limits, and takes away faults that have not come yet.
+    pub fn heal(&self) {
+        let mut world = self.world.lock();
+        world.faults.clear();
+        let open_files = world.limits.open_files;
+        let reads = world.limits.reads;
+        world.limits = Limits { open_files, reads, ..Limits::default() };
+    }
+
+    /// From now on what was being written may be torn at any byte, and not between sectors only.
+    pub fn tear_anywhere(&self) {
+        self.world.lock().state.tears_anywhere = true;
+    }
+
+    /// Takes the lock on a file away from its holder, without a word: another process may have it now.
+    pub fn pull_lock(&self, path: &Path) {
+        self.world.lock().locks.pull_away(&plain(path));
     }
 
     /// Makes the disk lie from now on, in one more way.
@@ -156,6 +212,7 @@ impl SimDisk {
         self.world.lock()
     }
 
+    /// An open file, which was counted as one.
     fn file(&self, id: u64, path: PathBuf, access: Access) -> Arc<dyn DiskFile> {
         Arc::new(SimFile { world: Arc::clone(&self.world), id, path, access })
     }
@@ -167,11 +224,16 @@ impl Disk for SimDisk {
         let mut world = self.turn();
         let id = if mode.creates() {
             world.state.names.check_new(&path)?;
+            world.check_open_files()?;
             world.begin(OperationKind::Create, &path)?;
             world.create(&path)
         } else {
-            *world.state.names.file(&path)?
+            let id = *world.state.names.file(&path)?;
+            world.check_open_files()?;
+            world.begin_read()?;
+            id
         };
+        world.limits.open_files += 1;
         drop(world);
         Ok(self.file(id, path, mode.into()))
     }
@@ -179,7 +241,9 @@ impl Disk for SimDisk {
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
         let path = plain(path);
         let mut world = self.turn();
+        world.check_open_files()?;
         let id = world.open_log(&path, bytes)?;
+        world.limits.open_files += 1;
         drop(world);
         Ok(self.file(id, path, Access::Log))
     }
@@ -206,7 +270,8 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
-        let world = self.turn();
+        let mut world = self.turn();
+        world.begin_read()?;
         world.state.names.list(&plain(dir), |id| world.state.nodes[id].len())
     }
 
@@ -230,7 +295,9 @@ impl Disk for SimDisk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.turn().state.names.exists(&plain(path)))
+        let mut world = self.turn();
+        world.begin_read()?;
+        Ok(world.state.names.exists(&plain(path)))
     }
 
     fn try_lock(&self, path: &Path, owner: &str) -> io::Result<LockOutcome> {
@@ -255,6 +322,7 @@ impl Disk for SimDisk {
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<Option<u64>> {
-        Ok(None)
+        let world = self.world.lock();
+        Ok(world.limits.bytes_max.map(|bytes_max| bytes_max.saturating_sub(world.used_bytes())))
     }
 }

@@ -16,6 +16,14 @@ pub(super) enum FileOp {
     SetLen(u64),
 }
 
+/// How likely what was not synced survives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chances {
+    pub(super) keep_of_8: u64,
+    /// Of pieces that survive, so many are torn at some byte.
+    pub(super) torn_of_8: u64,
+}
+
 /// A file, whatever its names.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
@@ -134,7 +142,7 @@ impl Node {
         &self,
         in_flight: Option<&FileOp>,
         rng: &SeededRng,
-        keep_of_8: u64,
+        Chances { keep_of_8, torn_of_8 }: Chances,
     ) -> Vec<u8> {
         let mut versions: BTreeMap<u64, u64> = BTreeMap::new();
         let mut lengths = vec![self.durable.len() as u64];
@@ -159,6 +167,9 @@ impl Node {
                 .into_iter()
                 .filter(|(sector, ..)| take(&mut versions, *sector))
             {
+                let is_torn = torn_of_8 > 0 && rng.next_u64() % 8 < torn_of_8;
+                let (offset, piece) =
+                    if is_torn { torn(offset, &piece, rng) } else { (offset, piece) };
                 FileOp::Write { offset, bytes: piece.into() }.apply(&mut bytes);
             }
         }
@@ -170,6 +181,15 @@ impl Node {
         };
         bytes.resize(lengths[chosen] as usize, 0);
         bytes
+    }
+}
+
+/// A part of a piece: its beginning or its end, of any length.
+fn torn(offset: u64, piece: &[u8], rng: &SeededRng) -> (u64, Vec<u8>) {
+    let cut = (rng.next_u64() % (piece.len() as u64 + 1)) as usize;
+    match rng.next_u64() % 4 {
+        0 => (offset + cut as u64, piece[cut..].to_vec()),
+        _ => (offset, piece[..cut].to_vec()),
     }
 }
 

@@ -11,6 +11,7 @@ use timestrata_io::parts::Locks;
 use timestrata_io::{Rng, SeededRng};
 
 use super::fault::{Fault, Lie};
+use super::limits::Limits;
 use super::names::{NameOp, Names, synced_with};
 use super::node::{FileOp, Node};
 
@@ -53,6 +54,8 @@ pub(super) struct State {
     /// Operations begun before.
     pub(super) operations: u64,
     pub(super) lies: Vec<Lie>,
+    /// Whether what was being written may be torn at any byte, and not between sectors only.
+    pub(super) tears_anywhere: bool,
     pub(super) nodes: BTreeMap<u64, Node>,
     pub(super) names: Arc<Names>,
     pub(super) durable_names: Arc<Names>,
@@ -69,6 +72,7 @@ pub(super) struct World {
     pub(super) crash_at: Option<u64>,
     pub(super) crashed: bool,
     pub(super) faults: BTreeMap<u64, Fault>,
+    pub(super) limits: Limits,
     file_syncs: u64,
     dir_syncs: u64,
     pub(super) locks: Locks,
@@ -160,18 +164,29 @@ impl World {
     ) -> io::Result<()> {
         let bytes: Arc<[u8]> = Arc::from(bytes);
         let op = FileOp::Write { offset, bytes: Arc::clone(&bytes) };
+        let n = self.state.operations;
         match self.number(OperationKind::Write, path, Some((id, op)))? {
             None => {
+                self.check_room(id, offset + bytes.len() as u64)?;
                 self.node(id)?.write(offset, &bytes);
                 Ok(())
             }
             Some(fault) => {
                 if fault == Fault::ShortWrite {
-                    self.node(id)?.write(offset, &bytes[..bytes.len() / 2]);
+                    let cut = self.state.cut(n, bytes.len());
+                    self.node(id)?.write(offset, &bytes[..cut]);
                 }
                 Err(fault.error())
             }
         }
+    }
+
+    /// Changes a file's length, counted.
+    pub(super) fn set_len(&mut self, id: u64, path: &Path, bytes: u64) -> io::Result<()> {
+        self.begin(OperationKind::SetLen, path)?;
+        self.check_room(id, bytes)?;
+        self.node(id)?.set_len(bytes);
+        Ok(())
     }
 
     /// Syncs a file, counted.
@@ -229,6 +244,17 @@ impl World {
 }
 
 impl State {
+    /// Where a write of so many bytes, operation `n`, is cut that is not done to its end.
+    pub(super) fn cut(&self, n: u64, bytes: usize) -> usize {
+        match self.tears_anywhere {
+            true => {
+                let draw = SeededRng::new(self.seed ^ n.rotate_left(17)).next_u64();
+                (draw % (bytes as u64 + 1)) as usize
+            }
+            false => bytes / 2,
+        }
+    }
+
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.names.dirs.hash(&mut hasher);

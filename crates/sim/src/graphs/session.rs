@@ -1,6 +1,6 @@
 //! A store with a graph, in use.
 
-use timestrata_engine::{Durability, Result, Snapshot, Store};
+use timestrata_engine::{Durability, Result, Settings, Snapshot, Store};
 use timestrata_models::graph::{
     BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock, Unlinked,
 };
@@ -8,9 +8,8 @@ use timestrata_models::graph::{
 use super::model::{GraphChange, GraphModel};
 use super::read;
 use super::step::{Write, link, put};
-use crate::disk::SimDisk;
 use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Session};
+use crate::subject::{Action, Base, Judgement, Session, settings_of_several_streams};
 
 /// The graph.
 pub(super) const NAME: &str = "code";
@@ -59,11 +58,14 @@ impl Session for Graphs {
         GraphModel::default()
     }
 
-    fn start(disk: &SimDisk, story: &mut Story<GraphModel>) -> Result<Self> {
-        let base = Base::open(disk)?;
+    fn attach(base: Base, story: &mut Story<GraphModel>) -> Result<Self> {
         let graph = Graph::create(&base.store, NAME, &GraphOptions { keep_versions: 2 })?;
-        story.made(disk.operations());
+        story.made(base.disk.operations());
         Ok(Self { base, graph })
+    }
+
+    fn settings() -> Settings {
+        settings_of_several_streams()
     }
 
     fn base(&self) -> &Base {

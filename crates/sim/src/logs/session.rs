@@ -5,7 +5,6 @@ use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
 
 use super::read;
 use super::step::Write;
-use crate::disk::SimDisk;
 use crate::story::Story;
 use crate::subject::{Action, Base, Judgement, Model, Session};
 
@@ -57,10 +56,9 @@ impl Session for LogEntries {
         LogModel::default()
     }
 
-    fn start(disk: &SimDisk, story: &mut Story<LogModel>) -> Result<Self> {
-        let base = Base::open(disk)?;
+    fn attach(base: Base, story: &mut Story<LogModel>) -> Result<Self> {
         let logs = Logs::create(&base.store, NAME, &LogsOptions::default())?;
-        story.made(disk.operations());
+        story.made(base.disk.operations());
         Ok(Self { base, logs })
     }
 

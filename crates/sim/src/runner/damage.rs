@@ -7,18 +7,21 @@
 use timestrata_engine::{Access, Error, ErrorKind};
 
 use super::explore::{new_disk, run_through};
-use super::judge::guarded;
+use super::judge::{check_kept, guarded, run_files};
 use super::{Effort, Report};
 use crate::disk::SimDisk;
 use crate::subject::{Problem, Step, StoryOf, open, read};
 use crate::workload::Workload;
+
+/// Bits that are turned over, for each place that can't be read.
+const SPOILED_ONE_IN: u64 = 4;
 
 /// Runs a workload and turns over bits of what it leaves, one in so many at a time.
 pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
     let disk = new_disk(index, effort);
-    let run = match guarded(|| run_through(workload, &disk)) {
+    let run = match guarded(|| run_through(workload, &disk, false)) {
         Ok(run) => run,
         Err(problem) => {
             report.violation(workload, "without damage", problem);
@@ -33,7 +36,7 @@ pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effor
             let decayed = disk.copy();
             let flipped = guarded(|| {
                 decayed.flip_bit(&path, bit).map_err(|error| error.to_string())?;
-                judge::<S>(&decayed, &run.story)
+                judge::<S>(&decayed, &run.story, named)
             });
             report.flips += 1;
             match flipped {
@@ -49,18 +52,68 @@ pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effor
             }
         }
     }
+    spoil(workload, &disk, &run.story, index, effort, &mut report);
     report
 }
 
+/// Makes places of the files unreadable, one at a time: what is read is right, or an error that names
+/// the file; and all is there once they can be read again.
+fn spoil<S: Step>(
+    workload: &Workload<S>,
+    disk: &SimDisk,
+    story: &StoryOf<S>,
+    index: u64,
+    effort: &Effort,
+    report: &mut Report,
+) {
+    for (path, bytes) in disk.files() {
+        let places = (0..bytes).filter(|byte| {
+            effort.takes("spoil", effort.flips_one_in * SPOILED_ONE_IN, &[index, *byte, bytes])
+        });
+        for byte in places {
+            let spoiled = disk.copy();
+            let judged = guarded(|| {
+                spoiled.spoil(&path, byte).map_err(|error| error.to_string())?;
+                judge::<S>(&spoiled, story, unread)?;
+                // A copy is readable everywhere.
+                let found = judge::<S>(&spoiled.fork(), story, unread);
+                match found {
+                    Ok(false) => Ok(()),
+                    Ok(true) => Err("once it can be read again, something is missing".to_owned()),
+                    Err(problem) => Err(format!("once it can be read again: {problem}")),
+                }
+            });
+            report.spoiled += 1;
+            if let Err(problem) = judged {
+                let moment = format!("byte {byte} of {} can't be read", path.display());
+                report.violation(workload, &moment, problem);
+                if report.violations.len() >= effort.violations_max {
+                    return;
+                }
+            }
+        }
+    }
+}
+
 /// Whether the damage was noticed; a problem if it shows in the rows.
-fn judge<S: Step>(disk: &SimDisk, story: &StoryOf<S>) -> Result<bool, String> {
-    let store = match open(disk, Access::Write) {
+fn judge<S: Step>(
+    disk: &SimDisk,
+    story: &StoryOf<S>,
+    expected: fn(&Error) -> Result<(), String>,
+) -> Result<bool, String> {
+    let runs = run_files(disk);
+    let opened = open::<S::Session>(disk, Access::Write);
+    check_kept(&runs, disk)?;
+    let store = match opened {
         Ok(store) => store,
-        Err(error) => return named(&error).map(|()| true),
+        Err(error) => return expected(&error).map(|()| true),
     };
     let found = match read::<S::Session>(&store, story, false) {
         Ok(found) => found,
-        Err(Problem::Failed(error)) => return named(&error).map(|()| true),
+        Err(Problem::Failed(error)) => {
+            disk.crash_at(disk.operations());
+            return expected(&error).map(|()| true);
+        }
         Err(Problem::Wrong(message)) => return Err(message),
     };
     let cut = store.recovery_report().torn_tail.is_some();
@@ -73,6 +126,14 @@ fn judge<S: Step>(disk: &SimDisk, story: &StoryOf<S>) -> Result<bool, String> {
         ));
     }
     Ok(cut)
+}
+
+/// The error of a place that can't be read.
+fn unread(error: &Error) -> Result<(), String> {
+    match error.kind() == ErrorKind::Io && error.path().is_some() {
+        true => Ok(()),
+        false => Err(format!("what can't be read gives {:?}, or no file: {error}", error.kind())),
+    }
 }
 
 fn named(error: &Error) -> Result<(), String> {

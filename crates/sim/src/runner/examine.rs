@@ -88,7 +88,7 @@ fn go_on<S: Step>(
 
 /// Opens a store that was closed in good order: everything is there, nothing is replayed.
 fn open_closed<S: Step>(disk: &SimDisk, story: &StoryOf<S>) -> Result<(), String> {
-    let store = open(disk, Access::Write)
+    let store = open::<S::Session>(disk, Access::Write)
         .map_err(|error| format!("can't be opened after a close: {error}"))?;
     let snapshot = store.snapshot().map_err(|error| format!("after a close: {error}"))?;
     S::Session::compare(&store, &snapshot, story.last(), true)

@@ -1,13 +1,17 @@
 //! One workload: run to its end, and crashed at each of its operations.
 
 use std::collections::HashSet;
+use std::ops::Range;
+use std::path::Path;
+
+use timestrata_engine::Access;
 
 use super::examine::examine;
 use super::judge::guarded;
 use super::{Effort, Report, faults, mix};
 use crate::disk::{CrashPoint, SimDisk};
 use crate::story::Story;
-use crate::subject::{Session, Step, StoryOf};
+use crate::subject::{COPY_DIR, Session, Step, StoryOf, open_at};
 use crate::workload::Workload;
 
 /// A run of a workload without a crash.
@@ -15,12 +19,15 @@ pub(super) struct Run<S: Step> {
     pub(super) story: StoryOf<S>,
     pub(super) points: Vec<CrashPoint>,
     /// The first operation of the explored steps, and the one behind the last.
-    pub(super) operations: std::ops::Range<u64>,
+    pub(super) operations: Range<u64>,
+    /// The same of reads.
+    pub(super) reads: Range<u64>,
 }
 
 /// A disk for a workload.
 pub(super) fn new_disk(index: u64, effort: &Effort) -> SimDisk {
     let disk = SimDisk::new(mix(effort.seed, &[index]));
+    disk.tear_anywhere();
     effort.lies.iter().for_each(|lie| disk.lie(lie.clone()));
     disk
 }
@@ -31,7 +38,8 @@ pub(super) fn explore<S: Step>(workload: &Workload<S>, index: u64, effort: &Effo
     let mut report = Report::new(effort);
     report.workloads = 1;
     let disk = new_disk(index, effort);
-    match guarded(|| run_through(workload, &disk)) {
+    let backs_up = effort.takes("back up", effort.states_one_in, &[index]);
+    match guarded(|| run_through(workload, &disk, backs_up)) {
         Ok(run) => {
             let mut place = Place { workload, index, effort, report: &mut report };
             place.crash(&run, &disk);
@@ -46,6 +54,7 @@ pub(super) fn explore<S: Step>(workload: &Workload<S>, index: u64, effort: &Effo
 pub(super) fn run_through<S: Step>(
     workload: &Workload<S>,
     disk: &SimDisk,
+    backs_up: bool,
 ) -> Result<Run<S>, String> {
     let mut story = Story::new(S::Session::empty_model());
     let explored_from = workload.explored_from();
@@ -55,10 +64,10 @@ pub(super) fn run_through<S: Step>(
     let failed = |what: &str, error: timestrata_engine::Error| format!("{what} fails: {error}");
     let mut session =
         S::Session::start(disk, &mut story).map_err(|error| failed("making the store", error))?;
-    let mut first = 0;
+    let (mut first, mut first_read) = (0, 0);
     for (turn, step) in workload.steps().iter().enumerate() {
         if explored_from == Some(turn) {
-            first = disk.operations();
+            (first, first_read) = (disk.operations(), disk.reads());
             disk.capture_from(first);
         }
         for action in step.actions(turn) {
@@ -68,13 +77,34 @@ pub(super) fn run_through<S: Step>(
         }
     }
     let mut points = disk.take_captured();
-    let operations = first..disk.operations();
+    let (operations, reads) = (first..disk.operations(), first_read..disk.reads());
     points.push(disk.now());
     let snapshot = session.store().snapshot().map_err(|error| failed("a snapshot", error))?;
     S::Session::compare(session.store(), &snapshot, story.last(), true)?;
+    if backs_up {
+        back_up::<S>(&session, &story)?;
+    }
     // The close of a dropped store is not part of the workload.
     disk.crash_at(disk.operations());
-    Ok(Run { story, points, operations })
+    Ok(Run { story, points, operations, reads })
+}
+
+/// A backup is a store of its own, of what the store shows.
+fn back_up<S: Step>(session: &S::Session, story: &StoryOf<S>) -> Result<(), String> {
+    let said = |error: timestrata_engine::Error| format!("a backup: {error}");
+    let copied = session.store().backup(Path::new(COPY_DIR)).map_err(said)?.seq.0;
+    let disk = &session.base().disk;
+    let copy = open_at::<S::Session>(disk, Path::new(COPY_DIR), Access::Read).map_err(said)?;
+    let snapshot = copy.snapshot().map_err(said)?;
+    if (copied, snapshot.seq().0) != (story.last_seq(), story.last_seq()) {
+        return Err(format!(
+            "a backup of commit {copied} opens at commit {}, the store is at {}",
+            snapshot.seq(),
+            story.last_seq()
+        ));
+    }
+    S::Session::compare(&copy, &snapshot, story.last(), true)
+        .map_err(|problem| format!("a backup: {problem}"))
 }
 
 /// Where the exploration is.

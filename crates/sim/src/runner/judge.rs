@@ -1,6 +1,7 @@
 //! Opens a disk as a crash left it, and holds what is found against what was promised.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 use timestrata_engine::Access;
 
@@ -28,8 +29,10 @@ pub(super) fn judge<S: Step>(
     promises: &Promises,
 ) -> Result<Found, String> {
     guarded(|| {
-        let store =
-            open(disk, Access::Write).map_err(|error| format!("can't be opened: {error}"))?;
+        let runs = run_files(disk);
+        let store = open::<S::Session>(disk, Access::Write)
+            .map_err(|error| format!("can't be opened: {error}"))?;
+        check_kept(&runs, disk)?;
         let found = read::<S::Session>(&store, story, promises.is_made)?;
         check_promises(&found, promises, kind)?;
         let strays = &store.recovery_report().strays;
@@ -40,6 +43,28 @@ pub(super) fn judge<S: Step>(
         disk.crash_at(disk.operations());
         Ok(found)
     })
+}
+
+/// The run files of a store, and those that it has set aside.
+pub(super) fn run_files(disk: &SimDisk) -> Vec<(PathBuf, u64)> {
+    let dirs = ["runs", "quarantine"].map(|name| Path::new(STORE_DIR).join(name));
+    let is_run = |path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
+    disk.files().into_iter().filter(|(path, _)| is_run(path)).collect()
+}
+
+/// Opening may set run files aside, and removes none.
+pub(super) fn check_kept(before: &[(PathBuf, u64)], disk: &SimDisk) -> Result<(), String> {
+    let after = run_files(disk);
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let is_kept = |(path, bytes): &(PathBuf, u64)| {
+        let name_before = name(path).unwrap_or_default();
+        let is_same = |found: &Path| name(found).is_some_and(|found| found.ends_with(&name_before));
+        after.iter().any(|(found, length)| length == bytes && is_same(found))
+    };
+    match before.iter().find(|file| !is_kept(file)) {
+        None => Ok(()),
+        Some((path, _)) => Err(format!("opening has removed the run file {}", path.display())),
+    }
 }
 
 fn check_promises(found: &Found, promises: &Promises, kind: CrashKind) -> Result<(), String> {
@@ -79,7 +104,7 @@ pub(super) fn judge_reading<S: Step>(
             if !report.is_sound() {
                 return Err(format!("check finds damage: {:?}", report.findings));
             }
-            let store = open(disk, Access::Read)
+            let store = open::<S::Session>(disk, Access::Read)
                 .map_err(|error| format!("can't be opened for reading: {error}"))?;
             let seen = read::<S::Session>(&store, story, false)
                 .map_err(|problem| format!("a reader: {problem}"))?;

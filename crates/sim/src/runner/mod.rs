@@ -11,6 +11,7 @@ mod examine;
 mod explore;
 mod faults;
 mod judge;
+mod lock;
 mod report;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,10 +83,10 @@ impl Effort {
     /// to crash at.
     pub fn of_models(seed: u64) -> Self {
         Self {
-            states_one_in: 8,
-            continued_one_in: 12,
-            crashed_again_one_in: 48,
-            faults_one_in: 96,
+            states_one_in: 16,
+            continued_one_in: 16,
+            crashed_again_one_in: 96,
+            faults_one_in: 192,
             ..Self::sampled(seed)
         }
     }
@@ -94,9 +95,9 @@ impl Effort {
     pub fn of_short_models(seed: u64) -> Self {
         Self {
             mixtures: 6,
-            states_one_in: 1,
-            continued_one_in: 6,
-            faults_one_in: 8,
+            states_one_in: 3,
+            continued_one_in: 8,
+            faults_one_in: 16,
             ..Self::of_models(seed)
         }
     }
@@ -128,6 +129,11 @@ pub fn run<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
 /// Runs workloads and damages what they leave, on as many threads as there are processors.
 pub fn damage<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
     on_all_threads(workloads, effort, damage::damage)
+}
+
+/// Runs workloads and pulls the writer's lock away behind them, on as many threads as there are processors.
+pub fn pull_lock<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
+    on_all_threads(workloads, effort, lock::pull_lock)
 }
 
 fn on_all_threads<S: Step>(

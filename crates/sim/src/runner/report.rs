@@ -52,6 +52,8 @@ pub struct Report {
     pub flips: u64,
     /// Of these, found out about.
     pub flips_noticed: u64,
+    /// Places made unreadable.
+    pub spoiled: u64,
     /// Promises that were not kept.
     pub violations: Vec<Violation>,
 }
@@ -71,6 +73,7 @@ impl Report {
             states_opened_after_faults: 0,
             flips: 0,
             flips_noticed: 0,
+            spoiled: 0,
             violations: Vec::new(),
         }
     }
@@ -88,6 +91,7 @@ impl Report {
         self.states_opened_after_faults += other.states_opened_after_faults;
         self.flips += other.flips;
         self.flips_noticed += other.flips_noticed;
+        self.spoiled += other.spoiled;
         self.violations.extend(other.violations);
     }
 
@@ -143,6 +147,7 @@ impl fmt::Display for Report {
         )?;
         if self.flips > 0 {
             writeln!(f, "{} bits turned over, {} noticed", self.flips, self.flips_noticed)?;
+            writeln!(f, "{} places made unreadable", self.spoiled)?;
         }
         write!(f, "{} violations", self.violations.len())?;
         self.violations.iter().try_for_each(|violation| write!(f, "\n  {violation}"))?;

@@ -4,7 +4,5 @@ mod model;
 mod session;
 mod step;
 
-pub(crate) use model::{ModelChange, Row, StreamsModel};
-pub(crate) use session::{STREAMS, Streams, add, engine_changes, scan_stream, shown, specs};
+pub(crate) use session::{Streams, specs};
 pub use step::StreamStep;
-pub(crate) use step::{EVENTS, STATE};

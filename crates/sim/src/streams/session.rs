@@ -13,7 +13,6 @@ use timestrata_engine::{
 
 use super::model::{ModelChange, Row, StreamsModel};
 use super::step::{EVENTS, STATE, Write};
-use crate::disk::SimDisk;
 use crate::story::Story;
 use crate::subject::{Action, Base, Judgement, Model, Problem, Session};
 
@@ -79,8 +78,7 @@ impl Session for Streams {
         StreamsModel::new(&[Merge::Keep, Merge::Latest])
     }
 
-    fn start(disk: &SimDisk, story: &mut Story<StreamsModel>) -> Result<Self> {
-        let base = Base::open(disk)?;
+    fn attach(base: Base, story: &mut Story<StreamsModel>) -> Result<Self> {
         let store = &base.store;
         let make = |spec: StreamSpec| match store.stream(&spec.name) {
             Some(stream) => Ok(stream.id()),
@@ -88,7 +86,7 @@ impl Session for Streams {
         };
         let [events, state] = specs();
         let streams = [make(events)?, make(state)?];
-        story.made(disk.operations());
+        story.made(base.disk.operations());
         let appenders = [store.appender(streams[EVENTS])?, store.appender(streams[STATE])?];
         Ok(Self { base, streams, appenders })
     }

@@ -77,7 +77,10 @@ fn compare_table(
         }
     }
     if is_live && model.kind != Kind::Kept {
-        look_up(&table.view()?, model.kind, &found)?;
+        let view = table.view()?;
+        // What expires may have gone since.
+        let rows = if model.may_expire { scan(view.snapshot(), table.id(), false)? } else { found };
+        look_up(&view, model.kind, &rows)?;
     }
     Ok(())
 }

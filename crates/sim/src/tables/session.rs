@@ -11,7 +11,6 @@ use super::model::{Kind, TableChange, TableRow, TablesModel};
 use super::read;
 use super::rows::{batch, cells, changes_columns, rows_of};
 use super::step::{Write, row};
-use crate::disk::SimDisk;
 use crate::story::Story;
 use crate::subject::{Action, Base, Judgement, Session};
 
@@ -105,11 +104,10 @@ impl Session for Tables {
         TablesModel::new()
     }
 
-    fn start(disk: &SimDisk, story: &mut Story<TablesModel>) -> Result<Self> {
-        let base = Base::open(disk)?;
+    fn attach(base: Base, story: &mut Story<TablesModel>) -> Result<Self> {
         let tables = Kind::ALL.into_iter().map(|kind| table_of(&base.store, kind));
         let tables = tables.collect::<Result<_>>()?;
-        story.made(disk.operations());
+        story.made(base.disk.operations());
         Ok(Self { base, tables, ids: Ids::default() })
     }
 
@@ -238,9 +236,10 @@ impl Tables {
         delete: impl FnOnce(&Table) -> Result<u64>,
         story: &mut Story<TablesModel>,
     ) -> Result<()> {
-        let before = story.last().rows(kind);
+        let before = story.known().and_then(|model| model.rows(kind));
         story.commit_begun(self.base.disk.operations(), changes);
-        let deleted = before.zip(story.last().rows(kind)).map(|(before, after)| before - after);
+        let after = story.known().and_then(|model| model.rows(kind));
+        let deleted = before.zip(after).map(|(before, after)| before - after);
         let outcome = delete(self.table(kind));
         if let (Ok(rows), Some(expected)) = (&outcome, deleted)
             && *rows != expected as u64

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
+use timestrata_engine::planted::take_placed;
 use timestrata_engine::{
-    Changes, Durability, Error, ErrorKind, Result, Snapshot, Store, StreamId, StreamSpec,
+    Changes, Durability, Error, ErrorKind, Result, Settings, Snapshot, Store, StreamId, StreamSpec,
 };
 use timestrata_merkle::{KeyName, Signer};
 use timestrata_models::topic::{
@@ -17,9 +18,8 @@ use timestrata_models::topic::{
 use super::model::{Part, TopicChange, TopicRecord, TopicsModel};
 use super::read;
 use super::step::{Write, record};
-use crate::disk::SimDisk;
 use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Session};
+use crate::subject::{Action, Base, Judgement, Session, settings_of_several_streams};
 
 /// The group that consumes.
 pub(super) const GROUP: &str = "readers";
@@ -38,6 +38,8 @@ pub struct Topics {
     pair: Topic,
     beside: StreamId,
     signer: Signer,
+    /// What the idempotent producer has sent without an answer.
+    unanswered: Option<(u64, Vec<TopicRecord>)>,
 }
 
 fn topic_of(store: &Store, part: Part, partitions: u32) -> Result<Topic> {
@@ -60,8 +62,7 @@ impl Session for Topics {
         TopicsModel::default()
     }
 
-    fn start(disk: &SimDisk, story: &mut Story<TopicsModel>) -> Result<Self> {
-        let base = Base::open(disk)?;
+    fn attach(base: Base, story: &mut Story<TopicsModel>) -> Result<Self> {
         let (log, pair) =
             (topic_of(&base.store, Part::Log, 1)?, topic_of(&base.store, Part::Left, 2)?);
         let beside = match base.store.stream(BESIDE) {
@@ -71,8 +72,19 @@ impl Session for Topics {
         let name = KeyName::new("sim").map_err(|error| {
             Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
         })?;
-        story.made(disk.operations());
-        Ok(Self { base, log, pair, beside, signer: Signer::from_seed(name, [7; 32]) })
+        story.made(base.disk.operations());
+        Ok(Self {
+            base,
+            log,
+            pair,
+            beside,
+            signer: Signer::from_seed(name, [7; 32]),
+            unanswered: None,
+        })
+    }
+
+    fn settings() -> Settings {
+        settings_of_several_streams()
     }
 
     fn base(&self) -> &Base {
@@ -86,7 +98,7 @@ impl Session for Topics {
     fn write(&mut self, write: &Write, story: &mut Story<TopicsModel>) -> Result<()> {
         match write {
             Write::Send { records, durability } => self.send(records, *durability, story),
-            Write::Repeat { records } => self.repeat(records, story),
+            Write::Repeat { records, first } => self.repeat(records, *first, story),
             Write::Checkpoint { part } => {
                 let (topic, partition) = (self.topic(*part), part.place().1);
                 let sign = || topic.checkpoint(partition, &self.signer, None).map(|_| ());
@@ -121,7 +133,10 @@ impl Session for Topics {
         vec![
             send(900, Durability::Written),
             Action::Write(Write::Checkpoint { part: Part::Log }),
-            Action::Write(Write::Repeat { records: vec![record(901, 0)] }),
+            Action::Write(Write::Repeat {
+                records: vec![record(901, 0)],
+                first: Durability::Synced,
+            }),
             send(902, Durability::Synced),
             Action::Write(Write::Consume { part: Part::Log, row: 900 }),
             Action::Flush,
@@ -163,7 +178,8 @@ impl Topics {
         let before = self.base.store.snapshot()?.seq();
         story.commit_begun(self.base.disk.operations(), changes);
         let outcome = work();
-        if outcome.is_ok() && self.base.store.snapshot()?.seq() == before {
+        let is_alone = !story.is_shared();
+        if outcome.is_ok() && is_alone && self.base.store.snapshot()?.seq() == before {
             story.commit_refused();
             return Ok(());
         }
@@ -208,17 +224,31 @@ impl Topics {
     }
 
     /// Sends as the idempotent producer, and again: the second time nothing may happen.
-    fn repeat(&self, records: &[TopicRecord], story: &mut Story<TopicsModel>) -> Result<()> {
-        let sequence = self.log.next_sequence(0, PRODUCER)?;
-        if sequence != story.last().sequence {
-            let expected = story.last().sequence;
+    fn repeat(
+        &mut self,
+        records: &[TopicRecord],
+        first_durability: Durability,
+        story: &mut Story<TopicsModel>,
+    ) -> Result<()> {
+        let sequence = match &self.unanswered {
+            // As a producer does that had no answer.
+            Some((sequence, sent)) if sent == records => *sequence,
+            _ => self.log.next_sequence(0, PRODUCER)?,
+        };
+        if let Some(expected) = story.known().map(|model| model.sequence)
+            && self.unanswered.is_none()
+            && sequence != expected
+        {
             let message =
                 format!("sequence {sequence} is next for a producer, expected {expected}");
             return Err(Error::new(ErrorKind::InvalidData, message));
         }
+        self.unanswered = Some((sequence, records.to_vec()));
         let sent: Vec<_> = records.iter().map(TopicRecord::record).collect();
         let sequence = Some((PRODUCER, Some(sequence)));
-        let options = SendOptions { sequence, ..SendOptions::default() };
+        // What was only written is synced once its repeat is acknowledged.
+        let synced = SendOptions { sequence, ..SendOptions::default() };
+        let options = SendOptions { durability: first_durability, ..synced };
         let changes = [
             TopicChange::Sent(Part::Log, records.to_vec()),
             TopicChange::Sequence(records.len() as u64),
@@ -228,20 +258,23 @@ impl Topics {
             first = self.log.send_batch(&sent, &options)?;
             Ok(())
         };
-        self.one_commit(&changes, Durability::Synced, send, story)?;
-        let before = self.base.store.snapshot()?.seq();
-        let again = self.log.send_batch(&sent, &options)?;
-        match again == first && self.base.store.snapshot()?.seq() == before {
-            true => Ok(()),
-            false => {
-                Err(Error::new(ErrorKind::InvalidData, "what was sent again was stored again"))
-            }
+        self.one_commit(&changes, first_durability, send, story)?;
+        let _ = take_placed();
+        let again = self.log.send_batch(&sent, &synced)?;
+        if again != first || take_placed().is_some() {
+            return Err(Error::new(ErrorKind::InvalidData, "what was sent again was stored again"));
         }
+        self.unanswered = None;
+        story.last_is_synced(self.base.disk.operations());
+        Ok(())
     }
 
     fn consume(&self, part: Part, row: i64, story: &mut Story<TopicsModel>) -> Result<()> {
         let (topic, partition) = part.place();
-        let end = story.last().part(part).end();
+        let end = match story.known() {
+            Some(model) => model.part(part).end(),
+            None => self.topic(part).offsets(partition)?.end,
+        };
         let group = Some(GROUP.to_owned());
         let options = ConsumerOptions { group, ..ConsumerOptions::default() };
         let mut consumer = Consumer::new(&self.base.store, options)?;

@@ -45,7 +45,7 @@ pub enum Write {
     /// Records of these partitions in one commit.
     Send { records: Vec<(Part, TopicRecord)>, durability: Durability },
     /// Records of an idempotent producer, and the same again.
-    Repeat { records: Vec<TopicRecord> },
+    Repeat { records: Vec<TopicRecord>, first: Durability },
     /// A checkpoint.
     Checkpoint { part: Part },
     /// The group goes on at the end of a partition; a row beside.
@@ -125,7 +125,8 @@ impl TopicStep {
             }
             Self::Many => vec![Write::Send { records: of_log(260), durability: written }],
             Self::Repeat => {
-                vec![Write::Repeat { records: vec![record(turn, 0), record(turn, 1)] }]
+                let first = if turn / 2 % 2 == 0 { written } else { synced };
+                vec![Write::Repeat { records: vec![record(turn, 0), record(turn, 1)], first }]
             }
             Self::Checkpoint => {
                 Part::ALL.into_iter().map(|part| Write::Checkpoint { part }).collect()

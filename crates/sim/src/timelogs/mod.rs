@@ -1,0 +1,7 @@
+//! A time log: values by timestamp, late ones too, and ranges of times that are deleted.
+
+mod session;
+mod step;
+
+pub(crate) use session::Timelogs;
+pub use step::TimelogStep;
