@@ -5,11 +5,14 @@
 //! timestrata-sim --length 3         every workload of three steps, sampled
 //! timestrata-sim --drawn 100        so many long workloads drawn by the seed, sampled
 //! timestrata-sim --workload afdc    one workload, all of its operations, in full
+//! timestrata-sim --workload afdc --at 17    crashed and failed at operation 17 only
 //! timestrata-sim --seed 7           other crash states and samples
 //! timestrata-sim --schedules 100    so many orders of a store's threads and users, from the seed on
 //! timestrata-sim --seconds 60       the same for so long, from a seed of its own unless one is given
 //! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs, timelogs
 //! ```
+//!
+//! The last line is one of JSON, with what the run comes to.
 
 use std::process::ExitCode;
 
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
 fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool), String> {
     let mut given: Option<u64> = None;
     let mut choice = Choice::Short;
+    let mut only_at: Option<u64> = None;
     let mut kind = StreamStep::KIND.to_owned();
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -62,6 +66,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
             "--workload" => choice = Choice::One(value),
             "--schedules" => choice = Choice::Schedules(number()?),
             "--seconds" => choice = Choice::Seconds(number()?),
+            "--at" => only_at = Some(number()?),
             "--of" => kind = value,
             _ => return Err(format!("unknown option {name}")),
         }
@@ -69,17 +74,17 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
     if let Choice::Schedules(_) | Choice::Seconds(_) = choice {
         return scheduled(&choice, given, &kind);
     }
-    let seed = given.unwrap_or(1);
+    let full = Effort { only_at, ..Effort::full(given.unwrap_or(1)) };
     let report = match kind.as_str() {
-        StreamStep::KIND => chosen::<StreamStep>(choice, seed),
-        TableStep::KIND => chosen::<TableStep>(choice, seed),
-        GraphStep::KIND => chosen::<GraphStep>(choice, seed),
-        LogStep::KIND => chosen::<LogStep>(choice, seed),
-        TimelogStep::KIND => chosen::<TimelogStep>(choice, seed),
-        TopicStep::KIND => chosen::<TopicStep>(choice, seed),
+        StreamStep::KIND => chosen::<StreamStep>(choice, full),
+        TableStep::KIND => chosen::<TableStep>(choice, full),
+        GraphStep::KIND => chosen::<GraphStep>(choice, full),
+        LogStep::KIND => chosen::<LogStep>(choice, full),
+        TimelogStep::KIND => chosen::<TimelogStep>(choice, full),
+        TopicStep::KIND => chosen::<TopicStep>(choice, full),
         _ => Err(format!("there are no workloads of '{kind}'")),
     }?;
-    Ok((report.to_string(), report.violations.is_empty()))
+    Ok((format!("{report}\n{}", report.json()), report.violations.is_empty()))
 }
 
 /// Runs schedules, of which there are those of plain streams.
@@ -97,19 +102,19 @@ fn scheduled(choice: &Choice, seed: Option<u64>, kind: &str) -> Result<(String, 
     Ok((totals.to_string(), totals.violations.is_empty()))
 }
 
-/// Runs the workloads of a kind.
-fn chosen<S: Step>(choice: Choice, seed: u64) -> Result<Report, String> {
+/// Runs the workloads of a kind: all there is to try of few, a sample of many.
+fn chosen<S: Step>(choice: Choice, full: Effort) -> Result<Report, String> {
+    let seed = full.seed;
+    let sampled = Effort { only_at: full.only_at, ..Effort::sampled(seed) };
     Ok(match choice {
         Choice::Schedules(_) | Choice::Seconds(_) => return Err("no workload".to_owned()),
-        Choice::Short => run(&Workload::<S>::short(2), &Effort::full(seed)),
-        Choice::Length(length) => run(&Workload::<S>::all("", length), &Effort::sampled(seed)),
-        Choice::Drawn(count) => {
-            run(&Workload::<S>::drawn(seed, count, DRAWN_LENGTH), &Effort::sampled(seed))
-        }
+        Choice::Short => run(&Workload::<S>::short(2), &full),
+        Choice::Length(length) => run(&Workload::<S>::all("", length), &sampled),
+        Choice::Drawn(count) => run(&Workload::<S>::drawn(seed, count, DRAWN_LENGTH), &sampled),
         Choice::One(letters) => {
             let workload = Workload::<S>::parse(&letters)
                 .ok_or_else(|| format!("'{letters}' has a letter without meaning"))?;
-            run(&[workload.explored_whole()], &Effort::full(seed))
+            run(&[workload.explored_whole()], &full)
         }
     })
 }

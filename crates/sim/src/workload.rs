@@ -4,6 +4,7 @@ use std::fmt;
 
 use timestrata_io::{Rng, SeededRng};
 
+use crate::runner::mix;
 use crate::subject::Step;
 
 /// Steps, one after the other, on a new store. Crash points are taken in the last
@@ -71,6 +72,12 @@ impl<S: Step> Workload<S> {
     /// The steps.
     pub fn steps(&self) -> &[S] {
         &self.steps
+    }
+
+    /// A number of its own, so that it gives the same wherever it is run.
+    pub(crate) fn number(&self) -> u64 {
+        let step = |step: &S| S::ALPHABET.iter().position(|(_, known)| known == step);
+        self.steps.iter().filter_map(step).fold(0, |number, step| mix(number, &[step as u64]))
     }
 
     /// The first step whose crash points are taken; `None`: from the making of the store on.

@@ -54,8 +54,8 @@ impl Totals {
     #[must_use]
     pub fn json(&self) -> String {
         format!(
-            "{{\"kind\":\"simulator\",\"operations\":{},\"steps\":{},\"switches\":{},\
-             \"crashes\":{},\"images\":{},\"schedules\":{},\"violations\":{}}}",
+            "{{\"kind\":\"schedules\",\"operations\":{},\"steps\":{},\"switches\":{},\
+             \"crashes\":{},\"images\":{},\"schedules\":{},\"found\":{}}}",
             self.operations,
             self.steps,
             self.switches,

@@ -20,7 +20,7 @@ const SPOILED_ONE_IN: u64 = 4;
 pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
-    let disk = new_disk(index, effort);
+    let disk = new_disk(workload, effort);
     let run = match guarded(|| run_through(workload, &disk, false)) {
         Ok(run) => run,
         Err(problem) => {

@@ -24,7 +24,9 @@ pub(super) fn examine<S: Step>(
     effort: &Effort,
     report: &mut Report,
 ) -> Result<(), String> {
-    let found = judge::<S>(&state.disk.fork(), state.kind, story, promises)?;
+    let opened = state.disk.fork();
+    let found = judge::<S>(&opened, state.kind, story, promises)?;
+    report.operations += opened.operations();
     if !effort.takes("go on", effort.continued_one_in, name) {
         return Ok(());
     }
@@ -39,7 +41,9 @@ pub(super) fn examine<S: Step>(
     if again {
         crash_again::<S>(&state.disk.take_captured(), &story, report)?;
     }
-    guarded(|| open_closed::<S>(&state.disk, &story))
+    guarded(|| open_closed::<S>(&state.disk, &story))?;
+    report.operations += state.disk.operations();
+    Ok(())
 }
 
 /// Crashes recovery, and what was done after it, at each of its operations.
@@ -64,6 +68,7 @@ fn crash_again<S: Step>(
                     state.label
                 )
             })?;
+            report.operations += state.disk.operations();
         }
     }
     Ok(())

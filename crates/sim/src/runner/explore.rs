@@ -24,9 +24,9 @@ pub(super) struct Run<S: Step> {
     pub(super) reads: Range<u64>,
 }
 
-/// A disk for a workload.
-pub(super) fn new_disk(index: u64, effort: &Effort) -> SimDisk {
-    let disk = SimDisk::new(mix(effort.seed, &[index]));
+/// A disk for a workload, whatever others are run with it.
+pub(super) fn new_disk<S: Step>(workload: &Workload<S>, effort: &Effort) -> SimDisk {
+    let disk = SimDisk::new(mix(effort.seed, &[workload.number()]));
     disk.tear_anywhere();
     effort.lies.iter().for_each(|lie| disk.lie(lie.clone()));
     disk
@@ -37,10 +37,11 @@ pub(super) fn new_disk(index: u64, effort: &Effort) -> SimDisk {
 pub(super) fn explore<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
-    let disk = new_disk(index, effort);
+    let disk = new_disk(workload, effort);
     let backs_up = effort.takes("back up", effort.states_one_in, &[index]);
     match guarded(|| run_through(workload, &disk, backs_up)) {
         Ok(run) => {
+            report.operations += disk.operations();
             let mut place = Place { workload, index, effort, report: &mut report };
             place.crash(&run, &disk);
             faults::fail(workload, index, effort, &disk.operation_log(), &run, &mut report);
@@ -120,8 +121,11 @@ impl<S: Step> Place<'_, S> {
         let log = disk.operation_log();
         let mut seen = HashSet::new();
         for point in &run.points {
-            self.report.crash_points += 1;
             let operation = point.operation();
+            if self.effort.only_at.is_some_and(|only| only != operation) {
+                continue;
+            }
+            self.report.crash_points += 1;
             let promises = run.story.promises_at(operation);
             for (n, state) in point.states(self.effort.mixtures).into_iter().enumerate() {
                 if !seen.insert((state.disk.fingerprint(), state.kind, promises)) {

@@ -82,7 +82,7 @@ pub(super) fn fail<S: Step>(
 ) {
     for (trouble, name) in troubles(workload, index, effort, log, run) {
         report.faults += 1;
-        let disk = new_disk(index, effort);
+        let disk = new_disk(workload, effort);
         let failed = guarded(|| run_in_trouble(workload, &disk, trouble, &name, effort, report));
         if let Err(problem) = failed {
             let of = match trouble {
@@ -110,6 +110,9 @@ fn troubles<S: Step>(
     let mut list = Vec::new();
     let one_in = effort.faults_one_in;
     for n in run.operations.clone() {
+        if effort.only_at.is_some_and(|only| only != n) {
+            continue;
+        }
         let Some(operation) = log.get(n as usize) else { break };
         for (way, fault) in Fault::ALL.into_iter().enumerate() {
             let name = vec![index, n, way as u64];
@@ -123,6 +126,9 @@ fn troubles<S: Step>(
                 list.push((Trouble::Operations([(n, fault), second]), [name, vec![1]].concat()));
             }
         }
+    }
+    if effort.only_at.is_some() {
+        return list;
     }
     for n in run.reads.clone() {
         let name = vec![index, n];
@@ -186,6 +192,7 @@ fn run_in_trouble<S: Step>(
     let promises = story.promises_at(disk.operations());
     let states = disk.crash_states(effort.mixtures);
     disk.crash_at(disk.operations());
+    report.operations += disk.operations();
     let loses_nothing = !matches!(trouble, Trouble::Operation(..) | Trouble::Operations(_));
     for (n, state) in states.into_iter().enumerate() {
         if loses_nothing && !n.is_multiple_of(STATES_ONE_IN) {

@@ -13,12 +13,12 @@ use crate::workload::Workload;
 
 /// Runs a workload, and has another process take the store from it, for each of the things that the first
 /// one does next.
-pub(super) fn pull_lock<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
+pub(super) fn pull_lock<S: Step>(workload: &Workload<S>, _: u64, effort: &Effort) -> Report {
     let mut report = Report::new(effort);
     report.workloads = 1;
     let commit = Action::Write(S::Session::after_failure());
     for (what, next) in [("commits", commit), ("syncs", Action::Sync), ("flushes", Action::Flush)] {
-        let disk = new_disk(index, effort);
+        let disk = new_disk(workload, effort);
         if let Err(problem) = guarded(|| pull(workload, &disk, &next, effort, &mut report)) {
             report.violation(workload, &format!("its lock pulled away, it {what}"), problem);
         }

@@ -42,6 +42,8 @@ pub struct Effort {
     pub faults_one_in: u64,
     /// One in so many bits of the files is turned over, by [`damage`].
     pub flips_one_in: u64,
+    /// Crashes and fails this operation only.
+    pub only_at: Option<u64>,
     /// What the disk lies about, from the start.
     pub lies: Vec<Lie>,
     /// What the engine does wrong on purpose.
@@ -61,6 +63,7 @@ impl Effort {
             crashed_again_one_in: 1,
             faults_one_in: 1,
             flips_one_in: 8,
+            only_at: None,
             lies: Vec::new(),
             planted: None,
             violations_max: 10,
@@ -111,7 +114,7 @@ impl Effort {
 }
 
 /// A number that depends on all of the numbers (FNV-1a over 64-bit words, then a finish).
-fn mix(seed: u64, numbers: &[u64]) -> u64 {
+pub(crate) fn mix(seed: u64, numbers: &[u64]) -> u64 {
     let mut hash = seed ^ 0xCBF2_9CE4_8422_2325;
     for number in numbers {
         hash = (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3);

@@ -32,6 +32,8 @@ pub struct Report {
     pub seed: u64,
     /// Workloads run.
     pub workloads: u64,
+    /// Operations of the simulated disk, in workloads and in what was opened after crashes and faults.
+    pub operations: u64,
     /// Operations before which the machine was stopped.
     pub crash_points: u64,
     /// Crash states of these that differ from those seen before, in contents or promises.
@@ -63,6 +65,7 @@ impl Report {
         Self {
             seed: effort.seed,
             workloads: 0,
+            operations: 0,
             crash_points: 0,
             states: 0,
             states_opened: 0,
@@ -81,6 +84,7 @@ impl Report {
     /// Adds the figures of another run.
     pub fn add(&mut self, other: Self) {
         self.workloads += other.workloads;
+        self.operations += other.operations;
         self.crash_points += other.crash_points;
         self.states += other.states;
         self.states_opened += other.states_opened;
@@ -93,6 +97,27 @@ impl Report {
         self.flips_noticed += other.flips_noticed;
         self.spoiled += other.spoiled;
         self.violations.extend(other.violations);
+    }
+
+    /// Disks that crashes left, opened and held against the model.
+    #[must_use]
+    pub fn images(&self) -> u64 {
+        self.states_opened + self.states_opened_after_faults + self.states_opened_again
+    }
+
+    /// One line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        format!(
+            "{{\"kind\":\"simulator\",\"workloads\":{},\"operations\":{},\"crashes\":{},\
+             \"images\":{},\"faults\":{},\"found\":{}}}",
+            self.workloads,
+            self.operations,
+            self.crash_points + self.crash_points_again,
+            self.images(),
+            self.faults,
+            self.violations.len()
+        )
     }
 
     pub(super) fn violation<S: Step>(
@@ -118,8 +143,8 @@ impl fmt::Display for Report {
         };
         writeln!(
             f,
-            "seed {}: {} workloads, {} crash points",
-            self.seed, self.workloads, self.crash_points
+            "seed {}: {} workloads, {} operations of their disks, {} crash points",
+            self.seed, self.workloads, self.operations, self.crash_points
         )?;
         writeln!(
             f,
