@@ -36,45 +36,45 @@ def last_line(command: list[str]) -> tuple[int, str]:
     return done.returncode, lines[-1]
 
 
-def simulator(seed: int, seconds: float) -> tuple[int, dict[str, Any]]:
-    """The simulator's long workloads, all kinds in turn."""
-    binary = Path(os.environ["CARGO_TARGET_DIR"]) / "debug" / "timestrata-sim"
-    totals: dict[str, Any] = {"kind": "simulator", "seed": seed, "runs": 0, "found": 0}
-    end, number = time.monotonic() + seconds, 0
-    while number == 0 or time.monotonic() < end:
-        kind = SIMULATED_KINDS[number % len(SIMULATED_KINDS)]
-        command = [str(binary), "--of", kind, "--drawn", "5", "--seed", str(seed + number)]
-        status, line = last_line(command)
-        if status:
-            print(f"simulator: FAILED: {' '.join(command)}\n{line}", file=sys.stderr)
-        totals["runs"] += 1
-        totals["found"] += status != 0
-        number += 1
-    return int(totals["found"] > 0), totals
-
-
-def schedules(options: list[str]) -> tuple[int, dict[str, Any]]:
-    """A store used by several at once, in orders that the simulator chooses."""
-    binary = Path(os.environ["CARGO_TARGET_DIR"]) / "debug" / "timestrata-sim"
-    status, line = last_line([str(binary), *options])
-    try:
-        totals: dict[str, Any] = json.loads(line)
-    except ValueError:
-        print(f"FAILED: {binary} {' '.join(options)}\n{line}", file=sys.stderr)
-        return 1, {"kind": "simulator", "found": 1}
-    return status, totals
-
-
-def python_part(module: str, options: list[str]) -> tuple[int, dict[str, Any]]:
-    command = [sys.executable, "-m", module, *options]
+def counted(kind: str, command: list[str]) -> tuple[int, dict[str, Any]]:
+    """Runs a part, whose last line has its totals. Ended without them it has failed, whatever its status."""
     status, line = last_line(command)
     try:
         totals: dict[str, Any] = json.loads(line)
     except ValueError:
-        # It ended without a word: that is a failure too, whatever its status.
         print(f"FAILED: {' '.join(command)}\n{line}", file=sys.stderr)
-        return 1, {"kind": module.rpartition(".")[2], "found": 1}
+        return status or 1, {"kind": kind, "found": 1}
+    if status:
+        print(f"FAILED: {' '.join(command)}", file=sys.stderr)
     return status, totals
+
+
+def simulated(kind: str, options: list[str]) -> tuple[int, dict[str, Any]]:
+    binary = Path(os.environ["CARGO_TARGET_DIR"]) / "debug" / "timestrata-sim"
+    return counted(kind, [str(binary), *options])
+
+
+def simulator(seed: int, seconds: float) -> tuple[int, dict[str, Any]]:
+    """The simulator's long workloads, all kinds in turn."""
+    sums: dict[str, Any] = {"kind": "simulator", "seed": seed}
+    end, number, worst = time.monotonic() + seconds, 0, 0
+    while number == 0 or time.monotonic() < end:
+        kind = SIMULATED_KINDS[number % len(SIMULATED_KINDS)]
+        status, totals = simulated("simulator", ["--of", kind, "--drawn", "2", "--seed", str(seed + number)])
+        for what, count in totals.items():
+            if what != "kind":
+                sums[what] = sums.get(what, 0) + count
+        worst, number = max(worst, status), number + 1
+    return worst, sums
+
+
+def schedules(options: list[str]) -> tuple[int, dict[str, Any]]:
+    """A store used by several at once, in orders that the simulator chooses."""
+    return simulated("schedules", options)
+
+
+def python_part(module: str, options: list[str]) -> tuple[int, dict[str, Any]]:
+    return counted(module.rpartition(".")[2], [sys.executable, "-m", module, *options])
 
 
 def short() -> int:

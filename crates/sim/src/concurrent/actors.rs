@@ -141,7 +141,8 @@ impl Place {
         let done = match act {
             Act::Step { kind, letter, turn } => match lanes[kind].act(letter, turn) {
                 Ok(()) => self.check_own(),
-                Err(Failed { error, again }) => {
+                Err(failed) => {
+                    let Failed { error, again } = *failed;
                     self.judge_again(&error, again);
                     Err(error)
                 }

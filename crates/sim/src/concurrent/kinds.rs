@@ -75,13 +75,16 @@ trait Part: Step {
     fn of(whole: &mut Whole) -> &mut ModelOf<Self>;
 }
 
+/// Makes one actor's use of a kind.
+type Attach = fn(Base, &Arc<Journal>) -> Result<Box<dyn Lane>>;
+
 /// What there is to know of a kind.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
     pub(super) letters: &'static str,
     pub(super) of_one: &'static str,
     /// Its part of an open store, for one of those who use it.
-    pub(super) attach: fn(Base, &Arc<Journal>) -> Result<Box<dyn Lane>>,
+    pub(super) attach: Attach,
     advance: fn(&mut Whole, &[Change]),
     compare: fn(&Store, &Snapshot, &Whole, bool) -> Judgement<()>,
 }
@@ -188,7 +191,7 @@ impl<P: Part> Ledger<ChangeOf<P>> for Of<P> {
 /// One actor's use of one kind.
 pub(super) trait Lane {
     /// Does what a letter says.
-    fn act(&mut self, letter: char, turn: usize) -> std::result::Result<(), Failed>;
+    fn act(&mut self, letter: char, turn: usize) -> std::result::Result<(), Box<Failed>>;
 }
 
 /// A call that failed.
@@ -205,7 +208,7 @@ struct SessionLane<P: Part> {
 }
 
 impl<P: Part> Lane for SessionLane<P> {
-    fn act(&mut self, letter: char, turn: usize) -> std::result::Result<(), Failed> {
+    fn act(&mut self, letter: char, turn: usize) -> std::result::Result<(), Box<Failed>> {
         let step = P::ALPHABET.iter().find(|(known, _)| *known == letter).map(|(_, step)| *step);
         let actions: Vec<ActionOf<P>> = step.map(|step| step.actions(turn)).unwrap_or_default();
         actions.iter().try_for_each(|action| self.try_act(action))
@@ -216,7 +219,7 @@ impl<P: Part> SessionLane<P> {
     fn try_act(
         &mut self,
         action: &Action<<P::Session as Session>::Write>,
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<(), Box<Failed>> {
         let Err(error) = self.session.act(action, &mut self.story) else { return Ok(()) };
         if error.kind() == ErrorKind::Busy {
             // Nothing of it was kept.
@@ -224,7 +227,7 @@ impl<P: Part> SessionLane<P> {
         }
         let is_poisoned = self.session.store().is_poisoned();
         let again = is_poisoned.then(|| self.session.act(action, &mut self.story));
-        Err(Failed { error, again })
+        Err(Box::new(Failed { error, again }))
     }
 }
 

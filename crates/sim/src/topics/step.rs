@@ -125,7 +125,7 @@ impl TopicStep {
             }
             Self::Many => vec![Write::Send { records: of_log(260), durability: written }],
             Self::Repeat => {
-                let first = if turn / 2 % 2 == 0 { written } else { synced };
+                let first = if (turn / 2).is_multiple_of(2) { written } else { synced };
                 vec![Write::Repeat { records: vec![record(turn, 0), record(turn, 1)], first }]
             }
             Self::Checkpoint => {
