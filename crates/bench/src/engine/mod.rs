@@ -9,6 +9,7 @@ mod deletes;
 mod growth;
 mod late;
 mod long;
+mod many;
 mod recovery;
 mod reopen;
 mod scan;
@@ -29,7 +30,7 @@ use timestrata_engine::{ScanSpec, Settings, Store, StreamId, StreamSpec};
 const SEED_APPENDS: f64 = 8.08e6;
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 15] = [
+pub(crate) const GROUPS: [Group; 16] = [
     Group { name: "append", run: append::run },
     Group { name: "batches", run: batches::run },
     Group { name: "bulk", run: bulk::run },
@@ -39,6 +40,7 @@ pub(crate) const GROUPS: [Group; 15] = [
     Group { name: "upkeep", run: upkeep::run },
     Group { name: "long", run: long::run },
     Group { name: "reopen", run: reopen::run },
+    Group { name: "many", run: many::run },
     Group { name: "scan", run: scan::run },
     Group { name: "late", run: late::run },
     Group { name: "alternate", run: alternate::run },

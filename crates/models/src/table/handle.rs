@@ -74,14 +74,16 @@ impl Table {
             return Self::open_as(store, stream, options);
         }
         let specs = options.specs(store, name, columns)?;
+        let mut parts = Vec::new();
         if let Some(index) = specs.index {
             // One that a crash left behind may have another key.
             if store.stream(&index.name).is_some() {
                 store.drop_stream(&index.name)?;
             }
-            store.create_stream(index)?;
+            parts.push(index);
         }
-        match store.create_stream(specs.main) {
+        parts.push(specs.main);
+        match store.create_streams(&parts) {
             Ok(_) => Self::open(store, name),
             // Somebody made a stream of that name meanwhile.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -259,14 +261,14 @@ impl Table {
         }
     }
 
-    /// Removes its streams, its own first. Both locks are held.
+    /// Removes its streams, all of them or none. Both locks are held.
     fn drop_streams(&self) -> Result<()> {
         let (store, layout) = (&self.shared.store, self.layout()?);
-        store.drop_stream(layout.name())?;
-        match &layout.definition().index {
-            Some(index) => store.drop_stream(index),
-            None => Ok(()),
-        }
+        // An earlier build could be interrupted between the two.
+        let index = layout.definition().index.as_deref();
+        let index = index.filter(|index| store.stream(index).is_some());
+        let names: Vec<&str> = std::iter::once(layout.name()).chain(index).collect();
+        store.drop_streams(&names)
     }
 
     /// Names of all tables of a store, in order.
