@@ -67,8 +67,13 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's rules, and ours: before anything else, before limits are pushed down, and last.
+///
+/// Without those that push filters through operators: they know a column by its name alone, and take the
+/// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
+/// its conditions from the logical plan, where columns have their tables' names.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
+    rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
     rules.push(Arc::new(CompareNumbers));

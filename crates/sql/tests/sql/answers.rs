@@ -120,6 +120,25 @@ fn the_least_of_distinct_floats_are_found_among_nan() {
 }
 
 #[test]
+fn a_condition_over_a_join_takes_each_column_from_its_own_side() {
+    let (_store, sql) = filled();
+    // Both sides have a `flag`; the last two rows have none of the other side.
+    let joined = "FROM (SELECT 5 - n AS n, flag FROM t) a RIGHT JOIN t b ON a.n = b.n";
+    for (condition, expected) in [
+        ("CASE WHEN b.flag THEN TRUE ELSE a.flag END", "1 2 3 4"),
+        ("nullif(b.flag, a.flag) IS TRUE AND b.flag", "1 2"),
+        ("coalesce(a.flag, b.flag)", "3 4"),
+        ("coalesce(a.flag, b.flag) IS NULL", "6 9223372036854775807"),
+    ] {
+        let query = format!("SELECT b.n {joined} WHERE {condition} ORDER BY b.n");
+        let found = answer(&sql, &query).join(" ");
+        assert_eq!(found, expected, "{condition}");
+        let counted = format!("SELECT count(*) {joined} WHERE {condition}");
+        assert_eq!(answer(&sql, &counted).join(""), expected.split(' ').count().to_string());
+    }
+}
+
+#[test]
 fn lists_keep_three_truth_values() {
     let (_store, sql) = filled();
     assert_eq!(rows(&sql, "NOT (g NOT IN ('b', 'c') AND g IN ('c', NULL))"), "3 4");
