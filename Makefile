@@ -19,7 +19,7 @@ IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.graph.library)"
 
-.PHONY: help setup demo test lint locks bench lab lab-short clean
+.PHONY: help setup demo test lint locks bench lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -29,6 +29,7 @@ help:
 	@echo "                        table, timelog, topic, all"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
+	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
 	@echo "make locks              whether every lock file fits its manifest"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
@@ -72,6 +73,9 @@ lab:
 	@$(IN) python -m lab.fuzz --build
 	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
 	@$(IN) python -m lab --hours $(HOURS)
+
+lab-threads:
+	@$(IN) python3 -m lab.threads
 
 lab-short:
 	@tools/setup lab
