@@ -28,6 +28,8 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Corruption => "CorruptionError",
         ErrorKind::Poisoned => "PoisonedError",
         ErrorKind::Closed => "ClosedError",
+        ErrorKind::Cancelled => "CancelledError",
+        ErrorKind::TimedOut => "TimedOutError",
         _ => "TimestrataError",
     }
 }

@@ -1,23 +1,55 @@
 //! Long work without deaf ears: the GIL released, Ctrl-C heard.
 
+use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use timestrata_engine::Result;
+use timestrata_engine::{Result, RunningQuery, Store};
 
 use crate::error::to_python;
 
 /// How long a waiting call may be deaf to signals.
 const DEAF_MAX: Duration = Duration::from_millis(100);
 
-/// Runs `work` with the GIL released, in this thread: for what is short, or may wait a moment.
+thread_local! {
+    /// Whether this thread is in [`detached`], and what a signal's handler has raised there.
+    static DETACHED: Cell<bool> = const { Cell::new(false) };
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Runs `work` with the GIL released, in this thread: for what is short, may wait a moment, or listens
+/// to [`asker_stays`] now and then.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    py.detach(work).map_err(|error| to_python(py, &error))
+    let outcome = py.detach(|| {
+        let before = DETACHED.replace(true);
+        let outcome = work();
+        DETACHED.set(before);
+        outcome
+    });
+    // What Ctrl-C came to says more than that a query was given up.
+    match (outcome, RAISED.take()) {
+        (Ok(done), None) => Ok(done),
+        (_, Some(raised)) => Err(raised),
+        (Err(error), None) => Err(to_python(py, &error)),
+    }
+}
+
+/// Whether the thread that asked goes on waiting: `false` once Ctrl-C, or another signal, was heard there.
+/// On threads that only work it is so always.
+pub(crate) fn asker_stays() -> bool {
+    if !DETACHED.get() {
+        return true;
+    }
+    // Python code that runs meanwhile is not in a call of ours.
+    DETACHED.set(false);
+    let heard = Python::attach(|py| py.check_signals());
+    DETACHED.set(true);
+    heard.map_err(|raised| RAISED.set(Some(raised))).is_ok()
 }
 
 /// Runs `work` in a thread of its own and waits for it, hearing signals: for what may take
@@ -48,4 +80,18 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
         }
     }
+}
+
+/// Runs `work` for a query as [`interruptible`] does; what ends the waiting ends the query, and so the
+/// work.
+pub(crate) fn asked<T: Send + 'static>(
+    py: Python<'_>,
+    store: &Store,
+    text: &str,
+    work: impl FnOnce(&RunningQuery) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let query = store.begin_query(text, None);
+    let _asker = query.given_up_on_drop();
+    let working = query.clone();
+    interruptible(py, move || work(&working))
 }

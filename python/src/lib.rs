@@ -15,6 +15,7 @@ mod interrupt;
 mod lock;
 mod logs;
 mod open;
+mod queries;
 mod reports;
 mod rows;
 mod settings;

@@ -1,6 +1,8 @@
 """Ctrl-C is heard within a second, also where no Python code runs."""
 
 import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,3 +49,87 @@ def test_a_long_extend_hears_ctrl_c_and_keeps_what_it_committed(
     assert word == "heard"
     with timestrata.open(path) as store:
         assert len(store.timelog("log")) == int(rows)
+
+
+ENDLESS = [
+    "SELECT count(*) FROM range(100000) a CROSS JOIN range(1000000000) b",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n % 7 FROM r) SELECT max(n) FROM r",
+    "SELECT count(*) FROM range(100000) a(x) JOIN range(1000000000) b(y) ON x + y < -1",
+    "SELECT a.value FROM range(100000) a CROSS JOIN range(1000000000) b"
+    " ORDER BY a.value + b.value LIMIT 3",
+]
+
+
+@pytest.mark.parametrize("query", ENDLESS)
+def test_a_query_hears_ctrl_c_and_leaves_nothing(path: Path, child: ChildOf, query: str) -> None:
+    process = child(
+        f"""
+        import signal, sys, threading, time, timestrata
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with timestrata.open(sys.argv[1]) as store:
+            def watch():
+                while not any(query["steps"] > 100 for query in store.queries()):
+                    time.sleep(0.01)
+                print("ready", flush=True)
+            threading.Thread(target=watch).start()
+            try:
+                store.sql({query!r}).to_pylist()
+            except KeyboardInterrupt:
+                heard = time.monotonic()
+                while store.queries():
+                    assert time.monotonic() - heard < 10
+                print("heard", store.sql("SELECT 1 AS x").to_pylist(), flush=True)
+        """,
+        path,
+    )
+    assert process.stdout.readline() == "ready\n"
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "heard [{'x': 1}]\n"
+    # A second, and what a busy machine adds.
+    assert time.monotonic() - sent < 5
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output, errors) == (0, "", "")
+
+
+@pytest.mark.parametrize("query", ENDLESS)
+def test_a_query_ends_at_its_limit_of_time_or_by_its_number(query: str) -> None:
+    with timestrata.open() as store:
+        with pytest.raises(timestrata.TimedOutError, match="longer than 200 ms") as caught:
+            store.sql(query, timeout=0.2).to_pylist()
+        assert isinstance(caught.value, TimeoutError)
+        until_nothing_is_asked(store)
+
+        def cancel() -> None:
+            while not any(asked["steps"] > 100 for asked in store.queries()):
+                time.sleep(0.01)
+            (asked,) = store.queries()
+            assert (asked["query"], asked["timeout"]) == (query, None)
+            assert store.cancel_query(asked["id"])
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        with pytest.raises(timestrata.CancelledError, match="was cancelled"):
+            store.sql(query).to_pylist()
+        thread.join()
+        until_nothing_is_asked(store)
+        assert not store.cancel_query(1)
+
+
+def until_nothing_is_asked(store: timestrata.Store) -> None:
+    until = time.monotonic() + 20
+    while store.queries():
+        assert time.monotonic() < until, store.queries()
+
+
+def test_time_between_rows_is_not_the_querys() -> None:
+    with timestrata.open() as store:
+        rows = iter(store.sql("SELECT value FROM range(20000)", timeout="150ms"))
+        assert next(rows) == {"value": 0}
+        (asked,) = store.queries()
+        assert (asked["state"], asked["timeout"]) == ("waiting", 0.15)
+        time.sleep(0.3)
+        assert sum(1 for _ in rows) == 19_999
+        assert store.queries() == []
+        with pytest.raises(timestrata.InvalidArgumentError, match="timeout"):
+            store.sql("SELECT 1", timeout="soon")

@@ -23,6 +23,7 @@ from __future__ import annotations
 __all__ = [
     "AlreadyExistsError",
     "BusyError",
+    "CancelledError",
     "ClosedError",
     "ConflictError",
     "CorruptionError",
@@ -37,6 +38,7 @@ __all__ = [
     "OutOfRangeError",
     "PoisonedError",
     "ReadOnlyError",
+    "TimedOutError",
     "TimelogBusyError",
     "TimelogError",
     "TimestrataError",
@@ -134,6 +136,14 @@ class ReadOnlyError(TimestrataError, OSError):
 
 class BusyError(TimestrataError):
     """Flushes can't keep up and the busy policy is "raise". Nothing was written: try later."""
+
+
+class CancelledError(TimestrataError):
+    """A query that was cancelled by its number."""
+
+
+class TimedOutError(TimestrataError, TimeoutError):
+    """A query that took longer than it may."""
 
 
 class NoSpaceError(TimestrataError, OSError):

@@ -21,8 +21,17 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 impl Interrupt {
     /// Listens from now on, so that a signal no longer ends the command at once; the second one does.
     pub(crate) fn listen() -> Result<Self> {
+        Self::listen_to(&[SIGINT, SIGTERM])
+    }
+
+    /// The same of Ctrl-C alone: who sits at a prompt ends at once when it is terminated.
+    pub(crate) fn listen_to_ctrl_c() -> Result<Self> {
+        Self::listen_to(&[SIGINT])
+    }
+
+    fn listen_to(signals: &[i32]) -> Result<Self> {
         let heard = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for &signal in signals {
             // The order counts: what ends it looks at what was heard before.
             flag::register_conditional_shutdown(
                 signal,
@@ -33,6 +42,11 @@ impl Interrupt {
             .map_err(|cause| Failure::plain(format!("can't hear signals: {cause}")))?;
         }
         Ok(Self(heard))
+    }
+
+    /// Forgets what was heard: it was for what has ended since.
+    pub(crate) fn forget(&self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 
     /// Whether it was told to end.

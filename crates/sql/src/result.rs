@@ -110,7 +110,8 @@ impl BlockingResult {
         };
         let query = result.query.clone();
         query.as_ref().inspect(|query| query.resume());
-        let next = runtime.block_on(next(result, query.as_ref()));
+        let next = async { result.next().await.transpose() };
+        let next = runtime.block_on(unless_ended(next, query.as_ref())).transpose();
         query.as_ref().inspect(|query| query.rest());
         next
     }
@@ -124,19 +125,18 @@ impl BlockingResult {
     }
 }
 
-/// The next batch, or the error of a query that has ended while others of its threads work on.
-async fn next(
-    result: &mut QueryResult,
+/// What comes of `work`, or the error of a query that has ended while other threads work on for it.
+pub(crate) async fn unless_ended<T>(
+    work: impl Future<Output = Result<T>>,
     query: Option<&RunningQuery>,
-) -> Option<Result<RecordBatch>> {
+) -> Result<T> {
+    let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {
             biased;
-            batch = result.next() => return batch,
+            done = &mut work => return done,
             () = tokio::time::sleep(LOOK_EVERY) => {
-                if let Some(Err(error)) = query.map(RunningQuery::check) {
-                    return Some(Err(error));
-                }
+                query.map_or(Ok(()), RunningQuery::check)?;
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::governed::{governed, task_of};
 use crate::options::SqlOptions;
 use crate::params::Params;
-use crate::result::{BlockingResult, QueryResult};
+use crate::result::{BlockingResult, QueryResult, unless_ended};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
@@ -230,7 +230,8 @@ impl Sql {
     /// # Errors
     /// As [`Sql::query`].
     pub fn query_blocking(&self, sql: &str, params: Params) -> Result<BlockingResult> {
-        self.block(self.query(sql, params))
+        let asked = self.begun(sql);
+        asked.block(asked.answer(sql, params))
     }
 
     /// How a query would be answered: the operators, the innermost last. Runs nothing.
@@ -277,7 +278,8 @@ impl Sql {
         right: Input,
         options: &AsofOptions,
     ) -> Result<BlockingResult> {
-        self.block(self.asof_join(left, right, options))
+        let asked = self.begun(&format!("asof_join({left}, {right})"));
+        asked.block(asked.asof_join(left, right, options))
     }
 
     /// The rows of `input`, with those that are missing in between. As `gap_fill` in SQL does.
@@ -301,7 +303,8 @@ impl Sql {
         input: Input,
         options: &GapFillOptions,
     ) -> Result<BlockingResult> {
-        self.block(self.gap_fill(input, options))
+        let asked = self.begun(&format!("gap_fill({input})"));
+        asked.block(asked.gap_fill(input, options))
     }
 
     /// The names of the tables.
@@ -332,7 +335,8 @@ impl Sql {
     /// # Errors
     /// As [`Sql::select`].
     pub fn select_blocking(&self, table: &str, selection: &Selection) -> Result<BlockingResult> {
-        self.block(self.select(table, selection))
+        let asked = self.begun(table);
+        asked.block(asked.select(table, selection))
     }
 
     fn catalog(&self) -> Result<Catalog> {
@@ -397,7 +401,7 @@ impl Sql {
     }
 
     fn block<F: Future<Output = Result<QueryResult>>>(&self, query: F) -> Result<BlockingResult> {
-        let result = self.runtime()?.block_on(query)?;
+        let result = self.runtime()?.block_on(unless_ended(query, self.asked()))?;
         Ok(BlockingResult::new(self.clone(), result))
     }
 

@@ -10,7 +10,7 @@ use super::arguments::{position_of, query_of};
 use super::entries::LogEntries;
 use super::{LogBucket, LogEntry, LogFacet, LogTail, Logs};
 use crate::error::refused;
-use crate::interrupt::{detached, interruptible};
+use crate::interrupt::{asked, detached, interruptible};
 use crate::settings::duration;
 use crate::store::names_of;
 
@@ -87,7 +87,8 @@ impl Logs {
     ) -> PyResult<u64> {
         let query = query_of(py, filter, start, end, by)?;
         let model = self.model()?.clone();
-        interruptible(py, move || model.count(&query))
+        let store = self.handle.store()?;
+        asked(py, store, filter, move |asked| model.snapshot()?.for_query(asked).count(&query))
     }
 
     /// Count the entries that a search would find by stretches of time. Parameters as of `search`, and:
@@ -120,7 +121,10 @@ impl Logs {
         let query = query_of(py, filter, start, end, by)?;
         let step = step.map(step_ns).transpose()?;
         let model = self.model()?.clone();
-        let (step, buckets) = interruptible(py, move || model.histogram(&query, step))?;
+        let store = self.handle.store()?;
+        let (step, buckets) = asked(py, store, filter, move |asked| {
+            model.snapshot()?.for_query(asked).histogram(&query, step)
+        })?;
         Ok(buckets.iter().map(|bucket| LogBucket::new(bucket, step)).collect())
     }
 
@@ -163,7 +167,10 @@ impl Logs {
         let query = query_of(py, filter, start, end, by)?;
         let options = FacetsOptions { fields: names_of(fields)?, values_max: values };
         let model = self.model()?.clone();
-        let facets = interruptible(py, move || model.facets(&query, &options))?;
+        let store = self.handle.store()?;
+        let facets = asked(py, store, filter, move |asked| {
+            model.snapshot()?.for_query(asked).facets(&query, &options)
+        })?;
         Ok(facets.into_iter().map(LogFacet::from).collect())
     }
 

@@ -4,14 +4,16 @@ mod params;
 mod table;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use timestrata_engine::Result;
 use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
 
 use crate::handle::Handle;
-use crate::interrupt::detached;
+use crate::interrupt::{asker_stays, detached};
 use crate::lock::Lock;
+use crate::settings::duration;
 use crate::store::Store;
 use crate::table::{Batches, Rows};
 use params::params_of;
@@ -32,6 +34,16 @@ impl Handle {
         }
         Ok(sql)
     }
+}
+
+/// The same for one query of Python's, which ends when the thread that asks hears Ctrl-C.
+fn asked(
+    sql: &Sql,
+    store: &timestrata_engine::Store,
+    text: &str,
+    time_max: Option<Duration>,
+) -> Sql {
+    sql.for_query(&store.begin_query_for(text, time_max, asker_stays))
 }
 
 /// A query that has been planned once, and can be asked again.
@@ -70,6 +82,11 @@ impl Store {
     /// query : str
     /// params : list or dict, optional
     ///     Values for ``$1``, ``$2``, ... (or ``?``), or by name for ``$name``.
+    /// timeout : float, timedelta or str, optional
+    ///     How long it may be worked on, each time that its rows are read: seconds, or "30s". The time
+    ///     between two rows that you iterate over doesn't count.
+    ///
+    /// Ctrl-C ends it within a second, whatever it does; so does `Store.cancel_query` in another thread.
     ///
     /// Raises
     /// ------
@@ -79,6 +96,10 @@ impl Store {
     ///     There is no such table; it names those that there are.
     /// TooLargeError
     ///     The query needs more memory than it may use.
+    /// TimedOutError
+    ///     It took longer than ``timeout``.
+    /// CancelledError
+    ///     It was cancelled by its number.
     ///
     /// Examples
     /// --------
@@ -87,21 +108,25 @@ impl Store {
     /// >>> _ = store.table("t").append({"time": ["2024-05-01", "2024-05-02"], "x": [1, 2]})
     /// >>> store.sql("SELECT sum(x) AS total FROM t WHERE time > $1", ["2024-05-01"]).to_pylist()
     /// [{'total': 2}]
-    #[pyo3(signature = (query, params=None))]
+    #[pyo3(signature = (query, params=None, *, timeout=None))]
     fn sql(
         &self,
         py: Python<'_>,
         query: &str,
         params: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let handle: &Arc<Handle> = self.handle();
         let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
+        let time_max = timeout.map(|timeout| duration("timeout", timeout)).transpose()?;
         let sql = handle.sql()?;
         let query = query.to_owned();
         let is_query = detached(py, || timestrata_sql::is_query(&query))?;
         if !is_query {
             // What it answers is kept: to ask again would be to do it again.
+            let store = handle.store()?;
             let done = detached(py, || {
+                let sql = asked(&sql, store, &query, time_max);
                 let result = sql.query_blocking(&query, params)?;
                 let schema = result.schema();
                 Ok((schema, result.collect::<Result<Vec<_>>>()?))
@@ -111,9 +136,11 @@ impl Store {
                 Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches)
             }));
         }
-        let store = handle.store()?;
+        let store = handle.store()?.clone();
         let snapshot = detached(py, || store.snapshot())?;
         let sql = sql.at_snapshot(snapshot);
-        Again::rows(py, move || sql.query_blocking(&query, params.clone()))
+        Again::rows(py, move || {
+            asked(&sql, &store, &query, time_max).query_blocking(&query, params.clone())
+        })
     }
 }

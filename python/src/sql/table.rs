@@ -5,7 +5,7 @@ use pyo3::types::{PyDelta, PyDeltaAccess, PyString};
 use timestrata_sql::{AsofOptions, Direction, Input, Params, Selection, Tolerance, delete_rows};
 
 use super::params::params_of;
-use super::{Again, Rows};
+use super::{Again, Rows, asked};
 use crate::error::to_python;
 use crate::interrupt::detached;
 use crate::table::Table;
@@ -38,7 +38,9 @@ impl Table {
         // Of a snapshot of one stream nothing else could be asked, and nothing is.
         let sql = sql.at_snapshot(view.snapshot().clone());
         let name = view.name().to_owned();
-        Again::rows(py, move || sql.select_blocking(&name, &selection))
+        let store = self.handle().store()?.clone();
+        let text = format!("scan of {name}: {condition}");
+        Again::rows(py, move || asked(&sql, &store, &text, None).select_blocking(&name, &selection))
     }
 }
 
@@ -74,7 +76,9 @@ impl Table {
         };
         let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
         let sql = self.handle().sql()?;
+        let store = self.handle().store()?;
         detached(py, || {
+            let sql = asked(&sql, store, condition, None);
             let predicate = sql.predicate(&model.name()?, condition, params)?;
             delete_rows(&model, &range, &predicate, durability)
         })
@@ -151,9 +155,15 @@ impl Table {
         let store = self.handle().store()?;
         let snapshot = detached(py, || store.snapshot())?;
         let sql = self.handle().sql()?.at_snapshot(snapshot);
+        let store = store.clone();
+        let text = format!("asof_join({}, {})", names.0, names.1);
         Again::rows(py, move || {
             let (left, right) = names.clone();
-            sql.asof_join_blocking(Input::Table(left), Input::Table(right), &options)
+            asked(&sql, &store, &text, None).asof_join_blocking(
+                Input::Table(left),
+                Input::Table(right),
+                &options,
+            )
         })
     }
 }

@@ -81,7 +81,7 @@ impl Rows {
 
     /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let batches = detached(py, || (self.read)())?;
+        let batches = Box::new(self.collect(py)?.into_iter().map(Ok)) as Batches;
         batches_as_table(py, SchemaRef::clone(&self.schema), batches)
     }
 
@@ -92,7 +92,10 @@ impl Rows {
 
     /// Give the rows as a ``polars.DataFrame``. Needs polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+        // Read here, where Ctrl-C is heard.
+        let (schema, batches) = (SchemaRef::clone(&slf.get().schema), slf.get().collect(slf.py())?);
+        let read = move || Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches);
+        slf.py().import("polars")?.call_method1("DataFrame", (Self::new(schema, read),))
     }
 
     /// Give the columns as a dict of numpy arrays. Numbers and times that lie in one piece of the

@@ -1,15 +1,17 @@
 //! `timestrata sql`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use timestrata::{Access, Io, size_of_text};
+use timestrata::{Access, Io, Store, duration_of_text, size_of_text};
 use timestrata_sql::{Params, Sql, SqlOptions};
 
 use super::{counted, open};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::message::tell;
 use crate::output::{Format, show_batches};
 
@@ -25,6 +27,7 @@ and the table functions asof_join, gap_fill and latest_on.
 Examples:
   timestrata sql ./store \"SELECT count(*) FROM flights WHERE dep_delay > 60\"
   timestrata sql ./store --format csv \"SELECT * FROM weather LIMIT 10\" > weather.csv
+  timestrata sql ./store --timeout 30s \"SELECT count(*) FROM flights a, flights b\"
   timestrata sql ./store --write \"DELETE FROM flights WHERE carrier = 'ZZ'\"")]
 pub(crate) struct Arguments {
     /// The store's directory.
@@ -40,6 +43,13 @@ pub(crate) struct Arguments {
     /// Memory that a query may use; what is more is spilled to disk.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     memory: u64,
+    /// How long a query may be worked on, such as '30s'; without it there is no limit.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+}
+
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    duration_of_text(text).ok_or_else(|| "a duration such as '30s'".to_owned())
 }
 
 fn size(text: &str) -> std::result::Result<u64, String> {
@@ -54,29 +64,53 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         read_only: !arguments.write,
         ..SqlOptions::default()
     };
+    let interrupt = Interrupt::listen_to_ctrl_c()?;
     let sql = Sql::open(&store, options)?;
+    let (time_max, format) = (arguments.timeout, arguments.format);
+    let asking = Asking { store: store.clone(), sql, time_max, format, interrupt };
     let done = match arguments.query.as_deref() {
-        None => converse(&sql, arguments.format),
+        None => converse(&asking),
         Some("-") => {
             let query = std::io::read_to_string(std::io::stdin()).map_err(|cause| {
                 Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
             })?;
-            answer(&sql, &query, arguments.format).map(drop)
+            asking.answer(&query).map(drop)
         }
-        Some(query) => answer(&sql, query, arguments.format).map(drop),
+        Some(query) => asking.answer(query).map(drop),
     };
-    drop(sql);
+    drop(asking);
     done.and(store.close().map_err(Failure::from))
 }
 
-fn answer(sql: &Sql, query: &str, format: Format) -> Result<u64> {
-    let mut rows = sql.query_blocking(query, Params::none())?;
-    let schema = rows.schema();
-    show_batches(&schema, &mut rows, format)
+/// Who asks, and how.
+struct Asking {
+    store: Store,
+    sql: Sql,
+    time_max: Option<Duration>,
+    format: Format,
+    interrupt: Interrupt,
+}
+
+impl Asking {
+    /// Prints the rows of a query, which ends with Ctrl-C. Gives how many there were.
+    fn answer(&self, query: &str) -> Result<u64> {
+        let heard = self.interrupt.clone();
+        let running = self.store.begin_query_for(query, self.time_max, move || !heard.is_heard());
+        let sql = self.sql.for_query(&running);
+        drop(running);
+        let shown = sql.query_blocking(query, Params::none()).map_err(Failure::from);
+        let shown = shown.and_then(|mut rows| {
+            let schema = rows.schema();
+            show_batches(&schema, &mut rows, self.format)
+        });
+        // It was for this query.
+        self.interrupt.forget();
+        shown
+    }
 }
 
 /// Reads statements from a terminal, until there are no more.
-fn converse(sql: &Sql, format: Format) -> Result<()> {
+fn converse(asking: &Asking) -> Result<()> {
     let clock = Io::os().clock;
     let gone = |error: ReadlineError| Failure::plain(format!("could not read a line: {error}"));
     let mut editor = DefaultEditor::new().map_err(gone)?;
@@ -91,14 +125,14 @@ fn converse(sql: &Sql, format: Format) -> Result<()> {
         match editor.readline(prompt) {
             Ok(line) => match line.trim() {
                 "\\q" | "exit" | "quit" if statement.is_empty() => break,
-                "\\d" if statement.is_empty() => report(answer(sql, "SHOW TABLES", format)),
+                "\\d" if statement.is_empty() => report(asking.answer("SHOW TABLES")),
                 _ => {
                     statement.push_str(&line);
                     statement.push('\n');
                     if line.trim_end().ends_with(';') {
                         let _ = editor.add_history_entry(statement.trim());
                         let begun_ns = clock.monotonic_ns();
-                        let rows = answer(sql, statement.trim().trim_end_matches(';'), format);
+                        let rows = asking.answer(statement.trim().trim_end_matches(';'));
                         if let Ok(rows) = &rows {
                             let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
                             let took = took_ns as f64 / 1e6;

@@ -16,5 +16,6 @@ mod refusals;
 mod runner;
 mod seen;
 mod serve;
+mod sql;
 mod tables;
 mod topics;
