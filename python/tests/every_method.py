@@ -303,7 +303,7 @@ def _schema(world: World, rng: random.Random) -> Any:
 PLAIN: dict[str, Callable[[World, random.Random], Any]] = {
     "int": _number,
     "SupportsIndex": lambda world, rng: rng.choice((_number(world, rng), _small(world, rng))),
-    "str": lambda world, rng: rng.choice(("", "x", "log", "2024-05-01", "zürich 日本", "a b", "1 hour", "x" * 300)),
+    "str": lambda world, rng: rng.choice(("", "x", "log", "2024-05-01", "zürich 日本", "a b", "\x00", "1 hour", "x" * 300)),
     "float": lambda world, rng: rng.choice((0.0, 0.01, 1.0, -1.0, 1e300, float("nan"), float("inf"))),
     "bool": lambda world, rng: rng.random() < 0.5,
     "bytes": lambda world, rng: rng.choice((b"", b"x", bytes(16), os.urandom(32), *world.ids)),

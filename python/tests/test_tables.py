@@ -304,3 +304,52 @@ def test_files_are_one_commit_each(store: timestrata.Store, tmp_path: Path) -> N
     with pytest.raises(OSError, match="the cable is cut"):
         table.ingest(Broken(), "csv")
     assert table.count() == 5
+
+
+def test_what_comes_in_is_kept_as_it_is_or_refused(store: timestrata.Store, tmp_path: Path) -> None:
+    # Each of these was altered without a word.
+    def csv(name: str, text: str, time: str = "time") -> timestrata.Table:
+        file = tmp_path / f"{name}.csv"
+        file.write_text(text)
+        table = store.table(name, time=time)
+        table.ingest(file)
+        return table
+
+    with pytest.raises(timestrata.InvalidDataError, match="20240131 looks like a day, which is written 2024-01-31"):
+        csv("days", "date,x\n20240131,1\n20240201,2\n", time="date")
+    with pytest.raises(timestrata.InvalidDataError, match="times of several units"):
+        csv("mixed", "time,x\n1700000000,1\n1700000000000,2\n")
+    with pytest.raises(timestrata.InvalidDataError, match="looks like a day"):
+        store.table("numbers", time="date").append({"date": [20240131, 20240201], "x": [1, 2]})
+
+    zips = csv("zips", "time,zip,big,f\n2024-01-01,01234,12345678901234567890,1\n2024-01-02,99999,7,0.5\n")
+    assert [(row["zip"], row["big"], row["f"]) for row in zips.scan()] == [
+        ("01234", "12345678901234567890", 1.0), ("99999", "7", 0.5),
+    ]
+    digits = csv("digits", "time,v\n2024-01-01,123456789012345678901234567890\n2024-01-02,0.5\n")
+    assert [row["v"] for row in digits.scan()] == ["123456789012345678901234567890", "0.5"]
+    floats = store.table("floats", time="time", schema={"time": "timestamp[us, tz=UTC]", "v": "float64"})
+    file = tmp_path / "lines.jsonl"
+    file.write_text('{"time": "2024-01-01", "v": 123456789012345678901234567890}\n')
+    with pytest.raises(timestrata.InvalidDataError, match="outside what Float64 can keep"):
+        floats.ingest(file)
+
+    seconds = store.table("seconds", schema={"time": "timestamp[s, tz=UTC]", "x": "int64"})
+    with pytest.raises(timestrata.InvalidDataError, match="1700000000000"):
+        seconds.append({"time": [1_700_000_000_000], "x": [1]})
+    seconds.append({"time": [1_700_000_000], "x": [2**53 + 1]})
+    with pytest.raises(timestrata.InvalidDataError, match="9007199254740993.*would be rounded"):
+        seconds.append({"time": [1_700_000_001], "x": [0.5]}, on_mismatch="widen")
+    assert [row["x"] for row in seconds.scan()] == [2**53 + 1]
+
+
+def test_a_time_column_keeps_its_zone_by_ingest_as_by_append(store: timestrata.Store, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    column = pa.array([0], pa.timestamp("us", "Europe/Berlin"))
+    pyarrow.parquet.write_table(pa.table({"time": column, "x": [1]}), tmp_path / "x.parquet")
+    store.table("file").ingest(tmp_path / "x.parquet")
+    store.table("rows").append(pa.table({"time": column, "x": [1]}))
+    assert store.table("file").types == store.table("rows").types
+    assert "Berlin" in store.table("file").types["time"]

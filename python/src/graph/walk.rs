@@ -8,11 +8,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
-use pyo3_arrow::ffi::to_schema_pycapsule;
 use timestrata_models::graph::{BlockId, Walked};
 
 use super::arguments::id_object;
-use crate::typed::{batches_as_stream, batches_as_table};
+use crate::typed::{batches_as_stream, batches_as_table, schema_as_capsule};
 
 /// What a walk came to, each block once, in the order of the walk. Given by `Graph.walk`; iterates
 /// over pairs of id and depth.
@@ -134,7 +133,7 @@ impl Walk {
 
     /// The columns, for other Arrow libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, schema().as_ref())?)
+        schema_as_capsule(py, schema().as_ref())
     }
 
     fn __len__(&self) -> usize {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::ffi::to_schema_pycapsule;
 use timestrata_engine::Result;
 use timestrata_models::logs::filter::Expr;
 use timestrata_models::logs::{Clock, Entries, Hits, LogsView, Position, Query};
@@ -17,6 +16,7 @@ use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Lock;
 use crate::table::{Batches, Rows};
+use crate::typed::schema_as_capsule;
 
 /// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
 /// were asked for.
@@ -192,7 +192,7 @@ impl LogEntries {
 
     /// The columns, for other Arrow libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, schema().as_ref())?)
+        schema_as_capsule(py, schema().as_ref())
     }
 
     fn __repr__(&self) -> String {

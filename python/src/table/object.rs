@@ -6,7 +6,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use pyo3_arrow::ffi::to_schema_pycapsule;
 use timestrata_engine::{ErrorKind, Retention};
 use timestrata_models::table::{Table as TableModel, TableOptions};
 
@@ -15,7 +14,7 @@ use crate::error::refused;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Kept;
-use crate::typed::fields_of;
+use crate::typed::{fields_of, schema_as_capsule};
 
 /// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
 /// rows, unless a schema was given.
@@ -203,7 +202,7 @@ impl Table {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let model = self.model(py)?;
         let schema = detached(py, || model.schema())?;
-        Ok(to_schema_pycapsule(py, schema.as_ref())?)
+        schema_as_capsule(py, schema.as_ref())
     }
 
     /// Throw away by itself what is older than ``age`` seconds, or the oldest beyond ``bytes``.

@@ -7,13 +7,12 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use pyo3_arrow::ffi::to_schema_pycapsule;
 use timestrata_engine::Result;
 
 use super::values::{RowReader, row_objects};
 use crate::interrupt::detached;
 use crate::lock::Lock;
-use crate::typed::{batches_as_stream, batches_as_table, numpy};
+use crate::typed::{batches_as_stream, batches_as_table, numpy, schema_as_capsule};
 
 /// Record batches, in order.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -159,7 +158,7 @@ impl Rows {
 
     /// The columns, for other Arrow libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.schema.as_ref())?)
+        schema_as_capsule(py, self.schema.as_ref())
     }
 
     fn __repr__(&self) -> String {

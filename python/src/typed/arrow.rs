@@ -13,13 +13,13 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::PyRecordBatchReader;
 use pyo3_arrow::buffer::PyArrowBuffer;
-use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_models::fit;
@@ -259,7 +259,23 @@ pub(crate) fn batches_as_stream<'py>(
     let arrays =
         batches.map(|batch| Ok(Arc::new(StructArray::from(batch.map_err(external)?)) as ArrayRef));
     let arrays = ArrayIterator::new(arrays, Arc::new(field));
-    Ok(to_stream_pycapsule(py, Box::new(arrays), requested_schema.cloned())?)
+    let capsule = to_stream_pycapsule(py, Box::new(arrays), requested_schema.cloned());
+    capsule.map_err(|error| no_arrow_form(py, error.into()))
+}
+
+/// A schema as a capsule of the Arrow C data interface.
+///
+/// # Errors
+/// `InvalidDataError` for a name that the interface has no room for, as one with a zero byte.
+pub(crate) fn schema_as_capsule<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    to_schema_pycapsule(py, schema).map_err(|error| no_arrow_form(py, error.into()))
+}
+
+fn no_arrow_form(py: Python<'_>, error: PyErr) -> PyErr {
+    to_python(py, &invalid(format!("the columns can't be given to other libraries: {error}")))
 }
 
 /// Batches as a `pyarrow.Table`.

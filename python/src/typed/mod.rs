@@ -14,6 +14,7 @@ use timestrata_models::timelog::ValueColumns;
 
 pub(crate) use arrow::{
     ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, buffer, fitted_to, is_arrow,
+    schema_as_capsule,
 };
 pub(crate) use cells::Held;
 pub(crate) use kind::Kind;
