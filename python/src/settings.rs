@@ -15,7 +15,7 @@ use crate::timestamp::type_name;
 const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
                      sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
                      level0_runs_max, compaction_bytes_per_second, quarantine_bytes_max, \
-                     quarantine_age_max";
+                     quarantine_age_max, scrub_bytes_per_second";
 
 /// Settings from keywords; what is missing or `None` keeps its default.
 ///
@@ -105,6 +105,11 @@ fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResul
         }
         "compaction_bytes_per_second" => {
             settings.compaction_bytes_per_second = Some(size(name, value)?);
+            Ok(())
+        }
+        "scrub_bytes_per_second" => {
+            // 0 is for never.
+            settings.scrub_bytes_per_second = Some(size(name, value)?).filter(|rate| *rate > 0);
             Ok(())
         }
         other => Err(PyTypeError::new_err(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
-use timestrata_engine::{Error, ErrorKind, StreamStats};
+use timestrata_engine::{Error, ErrorKind, MissingRange, ScrubStats, StreamStats};
 use timestrata_models::graph::Graph as GraphModel;
 use timestrata_models::table::{Table as TableModel, TableOptions};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
@@ -462,6 +462,10 @@ impl Store {
         ]
         .into_py_dict(py)?;
         shown.set_item("background_error", stats.background_error)?;
+        shown.set_item("troubles", stats.troubles)?;
+        let damaged = stats.damaged.iter().map(|missing| missing_rows(py, missing));
+        shown.set_item("damaged", damaged.collect::<PyResult<Vec<_>>>()?)?;
+        shown.set_item("scrub", scrub_stats(py, &stats.scrub)?)?;
         let streams = PyDict::new(py);
         for stream in stats.streams {
             streams.set_item(&stream.name, stream_stats(py, &stream)?)?;
@@ -551,6 +555,30 @@ fn stream_id(
             format!("no stream '{name}'"),
         )),
     }
+}
+
+/// Rows that can't be read, as Python shows them.
+fn missing_rows<'py>(py: Python<'py>, missing: &MissingRange) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    shown.set_item("stream", &missing.stream)?;
+    shown.set_item("key_min", missing.key_min.to_string())?;
+    shown.set_item("key_max", missing.key_max.to_string())?;
+    shown.set_item("rows", missing.rows)?;
+    shown.set_item("path", missing.file.display().to_string())?;
+    shown.set_item("offset", missing.offset)?;
+    shown.set_item("why", &missing.why)?;
+    Ok(shown)
+}
+
+/// Figures of the scrubber.
+fn scrub_stats<'py>(py: Python<'py>, stats: &ScrubStats) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    shown.set_item("rounds", stats.rounds)?;
+    shown.set_item("round_ended_ns", stats.round_ended_wall_ns)?;
+    shown.set_item("round_bytes", stats.round_bytes)?;
+    shown.set_item("bytes", stats.bytes)?;
+    shown.set_item("found_damage", stats.found_damage)?;
+    Ok(shown)
 }
 
 fn stream_stats<'py>(py: Python<'py>, stream: &StreamStats) -> PyResult<Bound<'py, PyDict>> {

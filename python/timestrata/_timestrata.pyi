@@ -88,6 +88,7 @@ def open(
     compaction_bytes_per_second: Size | None = None,
     quarantine_bytes_max: Size | None = None,
     quarantine_age_max: Duration | None = None,
+    scrub_bytes_per_second: Size | None = None,
 ) -> Store: ...
 def cbor_encode(value: Any, /) -> bytes: ...
 def cbor_decode(data: Buffer, /) -> Any: ...
@@ -107,6 +108,22 @@ class ColumnFigures(TypedDict):
     ratio: float
     encodings: list[str]
 
+class MissingRows(TypedDict):
+    stream: str
+    key_min: str
+    key_max: str
+    rows: int
+    path: str
+    offset: int
+    why: str
+
+class ScrubFigures(TypedDict):
+    rounds: int
+    round_ended_ns: int | None
+    round_bytes: int
+    bytes: int
+    found_damage: bool
+
 class StoreFigures(TypedDict):
     last_seq: int
     synced_seq: int
@@ -118,6 +135,9 @@ class StoreFigures(TypedDict):
     flush_bytes: int
     compaction_bytes: int
     background_error: str | None
+    troubles: list[str]
+    damaged: list[MissingRows]
+    scrub: ScrubFigures
     streams: dict[str, StreamFigures]
 
 @final

@@ -46,6 +46,10 @@ pub(crate) struct Metrics {
     memtable_bytes: Gauge,
     run_bytes: Gauge,
     debt_bytes: Gauge,
+    troubles: Gauge,
+    damaged_rows: Gauge,
+    scrubbed_bytes: Gauge,
+    scrub_round_ended: Gauge,
 }
 
 impl Metrics {
@@ -67,6 +71,12 @@ impl Metrics {
         let memtable_bytes = gauge("memtable_bytes", "Rows in memory");
         let run_bytes = gauge("run_bytes", "Run files");
         let debt_bytes = gauge("compaction_debt_bytes", "What compaction would rewrite now");
+        let troubles =
+            gauge("background_troubles", "Background work that fails and is tried again");
+        let damaged_rows = gauge("damaged_rows", "Rows in blocks that are known to be damaged");
+        let scrubbed_bytes = gauge("scrubbed_bytes", "Read by the scrubber since the start");
+        let about = "When the scrubber's last round ended, seconds since 1970; 0: never";
+        let scrub_round_ended = gauge("scrub_round_ended_seconds", about);
         let log_tails = gauge("log_tails_open", "Logs being followed");
         let log_tcp_clients = gauge("log_tcp_clients", "Clients of the line protocol of logs");
         let mut counter = |name: &str, about: &str| {
@@ -91,6 +101,10 @@ impl Metrics {
             memtable_bytes,
             run_bytes,
             debt_bytes,
+            troubles,
+            damaged_rows,
+            scrubbed_bytes,
+            scrub_round_ended,
         }
     }
 }
@@ -122,6 +136,10 @@ pub(crate) async fn show(State(state): State<AppState>) -> Result<Response> {
     set(&metrics.run_bytes, stats.streams.iter().map(|stream| stream.run_bytes).sum());
     let debt = stats.streams.iter().map(|stream| stream.compaction_debt_bytes).sum();
     set(&metrics.debt_bytes, debt);
+    set(&metrics.troubles, stats.troubles.len() as u64);
+    set(&metrics.damaged_rows, stats.damaged.iter().map(|missing| missing.rows).sum());
+    set(&metrics.scrubbed_bytes, stats.scrub.bytes);
+    metrics.scrub_round_ended.set(stats.scrub.round_ended_wall_ns.unwrap_or(0) / 1_000_000_000);
     let mut text = String::new();
     let registry = metrics.registry.lock().unwrap_or_else(PoisonError::into_inner);
     if encode(&mut text, &registry).is_err() {

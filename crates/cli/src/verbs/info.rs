@@ -9,9 +9,10 @@ use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
 use timestrata::{
     Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, QuarantinedFile, Snapshot, Store,
-    Stream, StreamStats,
+    StoreStats, Stream, StreamStats,
 };
 
+use super::repair::missing_as_json;
 use super::{bytes_shown, counted, grouped, open};
 use crate::failure::{Failure, Result};
 use crate::output::table::Table;
@@ -126,6 +127,7 @@ fn write_text(
         bytes_shown(stats.wal_bytes),
         counted(infos.len() as u64, "stream")
     )?;
+    write_health(&stats, &mut out)?;
     if !quarantine.is_empty() {
         let bytes: u64 = quarantine.iter().map(|file| file.bytes).sum();
         let files = counted(quarantine.len() as u64, "file");
@@ -160,6 +162,22 @@ fn write_text(
     {
         writeln!(out)?;
         write_columns(&info.columns, &mut out)?;
+    }
+    Ok(())
+}
+
+/// What the scrubber has read and found, and what fails.
+fn write_health(stats: &StoreStats, out: &mut impl Write) -> io::Result<()> {
+    let scrub = &stats.scrub;
+    if let Some(ended) = scrub.round_ended_wall_ns {
+        let word = if scrub.found_damage { ", found damage" } else { "" };
+        writeln!(out, "scrubbed: a round ended {}{word}\n", times::format(ended, Unit::Nano))?;
+    }
+    for damaged in &stats.damaged {
+        writeln!(out, "damaged: {damaged}\n")?;
+    }
+    for trouble in &stats.troubles {
+        writeln!(out, "in trouble: {trouble}\n")?;
     }
     Ok(())
 }
@@ -225,6 +243,13 @@ fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) 
         "last_seq": stats.last_seq.0,
         "synced_seq": stats.synced_seq.0,
         "wal_bytes": stats.wal_bytes,
+        "troubles": stats.troubles,
+        "damaged": stats.damaged.iter().map(missing_as_json).collect::<Vec<_>>(),
+        "scrub": {
+            "round_ended": stats.scrub.round_ended_wall_ns.map(|at| times::format(at, Unit::Nano)),
+            "round_bytes": stats.scrub.round_bytes,
+            "found_damage": stats.scrub.found_damage,
+        },
         "quarantine_files": quarantine.len(),
         "quarantine_bytes": quarantine.iter().map(|file| file.bytes).sum::<u64>(),
         "streams": streams,

@@ -110,6 +110,21 @@ fn a_store_whose_manifest_is_lost_is_told_of_repair_and_repaired() {
 }
 
 #[test]
+fn a_query_over_damage_says_what_is_missing_and_goes_on_without_it_where_asked_to() {
+    let runner = Runner::new();
+    let rows: String = (0..50).map(|row| format!("{row},{}\n", row * 7)).collect();
+    runner.file("rows.csv", format!("at,load\n{rows}"));
+    let load = ["ingest", "store", "rows", "rows.csv", "--as", "table", "--time", "at"];
+    runner.ok(&[&load[..], &["--time-unit", "s"]].concat());
+    flip(&first_file(&runner.path("store/runs")), 300);
+    let query = ["query", "store", "rows", "--format", "csv"];
+    runner.fails(&query, 1, &["50 rows of stream 'rows'", "can't be read", "hint:"]);
+    let ran = runner.run(&[&query[..], &["--skip-damaged"]].concat());
+    assert_eq!((ran.code, ran.out.lines().count()), (0, 1), "{ran:?}");
+    assert!(ran.err.contains("left out: 50 rows of stream 'rows'"), "{ran:?}");
+}
+
+#[test]
 fn check_finds_a_flipped_byte_and_names_the_file() {
     let runner = store();
     let ran = runner.run(&["check", "store"]);
