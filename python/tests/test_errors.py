@@ -23,6 +23,8 @@ KINDS: dict[str, type[Exception]] = {
     "LockedError": OSError,
     "ReadOnlyError": OSError,
     "BusyError": Exception,
+    "CancelledError": Exception,
+    "TimedOutError": TimeoutError,
     "NoSpaceError": OSError,
     "IoError": OSError,
     "CorruptionError": Exception,

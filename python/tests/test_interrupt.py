@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import timestrata
+from waiting import until
 
 ChildOf = Callable[..., Any]
 
@@ -68,28 +69,30 @@ def test_a_query_hears_ctrl_c_and_leaves_nothing(path: Path, child: ChildOf, que
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with timestrata.open(sys.argv[1]) as store:
             def watch():
+                begun = time.monotonic()
                 while not any(query["steps"] > 100 for query in store.queries()):
-                    time.sleep(0.01)
+                    assert time.monotonic() - begun < 30
                 print("ready", flush=True)
             threading.Thread(target=watch).start()
             try:
                 store.sql({query!r}).to_pylist()
             except KeyboardInterrupt:
+                print("heard", flush=True)
                 heard = time.monotonic()
                 while store.queries():
-                    assert time.monotonic() - heard < 10
-                print("heard", store.sql("SELECT 1 AS x").to_pylist(), flush=True)
+                    assert time.monotonic() - heard < 30
+                print(store.sql("SELECT 1 AS x").to_pylist(), flush=True)
         """,
         path,
     )
     assert process.stdout.readline() == "ready\n"
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.stdout.readline() == "heard [{'x': 1}]\n"
+    assert process.stdout.readline() == "heard\n"
     # A second, and what a busy machine adds.
     assert time.monotonic() - sent < 5
-    output, errors = process.communicate(timeout=20)
-    assert (process.returncode, output, errors) == (0, "", "")
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (0, "[{'x': 1}]\n", "")
 
 
 @pytest.mark.parametrize("query", ENDLESS)
@@ -98,11 +101,10 @@ def test_a_query_ends_at_its_limit_of_time_or_by_its_number(query: str) -> None:
         with pytest.raises(timestrata.TimedOutError, match="longer than 200 ms") as caught:
             store.sql(query, timeout=0.2).to_pylist()
         assert isinstance(caught.value, TimeoutError)
-        until_nothing_is_asked(store)
+        until(lambda: not store.queries())
 
         def cancel() -> None:
-            while not any(asked["steps"] > 100 for asked in store.queries()):
-                time.sleep(0.01)
+            until(lambda: any(asked["steps"] > 100 for asked in store.queries()))
             (asked,) = store.queries()
             assert (asked["query"], asked["timeout"]) == (query, None)
             assert store.cancel_query(asked["id"])
@@ -112,24 +114,20 @@ def test_a_query_ends_at_its_limit_of_time_or_by_its_number(query: str) -> None:
         with pytest.raises(timestrata.CancelledError, match="was cancelled"):
             store.sql(query).to_pylist()
         thread.join()
-        until_nothing_is_asked(store)
+        until(lambda: not store.queries())
         assert not store.cancel_query(1)
-
-
-def until_nothing_is_asked(store: timestrata.Store) -> None:
-    until = time.monotonic() + 20
-    while store.queries():
-        assert time.monotonic() < until, store.queries()
 
 
 def test_time_between_rows_is_not_the_querys() -> None:
     with timestrata.open() as store:
-        rows = iter(store.sql("SELECT value FROM range(20000)", timeout="150ms"))
+        rows = iter(store.sql("SELECT value FROM range(20000)", timeout="1m"))
         assert next(rows) == {"value": 0}
         (asked,) = store.queries()
-        assert (asked["state"], asked["timeout"]) == ("waiting", 0.15)
-        time.sleep(0.3)
+        assert (asked["state"], asked["timeout"]) == ("waiting", 60.0)
+        begun = time.monotonic()
+        until(lambda: time.monotonic() > begun)
+        assert store.queries()[0]["worked"] == asked["worked"]
         assert sum(1 for _ in rows) == 19_999
-        assert store.queries() == []
+        until(lambda: not store.queries())
         with pytest.raises(timestrata.InvalidArgumentError, match="timeout"):
             store.sql("SELECT 1", timeout="soon")

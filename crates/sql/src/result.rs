@@ -136,7 +136,7 @@ pub(crate) async fn unless_ended<T>(
             biased;
             done = &mut work => return done,
             () = tokio::time::sleep(LOOK_EVERY) => {
-                query.map_or(Ok(()), RunningQuery::check)?;
+                query.map_or(Ok(()), RunningQuery::listen)?;
             }
         }
     }

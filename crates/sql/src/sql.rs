@@ -402,7 +402,8 @@ impl Sql {
 
     fn block<F: Future<Output = Result<QueryResult>>>(&self, query: F) -> Result<BlockingResult> {
         let result = self.runtime()?.block_on(unless_ended(query, self.asked()))?;
-        Ok(BlockingResult::new(self.clone(), result))
+        // Whoever keeps an answer that has been read to its end keeps nothing of the query.
+        Ok(BlockingResult::new(Self { query: None, ..self.clone() }, result))
     }
 
     pub(crate) fn runtime(&self) -> Result<&Runtime> {

@@ -64,19 +64,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         read_only: !arguments.write,
         ..SqlOptions::default()
     };
+    let query = match arguments.query.as_deref() {
+        Some("-") => Some(std::io::read_to_string(std::io::stdin()).map_err(|cause| {
+            Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
+        })?),
+        given => given.map(str::to_owned),
+    };
+    // From here on: until then Ctrl-C ends the command at once.
     let interrupt = Interrupt::listen_to_ctrl_c()?;
     let sql = Sql::open(&store, options)?;
     let (time_max, format) = (arguments.timeout, arguments.format);
     let asking = Asking { store: store.clone(), sql, time_max, format, interrupt };
-    let done = match arguments.query.as_deref() {
+    let done = match query {
         None => converse(&asking),
-        Some("-") => {
-            let query = std::io::read_to_string(std::io::stdin()).map_err(|cause| {
-                Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
-            })?;
-            asking.answer(&query).map(drop)
-        }
-        Some(query) => asking.answer(query).map(drop),
+        Some(query) => asking.answer(&query).map(drop),
     };
     drop(asking);
     done.and(store.close().map_err(Failure::from))

@@ -32,7 +32,7 @@ fn a_query_ends_at_its_limit_of_time() {
 fn ctrl_c_ends_a_query_and_the_store_is_closed_in_good_order() {
     let runner = with_store();
     let mut command = runner.command(&["sql", "store", "--write", ENDLESS]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let id = child.id().to_string();
     // Once it listens, the signal no longer ends it by itself.
     let listens = || {
@@ -42,6 +42,7 @@ fn ctrl_c_ends_a_query_and_the_store_is_closed_in_good_order() {
         mask.ends_with(|last: char| last.to_digit(16).is_some_and(|bits| bits & 2 != 0))
     };
     while !listens() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without having listened");
         std::thread::yield_now();
     }
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());

@@ -185,6 +185,18 @@ impl RunningQuery {
         self.outcome()
     }
 
+    /// Listens to whoever asked, and says whether to go on. For the thread that waits for the answer, where
+    /// only that one can hear: [`check`](Self::check) listens now and then only, in whichever thread calls it.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn listen(&self) -> Result<()> {
+        if self.is_wanted() && self.shared.ear.as_ref().is_some_and(|hears| !hears()) {
+            self.end(GIVEN_UP);
+        }
+        self.check()
+    }
+
     /// Whether nobody has ended it.
     fn is_wanted(&self) -> bool {
         self.shared.end.load(Ordering::Relaxed) == WANTED

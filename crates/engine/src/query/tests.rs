@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,6 +96,21 @@ fn whoever_asked_is_listened_to_now_and_then() {
     stays.store(false, Ordering::Relaxed);
     hand.at(101);
     assert_eq!(kind(&query), Some(ErrorKind::Cancelled));
+}
+
+/// Where only the thread that waits could hear Ctrl-C, those that worked took its turns.
+#[test]
+fn the_thread_that_waits_hears_whoever_else_has_listened() {
+    thread_local!(static WAITS: Cell<bool> = const { Cell::new(false) });
+    let hand = Arc::new(Hand(AtomicU64::new(0)));
+    let clock = Arc::clone(&hand) as Arc<dyn Clock>;
+    let ear = || !WAITS.get();
+    let query = Queries::default().begin(&clock, "", None, Some(Box::new(ear)));
+    hand.at(60);
+    std::thread::scope(|scope| scope.spawn(|| query.check().unwrap()).join().unwrap());
+    WAITS.set(true);
+    assert_eq!(kind(&query), None, "its turn was taken");
+    assert_eq!(query.listen().unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
 #[test]

@@ -345,7 +345,7 @@ impl Store {
     }
 
     /// The same for somebody who may give it up: `is_wanted` is asked every 50 ms or so, by whichever
-    /// thread works for it then.
+    /// thread works for it then, and by whoever waits for its answer with [`RunningQuery::listen`].
     pub fn begin_query_for(
         &self,
         text: &str,

@@ -156,6 +156,18 @@ fn dropping_an_answer_ends_what_works_for_it() {
     assert_all_is_free(&store, &sql);
 }
 
+/// An answer kept its query on the list until it was dropped, as an iterator in Python may never be.
+#[test]
+fn an_answer_that_was_read_to_its_end_is_off_the_list_though_it_is_kept() {
+    let (store, sql) = filled();
+    let mut answer = sql.query_blocking("SELECT n FROM t", Params::none()).unwrap();
+    while let Some(batch) = answer.next() {
+        batch.unwrap();
+    }
+    until(|| store.queries().is_empty());
+    drop(answer);
+}
+
 #[test]
 fn what_waits_to_be_read_takes_no_time() {
     let (store, sql) = filled();
