@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import timestrata
+from waiting import PATIENCE_S
 
 WRITTEN = {"durability": "written"}
 
@@ -528,3 +529,27 @@ def test_a_record_that_says_another_place_is_not_verified(
     assert timestrata.verify(proof, said | {"topic": "t", "partition": 0, "offset": 1}, key.vkey)
     for wrong in [{"topic": "other"}, {"partition": 1}, {"offset": 0}]:
         assert not timestrata.verify(proof, said | wrong, key.vkey)
+
+
+def test_a_consumer_that_waits_can_be_used_by_other_threads(store: timestrata.Store) -> None:
+    # It waited with its lock held, and took it again before anybody else could.
+    topic = store.topic("t", partitions=1)
+    consumer = topic.consumer()
+    given: list[bytes | None] = []
+
+    def use() -> None:
+        for _ in range(200):
+            assert consumer.position() in (0, None)
+            consumer.resume()
+            assert consumer.lag() == 0
+
+    waits = threading.Thread(target=lambda: given.append(next(consumer).value), daemon=True)
+    uses = threading.Thread(target=use, daemon=True)
+    waits.start()
+    uses.start()
+    uses.join(PATIENCE_S)
+    assert not uses.is_alive(), "who uses the consumer waits for who iterates over it"
+    assert waits.is_alive() and not given
+    topic.send(b"x")
+    waits.join(PATIENCE_S)
+    assert given == [b"x"]

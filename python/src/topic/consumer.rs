@@ -196,23 +196,37 @@ impl Consumer {
         Ok(TopicPartition { topic, partition })
     }
 
-    /// Waits for records, in pieces between which signals are heard.
-    fn poll_for(
+    /// Polls until `take` is content with what there is; it is told whether the time is over. Waits
+    /// without the consumer, so that other threads may use it, in pieces between which signals are heard.
+    fn poll_for<T>(
         &self,
         py: Python<'_>,
         timeout: Option<Duration>,
         limits: PollLimits,
-    ) -> PyResult<Vec<Polled>> {
-        let mut left = timeout;
+        take: impl Fn(&mut State, Vec<Polled>, bool) -> Option<T>,
+    ) -> PyResult<T> {
+        let timeout_ns =
+            timeout.map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+        let end = timeout_ns.map(|timeout| Ok::<_, PyErr>(self.now_ns()?.saturating_add(timeout)));
+        let end = end.transpose()?.unwrap_or(u64::MAX);
         loop {
-            let piece = left.map_or(DEAF_MAX, |left| left.min(DEAF_MAX));
-            let found = self.with(py, |consumer| consumer.poll(piece, limits))?;
-            left = left.map(|left| left.saturating_sub(piece));
-            if !found.is_empty() || left.is_some_and(|left| left.is_zero()) {
-                return Ok(found);
-            }
+            let (waiting, left) = {
+                let mut state = self.lock()?;
+                let consumer = state.open()?;
+                let (found, waiting) = detached(py, || consumer.try_poll(limits))?;
+                let left = Duration::from_nanos(end.saturating_sub(self.now_ns()?));
+                if let Some(taken) = take(&mut state, found, left.is_zero()) {
+                    return Ok(taken);
+                }
+                (waiting, left)
+            };
+            py.detach(|| waiting.wait(left.min(DEAF_MAX)));
             py.check_signals()?;
         }
+    }
+
+    fn now_ns(&self) -> PyResult<u64> {
+        Ok(self.store()?.monotonic_ns())
     }
 
     /// Reads ahead for iterating, if nothing is there; whether there is something then.
@@ -220,10 +234,11 @@ impl Consumer {
         if !self.lock()?.ahead.is_empty() {
             return Ok(true);
         }
-        let found = self.poll_for(py, timeout, PollLimits::default())?;
-        let mut state = self.lock()?;
-        state.ahead.extend(found);
-        Ok(!state.ahead.is_empty())
+        self.poll_for(py, timeout, PollLimits::default(), |state, found, is_over| {
+            state.ahead.extend(found);
+            let is_some = !state.ahead.is_empty();
+            (is_some || is_over).then_some(is_some)
+        })
     }
 
     fn store(&self) -> PyResult<&Store> {
@@ -328,11 +343,16 @@ impl Consumer {
         self.lock()?.put_back()?;
         let timeout = span_ns("timeout", timeout)?.map(Duration::from_nanos);
         let limits = PollLimits { records: max_records, bytes: max_bytes };
-        let polled = self.poll_for(py, timeout, limits)?;
         let first = |polled: &Polled| {
             polled.records.get(0).map(|(offset, _)| (polled.place.clone(), offset))
         };
-        self.lock()?.undone = polled.iter().filter_map(first).collect();
+        let polled = self.poll_for(py, timeout, limits, |state, found, is_over| {
+            if found.is_empty() && !is_over {
+                return None;
+            }
+            state.undone = found.iter().filter_map(first).collect();
+            Some(found)
+        })?;
         let records = PyList::empty(py);
         for Polled { place, records: rows } in &polled {
             for (offset, record) in rows.iter() {

@@ -1,6 +1,7 @@
 //! Consumers: reading several partitions on from where one was, alone or as a member of a group.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use timestrata_engine::{Changes, Error, ErrorKind, Result, Store, StreamId};
@@ -50,6 +51,21 @@ impl Default for ConsumerOptions {
             session: Duration::from_secs(30),
             auto_commit: None,
         }
+    }
+}
+
+/// What a poll that found nothing waits for. Given by [`Consumer::try_poll`].
+#[derive(Debug)]
+pub struct Waiting {
+    hub: Arc<Hub>,
+    seen: u64,
+    most: Duration,
+}
+
+impl Waiting {
+    /// Waits until a poll may find something, `most` at most.
+    pub fn wait(&self, most: Duration) {
+        self.hub.wait(self.seen, most.min(self.most));
     }
 }
 
@@ -198,22 +214,32 @@ impl Consumer {
     /// `Corruption` for records that can't be read, with their offsets: [`Consumer::skip`] goes on
     /// behind them.
     pub fn poll(&mut self, timeout: Duration, limits: PollLimits) -> Result<Vec<Polled>> {
-        let hub = self.store.model_state::<Hub>();
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let end = self.store.monotonic_ns().saturating_add(timeout_ns);
         loop {
-            let seen = hub.appends();
-            self.refresh()?;
-            let found = self.fetch(limits)?;
+            let (found, waiting) = self.try_poll(limits)?;
             let now = self.store.monotonic_ns();
             if !found.is_empty() || now >= end {
                 return Ok(found);
             }
-            // Members come and go without a record.
-            let session_ns = u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX);
-            let most = (end - now).min(session_ns / 3).min(self.look_ns());
-            hub.wait(seen, Duration::from_nanos(most));
+            waiting.wait(Duration::from_nanos(end - now));
         }
+    }
+
+    /// Gives what there is, and what to wait for before it is worth asking again: without the consumer,
+    /// which others may use meanwhile.
+    ///
+    /// # Errors
+    /// As [`Consumer::poll`].
+    pub fn try_poll(&mut self, limits: PollLimits) -> Result<(Vec<Polled>, Waiting)> {
+        let hub = self.store.model_state::<Hub>();
+        let seen = hub.appends();
+        self.refresh()?;
+        let found = self.fetch(limits)?;
+        // Members come and go without a record.
+        let session_ns = u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX);
+        let most = Duration::from_nanos((session_ns / 3).min(self.look_ns()));
+        Ok((found, Waiting { hub, seen, most }))
     }
 
     /// How long to wait for what wakes nobody: other processes, and members that are heard of no more.

@@ -39,7 +39,7 @@ mod tree;
 pub use crate::name::NAME_BYTES_MAX;
 pub use audit::Audited;
 pub use checkpoint::{Proved, origin_of, verify_record};
-pub use consumer::{Consumer, ConsumerOptions, PollLimits, Polled, Reset};
+pub use consumer::{Consumer, ConsumerOptions, PollLimits, Polled, Reset, Waiting};
 pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;
 pub use group::{Assignor, TopicPartition};
