@@ -16,6 +16,7 @@ mod lock;
 mod logs;
 mod open;
 mod queries;
+mod repair;
 mod reports;
 mod rows;
 mod settings;
@@ -34,6 +35,7 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FORMAT_VERSION", timestrata_engine::FORMAT_VERSION)?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
+    module.add_function(wrap_pyfunction!(repair::repair, module)?)?;
     module.add_function(wrap_pyfunction!(codec::cbor_encode, module)?)?;
     module.add_function(wrap_pyfunction!(codec::cbor_decode, module)?)?;
     module.add_class::<store::Store>()?;
@@ -72,6 +74,7 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reports::Finding>()?;
     module.add_class::<reports::Pin>()?;
     module.add_class::<reports::RecoveryReport>()?;
+    module.add_class::<reports::RepairReport>()?;
     fork::watch(module)?;
     handle::close_at_exit(module)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
-use timestrata_engine::{Error, ErrorKind, MissingRange, ScrubStats, StreamStats};
+use timestrata_engine::{Error, ErrorKind, ScrubStats, StreamStats};
 use timestrata_models::graph::Graph as GraphModel;
 use timestrata_models::table::{Table as TableModel, TableOptions};
 use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
@@ -15,7 +15,7 @@ use crate::error::to_python;
 use crate::graph::Graph;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{detached, interruptible};
-use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport};
+use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_rows};
 use crate::table::{Table, TableAsked};
 use crate::timelog::Timelog;
 use crate::topic::{Consumer, ConsumerAsked, Topic, TopicAsked};
@@ -555,19 +555,6 @@ fn stream_id(
             format!("no stream '{name}'"),
         )),
     }
-}
-
-/// Rows that can't be read, as Python shows them.
-fn missing_rows<'py>(py: Python<'py>, missing: &MissingRange) -> PyResult<Bound<'py, PyDict>> {
-    let shown = PyDict::new(py);
-    shown.set_item("stream", &missing.stream)?;
-    shown.set_item("key_min", missing.key_min.to_string())?;
-    shown.set_item("key_max", missing.key_max.to_string())?;
-    shown.set_item("rows", missing.rows)?;
-    shown.set_item("path", missing.file.display().to_string())?;
-    shown.set_item("offset", missing.offset)?;
-    shown.set_item("why", &missing.why)?;
-    Ok(shown)
 }
 
 /// Figures of the scrubber.

@@ -203,6 +203,7 @@ class World:
         with timestrata.open(copy, mode="r") as store:
             for finding in store.check().findings:
                 self.keep(finding)
+        self.keep(timestrata.repair(copy, dry_run=True))
 
 
 class Values:

@@ -55,7 +55,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
             declared.add(node.target.id)
     only_types = {
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures",
-        "ColumnFigures",
+        "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "ExportedTiles",
         "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",
@@ -115,7 +115,7 @@ def test_the_examples_in_native_docs_run() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     runner = doctest.DocTestRunner()
     count = 0
-    for name in ("open", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter", "GraphView",
+    for name in ("open", "repair", "cbor_encode", "cbor_decode", "Store", "Timelog", "TimelogIter", "GraphView",
                  "Graph", "Block", "Edge", "Route", "Walk", "Logs", "LogEntry", "LogEntries", "LogTail"):
         for test in finder.find(getattr(native, name), name, module=False, globs={}):
             count += len(test.examples)

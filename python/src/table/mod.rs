@@ -2,6 +2,7 @@
 
 mod ingest;
 mod input;
+mod left_out;
 mod object;
 mod read;
 mod rows;

@@ -8,6 +8,7 @@ use timestrata_models::table::{TableScan, TableView, parse_time};
 use timestrata_models::timelog::Unit;
 
 use super::Table;
+use super::left_out::Telling;
 use super::rows::{Batches, Rows};
 use super::values::RowReader;
 use crate::error::{refused, to_python};
@@ -50,7 +51,13 @@ impl Table {
             let glance = TableScan { ahead: false, ..scan.clone() };
             detached(py, || view.scan(&glance)).map(|scan| scan.schema())
         })?;
-        Ok(Rows::new(schema, move || Ok(Box::new(view.scan(&scan)?) as Batches)))
+        Ok(Rows::telling(schema, move |left_out| {
+            let rows = view.scan(&scan)?;
+            Ok(match scan.skip_damaged {
+                true => Box::new(Telling::new(rows, left_out)) as Batches,
+                false => Box::new(rows),
+            })
+        }))
     }
 }
 
@@ -85,8 +92,13 @@ impl Table {
     /// limit : int, optional
     /// reverse : bool, optional
     ///     Newest first.
+    /// skip_damaged : bool, optional
+    ///     Leave out what is damaged, where the answer else ends with CorruptionError; once it is
+    ///     read, its ``missing`` says which rows that were. Of a table with an upsert key nothing
+    ///     older within the keys of a damaged block is given either: it may have been replaced there.
+    ///     Not together with ``where``.
     #[pyo3(signature = (start=None, end=None, *, columns=None, r#where=None, params=None,
-                        limit=None, reverse=false))]
+                        limit=None, reverse=false, skip_damaged=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn scan(
         &self,
@@ -98,7 +110,12 @@ impl Table {
         params: Option<&Bound<'_, PyAny>>,
         limit: Option<usize>,
         reverse: bool,
+        skip_damaged: bool,
     ) -> PyResult<Rows> {
+        if skip_damaged && r#where.is_some() {
+            let message = "skip_damaged goes without where: filter the rows that the scan gives";
+            return Err(refused(ErrorKind::InvalidArgument, message));
+        }
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
         #[cfg(feature = "sql")]
@@ -110,10 +127,7 @@ impl Table {
             return Err(refused(ErrorKind::InvalidArgument, "this build has no SQL"));
         }
         let _ = params;
-        Self::rows_of(
-            view,
-            TableScan { range, columns, limit, reverse, ahead: true, ..TableScan::default() },
-        )
+        Self::rows_of(view, TableScan { range, columns, limit, reverse, ahead: true, skip_damaged })
     }
 
     /// The first ``n`` rows.

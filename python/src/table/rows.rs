@@ -9,9 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use timestrata_engine::Result;
 
+use super::left_out::LeftOut;
 use super::values::{RowReader, row_objects};
 use crate::interrupt::detached;
 use crate::lock::Lock;
+use crate::reports::missing_rows;
 use crate::typed::{batches_as_stream, batches_as_table, numpy, schema_as_capsule};
 
 /// Record batches, in order.
@@ -42,6 +44,7 @@ type Read = dyn Fn() -> Result<Batches> + Send + Sync;
 pub(crate) struct Rows {
     schema: SchemaRef,
     read: Arc<Read>,
+    left_out: Arc<LeftOut>,
 }
 
 impl fmt::Debug for Rows {
@@ -55,7 +58,17 @@ impl Rows {
         schema: SchemaRef,
         read: impl Fn() -> Result<Batches> + Send + Sync + 'static,
     ) -> Self {
-        Self { schema, read: Arc::new(read) }
+        Self { schema, read: Arc::new(read), left_out: Arc::default() }
+    }
+
+    /// Rows of which `read` leaves some out, and tells of them.
+    pub(super) fn telling(
+        schema: SchemaRef,
+        read: impl Fn(&Arc<LeftOut>) -> Result<Batches> + Send + Sync + 'static,
+    ) -> Self {
+        let left_out = Arc::new(LeftOut::default());
+        let told = Arc::clone(&left_out);
+        Self { schema, read: Arc::new(move || read(&told)), left_out }
     }
 
     /// All batches, read while Ctrl-C is heard.
@@ -76,6 +89,15 @@ impl Rows {
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.schema.fields().iter().map(|field| field.name()))
+    }
+
+    /// What was left out because it is damaged, as far as the rows have been read by now: a list of
+    /// dicts of ``stream``; ``key_min`` and ``key_max``, both inclusive, as text; ``rows``, how many;
+    /// ``path`` and ``offset`` of the damage, in bytes; ``why``. Always empty but for a scan with
+    /// ``skip_damaged``: others end with an error.
+    #[getter]
+    fn missing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.left_out.list().iter().map(|missing| missing_rows(py, missing)).collect()
     }
 
     /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.
