@@ -75,6 +75,7 @@ impl Table {
         on_mismatch: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         let wrong = |error| crate::error::to_python(py, &error);
+        let on_mismatch = on_mismatch_of(on_mismatch)?;
         let mut read = ReadOptions {
             format: format.map(str::parse::<Format>).transpose().map_err(wrong)?,
             delimiter: delimiter
@@ -94,16 +95,13 @@ impl Table {
             ..ReadOptions::default()
         };
         if let Some(model) = self.existing(py)? {
-            read.schema = Some(model.schema().map_err(wrong)?);
-            read.time = Some(model.time_column().map_err(wrong)?);
+            model.expect_of(&mut read, on_mismatch).map_err(wrong)?;
         }
         let options = IngestOptions {
             table: self.wanted_options().clone(),
-            write: WriteOptions {
-                durability: Durability::Synced,
-                on_mismatch: on_mismatch_of(on_mismatch)?,
-            },
+            write: WriteOptions { durability: Durability::Synced, on_mismatch },
             commits: batch_rows.map_or(Commits::One, Commits::Every),
+            widened: Vec::new(),
         };
         let store = self.handle.store()?.clone();
         let name = self.table_name().to_owned();
@@ -113,6 +111,7 @@ impl Table {
             }
             From::Object(object) => object.feed(py, move |reader| {
                 let mut source = open_reader(reader, "the file object", &read)?;
+                let options = IngestOptions { widened: source.widened(), ..options };
                 let done = ingest(&store, &name, &mut source, &options)?;
                 Ok((done.table, source.report().clone()))
             })?,
@@ -135,7 +134,8 @@ fn load(
     options: &IngestOptions,
 ) -> Result<Loaded> {
     let mut source = open_path(&Io::os(), path, read)?;
-    let done = ingest(store, name, &mut source, options)?;
+    let options = IngestOptions { widened: source.widened(), ..options.clone() };
+    let done = ingest(store, name, &mut source, &options)?;
     Ok((done.table, source.report().clone()))
 }
 

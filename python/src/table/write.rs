@@ -106,6 +106,7 @@ impl Table {
                     table: self.wanted_options().clone(),
                     write: options,
                     commits: Commits::One,
+                    widened: Vec::new(),
                 };
                 let store = self.handle.store()?;
                 let mut all = first.into_iter().map(Ok).chain(&mut incoming);

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_ord::cmp::distinct;
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::layout::Layout;
@@ -67,6 +67,20 @@ pub(super) fn evolved(
         return Ok(None);
     }
     Ok(Some(with_fields(schema, fields)))
+}
+
+/// A table's columns, of types that also hold values of the types of `columns`. `None`: they are so.
+pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef> {
+    let schema = layout.schema();
+    let mut fields = schema.fields().to_vec();
+    for (index, field) in fields.iter_mut().enumerate() {
+        let column = columns.iter().find(|column| column.name() == field.name());
+        let Some(column) = column.filter(|_| !layout.is_key(index)) else { continue };
+        if let Some(wider) = wider(field.data_type(), column.data_type()) {
+            *field = Arc::new(Field::new(field.name(), wider, field.is_nullable()));
+        }
+    }
+    (fields[..] != schema.fields()[..]).then(|| with_fields(schema, fields))
 }
 
 /// The narrowest type for values of both.

@@ -5,6 +5,7 @@
 //! nobody.
 
 use arrow_array::RecordBatch;
+use arrow_schema::FieldRef;
 use timestrata_engine::{
     BulkCommit, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
 };
@@ -14,6 +15,7 @@ use super::handle::Table;
 use super::identity::{Identities, Written, times_of};
 use super::layout::Layout;
 use super::replace::{key_arrays, keys_before, last_of_each};
+use super::source::ReadOptions;
 use super::time::values as times_in;
 use super::write::check_ids;
 use super::{TableOptions, WriteOptions};
@@ -37,6 +39,9 @@ pub struct IngestOptions {
     pub write: WriteOptions,
     /// How many commits it is.
     pub commits: Commits,
+    /// Columns of a table that exists that are widened first, to hold values of these types:
+    /// [`Source::widened`](super::source::Source::widened).
+    pub widened: Vec<FieldRef>,
 }
 
 /// What an ingest did.
@@ -80,6 +85,7 @@ pub fn ingest(
         return Ok(Ingested { rows: 0, seq: None, table });
     };
     let table = Table::create_for(store, name, &first, &options.table)?;
+    table.widen(&options.widened)?;
     let mut batches = std::iter::once(Ok(first)).chain(batches);
     let done = match options.commits {
         Commits::One => table.ingest_one(&mut batches, options.write),
@@ -95,6 +101,24 @@ pub fn ingest(
 }
 
 impl Table {
+    /// Says of an input what rows of this table have to be: its time column, the types of its columns and,
+    /// with [`OnMismatch::Widen`], which of these may be widened.
+    ///
+    /// # Errors
+    /// `NotFound` if the table has been dropped.
+    pub fn expect_of(&self, read: &mut ReadOptions, on_mismatch: OnMismatch) -> Result<()> {
+        let layout = self.layout()?;
+        let schema = layout.schema();
+        if on_mismatch == OnMismatch::Widen {
+            let columns = schema.fields().iter().enumerate();
+            let free = columns.filter(|(index, _)| !layout.is_key(*index));
+            read.widening = free.map(|(_, field)| field.name().clone()).collect();
+        }
+        read.schema = Some(std::sync::Arc::clone(schema));
+        read.time = Some(layout.time_name().to_owned());
+        Ok(())
+    }
+
     /// Takes rows in as one atomic commit, whose memory is bounded however many they are (but for
     /// 16 bytes a row where the upsert key lacks the time and is given).
     fn ingest_one(

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
 };
 
-use super::fit::{OnMismatch, evolved, fit, no_float};
+use super::fit::{OnMismatch, evolved, fit, no_float, widened};
 use super::identity::{Identities, times_of};
 use super::layout::Layout;
 use super::options::ID_COLUMN;
@@ -120,6 +120,21 @@ impl Table {
         let (rows, _) = self.with_ids(&layout, rows, &mut reserved.clone())?;
         let Some(schema) = evolved(&layout, &rows, on_mismatch)? else { return Ok(()) };
         fit(&layout.with_schema(Arc::clone(&schema)), &rows, on_mismatch, 0)?;
+        self.check_digits(&layout, &schema)?;
+        self.shared.store.alter_stream(self.shared.id, schema)?;
+        // It knows the old columns.
+        *self.shared.appender.lock() = None;
+        Ok(())
+    }
+
+    /// Gives columns types that also hold values of these ones'.
+    pub(super) fn widen(&self, columns: &[FieldRef]) -> Result<()> {
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let _alone = self.shared.lock.write();
+        let layout = self.layout()?;
+        let Some(schema) = widened(&layout, columns) else { return Ok(()) };
         self.check_digits(&layout, &schema)?;
         self.shared.store.alter_stream(self.shared.id, schema)?;
         // It knows the old columns.

@@ -94,6 +94,7 @@ impl Asked {
         Ok(IngestOptions {
             write: WriteOptions { durability: Durability::Synced, on_mismatch },
             commits: self.batch_rows.map_or(Commits::One, Commits::Every),
+            widened: Vec::new(),
             table: TableOptions {
                 time: self.time.clone(),
                 hand_out_ids: key.is_empty(),
@@ -123,17 +124,19 @@ pub(super) async fn ingest(
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
     let mut read = asked.read_options(&headers)?;
-    let options = asked.ingest_options()?;
+    let mut options = asked.ingest_options()?;
     let config = &state.config;
     let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {
         if let Some(stream) = state.store.stream(&name) {
+            let declared = read.time.take();
             let table = Table::open(&state.store, stream.name())?;
-            read.time = read.time.or(Some(table.time_column()?));
-            read.schema = Some(table.schema()?);
+            table.expect_of(&mut read, options.write.on_mismatch)?;
+            read.time = declared.or(read.time);
         }
         let mut source = open_reader(reader, "the body", &read).map_err(unread)?;
+        options.widened = source.widened();
         let rows = ingest_rows(&state.store, &name, &mut source, &options).map_err(unread)?.rows;
         let report = source.report();
         let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();

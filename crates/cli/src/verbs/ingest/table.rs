@@ -40,7 +40,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         let source = match next.take() {
             Some(source) => source,
             None => {
-                expect_table(&store, &arguments.name, &mut read)?;
+                let on_mismatch = load.options.write.on_mismatch;
+                expect_table(&store, &arguments.name, &mut read, on_mismatch)?;
                 open_source(path, &read, &bar)?
             }
         };
@@ -73,11 +74,14 @@ fn store_exists(arguments: &Arguments) -> bool {
 }
 
 /// Holds the rows to the columns of a table that exists.
-fn expect_table(store: &Store, name: &str, read: &mut ReadOptions) -> Result<()> {
+fn expect_table(
+    store: &Store,
+    name: &str,
+    read: &mut ReadOptions,
+    on_mismatch: OnMismatch,
+) -> Result<()> {
     if store.stream(name).is_some() {
-        let table = Table::open(store, name)?;
-        read.schema = Some(table.schema()?);
-        read.time = Some(table.time_column()?);
+        Table::open(store, name)?.expect_of(read, on_mismatch)?;
     }
     Ok(())
 }
@@ -126,6 +130,7 @@ fn ingest_options(arguments: &Arguments) -> IngestOptions {
             },
         },
         commits: arguments.batch_rows.map_or(Commits::One, Commits::Every),
+        widened: Vec::new(),
     }
 }
 
@@ -143,6 +148,7 @@ struct Load<'a> {
 impl Load<'_> {
     /// Loads one file.
     fn file(&mut self, mut source: Source) -> Result<()> {
+        self.options.widened = source.widened();
         let (before, mut seen) = (self.bar.position(), 0);
         let mut batches = std::iter::from_fn(|| {
             let batch = source.next();

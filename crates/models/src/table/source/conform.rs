@@ -34,6 +34,16 @@ pub(super) fn open(
     let fields = plain_fields(schema.fields());
     let first = raw.next()?.map(|batch| normalize(&batch)).transpose()?;
     let seen: Vec<Seen> = fields.iter().map(|field| look(first.as_ref(), field, options)).collect();
+    let options = &options.widened(|field| {
+        let array = first.as_ref().and_then(|batch| batch.column_by_name(field.name()));
+        let seen = fields.iter().zip(&seen).find(|(written, _)| written.name() == field.name());
+        array.zip(seen).is_none_or(|(array, (_, seen))| {
+            let epoch = seen.epoch_unit(field.name(), Role::default());
+            let data_type = field.data_type().clone();
+            let column = Column { data_type, epoch, is_required: false };
+            convert(array, &column, true).is_ok_and(|converted| converted.bad.is_empty())
+        })
+    });
     let declared = options.time.as_deref();
     if let Some(time) = declared
         && fields.find(time).is_none()

@@ -7,6 +7,7 @@ use crate::instant::{
 };
 use crate::number;
 
+use super::convert::{Cell, Column, NullText};
 use super::names;
 
 /// The zone that inferred times are kept in.
@@ -44,11 +45,33 @@ pub(super) struct Seen {
     decimals: usize,
     /// Whether a whole number is none that a float can be.
     loses_digits: bool,
+    /// The values themselves, to hold against a type that is expected.
+    values: Texts,
+}
+
+/// Texts, one behind the other.
+#[derive(Debug, Clone, Default)]
+struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn get(&self, at: usize) -> Option<&[u8]> {
+        let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.bytes.get(start..*self.ends.get(at)?)
+    }
 }
 
 impl Seen {
     /// Adds a value that is not null, without spaces around it.
     pub(super) fn add(&mut self, text: &[u8]) {
+        self.values.push(text);
         self.classes |= match text.first() {
             Some(b'0'..=b'9' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I') => {
                 self.number_or_time(text)
@@ -70,6 +93,7 @@ impl Seen {
 
     /// Adds a value that is text whatever it looks like, but for a time.
     pub(super) fn add_text(&mut self, text: &[u8]) {
+        self.values.push(text);
         self.classes |= time_class(text).unwrap_or(TEXT);
     }
 
@@ -96,6 +120,13 @@ impl Seen {
     fn bound(&mut self, value: i64) {
         let (min, max) = self.bounds.unwrap_or((value, value));
         self.bounds = Some((min.min(value), max.max(value)));
+    }
+
+    /// Whether all values can be converted as a column says.
+    pub(super) fn fits(&self, column: &Column) -> bool {
+        let cell = |at| Cell { text: self.values.get(at), is_quoted: true };
+        let cells = (0..self.values.ends.len()).map(cell);
+        column.convert(cells, &NullText::none(), true).bad.is_empty()
     }
 
     /// Whether all values are of some of these classes.

@@ -51,7 +51,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, SchemaRef};
 use bytes::Bytes;
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 
@@ -80,6 +80,7 @@ pub struct Source {
     name: String,
     format: Format,
     rows: Rows,
+    expected: Option<SchemaRef>,
     report: ReadReport,
     bytes_read: Arc<AtomicU64>,
     has_ended: bool,
@@ -106,12 +107,24 @@ impl Source {
         };
         let report = ReadReport::default();
         let name = name.to_owned();
-        Ok(Self { name, format, rows, report, bytes_read, has_ended: false })
+        let expected = options.schema.clone();
+        Ok(Self { name, format, rows, expected, report, bytes_read, has_ended: false })
     }
 
     /// The columns of every batch.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.rows.schema)
+    }
+
+    /// The columns that come as another type than the one expected, as
+    /// [`ReadOptions::widening`] lets them.
+    pub fn widened(&self) -> Vec<FieldRef> {
+        let Some(expected) = &self.expected else { return Vec::new() };
+        let is_widened = |field: &&FieldRef| {
+            let known = expected.field_with_name(field.name());
+            known.is_ok_and(|known| known.data_type() != field.data_type())
+        };
+        self.rows.schema.fields().iter().filter(is_widened).cloned().collect()
     }
 
     /// The time column: the declared one, else the one that was found.

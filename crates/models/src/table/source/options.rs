@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use arrow_schema::{SchemaRef, TimeUnit};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind};
 
 use crate::processors::processors;
@@ -145,6 +146,23 @@ pub enum OnError {
     Skip,
 }
 
+impl ReadOptions {
+    /// Whether a column may come as another type than `schema` says.
+    pub(super) fn may_widen(&self, name: &str) -> bool {
+        self.widening.iter().any(|widening| widening == name)
+    }
+
+    /// The same, without a type expected of those columns that may be widened and don't fit theirs.
+    pub(super) fn widened(&self, fits: impl Fn(&Field) -> bool) -> Self {
+        let Some(schema) = self.schema.as_ref().filter(|_| !self.widening.is_empty()) else {
+            return self.clone();
+        };
+        let stays = |field: &&FieldRef| !self.may_widen(field.name()) || fits(field);
+        let kept: Vec<FieldRef> = schema.fields().iter().filter(stays).cloned().collect();
+        Self { schema: Some(Arc::new(Schema::new(kept))), ..self.clone() }
+    }
+}
+
 /// How to read an input. The default finds out everything by itself.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
@@ -171,6 +189,10 @@ pub struct ReadOptions {
     /// The types that columns of these names must have; others are inferred. Columns that the
     /// input lacks are absent from the batches.
     pub schema: Option<SchemaRef>,
+    /// Columns of `schema` that come as the type that is inferred for them, where a value of the sample
+    /// doesn't fit the one expected: [`Source::widened`](super::Source::widened) tells of them.
+    /// Default: none.
+    pub widening: Vec<String>,
     /// Rows in a batch, at most. Default: 65,536.
     pub batch_rows: usize,
     /// Workers that parse text. Default: one a processor, at most 8. With 1, all is done by
@@ -201,6 +223,7 @@ impl Default for ReadOptions {
             time_unit: None,
             null_text: None,
             schema: None,
+            widening: Vec::new(),
             batch_rows: 65_536,
             threads: processors().min(THREADS_MAX),
             on_error: OnError::Fail,

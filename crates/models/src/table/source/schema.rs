@@ -28,6 +28,14 @@ impl Found {
         Self { name, seen, fixed: None }
     }
 
+    /// Whether the sample's values are of the type expected. What no text can say has to be.
+    fn fits(&self, field: &Field) -> bool {
+        let data_type = field.data_type().clone();
+        let epoch = self.seen.epoch_unit(&self.name, Role::default());
+        let column = Column { data_type, epoch, is_required: false };
+        self.fixed.is_some() || self.seen.fits(&column)
+    }
+
     pub(super) fn fixed(name: String, data_type: DataType) -> Self {
         Self { name, seen: Seen::default(), fixed: Some(data_type) }
     }
@@ -46,6 +54,10 @@ impl Layout {
     /// # Errors
     /// `InvalidData` without the declared time column.
     pub(super) fn new(input: &str, found: Vec<Found>, options: &ReadOptions) -> Result<Self> {
+        let options = &options.widened(|field| {
+            let of_name = found.iter().find(|found| found.name == *field.name());
+            of_name.is_none_or(|found| found.fits(field))
+        });
         let declared = options.time.as_deref();
         if let Some(time) = declared
             && !found.iter().any(|column| column.name == time)

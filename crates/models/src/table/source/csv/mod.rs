@@ -174,6 +174,7 @@ impl Want {
         let expected = options.schema.as_ref();
         match expected.and_then(|schema| schema.field_with_name(name).ok()) {
             None => Self::Type,
+            Some(_) if options.may_widen(name) => Self::Type,
             Some(field) if field.data_type().is_temporal() => Self::Unit,
             Some(_) => Self::Nothing,
         }
