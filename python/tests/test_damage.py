@@ -32,6 +32,7 @@ def damaged(path: Path) -> Path:
         store.table("t").append({"time": times(range(ROWS)), "x": list(range(ROWS))})
         store.table("whole").append({"time": times(range(10)), "x": list(range(10))})
         store.flush()
+        store.pin("before")
     file = max(runs_of(path), key=lambda file: file.stat().st_size)
     flip(file, file.stat().st_size // 2)
     return path
@@ -81,6 +82,7 @@ def test_repair_makes_a_store_of_what_can_be_read(damaged: Path, tmp_path: Path)
     (missing,) = report.missing
     rows = {stream["name"]: stream["rows"] for stream in report.streams}
     assert rows == {"t": ROWS - missing["rows"], "whole": 10}
+    assert report.pins == ["before"]
     assert f"lost: {missing['rows']} rows of stream 't'" in str(report)
     assert "with losses" in repr(report)
     assert {file: file.read_bytes() for file in runs_of(damaged)} == before

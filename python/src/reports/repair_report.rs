@@ -53,6 +53,12 @@ impl RepairReport {
         shown.collect()
     }
 
+    /// Pins that were taken over, by name.
+    #[getter]
+    fn pins(&self) -> Vec<String> {
+        self.0.pins.clone()
+    }
+
     /// Rows that could not be read: a list of dicts of ``stream``; ``key_min`` and ``key_max``, both
     /// inclusive, as text; ``rows``, how many; ``path`` and ``offset`` of the damage, in bytes; ``why``.
     #[getter]
