@@ -353,3 +353,23 @@ def test_a_time_column_keeps_its_zone_by_ingest_as_by_append(store: timestrata.S
     store.table("rows").append(pa.table({"time": column, "x": [1]}))
     assert store.table("file").types == store.table("rows").types
     assert "Berlin" in store.table("file").types["time"]
+
+
+def test_columns_widen_for_files_where_that_is_asked_for(store: timestrata.Store, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    half = pa.table({"time": pa.array([dt.datetime(2024, 1, 2)], pa.timestamp("us", "UTC")), "x": [2.5]})
+    pyarrow.parquet.write_table(half, tmp_path / "half.parquet")
+    (tmp_path / "half.csv").write_text("time,x\n2024-01-02,2.5\n")
+    (tmp_path / "half.jsonl").write_text('{"time": "2024-01-02", "x": 2.5}\n')
+    for form in ("csv", "jsonl", "parquet"):
+        table = store.table(form)
+        table.append({"time": ["2024-01-01"], "x": [1]})
+        with pytest.raises(timestrata.InvalidDataError, match="'x'"):
+            table.ingest(tmp_path / f"half.{form}")
+        table.ingest(tmp_path / f"half.{form}", on_mismatch="widen")
+        assert [row["x"] for row in table.scan()] == [1.0, 2.5]
+        with (tmp_path / f"half.{form}").open("rb") as file:
+            table.ingest(file, form, on_mismatch="widen")
+        assert table.count() == 3

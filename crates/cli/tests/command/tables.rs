@@ -34,6 +34,18 @@ fn sql_asks_and_changes_only_if_it_may() {
 }
 
 #[test]
+fn columns_widen_for_files_where_that_is_asked_for() {
+    let runner = trades();
+    runner.file("more.csv", "time,symbol,price\n2024-05-01T10:00:03Z,A,cheap\n");
+    let load = ["ingest", "store", "trades", "more.csv", "--as", "table"];
+    runner.fails(&load, 1, &["line 2", "'price'", "cheap"]);
+    runner.ok(&[&load[..], &["--on-mismatch", "widen"]].concat());
+    let query = "SELECT price FROM trades ORDER BY time";
+    let prices = runner.ok(&["sql", "store", query, "--format", "csv"]);
+    assert_eq!(prices, "price\n1.5\n3.5\n2.5\ncheap\n");
+}
+
+#[test]
 fn statements_are_read_until_they_end_with_a_semicolon() {
     let runner = trades();
     let typed = b"SELECT count(*)\nFROM trades;\nSELECT nonsense;\nSELECT 41 + 1 AS answer;\n\\q\n";

@@ -1,6 +1,7 @@
 //! A server on a port of its own, and a client of it.
 
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::Value;
 use timestrata_engine::{Result, Settings, Store};
@@ -159,3 +160,14 @@ timestamp,symbol,price,volume
 2024-05-01T10:00:02Z,B,2.5,200
 2024-05-01T10:00:01Z,A,3.5,300
 ";
+
+/// Asks again and again until it is so, a minute at most.
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it did not come to be so");
+}

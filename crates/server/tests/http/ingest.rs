@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Harness, TRADES};
 
@@ -36,6 +36,21 @@ fn bad_rows_can_be_skipped_and_are_listed() {
     assert_eq!((&done["rows_inserted"], &done["skipped"]["count"]), (&json!(30_000), &json!(1)));
     let first = done["skipped"]["first"][0].as_str().unwrap();
     assert!(first.contains("30002") && first.contains("many"), "{first}");
+}
+
+#[test]
+fn columns_widen_for_bodies_where_that_is_asked_for() {
+    let server = Harness::new();
+    server.csv("t", "time,x\n2024-01-01,1\n").data();
+    let line = br#"{"time": "2024-01-02", "x": 2.5}"#;
+    let kind = "application/x-ndjson";
+    let refused = server.post("/tables/t/ingest", kind, line).error(400);
+    assert!(refused.contains("'x'") && refused.contains("2.5"), "{refused}");
+    server.post("/tables/t/ingest?on_mismatch=widen", kind, line).data();
+    let text = b"time,x\n2024-01-03,many\n";
+    server.post("/tables/t/ingest?on_mismatch=widen", "text/csv", text).data();
+    let rows = server.sql("SELECT x FROM t ORDER BY time", Value::Null).data();
+    assert_eq!(rows, json!([{ "x": "1.0" }, { "x": "2.5" }, { "x": "many" }]));
 }
 
 #[test]

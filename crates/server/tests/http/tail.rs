@@ -8,7 +8,7 @@ use serde_json::Value;
 use timestrata_engine::{Io, Settings, Store};
 use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
 
-use crate::harness::Harness;
+use crate::harness::{Harness, until};
 
 /// A connection that follows a log.
 struct Follower {
@@ -74,16 +74,6 @@ fn tails_open(server: &Harness) -> usize {
     let line =
         metrics.text().lines().find_map(|line| line.strip_prefix("timestrata_log_tails_open "));
     line.unwrap().parse().unwrap()
-}
-
-fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it did not come to be so");
 }
 
 #[test]
