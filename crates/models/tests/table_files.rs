@@ -153,13 +153,8 @@ fn digits_are_kept_or_refused() {
     assert_eq!(column(&store, "zip").1, ["01234", "99999"]);
     assert_eq!(column(&store, "long").1, ["12345678901234567890", "7"]);
 
-    let digits = "123456789012345678901234567890";
-    let line = format!("{{\"time\": \"1970-01-03\", \"v\": {digits}}}\n");
-    take(&store, line.as_bytes(), "a.jsonl", OnMismatch::Error).unwrap();
-    assert_eq!(
-        column(&store, "v"),
-        (DataType::Utf8, vec![String::new(), String::new(), digits.to_owned()])
-    );
+    let line = br#"{"time": "1970-01-03", "v": 123456789012345678901234567890}"#;
+    assert_refused(take(&store, line, "a.jsonl", OnMismatch::Error), "Float64");
 
     let floats = self::store();
     let half = batch(&[0], "v", Arc::new(Float64Array::from(vec![0.5])));
@@ -167,7 +162,7 @@ fn digits_are_kept_or_refused() {
         .unwrap()
         .append(&half, WriteOptions::default())
         .unwrap();
-    assert_refused(take(&floats, line.as_bytes(), "a.jsonl", OnMismatch::Error), "Float64");
+    assert_refused(take(&floats, line, "a.jsonl", OnMismatch::Error), "Float64");
 }
 
 #[test]
