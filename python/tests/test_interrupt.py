@@ -61,8 +61,7 @@ ENDLESS = [
 ]
 
 
-# All but the join with a filter: each of its turns takes so long that Ctrl-C may be heard late.
-@pytest.mark.parametrize("query", [query for query in ENDLESS if " JOIN range(1000000000) b(y)" not in query])
+@pytest.mark.parametrize("query", ENDLESS)
 def test_a_query_hears_ctrl_c_and_leaves_nothing(path: Path, child: ChildOf, query: str) -> None:
     process = child(
         f"""

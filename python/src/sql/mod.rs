@@ -86,7 +86,7 @@ impl Store {
     ///     How long it may be worked on, each time that its rows are read: seconds, or "30s". The time
     ///     between two rows that you iterate over doesn't count.
     ///
-    /// Ctrl-C ends it; so does `Store.cancel_query` in another thread.
+    /// Ctrl-C ends it within a second, whatever it does; so does `Store.cancel_query` in another thread.
     ///
     /// Raises
     /// ------
