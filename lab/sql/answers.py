@@ -20,7 +20,7 @@ TOLERANCE = 1e-9
 ROWS_SHOWN = 6
 # What we say of whole numbers and decimals without room: legal wherever an expression is reckoned earlier, for
 # more rows, or in a type less wide than there.
-NO_ROOM = ("cast to a wider type", "Overflow happened")
+NO_ROOM = ("cast to a wider type", "Overflow happened", "overflow on abs")
 # What the engine refuses though it is good SQL: docs/sql.md has it among the known limits.
 LIMITS = ("Projections require unique expression names",)
 # What DuckDB refuses for the same reason.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
@@ -11,6 +12,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::{Stream, StreamExt};
 use timestrata_engine::{Result, RunningQuery};
+use tokio::runtime::Runtime;
 
 use crate::Sql;
 use crate::error::from_datafusion;
@@ -111,7 +113,7 @@ impl BlockingResult {
         let query = result.query.clone();
         query.as_ref().inspect(|query| query.resume());
         let next = async { result.next().await.transpose() };
-        let next = runtime.block_on(unless_ended(next, query.as_ref())).transpose();
+        let next = wait_for(runtime, next, query.as_ref()).transpose();
         query.as_ref().inspect(|query| query.rest());
         next
     }
@@ -126,19 +128,33 @@ impl BlockingResult {
 }
 
 /// What comes of `work`, or the error of a query that has ended while other threads work on for it.
-pub(crate) async fn unless_ended<T>(
+///
+/// It is polled on this thread, which listens for the query meanwhile and wakes by a clock of its own: the
+/// runtime's timers stand still as long as its threads are all busy, as with a join of all rows with all.
+pub(crate) fn wait_for<T>(
+    runtime: &Runtime,
     work: impl Future<Output = Result<T>>,
     query: Option<&RunningQuery>,
 ) -> Result<T> {
+    let _entered = runtime.enter();
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
     let mut work = std::pin::pin!(work);
     loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            () = tokio::time::sleep(LOOK_EVERY) => {
-                query.map_or(Ok(()), RunningQuery::listen)?;
-            }
+        if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
+            return done;
         }
+        thread::park_timeout(LOOK_EVERY);
+        query.map_or(Ok(()), RunningQuery::listen)?;
+    }
+}
+
+/// Wakes a thread that is parked.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 
@@ -163,5 +179,34 @@ impl Iterator for BlockingResult {
 impl Drop for BlockingResult {
     fn drop(&mut self) {
         self.let_go();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use timestrata_engine::{ErrorKind, Settings, Store};
+
+    use super::*;
+
+    #[test]
+    fn who_waits_listens_though_all_threads_of_the_runtime_are_busy() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build();
+        let runtime = runtime.unwrap();
+        let (started, has_started) = mpsc::channel();
+        let (let_go, is_let_go) = mpsc::channel::<()>();
+        runtime.spawn(async move {
+            started.send(()).unwrap();
+            let _ = is_let_go.recv();
+        });
+        has_started.recv().unwrap();
+
+        let store = Store::memory(Settings::default()).unwrap();
+        let query = store.begin_query_for("wait", None, || false);
+        let waited = wait_for(&runtime, std::future::pending::<Result<()>>(), Some(&query));
+        assert_eq!(waited.unwrap_err().kind(), ErrorKind::Cancelled);
+        drop(let_go);
     }
 }

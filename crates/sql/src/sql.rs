@@ -22,7 +22,7 @@ use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::governed::{governed, task_of};
 use crate::options::SqlOptions;
 use crate::params::Params;
-use crate::result::{BlockingResult, QueryResult, unless_ended};
+use crate::result::{BlockingResult, QueryResult, wait_for};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlModel, SqlTable, plain_field, plain_schema};
 use crate::selection::Selection;
@@ -401,7 +401,7 @@ impl Sql {
     }
 
     fn block<F: Future<Output = Result<QueryResult>>>(&self, query: F) -> Result<BlockingResult> {
-        let result = self.runtime()?.block_on(unless_ended(query, self.asked()))?;
+        let result = wait_for(self.runtime()?, query, self.asked())?;
         // Whoever keeps an answer that has been read to its end keeps nothing of the query.
         Ok(BlockingResult::new(Self { query: None, ..self.clone() }, result))
     }
