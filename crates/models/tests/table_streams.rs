@@ -1,5 +1,4 @@
 //! The streams of a table come and go together, with one edit of the manifest.
-#![expect(clippy::unwrap_used, reason = "a test fails that way")]
 
 #[path = "../../engine/tests/support/watched_disk.rs"]
 mod watched_disk;
