@@ -161,7 +161,7 @@ fn dropping_an_answer_ends_what_works_for_it() {
 fn an_answer_that_was_read_to_its_end_is_off_the_list_though_it_is_kept() {
     let (store, sql) = filled();
     let mut answer = sql.query_blocking("SELECT n FROM t", Params::none()).unwrap();
-    while let Some(batch) = answer.next() {
+    for batch in answer.by_ref() {
         batch.unwrap();
     }
     until(|| store.queries().is_empty());
