@@ -164,10 +164,14 @@ impl Cursor {
         while row < keys.len() {
             move_to(&mut self.part, &self.visible, keys.get(row));
             let Some(part) = self.part else { return Ok(()) };
-            let rows = keys.rows_in(&part);
-            row = row.max(rows.start);
-            if row < rows.end {
-                self.window = row..rows.end;
+            // Mostly the part has begun before, and nothing is to be searched for.
+            row = match part.lo.filter(|lo| keys.get(row) < *lo) {
+                Some(lo) => keys.lower_bound(lo),
+                None => row,
+            };
+            let end = part.hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
+            if row < end {
+                self.window = row..end;
                 return Ok(());
             }
         }
