@@ -30,6 +30,8 @@ const WANTED: u8 = 0;
 const CANCELLED: u8 = 1;
 const GIVEN_UP: u8 = 2;
 const TIMED_OUT: u8 = 3;
+/// Nobody takes what is still worked out, as it is enough or no longer wanted.
+const LET_GO: u8 = 4;
 
 /// How a query stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,6 +189,8 @@ impl RunningQuery {
 
     /// Listens to whoever asked, and says whether to go on. For the thread that waits for the answer, where
     /// only that one can hear: [`check`](Self::check) listens now and then only, in whichever thread calls it.
+    /// That the rows of a query are let go of ends what works for them, and not who waits: a statement that
+    /// writes has taken them all by then, and its commit is still to come.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -194,7 +198,10 @@ impl RunningQuery {
         if self.is_wanted() && self.shared.ear.as_ref().is_some_and(|hears| !hears()) {
             self.end(GIVEN_UP);
         }
-        self.check()
+        match self.check() {
+            Err(_) if self.shared.end.load(Ordering::Relaxed) == LET_GO => Ok(()),
+            checked => checked,
+        }
     }
 
     /// Whether nobody has ended it.
@@ -229,7 +236,7 @@ impl RunningQuery {
                     format!("query {id} took longer than {max_ms} ms, which is its limit");
                 Err(Error::new(ErrorKind::TimedOut, message))
             }
-            GIVEN_UP => {
+            GIVEN_UP | LET_GO => {
                 let message = format!("query {id} was given up by whoever asked");
                 Err(Error::new(ErrorKind::Cancelled, message))
             }
@@ -244,7 +251,7 @@ impl RunningQuery {
 
     /// Ends it because whoever asked has gone.
     pub fn give_up(&self) {
-        self.end(GIVEN_UP);
+        self.end(LET_GO);
     }
 
     /// Ends it because its time is over: for who waits by a clock of their own.

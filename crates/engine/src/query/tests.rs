@@ -120,4 +120,5 @@ fn who_would_have_taken_the_answer_gives_it_up_by_going() {
     query.check().unwrap();
     drop(query.given_up_on_drop());
     assert!(query.check().unwrap_err().to_string().contains("given up"));
+    query.listen().expect("who waits for what is made of the answer has not gone");
 }
