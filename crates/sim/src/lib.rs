@@ -7,6 +7,7 @@
 mod concurrent;
 mod disk;
 mod graphs;
+mod letter;
 mod logs;
 mod runner;
 mod story;
@@ -23,6 +24,7 @@ pub use disk::{
 };
 
 pub use graphs::GraphStep;
+pub use letter::{Letter, Upkeep};
 pub use logs::LogStep;
 pub use runner::{Effort, Report, Violation, damage, pull_lock, run};
 pub use streams::StreamStep;

@@ -53,23 +53,25 @@ pub enum Action<W> {
     Reopen,
 }
 
-/// One step of a workload, a function of its turn: so a workload is fully named by its letters.
+/// One step of a workload of its kind, a function of its turn: so a workload is fully named by its letters.
 pub trait Step: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// What takes the steps.
     type Session: Session;
-    /// Each step with its letter.
+    /// Each step with its letter; none has one that all kinds have ([`Letter`](crate::Letter)).
     const ALPHABET: &'static [(char, Self)];
     /// Longer workloads, each with a reason.
     const CHOSEN: &'static [&'static str];
     /// What the command line calls workloads of this kind.
     const KIND: &'static str;
 
-    /// What the step does at this turn.
-    fn actions(self, turn: usize) -> Vec<ActionOf<Self>>;
+    /// What the step writes at this turn.
+    fn writes(self, turn: usize) -> Vec<WriteOf<Self>>;
 }
 
+/// What only a kind's sessions do.
+pub(crate) type WriteOf<S> = <<S as Step>::Session as Session>::Write;
 /// What a kind's sessions do.
-pub(crate) type ActionOf<S> = Action<<<S as Step>::Session as Session>::Write>;
+pub(crate) type ActionOf<S> = Action<WriteOf<S>>;
 /// What a kind's stores are held against.
 pub(crate) type ModelOf<S> = <<S as Step>::Session as Session>::Model;
 /// What a kind's stores have promised.

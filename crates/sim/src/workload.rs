@@ -4,6 +4,7 @@ use std::fmt;
 
 use timestrata_io::{Rng, SeededRng};
 
+use crate::letter::Letter;
 use crate::runner::mix;
 use crate::subject::Step;
 
@@ -11,18 +12,15 @@ use crate::subject::Step;
 /// `explored` of them: those of earlier ones are the business of shorter workloads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Workload<S> {
-    steps: Vec<S>,
+    steps: Vec<Letter<S>>,
     explored: usize,
 }
 
 impl<S: Step> Workload<S> {
-    /// A workload by its letters (see [`Step::ALPHABET`]), explored in its last step;
+    /// A workload by its letters (see [`Letter`]), explored in its last step;
     /// `None` if a letter has no meaning.
     pub fn parse(letters: &str) -> Option<Self> {
-        let step = |letter: char| {
-            S::ALPHABET.iter().find(|(known, _)| *known == letter).map(|(_, step)| *step)
-        };
-        let steps: Vec<S> = letters.chars().map(step).collect::<Option<_>>()?;
+        let steps: Vec<_> = letters.chars().map(Letter::parse).collect::<Option<_>>()?;
         Some(Self { explored: steps.len().min(1), steps })
     }
 
@@ -35,12 +33,13 @@ impl<S: Step> Workload<S> {
 
     /// `prefix` followed by every word of `length` letters, explored in its last letter.
     pub fn all(prefix: &str, length: u32) -> Vec<Self> {
-        let letters = S::ALPHABET.len();
+        let alphabet = Letter::all();
+        let letters = alphabet.len();
         let start = Self::parse(prefix).map(|workload| workload.steps).unwrap_or_default();
         let word = |number: usize| {
             let mut steps = start.clone();
             let digits = (0..length).rev().map(|place| number / letters.pow(place) % letters);
-            steps.extend(digits.map(|digit| S::ALPHABET[digit].1));
+            steps.extend(digits.map(|digit| alphabet[digit].1));
             Self { steps, explored: 1 }
         };
         (0..letters.pow(length)).map(word).collect()
@@ -63,20 +62,22 @@ impl<S: Step> Workload<S> {
     /// Words of `length` letters drawn by a seed, explored in every step.
     pub fn drawn(seed: u64, count: usize, length: usize) -> Vec<Self> {
         let rng = SeededRng::new(seed);
-        let letter = || S::ALPHABET[rng.next_u64() as usize % S::ALPHABET.len()].1;
+        let alphabet = Letter::all();
+        let letter = || alphabet[rng.next_u64() as usize % alphabet.len()].1;
         (0..count)
             .map(|_| Self { steps: (0..length).map(|_| letter()).collect(), explored: length + 1 })
             .collect()
     }
 
     /// The steps.
-    pub fn steps(&self) -> &[S] {
+    pub fn steps(&self) -> &[Letter<S>] {
         &self.steps
     }
 
     /// A number of its own, so that it gives the same wherever it is run.
     pub(crate) fn number(&self) -> u64 {
-        let step = |step: &S| S::ALPHABET.iter().position(|(_, known)| known == step);
+        let alphabet = Letter::all();
+        let step = |step: &Letter<S>| alphabet.iter().position(|(_, known)| known == step);
         self.steps.iter().filter_map(step).fold(0, |number, step| mix(number, &[step as u64]))
     }
 
@@ -88,8 +89,9 @@ impl<S: Step> Workload<S> {
 
 impl<S: Step> fmt::Display for Workload<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let alphabet = Letter::all();
         self.steps.iter().try_for_each(|step| {
-            let known = S::ALPHABET.iter().find(|(_, known)| known == step);
+            let known = alphabet.iter().find(|(_, known)| known == step);
             write!(f, "{}", known.map_or('?', |(letter, _)| *letter))
         })
     }
@@ -99,13 +101,14 @@ impl<S: Step> fmt::Display for Workload<S> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use crate::letter::Letter;
     use crate::subject::Step;
     use crate::{
         GraphStep, LogStep, StreamStep, StreamWorkload, TableStep, TimelogStep, TopicStep, Workload,
     };
 
     fn check_letters<S: Step>() {
-        let letters: String = S::ALPHABET.iter().map(|(letter, _)| *letter).collect();
+        let letters: String = Letter::<S>::all().iter().map(|(letter, _)| *letter).collect();
         let workload = Workload::<S>::parse(&letters).unwrap();
         assert_eq!(workload.to_string(), letters);
         let steps: BTreeSet<char> = letters.chars().collect();

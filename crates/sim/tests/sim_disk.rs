@@ -2,26 +2,18 @@
 //! good as these.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
+#[path = "support/directory.rs"]
+mod directory;
+
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 
-use timestrata_io::{Disk, DiskFile, LockOutcome, OpenMode};
+use directory::{create, disk_with_dir};
+use timestrata_io::{Disk, LockOutcome, OpenMode};
 use timestrata_sim::{CrashKind, CrashState, Fault, Lie, OperationKind, SimDisk, Which};
 
 const SUBSETS: usize = 60;
-
-fn disk_with_dir() -> SimDisk {
-    let disk = SimDisk::new(42);
-    disk.create_dir(Path::new("/d")).unwrap();
-    disk.sync_dir(Path::new("/")).unwrap();
-    disk
-}
-
-fn create(disk: &SimDisk, path: &str) -> Arc<dyn DiskFile> {
-    disk.open(Path::new(path), OpenMode::CreateNew).unwrap()
-}
 
 /// The file's bytes, `None` if it is not there.
 fn content(disk: &SimDisk, path: &str) -> Option<Vec<u8>> {

@@ -1,24 +1,16 @@
 //! What the simulated disk refuses though nothing is broken, what it can't read, and where it tears.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
+#[path = "support/directory.rs"]
+mod directory;
+
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 
-use timestrata_io::{Disk, DiskFile, LockOutcome, OpenMode};
-use timestrata_sim::{CrashKind, Fault, SimDisk};
-
-fn disk_with_dir() -> SimDisk {
-    let disk = SimDisk::new(42);
-    disk.create_dir(Path::new("/d")).unwrap();
-    disk.sync_dir(Path::new("/")).unwrap();
-    disk
-}
-
-fn create(disk: &SimDisk, path: &str) -> Arc<dyn DiskFile> {
-    disk.open(Path::new(path), OpenMode::CreateNew).unwrap()
-}
+use directory::{create, disk_with_dir};
+use timestrata_io::{Disk, LockOutcome, OpenMode};
+use timestrata_sim::{CrashKind, Fault};
 
 #[test]
 fn a_full_disk_takes_nothing_that_grows_until_there_is_room() {

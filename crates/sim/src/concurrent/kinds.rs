@@ -8,10 +8,8 @@ use timestrata_engine::{Durability, Error, ErrorKind, Result, Snapshot, Store};
 
 use super::journal::Journal;
 use crate::story::{Ledger, Story};
-use crate::subject::{
-    Action, ActionOf, Base, ChangeOf, Judgement, Model, ModelOf, Session, Step, StoryOf,
-};
-use crate::{GraphStep, LogStep, StreamStep, TableStep, TimelogStep, TopicStep};
+use crate::subject::{Action, Base, ChangeOf, Judgement, Model, ModelOf, Session, Step, StoryOf};
+use crate::{GraphStep, Letter, LogStep, StreamStep, TableStep, TimelogStep, TopicStep};
 
 /// A change of any kind.
 #[derive(Debug, Clone)]
@@ -209,8 +207,8 @@ struct SessionLane<P: Part> {
 
 impl<P: Part> Lane for SessionLane<P> {
     fn act(&mut self, letter: char, turn: usize) -> std::result::Result<(), Box<Failed>> {
-        let step = P::ALPHABET.iter().find(|(known, _)| *known == letter).map(|(_, step)| *step);
-        let actions: Vec<ActionOf<P>> = step.map(|step| step.actions(turn)).unwrap_or_default();
+        let letter = Letter::<P>::parse(letter);
+        let actions = letter.map(|letter| letter.actions(turn)).unwrap_or_default();
         actions.iter().try_for_each(|action| self.try_act(action))
     }
 }

@@ -4,7 +4,7 @@ use timestrata_engine::Durability;
 
 use super::Graphs;
 use super::model::GraphChange;
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// Blocks that there are: few enough to meet.
 pub(super) const BLOCKS: u8 = 4;
@@ -32,16 +32,6 @@ pub enum GraphStep {
     Delete,
     /// A block goes, and comes again with other edges, in one commit.
     Replace,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
 }
 
 /// Changes that are one commit.
@@ -63,11 +53,6 @@ impl Step for GraphStep {
         ('k', Self::UnlinkKind),
         ('d', Self::Delete),
         ('e', Self::Replace),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
     ];
 
     const CHOSEN: &'static [&'static str] = &[
@@ -83,15 +68,8 @@ impl Step for GraphStep {
 
     const KIND: &'static str = "graphs";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
-        match self {
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            _ => vec![Action::Write(self.write(turn))],
-        }
+    fn writes(self, turn: usize) -> Vec<Write> {
+        vec![self.write(turn)]
     }
 }
 

@@ -4,7 +4,7 @@ use timestrata_engine::Durability;
 
 use super::LogEntries;
 use super::session::WORD;
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// A message that no segment of the log of commits takes.
 const LARGE_BYTES: usize = 5 << 10;
@@ -24,16 +24,6 @@ pub enum LogStep {
     Large,
     /// So many entries that their field gets a column.
     Many,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
 }
 
 /// Entries that are one commit: message and field.
@@ -52,11 +42,6 @@ impl Step for LogStep {
         ('w', Self::Few),
         ('x', Self::Large),
         ('m', Self::Many),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
     ];
 
     const CHOSEN: &'static [&'static str] = &[
@@ -70,15 +55,8 @@ impl Step for LogStep {
 
     const KIND: &'static str = "logs";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
-        match self {
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            _ => vec![Action::Write(self.write(turn))],
-        }
+    fn writes(self, turn: usize) -> Vec<Write> {
+        vec![self.write(turn)]
     }
 }
 

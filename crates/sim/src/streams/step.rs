@@ -5,7 +5,7 @@ use timestrata_engine::Durability;
 use super::Streams;
 use super::model::ModelChange::{self, DeleteKeys, DeleteRange, Insert};
 use super::model::Row;
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// The stream that keeps every row.
 pub(crate) const EVENTS: usize = 0;
@@ -37,16 +37,6 @@ pub enum StreamStep {
     Big,
     /// A bulk commit over both streams: rows in order, late and equal ones, deletes between them.
     Bulk,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
     /// Rows enough to fill a segment of the log.
     Roll,
     /// A column more for both streams.
@@ -68,11 +58,6 @@ impl Step for StreamStep {
         ('k', Self::DeleteKeys),
         ('g', Self::Big),
         ('u', Self::Bulk),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
         ('w', Self::Roll),
         ('x', Self::Alter),
     ];
@@ -98,15 +83,13 @@ impl Step for StreamStep {
 
     const KIND: &'static str = "streams";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
+    fn writes(self, turn: usize) -> Vec<Write> {
         let written = Durability::Written;
         let now = 100 + 10 * turn as i64;
         let row = |key: i64, name: &str| (key, format!("{name} of turn {turn}"));
-        let appended = |stream, row: Row, durability| {
-            vec![Action::Write(Write::AppendRow { stream, row, durability })]
-        };
-        let committed =
-            |changes, durability| vec![Action::Write(Write::Commit { changes, durability })];
+        let appended =
+            |stream, row: Row, durability| vec![Write::AppendRow { stream, row, durability }];
+        let committed = |changes, durability| vec![Write::Commit { changes, durability }];
         match self {
             Self::Append => appended(EVENTS, row(now, "append"), written),
             Self::AppendBuffered => appended(EVENTS, row(now, "buffered"), Durability::Buffered),
@@ -139,13 +122,8 @@ impl Step for StreamStep {
                 let state = vec![big(2), big(5)];
                 committed(vec![Insert(EVENTS, events), Insert(STATE, state)], Durability::Synced)
             }
-            Self::Bulk => vec![Action::Write(Write::Bulk { changes: bulk(turn, now) })],
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            Self::Alter => vec![Action::Write(Write::Alter)],
+            Self::Bulk => vec![Write::Bulk { changes: bulk(turn, now) }],
+            Self::Alter => vec![Write::Alter],
             Self::Roll => {
                 let padding = "x".repeat(1100);
                 let long = |n: i64| (now + n, format!("long row of turn {turn} {padding}"));

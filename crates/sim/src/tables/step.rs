@@ -5,7 +5,7 @@ use timestrata_models::table::Commits;
 
 use super::Tables;
 use super::model::{Kind, TableRow};
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// One step of a workload over tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,16 +46,6 @@ pub enum TableStep {
     Rename,
     /// Drops a table of two streams and makes it anew.
     Remake,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
 }
 
 /// What a session does at once.
@@ -109,11 +99,6 @@ impl Step for TableStep {
         ('t', Self::Retain),
         ('m', Self::Rename),
         ('z', Self::Remake),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
     ];
 
     const CHOSEN: &'static [&'static str] = &[
@@ -135,19 +120,6 @@ impl Step for TableStep {
 
     const KIND: &'static str = "tables";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
-        match self {
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            _ => self.writes(turn).into_iter().map(Action::Write).collect(),
-        }
-    }
-}
-
-impl TableStep {
     fn writes(self, turn: usize) -> Vec<Write> {
         let (written, synced) = (Durability::Written, Durability::Synced);
         // A time that changes from turn to turn, among few.
@@ -212,7 +184,6 @@ impl TableStep {
             ],
             Self::Rename => vec![Write::Rename { row: row(0, now, "b") }],
             Self::Remake => vec![Write::Remake { row: row(0, now, "b") }],
-            Self::Sync | Self::Flush | Self::Compact | Self::Pin | Self::Reopen => Vec::new(),
         }
     }
 }

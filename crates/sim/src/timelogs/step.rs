@@ -4,7 +4,7 @@ use timestrata_engine::Durability;
 
 use super::Timelogs;
 use super::session::{Timed, TimelogChange};
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// A value that no segment of the log of commits takes, with others beside it.
 const LARGE_BYTES: usize = 3 << 10;
@@ -24,16 +24,6 @@ pub enum TimelogStep {
     Large,
     /// Times go, and what comes at them later stays.
     Delete,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
 }
 
 /// What is one commit.
@@ -53,11 +43,6 @@ impl Step for TimelogStep {
         ('e', Self::Equal),
         ('x', Self::Large),
         ('d', Self::Delete),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
     ];
 
     const CHOSEN: &'static [&'static str] = &[
@@ -71,15 +56,8 @@ impl Step for TimelogStep {
 
     const KIND: &'static str = "timelogs";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
-        match self {
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            _ => vec![Action::Write(self.write(turn))],
-        }
+    fn writes(self, turn: usize) -> Vec<Write> {
+        vec![self.write(turn)]
     }
 }
 

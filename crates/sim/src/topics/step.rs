@@ -4,7 +4,7 @@ use timestrata_engine::Durability;
 
 use super::Topics;
 use super::model::{Part, TopicRecord};
-use crate::subject::{Action, Step};
+use crate::subject::Step;
 
 /// One step of a workload over topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,16 +27,6 @@ pub enum TopicStep {
     Retain,
     /// Records go that later ones of their keys stand for.
     Supersede,
-    /// Sync.
-    Sync,
-    /// Flush.
-    Flush,
-    /// Compact all there is.
-    Compact,
-    /// Pin the store, or take the pin away.
-    Pin,
-    /// Close and open again.
-    Reopen,
 }
 
 /// What only topics do.
@@ -75,11 +65,6 @@ impl Step for TopicStep {
         ('g', Self::Consume),
         ('e', Self::Retain),
         ('k', Self::Supersede),
-        ('y', Self::Sync),
-        ('f', Self::Flush),
-        ('c', Self::Compact),
-        ('p', Self::Pin),
-        ('r', Self::Reopen),
     ];
 
     const CHOSEN: &'static [&'static str] = &[
@@ -99,19 +84,6 @@ impl Step for TopicStep {
 
     const KIND: &'static str = "topics";
 
-    fn actions(self, turn: usize) -> Vec<Action<Write>> {
-        match self {
-            Self::Sync => vec![Action::Sync],
-            Self::Flush => vec![Action::Flush],
-            Self::Compact => vec![Action::Compact],
-            Self::Pin => vec![Action::Pin],
-            Self::Reopen => vec![Action::Reopen],
-            _ => self.writes(turn).into_iter().map(Action::Write).collect(),
-        }
-    }
-}
-
-impl TopicStep {
     fn writes(self, turn: usize) -> Vec<Write> {
         let (written, synced) = (Durability::Written, Durability::Synced);
         let of_log = |count: usize| (0..count).map(|n| (Part::Log, record(turn, n))).collect();
@@ -137,7 +109,6 @@ impl TopicStep {
             ],
             Self::Retain => vec![Write::Retain { records: 2 }],
             Self::Supersede => vec![Write::Supersede],
-            Self::Sync | Self::Flush | Self::Compact | Self::Pin | Self::Reopen => Vec::new(),
         }
     }
 }
