@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use timestrata_engine::{Io, Settings, Store};
 use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
 
-use crate::harness::{Harness, until};
+use crate::harness::Harness;
+use crate::until::until;
 
 const ENDLESS: [&str; 4] = [
     "SELECT count(*) FROM range(100000) a CROSS JOIN range(1000000000) b",

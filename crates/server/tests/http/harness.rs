@@ -160,14 +160,3 @@ timestamp,symbol,price,volume
 2024-05-01T10:00:02Z,B,2.5,200
 2024-05-01T10:00:01Z,A,3.5,300
 ";
-
-/// Asks again and again until it is so, a minute at most.
-pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..6_000 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it did not come to be so");
-}

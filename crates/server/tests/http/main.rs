@@ -12,3 +12,5 @@ mod ingest;
 mod logs;
 mod logs_ingest;
 mod tail;
+#[path = "../../../engine/tests/support/until.rs"]
+mod until;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use timestrata_engine::{Io, Settings, Store};
 use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
 
-use crate::harness::{Harness, until};
+use crate::harness::Harness;
+use crate::until::until;
 
 /// A connection that follows a log.
 struct Follower {

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::time::Duration;
 
-use crate::harness::{Harness, OK, refusal, until, write};
+use crate::harness::{Harness, OK, refusal, write};
+use crate::until::until;
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {

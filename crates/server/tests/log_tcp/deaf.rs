@@ -7,7 +7,8 @@ use std::time::Duration;
 use timestrata_engine::Io;
 use timestrata_engine::QueryState;
 
-use crate::harness::{Harness, OK, until, write};
+use crate::harness::{Harness, OK, write};
+use crate::until::until;
 
 const READ: &str = "{\"action\":\"read\",\"start_ts\":0,\"end_ts\":18446744073709551615}\n";
 const DEAF: usize = 120;

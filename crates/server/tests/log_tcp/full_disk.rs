@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use timestrata_engine::{Access, Io, Settings, Store};
 
-use crate::harness::{Harness, OK, until, write};
+use crate::harness::{Harness, OK, write};
+use crate::until::until;
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Full when it is told to be: no file gets longer, and what has its blocks is written as ever. And broken

@@ -161,14 +161,3 @@ pub(crate) fn write(source_ts: u64, message: &str) -> String {
 pub(crate) fn refusal(code: &str) -> String {
     format!("{{\"status\":\"error\",\"errcode\":\"{code}\"}}\n")
 }
-
-/// Asks again and again until it is so.
-pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it did not come to be so");
-}

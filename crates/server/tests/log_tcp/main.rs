@@ -9,6 +9,8 @@ mod full_disk;
 mod harness;
 mod refusals;
 mod stopping;
+#[path = "../../../engine/tests/support/until.rs"]
+mod until;
 #[path = "../../../engine/tests/support/watched_disk.rs"]
 mod watched_disk;
 mod writing;

@@ -12,6 +12,7 @@ use timestrata_engine::{ErrorKind, KeyRange, Merge, QueryState, Result, RunForma
 use timestrata_sql::{Params, Sql, SqlOptions};
 
 use crate::support::{self, answer, create, insert, pairs_of, rows};
+use crate::until::until;
 
 /// Longer than anything here takes that ends at all.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -69,17 +70,6 @@ fn asked(sql: &Sql, query: &str) -> Receiver<Result<usize>> {
         let _ = sender.send(rows);
     });
     receiver
-}
-
-/// Asks again and again until it is so.
-fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..6_000 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it did not come to be so");
 }
 
 /// Waits until a query is under way, beyond its planning.

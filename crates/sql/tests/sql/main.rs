@@ -11,3 +11,5 @@ mod pushdown;
 mod scripts;
 mod support;
 mod topics;
+#[path = "../../../engine/tests/support/until.rs"]
+mod until;
