@@ -4,16 +4,20 @@
 //! becomes `false` and `a NOT IN (1) OR a NOT IN (2)` becomes `true`, also where `a` or a value of a list is
 //! null. So each list goes through its optimizer in a function that gives what it is given, and so does each
 //! equality in a disjunction, of which it makes lists. Behind the last rule they are themselves again.
+//!
+//! It also takes a list for a constant one if its values can be told from no rows at all, as with a `CASE`
+//! that then gives one of its literals. So values that differ from row to row are compared one by one.
 
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRewriter};
 use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit, not,
 };
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -117,6 +121,10 @@ impl TreeNodeRewriter for Guarding {
 
     fn f_up(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
         self.disjunctions -= usize::from(is_disjunction(&expr));
+        let expr = match expr {
+            Expr::InList(list) if varies(&list) => return Ok(Transformed::yes(one_by_one(list))),
+            other => other,
+        };
         let is_list = match &expr {
             Expr::InList(_) => true,
             Expr::BinaryExpr(BinaryExpr { op: Operator::Eq, .. }) => self.disjunctions > 0,
@@ -127,6 +135,26 @@ impl TreeNodeRewriter for Guarding {
             false => Transformed::no(expr),
         })
     }
+}
+
+/// Whether values of the list may differ from row to row. What is searched for must not: it is asked for
+/// more than once.
+fn varies(list: &InList) -> bool {
+    !list.expr.is_volatile() && !list.list.iter().all(is_constant)
+}
+
+/// Whether the value is a literal, once what can be reckoned before has been.
+fn is_constant(value: &Expr) -> bool {
+    !value.any_column_refs() && !value.is_volatile()
+}
+
+/// The list as comparisons with each value that differs from row to row, beside a list of the others.
+fn one_by_one(InList { expr, list, negated }: InList) -> Expr {
+    let (constant, varying): (Vec<_>, Vec<_>) = list.into_iter().partition(is_constant);
+    let among = (!constant.is_empty()).then(|| expr.as_ref().clone().in_list(constant, false));
+    let equal = varying.into_iter().map(|value| expr.as_ref().clone().eq(value));
+    let any = among.into_iter().chain(equal).map(guard).reduce(Expr::or).unwrap_or(lit(false));
+    if negated { not(any) } else { any }
 }
 
 fn is_disjunction(expr: &Expr) -> bool {

@@ -10,7 +10,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{Changes, Durability, ErrorKind, Store, StreamSpec};
-use timestrata_sql::Sql;
+use timestrata_sql::{Params, Sql};
 
 const ZONE: &str = "America/New_York";
 
@@ -155,6 +155,29 @@ fn lists_keep_three_truth_values() {
         ["4"],
         "rows without a group are not meant"
     );
+}
+
+#[test]
+fn values_of_a_list_that_differ_from_row_to_row_are_reckoned_for_each() {
+    let (_store, sql) = filled();
+    for (condition, expected) in [
+        ("n NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)", "1 2"),
+        ("n IN (CASE WHEN flag THEN n END, 3)", "1 2 3"),
+        ("n NOT IN (CASE WHEN flag THEN n END, 3)", ""),
+        ("n IN (CASE WHEN flag THEN 2 ELSE 4 END)", "2 4"),
+        ("(n IN (CASE WHEN flag THEN 2 WHEN g = 'b' THEN 4 END)) IS NULL", "9223372036854775807 6"),
+        ("n IN (1, 2, CASE WHEN flag THEN 3 ELSE 6 END) AND n IN (n, 5)", "1 2 6"),
+    ] {
+        assert_eq!(rows(&sql, condition), expected, "{condition}");
+    }
+    // What a delete takes too.
+    sql.query_blocking(
+        "DELETE FROM t WHERE n NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)",
+        Params::none(),
+    )
+    .unwrap()
+    .for_each(|batch| drop(batch.unwrap()));
+    assert_eq!(rows(&sql, "TRUE"), "3 4 9223372036854775807 6");
 }
 
 #[test]
