@@ -161,10 +161,11 @@ fn lists_keep_three_truth_values() {
 fn values_of_a_list_that_differ_from_row_to_row_are_reckoned_for_each() {
     let (_store, sql) = filled();
     for (condition, expected) in [
-        ("n NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)", "1 2"),
-        ("n IN (CASE WHEN flag THEN n END, 3)", "1 2 3"),
-        ("n NOT IN (CASE WHEN flag THEN n END, 3)", ""),
-        ("n IN (CASE WHEN flag THEN 2 ELSE 4 END)", "2 4"),
+        // Of a column few values are compared one by one by DataFusion too, of an expression none.
+        ("abs(n) NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)", "1 2"),
+        ("abs(n) IN (CASE WHEN flag THEN n END, 3)", "1 2 3"),
+        ("abs(n) NOT IN (CASE WHEN flag THEN n END, 3)", ""),
+        ("abs(n) IN (CASE WHEN flag THEN 2 ELSE 4 END, 9)", "2 4"),
         ("(n IN (CASE WHEN flag THEN 2 WHEN g = 'b' THEN 4 END)) IS NULL", "9223372036854775807 6"),
         ("n IN (1, 2, CASE WHEN flag THEN 3 ELSE 6 END) AND n IN (n, 5)", "1 2 6"),
     ] {
@@ -172,7 +173,7 @@ fn values_of_a_list_that_differ_from_row_to_row_are_reckoned_for_each() {
     }
     // What a delete takes too.
     sql.query_blocking(
-        "DELETE FROM t WHERE n NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)",
+        "DELETE FROM t WHERE abs(n) NOT IN (100, CASE WHEN flag THEN 7 ELSE n END)",
         Params::none(),
     )
     .unwrap()
