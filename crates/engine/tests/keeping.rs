@@ -5,8 +5,10 @@ mod support;
 #[path = "support/watched_disk.rs"]
 mod watched_disk;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -139,6 +141,44 @@ fn an_interrupted_backup_is_no_store() {
     let destination = Path::new("/backups/two");
     assert_eq!(store.backup(destination).unwrap_err().kind(), ErrorKind::Corruption);
     assert!(!machine.io.disk.exists(&destination.join("MANIFEST")).unwrap());
+}
+
+const SAME_DESTINATION: &str = "/backups/three";
+
+/// Has another process make its backup to the same destination, just before the first file of ours.
+#[derive(Debug)]
+struct AnotherBackup {
+    reader: Store,
+    has_begun: AtomicBool,
+}
+
+impl Watcher for AnotherBackup {
+    fn before(&self, _: Step, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn before_create(&self, path: &Path) -> io::Result<()> {
+        if path.starts_with(SAME_DESTINATION) && !self.has_begun.swap(true, Ordering::Relaxed) {
+            self.reader.backup(Path::new(SAME_DESTINATION)).unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn of_two_backups_to_one_destination_the_second_takes_nothing_from_the_first() {
+    let (machine, store, stream) = with_events();
+    append(&store, stream, &[pair(1, "a"), pair(2, "b")]);
+    store.close().unwrap();
+    let reader = machine.try_open(Access::Read, tiny()).unwrap();
+    let watcher = Arc::new(AnotherBackup { reader, has_begun: AtomicBool::new(false) });
+    let disk = Arc::new(WatchedDisk::new(Arc::clone(&machine.io.disk), watcher));
+    let io = Io { disk, ..machine.io.clone() };
+    let store = Store::open_with(io, &machine.dir, Access::Write, tiny()).unwrap();
+    let destination = Path::new(SAME_DESTINATION);
+    assert!(store.backup(destination).is_err());
+    let copy = Store::open_with(machine.io.clone(), destination, Access::Read, tiny()).unwrap();
+    assert_eq!(read(&copy, "events"), vec![pair(1, "a"), pair(2, "b")]);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! Damage is never copied unasked, and never mended on the way: a copy that was asked for in spite of it has the
 //! same damage, so that whoever reads there is told of it too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use timestrata_format::manifest::StreamDefinition;
@@ -88,6 +88,14 @@ struct Frozen {
     memtables: Vec<Arc<MemtableView>>,
 }
 
+/// A backup that is being made.
+struct Copy<'a> {
+    destination: &'a Path,
+    options: BackupOptions,
+    /// The run files so far.
+    made: Vec<PathBuf>,
+}
+
 impl Store {
     /// Copies the store to the directory `destination`, which must be missing or empty,
     /// consistently, while writing goes on. Pins are not copied.
@@ -131,27 +139,16 @@ impl Engine {
         options: BackupOptions,
     ) -> Result<BackupReport> {
         self.prepare_destination(destination)?;
-        let outcome = self.copy_to(destination, options);
-        if outcome.is_err() {
-            // So that it can be tried again. What stays behind is no store.
-            let runs_dir = destination.join(RUNS_DIR);
-            for entry in self.io.disk.list(&runs_dir).unwrap_or_default() {
-                let _ = self.io.disk.remove(&runs_dir.join(entry.name));
+        let mut copy = Copy { destination, options, made: Vec::new() };
+        let copied = self.copy_streams(&mut copy);
+        if copied.is_err() {
+            // So that it can be tried again. Only what it has made itself: another backup may have been
+            // told the same destination.
+            for path in &copy.made {
+                let _ = self.io.disk.remove(path);
             }
         }
-        outcome
-    }
-
-    fn copy_to(&self, destination: &Path, options: BackupOptions) -> Result<BackupReport> {
-        let (seq, frozen) = self.freeze();
-        let mut report = BackupReport { seq, ..BackupReport::default() };
-        let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
-        let mut state = ManifestState::new(RunId(next_run.saturating_add(1 << 20)));
-        state.closed = Some(seq);
-        for stream in &frozen {
-            let entry = self.copy_stream(destination, stream, options, &mut state, &mut report)?;
-            state.insert(entry);
-        }
+        let (state, mut report) = copied?;
         let sync = |dir: &Path| {
             self.io.disk.sync_dir(dir).map_err(|error| Error::io("sync the copy's", dir, error))
         };
@@ -162,6 +159,20 @@ impl Engine {
         }
         report.files += 1;
         Ok(report)
+    }
+
+    /// Copies all runs, and makes runs of what is in memory.
+    fn copy_streams(&self, copy: &mut Copy<'_>) -> Result<(ManifestState, BackupReport)> {
+        let (seq, frozen) = self.freeze();
+        let mut report = BackupReport { seq, ..BackupReport::default() };
+        let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
+        let mut state = ManifestState::new(RunId(next_run.saturating_add(1 << 20)));
+        state.closed = Some(seq);
+        for stream in &frozen {
+            let entry = self.copy_stream(copy, stream, &mut state, &mut report)?;
+            state.insert(entry);
+        }
+        Ok((state, report))
     }
 
     fn prepare_destination(&self, destination: &Path) -> Result<()> {
@@ -217,16 +228,15 @@ impl Engine {
 
     fn copy_stream(
         &self,
-        destination: &Path,
+        copy: &mut Copy<'_>,
         frozen: &Frozen,
-        options: BackupOptions,
         state: &mut ManifestState,
         report: &mut BackupReport,
     ) -> Result<StreamEntry> {
         let mut metas: Vec<RunMeta> = Vec::new();
         let left_out = usize::from(is_planted(Plant::BackupWithoutRun));
         for run in frozen.version.runs.iter().skip(left_out) {
-            if self.copy_run(destination, run, options, report)? {
+            if self.copy_run(copy, run, report)? {
                 report.files += 1;
                 report.bytes += run.meta.file_bytes;
             }
@@ -238,7 +248,11 @@ impl Engine {
         for memtable in &frozen.memtables {
             let id = state.next_run;
             state.next_run = id.next();
-            let written = self.write_copy(destination, frozen, memtable, id)?;
+            let written = self.write_copy(copy.destination, frozen, memtable, id)?;
+            if let Some(meta) = &written {
+                let name = run::file_name(meta.id, meta.format);
+                copy.made.push(copy.destination.join(RUNS_DIR).join(name));
+            }
             report.files += u64::from(written.is_some());
             report.bytes += written.as_ref().map_or(0, |meta| meta.file_bytes);
             metas.extend(written);
@@ -255,24 +269,23 @@ impl Engine {
     /// process; if a writer in another one has removed it, what this one has mapped is copied.
     fn copy_run(
         &self,
-        destination: &Path,
+        copy: &mut Copy<'_>,
         run: &RunHandle,
-        options: BackupOptions,
         report: &mut BackupReport,
     ) -> Result<bool> {
         let source = match self.original(run) {
-            Err(error) if error.kind() == ErrorKind::Corruption && options.with_damage => {
+            Err(error) if error.kind() == ErrorKind::Corruption && copy.options.with_damage => {
                 report.damaged.extend(error.missing().cloned());
                 return Ok(false);
             }
             source => source.map_err(|error| error.hinting(HINT))?,
         };
-        if self.copy_bytes(destination, run, &source, options)? {
+        if self.copy_bytes(copy, run, &source)? {
             return Ok(true);
         }
         let damage = self.damage_of(run)?;
         match damage.first() {
-            Some(first) if !options.with_damage => {
+            Some(first) if !copy.options.with_damage => {
                 Err(Error::of_missing("a run that is to be copied", first).hinting(HINT))
             }
             _ => {
@@ -294,19 +307,14 @@ impl Engine {
     }
 
     /// Whether what was copied is what was written.
-    fn copy_bytes(
-        &self,
-        destination: &Path,
-        run: &RunHandle,
-        source: &Original,
-        options: BackupOptions,
-    ) -> Result<bool> {
+    fn copy_bytes(&self, copy: &mut Copy<'_>, run: &RunHandle, source: &Original) -> Result<bool> {
         let meta = &run.meta;
         let from = self.folder.path(meta.id, meta.format);
-        let to = destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
+        let to = copy.destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
         let read_error = |error| Error::io("read a run to copy", &from, error).hinting(HINT);
         let write_error = |error| Error::io("write the copy of a run", &to, error);
-        let copy = self.io.disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
+        let file = self.io.disk.open(&to, OpenMode::CreateNew).map_err(write_error)?;
+        copy.made.push(to.clone());
         let mut crc = timestrata_format::checksum::Crc32c::new();
         let mut buffer = vec![0; COPY_BYTES];
         let mut offset = 0;
@@ -315,17 +323,17 @@ impl Engine {
             let piece = &mut buffer[..left.min(COPY_BYTES)];
             match source.read_at(offset, piece) {
                 Ok(()) => {}
-                Err(_) if options.with_damage => source.read_what_is_there(offset, piece),
+                Err(_) if copy.options.with_damage => source.read_what_is_there(offset, piece),
                 Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                     return Ok(false);
                 }
                 Err(error) => return Err(read_error(error)),
             }
             crc.update(piece);
-            copy.append(piece).map_err(write_error)?;
+            file.append(piece).map_err(write_error)?;
             offset += piece.len() as u64;
         }
-        copy.sync_all().map_err(write_error)?;
+        file.sync_all().map_err(write_error)?;
         Ok(crc.value() == meta.file_crc)
     }
 

@@ -21,6 +21,11 @@ pub(crate) trait Watcher: Debug + Send + Sync + 'static {
     /// An error is what the caller gets; the disk then does nothing.
     fn before(&self, step: Step, path: &Path) -> io::Result<()>;
 
+    /// The same for making a file that must not be there yet.
+    fn before_create(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The same for mapping a file.
     fn before_map(&self, _path: &Path) -> io::Result<()> {
         Ok(())
@@ -53,6 +58,9 @@ impl WatchedDisk {
 
 impl Disk for WatchedDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        if mode == OpenMode::CreateNew {
+            self.watcher.before_create(path)?;
+        }
         Ok(self.wrap(self.disk.open(path, mode)?, path))
     }
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {

@@ -1,7 +1,6 @@
 //! A server on a port of its own, and a client of it.
 
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
 use timestrata_engine::{Result, Settings, Store};
