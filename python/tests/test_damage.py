@@ -38,6 +38,20 @@ def damaged(path: Path) -> Path:
     return path
 
 
+def test_a_backup_of_damage_is_refused_or_tells_of_it(damaged: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    with timestrata.open(damaged, mode="r") as store:
+        with pytest.raises(timestrata.CorruptionError, match="rows of stream 't'.*\n.*with_damage"):
+            store.backup(copy)
+        report = store.backup(copy, with_damage=True)
+        (missing,) = report.damaged
+        assert missing["stream"] == "t" and 0 < missing["rows"] < ROWS
+    with timestrata.open(copy, mode="r") as store:
+        assert store.table("whole").scan().count() == 10
+        rows = store.table("t").scan(skip_damaged=True)
+        assert rows.count() == ROWS - missing["rows"]
+
+
 def test_a_scan_leaves_damage_out_where_that_is_asked_for_and_tells_of_it(damaged: Path) -> None:
     with timestrata.open(damaged, mode="r") as store:
         table = store.table("t")

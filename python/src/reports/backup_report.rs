@@ -1,6 +1,10 @@
 //! `BackupReport`: what a backup copied.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use timestrata_engine::MissingRange;
+
+use super::missing_rows;
 
 /// What a backup copied.
 #[pyclass(frozen, module = "timestrata")]
@@ -15,20 +19,26 @@ pub(crate) struct BackupReport {
     /// The last commit that is in the copy.
     #[pyo3(get)]
     seq: u64,
-    /// Rows that can't be read in the copy, as in the original, a line each: only with `with_damage`.
-    #[pyo3(get)]
-    damaged: Vec<String>,
+    damaged: Vec<MissingRange>,
 }
 
 impl From<timestrata_engine::BackupReport> for BackupReport {
     fn from(report: timestrata_engine::BackupReport) -> Self {
-        let damaged = report.damaged.iter().map(ToString::to_string).collect();
-        Self { files: report.files, bytes: report.bytes, seq: report.seq.0, damaged }
+        let timestrata_engine::BackupReport { files, bytes, seq, damaged } = report;
+        Self { files, bytes, seq: seq.0, damaged }
     }
 }
 
 #[pymethods]
 impl BackupReport {
+    /// Rows that can't be read in the copy, as in the original: only with `with_damage`. A list of dicts of
+    /// ``stream``; ``key_min`` and ``key_max``, both inclusive, as text; ``rows``, how many; ``path`` and
+    /// ``offset`` of the damage, in bytes; ``why``.
+    #[getter]
+    fn damaged<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.damaged.iter().map(|missing| missing_rows(py, missing)).collect()
+    }
+
     fn __repr__(&self) -> String {
         format!("<BackupReport files={} bytes={} seq={}>", self.files, self.bytes, self.seq)
     }

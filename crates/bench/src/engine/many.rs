@@ -31,7 +31,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         bench.report(
             Measure::new(format!("{step} {count} streams of a row"), "ms", all * 1e3)
                 .against(format!("4 times {} streams", count / 4), fewer * 4e3, Better::Lower)
-                .aim(0.5)
+                .aim(0.7)
                 .note("made with one call; a row each with one commit; nothing in the background"),
         );
     }

@@ -41,7 +41,8 @@ pub struct RepairOptions {
 /// Where the manifest or its copy is whole, it says which runs make the store, and damaged runs are
 /// read block by block. Where it is not, the runs themselves tell: outputs of a compaction stand in for
 /// its inputs once all of them are there, and files that an open has set aside count where nothing else
-/// has their commits. Commits of the log that are in no run are kept. Pins that the manifest, or what is left of it, knows are kept as far as their runs are there.
+/// has their commits. Commits of the log that are in no run are kept. Pins that the manifest, or what is
+/// left of it, knows are kept as far as their runs are there.
 ///
 /// ```
 /// # use timestrata_engine::{Io, RepairOptions, Settings, Store, repair};
