@@ -72,7 +72,7 @@ impl RowAppender {
         }
         if let Some(wal) = &engine.wal {
             wal.append_rows(seq, &mut self.record, to_sync)
-                .map_err(|error| engine.refused_by_log(&mut core, error))?;
+                .map_err(|error| engine.refused_by_log(&mut core, seq, error))?;
         }
         apply(&mut core, self.slot, seq, cells);
         let flush_due = engine.seal_if_full(&mut core, self.slot) | engine.seal_for_wal(&mut core);
@@ -107,7 +107,7 @@ impl RowAppender {
         }
         if let Some(wal) = &engine.wal {
             match wal.try_append_rows(seq, &mut self.record) {
-                Some(written) => written.map_err(|error| engine.fail_unless_refused(error))?,
+                Some(written) => written.map_err(|error| engine.doubt_unless_refused(seq, error))?,
                 None => return Ok(None),
             }
         }

@@ -103,7 +103,7 @@ impl Engine {
             let (payload, crc) = record;
             let appended = payload.with_parts(|parts| wal.append(seq, parts, Some(*crc), to_sync));
             if let Err(error) = appended {
-                let error = self.refused_by_log(&mut core, error);
+                let error = self.refused_by_log(&mut core, seq, error);
                 // Of a log that has failed the error is told: the commit may be found all the same.
                 let is_refused = error.kind() == ErrorKind::NoSpace && !self.poison.is_set();
                 if !is_refused || !prepared.iter().all(Prepared::deletes) {
@@ -276,10 +276,10 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::fail_unless_refused`], of a commit. Where the log had no room, what holds most of
+    /// As [`Engine::doubt_unless_refused`]. Where the log had no room, what holds most of
     /// it is flushed, as soon as there is room for that.
-    pub(super) fn refused_by_log(&self, core: &mut Core, error: Error) -> Error {
-        let error = self.fail_unless_refused(error);
+    pub(super) fn refused_by_log(&self, core: &mut Core, seq: SeqNo, error: Error) -> Error {
+        let error = self.doubt_unless_refused(seq, error);
         if error.kind() == ErrorKind::NoSpace
             && let Some(slot) = Self::oldest_unflushed(core)
         {
@@ -287,6 +287,15 @@ impl Engine {
             self.workers.wake();
         }
         error
+    }
+
+    /// As [`Engine::fail_unless_refused`], of the commit `seq`: where its write failed, all of it may have
+    /// been written.
+    pub(super) fn doubt_unless_refused(&self, seq: SeqNo, error: Error) -> Error {
+        if self.wal.as_ref().is_some_and(|wal| wal.has_failed()) {
+            planted::placed(seq);
+        }
+        self.fail_unless_refused(error)
     }
 
     /// What the log refuses has not been written; a log that has failed leaves it in doubt.
