@@ -10,6 +10,7 @@ mod interrupt;
 mod message;
 mod output;
 mod rows;
+mod secret;
 mod terminal;
 mod times;
 mod verbs;

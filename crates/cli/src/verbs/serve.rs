@@ -8,14 +8,15 @@ use timestrata_server::{Config, Server, init_logs};
 
 use super::config::ConfigArguments;
 use crate::failure::{Failure, Result};
-use crate::input::read_text;
 use crate::message::tell;
+use crate::secret;
 
 /// Answer requests to a store over HTTP.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Listens on loopback unless told otherwise; other machines need a token file. Ctrl-C, or a signal \
-to terminate, stops it: requests under way get their time, then everything is synced and closed.
+to terminate, stops it: requests under way get their time, then everything is synced and closed. \
+A token file that others could change, or that is yours and readable by everybody, is refused: chmod 600.
 
 Examples:
   timestrata serve ./store
@@ -34,8 +35,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let config = arguments.config.layers()?.config()?;
     init_logs(&config);
-    let tokens =
-        config.token_file.as_deref().map(|path| read_text(path, "the token file")).transpose()?;
+    let tokens = config
+        .token_file
+        .as_deref()
+        .map(|path| secret::read(path, "the token file"))
+        .transpose()?;
     let settings = config.settings.clone();
     let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -14,6 +14,7 @@ mod query;
 mod real_data;
 mod refusals;
 mod runner;
+mod secrets;
 mod seen;
 mod serve;
 mod sql;

@@ -9,6 +9,7 @@ use timestrata::{Access, Io};
 
 use super::super::open;
 use crate::failure::{Failure, Result};
+use crate::secret;
 
 /// Sign what a partition of a topic is now, and print the checkpoint.
 #[derive(Debug, Args)]
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    secret::check(&arguments.key, "the signing key")?;
     let key = KeyFile::open(&Io::os(), &arguments.key)?;
     let store = open(&arguments.dir, Access::WriteExisting)?;
     let note = Topic::open(&store, &arguments.topic)?.checkpoint_by(arguments.partition, &key)?;

@@ -9,6 +9,7 @@ use timestrata::{Access, Io};
 
 use super::super::open;
 use crate::failure::{Failure, Result};
+use crate::secret;
 
 /// Print the proof that a record is in a topic, which others can verify without the store.
 #[derive(Debug, Args)]
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (partition, offset) = (arguments.partition, arguments.offset);
     let proof = match (topic.prove(partition, offset), &arguments.key) {
         (Err(error), Some(key)) if error.kind() == timestrata::ErrorKind::OutOfRange => {
+            secret::check(key, "the signing key")?;
             topic.checkpoint_by(partition, &KeyFile::open(&Io::os(), key)?)?;
             topic.prove(partition, offset)?
         }
