@@ -5,7 +5,8 @@
     python -m lab.fuzz --only NAME --input FILE      one input again
 
 The targets are built by the stable compiler: the counters are a pass of LLVM's, and libFuzzer comes with its
-crate. What a target has learnt is kept in the cache folder, and what made it fail too.
+crate. What a target has learnt is kept in the cache folder, and what made it fail too. Nothing here needs the
+package: in a clean clone that isn't there yet when the targets are built.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
-from lab import part
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ["CARGO_TARGET_DIR"]) / "fuzz"
@@ -53,8 +52,8 @@ def binary(target: str) -> Path:
     return path
 
 
-def fuzz(target: str, seed: int, seconds: int) -> dict[str, int]:
-    """One target's turn; raises if an input made it fail."""
+def fuzz(target: str, seed: int, seconds: int) -> tuple[int, str]:
+    """One target's turn: inputs that it was given, and what to say if one of them made it fail."""
     learnt, failed = TARGET / "learnt" / target, TARGET / "failed" / target
     learnt.mkdir(parents=True, exist_ok=True)
     failed.mkdir(parents=True, exist_ok=True)
@@ -70,34 +69,49 @@ def fuzz(target: str, seed: int, seconds: int) -> dict[str, int]:
     command = [str(binary(target)), str(learnt), *(f"-{name}={value}" for name, value in options.items())]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
-    if done.returncode or not executed:
-        (*_, newest) = [Path("(none was kept)"), *sorted(failed.iterdir(), key=lambda path: path.stat().st_mtime)]
-        again = f"python -m lab.fuzz --only {target} --input {newest}"
-        raise AssertionError(f"{target} failed; the input again: {again}\n{done.stderr[-4000:]}")
-    return {f"inputs_{target}": int(executed[1]), "inputs": int(executed[1])}
+    inputs = int(executed[1]) if executed else 0
+    if done.returncode == 0 and executed:
+        return inputs, ""
+    (*_, newest) = [Path("(none was kept)"), *sorted(failed.iterdir(), key=lambda path: path.stat().st_mtime)]
+    again = f"python -m lab.fuzz --only {target} --input {newest}"
+    return inputs, f"fuzz: FAILED: {again}\n{done.stderr[-4000:]}"
+
+
+def run(chosen: list[str], seed: int, seconds: int) -> int:
+    """Each target in turn, whatever became of those before."""
+    totals = {"rounds": 0, "found": 0, "inputs": 0}
+    for target in chosen:
+        inputs, failure = fuzz(target, seed, seconds)
+        totals["rounds"] += 1
+        totals["inputs"] += inputs
+        totals[f"inputs_{target}"] = inputs
+        if failure:
+            totals["found"] += 1
+            print(failure, file=sys.stderr, flush=True)
+    print(json.dumps({"kind": "fuzz", "seed": seed, **totals}), flush=True)
+    return int(totals["found"] > 0)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
-    parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--only", default="", help="this target alone")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of all targets together")
+    parser.add_argument("--only", choices=targets(), help="this target alone")
     parser.add_argument("--input", type=Path, help="run this input of the target, once")
     asked = parser.parse_args()
     if asked.build:
         return build()
     if asked.input:
+        if not asked.only:
+            parser.error("--input needs --only TARGET: which one it is for")
         return subprocess.run([str(binary(asked.only)), str(asked.input)]).returncode
-    chosen = [name for name in targets() if not asked.only or name == asked.only]
+    chosen = [asked.only] if asked.only else targets()
     if not all(binary(name).exists() for name in chosen):
         print("fuzz: left out: the targets aren't built (python -m lab.fuzz --build)", file=sys.stderr)
         print(json.dumps({"kind": "fuzz", "seed": asked.seed, "inputs": 0, "found": 0}))
         return 0
-    each = max(1, int(asked.seconds / len(chosen)))
-    turns = argparse.Namespace(seed=asked.seed, seconds=1e9, rounds=len(chosen), round=None)
-    left = iter(chosen)
-    return part.run("fuzz", "lab.fuzz", turns, lambda _: fuzz(next(left), asked.seed, each))
+    return run(chosen, asked.seed, max(1, int(asked.seconds / len(chosen))))
 
 
 if __name__ == "__main__":
