@@ -107,7 +107,9 @@ impl RowAppender {
         }
         if let Some(wal) = &engine.wal {
             match wal.try_append_rows(seq, &mut self.record) {
-                Some(written) => written.map_err(|error| engine.doubt_unless_refused(seq, error))?,
+                Some(written) => {
+                    written.map_err(|error| engine.doubt_unless_refused(seq, error))?
+                }
                 None => return Ok(None),
             }
         }
