@@ -160,6 +160,17 @@ def test_an_iterator_is_read_once_in_batches_or_one_by_one(log: Timelog) -> None
     assert list(early) == []
 
 
+def test_a_row_is_found_in_a_set_by_what_it_holds_and_not_by_what_a_row_before_held(log: Timelog) -> None:
+    """Where nobody keeps a row, its tuple may be filled anew; from Python 3.14 on a tuple remembers its hash."""
+    log.extend(range(100), range(100))
+    odd = {(time, time) for time in range(1, 100, 2)}
+    assert sum(row in odd for row in log) == len(odd)
+    assert all(hash(row) == hash((time, time)) for time, row in enumerate(log))
+    other = Timelog()  # of its own, and not of a store
+    other.extend(range(100), range(100))
+    assert sum(row in odd for row in other) == len(odd)
+
+
 def test_deletes_hide_only_what_was_there_before(log: Timelog) -> None:
     log.extend(range(10), "abcdefghij")
     log.delete(3)
