@@ -131,12 +131,19 @@ impl SegmentCursor {
     fn load(&mut self, offset: u64, length: u64) -> Result<()> {
         let start = offset / WINDOW_ALIGNMENT * WINDOW_ALIGNMENT;
         let take = (offset - start + length).max(WINDOW_BYTES).min(self.len - start);
-        let mut bytes = vec![0; take as usize];
+        let mut bytes = self.take_window();
+        bytes.resize(take as usize, 0);
         let read = self.file.read_at(start, &mut bytes);
         read.map_err(|source| Error::io("read the log", &self.path, source).at_offset(start))?;
         self.window = Bytes::from(bytes);
         self.window_start = start;
         Ok(())
+    }
+
+    /// The memory of the last window, where nothing that was read from it has been kept: pages that
+    /// are new to the process cost about as much as what is read into them.
+    fn take_window(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.window).try_into_mut().map(Vec::from).unwrap_or_default()
     }
 
     /// The whole record at `offset`, its checksums right; `None` if there is none.
