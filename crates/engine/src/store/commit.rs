@@ -330,15 +330,19 @@ pub(super) fn slot_for_rows(core: &Core, stream: &Stream) -> Result<Slot> {
 pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
     core.touch(slot);
     let active = &mut core.streams[slot].active;
-    let before = active.bytes();
     match change {
-        Prepared::Rows { batch, .. } => active.insert(seq, batch),
+        Prepared::Rows { batch, .. } => {
+            let before = active.bytes();
+            active.insert(seq, batch);
+            let grown = active.bytes().saturating_sub(before);
+            core.grow(slot, grown as u64);
+        }
         Prepared::DeleteRange { tombstone, .. } => {
             active.delete_range(Tombstone { seq, ..tombstone });
+            // It takes rows out of the memtable too: a window that rolls would seem to grow for ever.
+            core.count(slot);
         }
     }
-    let grown = active.bytes().saturating_sub(before);
-    core.grow(slot, grown as u64);
 }
 
 /// The WAL record of a commit, and its checksum, which is better summed up before the commit

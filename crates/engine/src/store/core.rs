@@ -283,7 +283,8 @@ impl Core {
         self.streams[slot].counted_bytes += bytes;
     }
 
-    /// Counts the memory of a stream anew: sealing and merging chunks changes what a memtable takes.
+    /// Counts the memory of a stream anew: sealing, merging chunks and range deletes change what a
+    /// memtable takes.
     pub(crate) fn count(&mut self, slot: Slot) {
         let state = &mut self.streams[slot];
         let bytes = state.memory_bytes();
