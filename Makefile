@@ -12,6 +12,9 @@ HOURS ?= 1
 SUITES_RUST = engine logs
 SUITES = all $(SUITES_RUST) graph table timelog topic
 
+# With QUICK=1 all sizes are small: that it works is shown, and no figure says much.
+QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
+
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
@@ -26,7 +29,7 @@ help:
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, logs,"
-	@echo "                        table, timelog, topic, all"
+	@echo "                        table, timelog, topic, all; QUICK=1: only whether they work"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
@@ -86,36 +89,36 @@ bench:
 	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
 ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
-	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE)
+	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE) $(QUICKLY)
 endif
 ifneq ($(filter engine all,$(SUITE)),)
-	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml
+	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml -- $(QUICKLY)
 endif
 ifneq ($(filter topic all,$(SUITE)),)
 	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
-		--no-default-features --features topic --bin timestrata-bench-topic
+		--no-default-features --features topic --bin timestrata-bench-topic -- $(QUICKLY)
 endif
 ifneq ($(filter graph all,$(SUITE)),)
 	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
-		--no-default-features --features graph --bin timestrata-bench-graph
+		--no-default-features --features graph --bin timestrata-bench-graph -- $(QUICKLY)
 endif
 ifneq ($(filter graph logs table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 endif
 ifneq ($(filter graph all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.graph
+	@$(IN_BENCH) python -m bench.graph $(QUICKLY)
 endif
 ifneq ($(filter timelog all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.timelog
+	@$(IN_BENCH) python -m bench.timelog $(QUICKLY)
 endif
 ifneq ($(filter logs table all,$(SUITE)),)
 	@$(IN_BENCH) cargo build --locked --release -p timestrata-cli -p timestrata-bench
 endif
 ifneq ($(filter table all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.table
+	@$(IN_BENCH) python -m bench.table $(QUICKLY)
 endif
 ifneq ($(filter logs all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.logs
+	@$(IN_BENCH) python -m bench.logs $(QUICKLY)
 endif
 
 clean:
