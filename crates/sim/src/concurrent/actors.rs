@@ -42,6 +42,8 @@ struct Place {
     kinds: Vec<Kind>,
     /// Whether something is wrong with the disk.
     is_troubled: bool,
+    /// Whether a read fails, in whatever call it comes.
+    has_failing_read: bool,
 }
 
 impl Scene {
@@ -66,6 +68,7 @@ impl Scene {
             settings,
             kinds: self.plan.kinds.clone(),
             is_troubled: !self.plan.troubles.is_empty(),
+            has_failing_read: self.plan.troubles.iter().any(|t| matches!(t, Trouble::Read(_))),
         };
         drop(place.lanes()?);
         place.disk.capture_some_from(place.disk.operations(), self.plan.capture_one_in);
@@ -169,6 +172,8 @@ impl Place {
                 self.journal
                     .problem(format!("failed with '{error}', made again it is acknowledged"));
             }
+            // What reads before it writes may meet the read that fails.
+            Some(Err(again)) if again.kind() == ErrorKind::Io && self.has_failing_read => {}
             Some(Err(again))
                 if !matches!(again.kind(), ErrorKind::Poisoned | ErrorKind::Closed) =>
             {
