@@ -24,6 +24,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::ReadOnly => "ReadOnlyError",
         ErrorKind::Busy => "BusyError",
         ErrorKind::NoSpace => "NoSpaceError",
+        ErrorKind::OutOfMemory => "OutOfMemoryError",
         ErrorKind::Io => "IoError",
         ErrorKind::Corruption => "CorruptionError",
         ErrorKind::Poisoned => "PoisonedError",

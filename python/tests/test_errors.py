@@ -26,6 +26,7 @@ KINDS: dict[str, type[Exception]] = {
     "CancelledError": Exception,
     "TimedOutError": TimeoutError,
     "NoSpaceError": OSError,
+    "OutOfMemoryError": MemoryError,
     "IoError": OSError,
     "CorruptionError": Exception,
     "PoisonedError": Exception,

@@ -35,6 +35,7 @@ __all__ = [
     "NoSpaceError",
     "NotAStoreError",
     "NotFoundError",
+    "OutOfMemoryError",
     "OutOfRangeError",
     "PoisonedError",
     "ReadOnlyError",
@@ -148,6 +149,10 @@ class TimedOutError(TimestrataError, TimeoutError):
 
 class NoSpaceError(TimestrataError, OSError):
     """The disk is full."""
+
+
+class OutOfMemoryError(TimestrataError, MemoryError):
+    """There is not enough memory for what was asked, and it has not been done."""
 
 
 class IoError(TimestrataError, OSError):

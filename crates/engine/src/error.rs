@@ -42,6 +42,9 @@ pub enum ErrorKind {
     /// The disk is full, and what was asked for has not been done. Free space; writes go on by
     /// themselves then.
     NoSpace,
+    /// There is not enough memory for what was asked, and it has not been done. Ask for less at once, or
+    /// allow the process more.
+    OutOfMemory,
     /// The operating system refused. The source says why.
     Io,
     /// Bytes on disk are not what was written. Nothing was changed; run `check` to see the extent,
@@ -75,6 +78,7 @@ impl ErrorKind {
             Self::ReadOnly => "open the store for writing",
             Self::Busy => "try again later, or use the busy policy 'block' or 'flush'",
             Self::NoSpace => "free space on the disk; writes go on by themselves then",
+            Self::OutOfMemory => "write or read less at once, or allow the process more memory",
             Self::Io => "see the cause; reopen the store once it is mended",
             Self::Corruption => {
                 "run 'timestrata check' on the directory; restore what it names from a backup, \

@@ -16,6 +16,7 @@ mod error;
 mod key;
 mod maintenance;
 mod manifest;
+mod memory;
 mod memtable;
 #[doc(hidden)]
 pub mod planted;
@@ -40,6 +41,7 @@ pub use check::{CheckReport, Finding, check};
 pub use damage::MissingRange;
 pub use error::{Error, ErrorKind, Result};
 pub use maintenance::ScrubStats;
+pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use recovery::{QuarantinedFile, RecoveryReport};

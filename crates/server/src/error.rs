@@ -55,7 +55,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::AlreadyExists | ErrorKind::Cancelled => StatusCode::CONFLICT,
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::ReadOnly => StatusCode::FORBIDDEN,
-        ErrorKind::Busy | ErrorKind::Poisoned | ErrorKind::Closed => {
+        ErrorKind::Busy | ErrorKind::Poisoned | ErrorKind::Closed | ErrorKind::OutOfMemory => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         ErrorKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,

@@ -16,7 +16,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 use pyo3_arrow::input::AnyRecordBatch;
-use timestrata_engine::{Cell, ErrorKind, Result};
+use timestrata_engine::{Cell, ErrorKind, Result, ask_for_copy};
 use timestrata_models::table::source::normalize;
 
 use crate::error::refused;
@@ -68,6 +68,7 @@ impl Input {
 /// Batches of another library in memory of their own, checked, of types that tables keep: what
 /// others may still change must not become part of a store.
 pub(super) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
+    ask_for_copy([batch], "to copy the rows of another library")?;
     let batch = normalize(batch)?;
     let fitted = batch.columns().iter().zip(batch.schema_ref().fields());
     // Whether null is allowed is the table's to say.

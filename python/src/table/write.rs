@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_engine::{Durability, Error, ErrorKind, Result};
+use timestrata_engine::{Durability, Error, ErrorKind, Result, ask_for_copy};
 use timestrata_models::table::{
     Commits, IngestOptions, OnMismatch, Table as TableModel, WriteOptions, ingest,
 };
@@ -96,8 +97,8 @@ impl Table {
                 [] => Ok(0),
                 [only] => self.append_batch(py, only, options).map(|()| only.num_rows()),
                 [some, ..] => {
-                    let all = concat_batches(&some.schema(), &first)
-                        .map_err(|error| to_python(py, &failed(error)))?;
+                    let all =
+                        joined(&some.schema(), &first).map_err(|error| to_python(py, &error))?;
                     self.append_batch(py, &all, options).map(|()| all.num_rows())
                 }
             },
@@ -144,8 +145,8 @@ impl Table {
             Input::Stream(reader) => {
                 let schema = reader.schema();
                 let batches = py.detach(|| reader.collect::<std::result::Result<Vec<_>, _>>());
-                let all = batches.and_then(|batches| concat_batches(&schema, &batches));
-                all.map_err(|error| to_python(py, &failed(error)))?
+                let all = batches.map_err(failed).and_then(|batches| joined(&schema, &batches));
+                all.map_err(|error| to_python(py, &error))?
             }
         };
         Ok((self.model_for(py, &batch)?, batch))
@@ -231,6 +232,11 @@ impl Iterator for Incoming<'_> {
         let batch = self.reader.next()?;
         Some(batch.map_err(failed).and_then(|batch| owned(&batch)))
     }
+}
+
+fn joined(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
+    ask_for_copy(batches, "to join the rows of one commit")?;
+    concat_batches(schema, batches).map_err(failed)
 }
 
 fn failed(error: arrow_schema::ArrowError) -> Error {

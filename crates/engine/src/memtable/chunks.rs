@@ -5,6 +5,7 @@
 //! have reached their settled size are left alone. Writers let small chunks gather, which are
 //! then merged at once; a reader has them merged before it looks.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
@@ -18,7 +19,7 @@ use super::memory::compacted;
 use crate::key::KeyOrder;
 use crate::scan::Source;
 use crate::tombstones::Tombstones;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, Result, Stream, memory};
 
 /// From which size on a chunk is merged no more.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +29,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    fn is_reached(&self, rows: usize, bytes: usize) -> bool {
+    pub(super) fn is_reached(&self, rows: usize, bytes: usize) -> bool {
         rows >= self.rows || bytes >= self.bytes
     }
 }
@@ -131,42 +132,94 @@ impl Chunks {
     /// Merges small neighbours whose commits are all before `seq`: those of an unfinished
     /// commit stay apart, because a range delete of the same commit hides what is older only.
     pub(super) fn settle(&mut self, seq: SeqNo, rules: MergeRules<'_>) {
+        while let Some(range) = self.next_merge(seq) {
+            self.merge_range(range, rules);
+        }
+    }
+
+    /// The first neighbours that [`Chunks::settle`] merges; what need not be merged counts as looked at.
+    pub(super) fn next_merge(&mut self, seq: SeqNo) -> Option<Range<usize>> {
         let ready = self.list.partition_point(|chunk| chunk.commits().max < seq);
-        if ready <= self.fresh_from {
-            return;
-        }
-        let unfinished = self.list.split_off(ready);
-        let fresh = self.list.split_off(self.fresh_from);
-        let none = Settled { rows: 0, bytes: 0 };
-        let (mut gathered_from, mut gathered) = (self.list.len(), none);
-        for chunk in fresh {
+        while self.fresh_from < ready {
+            let end = self.gathered_end(ready);
             // A large chunk is left alone; what gathered before it must not move behind it.
-            let alone = self.is_settled(chunk.rows(), chunk.bytes());
-            if alone || self.gathered.is_reached(gathered.rows, gathered.bytes) {
-                self.merge_tail(gathered_from, rules);
-                (gathered_from, gathered) = (self.list.len(), none);
+            let is_alone = self.is_settled_at(self.fresh_from);
+            let start = if is_alone { end } else { self.tail_start(self.fresh_from, end) };
+            if end - start >= 2 {
+                return Some(start..end);
             }
-            gathered.rows += chunk.rows();
-            gathered.bytes += chunk.bytes();
-            self.list.push(chunk);
-            if alone {
-                (gathered_from, gathered) = (self.list.len(), none);
-            }
+            self.look_at(end);
         }
-        self.merge_tail(gathered_from, rules);
-        self.fresh_from = self.list.len();
-        self.fresh = size_of_chunks(&unfinished);
-        self.list.extend(unfinished);
+        None
+    }
+
+    /// Where the chunks end that are merged with the first fresh one.
+    fn gathered_end(&self, ready: usize) -> usize {
+        let (mut rows, mut bytes) = (0, 0);
+        let mut end = self.fresh_from;
+        while end < ready && !self.gathered.is_reached(rows, bytes) && !self.is_settled_at(end) {
+            rows += self.list[end].rows();
+            bytes += self.list[end].bytes();
+            end += 1;
+        }
+        end.max(self.fresh_from + 1)
+    }
+
+    /// Merges neighbours. What Arrow can't concatenate (the values of two dictionaries may be too many
+    /// for their key type) stays apart: more chunks, the same rows.
+    pub(super) fn merge_range(&mut self, range: Range<usize>, rules: MergeRules<'_>) {
+        match merge(&self.list[range.clone()], rules) {
+            Ok(merged) => self.replace(range, merged),
+            Err(_) => self.leave_apart(&range),
+        }
+    }
+
+    /// Where these chunks are, if they are all there and neighbours.
+    pub(super) fn find(&self, chunks: &[Arc<Chunk>]) -> Option<Range<usize>> {
+        let first = chunks.first()?;
+        let start = self.list.iter().position(|chunk| Arc::ptr_eq(chunk, first))?;
+        let range = start..start + chunks.len();
+        let found = self.list.get(range.clone())?;
+        found.iter().zip(chunks).all(|(found, chunk)| Arc::ptr_eq(found, chunk)).then_some(range)
+    }
+
+    /// Puts one chunk, or none, in the place of neighbours that it was made of. It counts as looked at.
+    pub(super) fn replace(&mut self, range: Range<usize>, merged: Option<Chunk>) {
+        let replaced = size_of_chunks(&self.list[range.clone()]);
+        self.rows -= replaced.rows;
+        self.bytes -= replaced.bytes;
+        if let Some(merged) = &merged {
+            self.rows += merged.rows();
+            self.bytes += merged.bytes();
+        }
+        let put = usize::from(merged.is_some());
+        let looked_at = self.fresh_from.max(range.end) - range.len() + put;
+        self.list.splice(range, merged.map(Arc::new));
+        self.look_at(looked_at);
+    }
+
+    /// Counts neighbours as looked at.
+    pub(super) fn leave_apart(&mut self, range: &Range<usize>) {
+        self.look_at(self.fresh_from.max(range.end));
+    }
+
+    fn look_at(&mut self, end: usize) {
+        self.fresh_from = end;
+        self.fresh = size_of_chunks(&self.list[end..]);
+    }
+
+    fn is_settled_at(&self, place: usize) -> bool {
+        self.list.get(place).is_some_and(|chunk| self.is_settled(chunk.rows(), chunk.bytes()))
     }
 
     fn is_settled(&self, rows: usize, bytes: usize) -> bool {
         self.settled.is_reached(rows, bytes)
     }
 
-    /// Where the tail begins that the geometric rule merges into one; what is behind `from`
+    /// Where the tail begins that the geometric rule merges into one; what is from `from` to `end`
     /// belongs to it.
-    fn tail_start(&self, from: usize) -> usize {
-        let Settled { mut rows, mut bytes } = size_of_chunks(&self.list[from..]);
+    fn tail_start(&self, from: usize, end: usize) -> usize {
+        let Settled { mut rows, mut bytes } = size_of_chunks(&self.list[from..end]);
         let mut start = from;
         for chunk in self.list[..from].iter().rev() {
             let joins = chunk.rows() <= rows
@@ -181,36 +234,15 @@ impl Chunks {
         }
         start
     }
-
-    /// Merges the chunks from `from` on, and with them those before that are to join.
-    fn merge_tail(&mut self, from: usize, rules: MergeRules<'_>) {
-        if from == self.list.len() {
-            return;
-        }
-        let start = self.tail_start(from);
-        if self.list.len() - start < 2 {
-            return;
-        }
-        // What Arrow can't concatenate (the values of two dictionaries may be too many for
-        // their key type) stays apart: more chunks, the same rows.
-        let Ok(merged) = merge(&self.list[start..], rules) else { return };
-        let replaced = size_of_chunks(&self.list[start..]);
-        self.list.truncate(start);
-        self.rows -= replaced.rows;
-        self.bytes -= replaced.bytes;
-        if let Some(merged) = merged {
-            self.add(merged);
-        }
-    }
 }
 
-fn size_of_chunks(chunks: &[Arc<Chunk>]) -> Settled {
+pub(super) fn size_of_chunks(chunks: &[Arc<Chunk>]) -> Settled {
     let rows = chunks.iter().map(|chunk| chunk.rows()).sum();
     Settled { rows, bytes: chunks.iter().map(|chunk| chunk.bytes()).sum() }
 }
 
 /// One chunk of neighbours in commit order; `None` if range deletes hide all of their rows.
-fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> {
+pub(super) fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> {
     let MergeRules { stream, order, tombstones, heeded_through } = rules;
     let mut parts = Vec::with_capacity(chunks.len());
     let mut commits: Option<Commits> = None;
@@ -221,8 +253,14 @@ fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> 
         applied_through = applied_through.max(chunk.tombstones_applied_through());
     }
     let Some(commits) = commits.filter(|_| !parts.is_empty()) else { return Ok(None) };
-    let all = concat_batches(stream.stored_schema(), &parts).map_err(failed)?;
-    let batch = compacted(sorted(stream, order, all)?).map_err(failed)?;
+    memory::ask_for_copy(&parts, "to join rows")?;
+    let mut all = concat_batches(stream.stored_schema(), &parts).map_err(failed)?;
+    drop(parts);
+    if !order.is_sorted(&all, stream.is_latest())? {
+        memory::ask_for_order(&all, "to put rows in order")?;
+        all = in_order(stream, order, &all)?;
+    }
+    let batch = compacted(all)?;
     let applied_through = applied_through.max(commits.max);
     Chunk::new(Arc::clone(stream), batch, commits, applied_through).map(Some)
 }
@@ -230,15 +268,24 @@ fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Option<Chunk>> 
 /// The rows in key order; equal keys stay in the order they have, or for `Latest` leave the
 /// last one.
 pub(crate) fn sorted(stream: &Stream, order: &KeyOrder, batch: RecordBatch) -> Result<RecordBatch> {
-    if order.is_sorted(&batch, stream.is_latest())? {
-        return Ok(batch);
+    match order.is_sorted(&batch, stream.is_latest())? {
+        true => Ok(batch),
+        false => in_order(stream, order, &batch),
     }
-    let keys = order.rows(&batch)?;
+}
+
+/// The same of rows that are known to be in another order.
+pub(super) fn in_order(
+    stream: &Stream,
+    order: &KeyOrder,
+    batch: &RecordBatch,
+) -> Result<RecordBatch> {
+    let keys = order.rows(batch)?;
     let mut rows = keys.sort_indices();
     if stream.is_latest() {
         keys.keep_last(&mut rows);
     }
-    take_record_batch(&batch, &UInt32Array::from(rows)).map_err(failed)
+    take_record_batch(batch, &UInt32Array::from(rows)).map_err(failed)
 }
 
 pub(super) fn failed(error: ArrowError) -> Error {

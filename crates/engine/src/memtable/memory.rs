@@ -9,6 +9,8 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::take::take;
 
+use super::chunks::failed;
+
 /// Slack that is never worth a copy, in bytes.
 const SLACK_BYTES: usize = 4096;
 
@@ -39,7 +41,7 @@ fn address(buffer: &Buffer) -> usize {
 }
 
 /// The batch itself, or a copy where it would keep far more memory alive than its rows need.
-pub(super) fn compacted(batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
+pub(super) fn compacted(batch: RecordBatch) -> crate::Result<RecordBatch> {
     let needed: Result<usize, ArrowError> =
         batch.columns().iter().map(|column| column.to_data().get_slice_memory_size()).sum();
     // Types whose need Arrow can't tell are left alone.
@@ -47,7 +49,8 @@ pub(super) fn compacted(batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
     if held_bytes(&batch) <= 2 * needed + SLACK_BYTES {
         return Ok(batch);
     }
-    copied(&batch)
+    crate::memory::ask(needed, "to copy rows")?;
+    copied(&batch).map_err(failed)
 }
 
 /// A copy of a batch that shares nothing with it.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
 
-use super::chunks::{failed, sorted};
+use super::chunks::{failed, in_order};
 use super::memory::{compacted, filler, held_bytes};
 use crate::key::KeyOrder;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, Result, Stream, memory};
 
 /// A checked batch with the stored columns, sorted by the whole key; for `Latest` without
 /// equal keys.
@@ -83,7 +83,7 @@ impl PreparedBatch {
 
     /// Rows of prepared batches that were put in order together.
     pub(crate) fn part(rows: RecordBatch) -> Result<Self> {
-        let batch = compacted(rows).map_err(failed)?;
+        let batch = compacted(rows)?;
         let bytes = held_bytes(&batch);
         Ok(Self { batch, bytes })
     }
@@ -103,7 +103,12 @@ impl PreparedBatch {
     fn ordered(stream: &Arc<Stream>, columns: Vec<ArrayRef>) -> Result<Self> {
         let schema = Arc::clone(stream.stored_schema());
         let batch = RecordBatch::try_new(schema, columns).map_err(failed)?;
-        Self::part(sorted(stream, &KeyOrder::new(stream)?, batch)?)
+        let order = KeyOrder::new(stream)?;
+        if order.is_sorted(&batch, stream.is_latest())? {
+            return Self::part(batch);
+        }
+        memory::ask_for_order(&batch, "to put the rows in order")?;
+        Self::part(in_order(stream, &order, &batch)?)
     }
 
     /// Rows with the columns of the stored schema.

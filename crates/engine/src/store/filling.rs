@@ -20,7 +20,7 @@ use super::engine::Engine;
 use crate::key::{KeyOrder, KeyView};
 use crate::memtable::{PreparedBatch, sorted};
 use crate::run::RunWriter;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, Result, Stream, memory};
 
 /// What a batch takes besides its buffers, about: many small ones must count too.
 const BATCH_BYTES: u64 = 1 << 10;
@@ -134,8 +134,10 @@ impl StreamRows {
         if follow {
             return Ok(pieces);
         }
+        memory::ask_for_copy(&pieces, "to join the rows of a commit")?;
         let all = concat_batches(self.stream.stored_schema(), &pieces).map_err(unjoined)?;
         drop(pieces);
+        memory::ask_for_order(&all, "to put the rows of a commit in order")?;
         Ok(vec![sorted(&self.stream, &self.order, all)?])
     }
 
