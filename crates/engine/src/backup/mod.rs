@@ -205,7 +205,7 @@ impl Engine {
     }
 
     fn freeze(&self) -> (SeqNo, Vec<Frozen>) {
-        let mut core = self.core.lock();
+        let mut core = self.core_to_view(None);
         let seq = core.last_seq;
         if is_planted(Plant::BackupOfTwoMoments) {
             drop(core);

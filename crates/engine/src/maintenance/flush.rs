@@ -22,7 +22,7 @@ impl Engine {
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.check_writable()?;
         {
-            let mut core = self.core.lock();
+            let mut core = self.core_to_view(None);
             let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
             for slot in slots {
                 core.seal(slot);

@@ -7,6 +7,7 @@
 //! A late row with some key came after every in-order row with that key, so in the list of
 //! sources all in-order chunks go before all late ones, each list in commit order.
 
+mod apart;
 mod builder;
 mod chain;
 mod chunk;
@@ -30,6 +31,7 @@ use crate::scan::Source;
 use crate::tombstones::Tombstones;
 use crate::{Cell, Result, Stream};
 
+use apart::AT_ONCE_MAX;
 use builder::RowBuilder;
 use chain::chained;
 use chunk::{Chunk, Commits};
@@ -46,9 +48,9 @@ const IN_ORDER_BUILT: Settled = Settled { rows: 32_768, bytes: 2 << 20 };
 /// In-order chunks are chained, not merged, so they settle as soon as a reader hardly notices
 /// from one to the next: larger ones would only be copied more often.
 const IN_ORDER_SETTLED: Settled = Settled { rows: 4_096, bytes: 256 << 10 };
-/// Sorting many late rows once is cheaper than merging what was sorted in parts, so their
-/// builder is full when its chunk is half settled.
-const LATE_BUILT: Settled = Settled { rows: 131_072, bytes: 8 << 20 };
+/// Late rows are sorted when their builder is sealed, under the commit lock: so few that it takes no
+/// time to speak of.
+const LATE_BUILT: Settled = Settled { rows: 8_192, bytes: 512 << 10 };
 /// Late chunks overlap, and every one makes reads dearer, so they grow larger.
 const LATE_SETTLED: Settled = Settled { rows: 262_144, bytes: 16 << 20 };
 
@@ -69,6 +71,8 @@ pub(crate) struct Memtable {
     commits: Option<Commits>,
     chains: Chains,
     view: Option<Arc<MemtableView>>,
+    /// What is larger is merged for readers without the commit lock.
+    at_once_max: Settled,
 }
 
 /// The settled in-order chunks as readers get them.
@@ -125,6 +129,7 @@ impl Memtable {
             commits: None,
             chains: Chains::default(),
             view: None,
+            at_once_max: AT_ONCE_MAX,
         })
     }
 
@@ -135,6 +140,13 @@ impl Memtable {
         self.in_order = Chunks::new(in_order, in_order);
         let late = Settled { rows, ..LATE_SETTLED };
         self.late = Chunks::new(late, late);
+        self
+    }
+
+    /// With merges of so many rows left to readers.
+    #[cfg(test)]
+    fn merging_apart_from(mut self, rows: usize) -> Self {
+        self.at_once_max.rows = rows;
         self
     }
 
@@ -424,6 +436,10 @@ impl Memtable {
         Greatest { lead, whole }
     }
 
+    fn newest(&self) -> SeqNo {
+        self.commits.map_or(SeqNo(0), |commits| commits.max)
+    }
+
     fn seal_builders(&mut self) {
         self.seal_in_order();
         self.seal_late();
@@ -463,8 +479,7 @@ impl Memtable {
     /// Of range deletes of `seq` itself no chunk says that it has heeded them: it would miss a
     /// second one of the same commit.
     fn settle_lists(&mut self, seq: SeqNo, wanted: impl Fn(&Chunks) -> bool) {
-        let newest = self.commits.map_or(SeqNo(0), |commits| commits.max);
-        let heeded_through = newest.min(SeqNo(seq.0.saturating_sub(1)));
+        let heeded_through = self.newest().min(SeqNo(seq.0.saturating_sub(1)));
         let (stream, order, tombstones) = (&self.stream, &self.order, &self.tombstones);
         let rules = MergeRules { stream, order, tombstones, heeded_through };
         for list in [&mut self.in_order, &mut self.late] {

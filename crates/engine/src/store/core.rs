@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use timestrata_format::{RunId, SeqNo, StreamId};
-use timestrata_io::sync::RwLock;
+use timestrata_io::sync::{Mutex, RwLock};
 
 use super::pins::PinState;
 use super::version::{RunHandle, Version};
+use super::viewing::ToMerge;
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{Source, StreamView};
 use crate::snapshot::Snapshot;
@@ -42,6 +43,8 @@ pub(crate) struct StreamState {
     pub(crate) row_layout: Option<Arc<RowLayout>>,
     /// Never taken by the engine: see [`crate::Store::model_lock`].
     pub(crate) model_lock: Arc<RwLock<u64>>,
+    /// Held by the one reader that merges chunks of the active memtable without the commit lock.
+    merging: Arc<Mutex<()>>,
     view: Option<Arc<StreamView>>,
 }
 
@@ -64,6 +67,7 @@ impl StreamState {
             idle: Weak::new(),
             counted_bytes: 0,
             model_lock: Arc::default(),
+            merging: Arc::default(),
             view: None,
         })
     }
@@ -105,6 +109,11 @@ impl StreamState {
     pub(crate) fn tombstones(&self) -> u64 {
         let sealed: usize = self.sealed.iter().map(|sealed| sealed.tombstones.len()).sum();
         (self.version.tombstones.len() + sealed + self.active.tombstones()) as u64
+    }
+
+    fn has_large_merge(&mut self) -> bool {
+        let is_looked_at = self.dropped || self.view.is_some() || self.active.is_empty();
+        !is_looked_at && self.active.next_large_merge().is_some()
     }
 
     /// The stream as of now.
@@ -182,6 +191,37 @@ impl Core {
     /// The stream that had a slot, if it still has: another may have got it since.
     pub(crate) fn at(&self, slot: Slot, stream: StreamId) -> Option<&StreamState> {
         self.streams.get(slot).filter(|state| !state.dropped && state.stream.id() == stream)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn at_mut(&mut self, slot: Slot, stream: StreamId) -> Option<&mut StreamState> {
+        self.streams.get_mut(slot).filter(|state| !state.dropped && state.stream.id() == stream)
+    }
+
+    /// A stream of which a view would have to merge much first, of some or of all.
+    pub(super) fn merge_due(&mut self, of: Option<&[StreamId]>) -> Option<ToMerge> {
+        if self.snapshot.is_some() {
+            return None;
+        }
+        let mut slots = 0..self.streams.len();
+        let mut of_slot = |slot: Slot| {
+            let state = self.streams.get_mut(slot)?;
+            state.has_large_merge().then(|| ToMerge {
+                slot,
+                stream: state.stream.id(),
+                merging: Arc::clone(&state.merging),
+            })
+        };
+        match of {
+            None => slots.find_map(of_slot),
+            Some(streams) => {
+                let by_id = &self.by_id;
+                streams
+                    .iter()
+                    .filter_map(|stream| by_id.get(stream))
+                    .find_map(|slot| of_slot(*slot))
+            }
+        }
     }
 
     /// Gives a stream another definition over the same rows.

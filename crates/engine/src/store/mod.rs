@@ -16,6 +16,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 mod version;
+mod viewing;
 
 use std::any::{Any, TypeId};
 use std::path::{Path, PathBuf};
@@ -450,17 +451,30 @@ impl Store {
     /// A frozen view of all streams now.
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.engine().check_open()?;
-        Ok(self.engine().core.lock().snapshot())
+        Ok(self.engine().core_to_view(None).snapshot())
     }
 
     /// A frozen view of one stream now: cheaper than one of all.
     pub fn snapshot_of(&self, stream: StreamId) -> Result<Snapshot> {
+        self.snapshot_of_streams(&[stream])
+    }
+
+    /// A frozen view of some streams at one instant: costs by how many they are, and not by how many
+    /// the store has.
+    ///
+    /// # Errors
+    /// `NotFound` if one of them isn't there.
+    pub fn snapshot_of_streams(&self, streams: &[StreamId]) -> Result<Snapshot> {
         self.engine().check_open()?;
-        let mut core = self.engine().core.lock();
-        let (slot, seq) = (core.slot_of(stream)?, core.last_seq);
-        let view = core.streams[slot].view();
+        let mut core = self.engine().core_to_view(Some(streams));
+        let mut views = Vec::with_capacity(streams.len());
+        for stream in streams {
+            let slot = core.slot_of(*stream)?;
+            views.push((*stream, core.streams[slot].view()));
+        }
+        let seq = core.last_seq;
         drop(core);
-        Ok(Snapshot::new(seq, vec![(stream, view)]))
+        Ok(Snapshot::new(seq, views))
     }
 
     /// Makes a named, durable snapshot of now. What is in memory is flushed first.

@@ -81,7 +81,7 @@ impl Engine {
         let _flushing = self.flushing.lock();
         let _compacting = self.compacting.lock();
         let (seq, deletes) = {
-            let mut core = self.core.lock();
+            let mut core = self.core_to_view(None);
             let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
             for slot in slots {
                 core.seal(slot);

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId, Tombstone};
 
+use super::super::apart::Merging;
 use super::super::{Memtable, MemtableView, PreparedBatch, check_row};
 use crate::key::KeyOrder;
 use crate::scan::Source;
@@ -18,6 +19,8 @@ use crate::{Cell, Stream, StreamSpec};
 type Key = (i64, &'static str);
 
 const TIMES: [i64; 9] = [i64::MIN, i64::MIN + 1, -1, 0, 1, 2, 3, i64::MAX - 1, i64::MAX];
+/// Merges of so many rows are left to who reads.
+const APART_ROWS_MIN: usize = 4;
 const NAMES: [&str; 4] = ["", "a", "a\0", "b"];
 
 /// Columns: payload, time, name. The key is the time, or the time and the name.
@@ -48,6 +51,8 @@ enum Change {
 enum Step {
     Append(Key),
     Commit(Vec<Change>),
+    /// A reader takes what is to be merged, if it has none, or else comes back with it.
+    MergeApart,
     View,
 }
 
@@ -88,6 +93,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => key().prop_map(Step::Append),
         3 => prop::collection::vec(change(), 1..4).prop_map(Step::Commit),
+        3 => Just(Step::MergeApart),
         2 => Just(Step::View),
     ]
 }
@@ -100,6 +106,7 @@ struct Model {
     seq: SeqNo,
     payload: i64,
     views: Vec<(Arc<MemtableView>, Vec<i64>)>,
+    merging: Option<Merging>,
 }
 
 impl Model {
@@ -110,8 +117,10 @@ impl Model {
     fn settling_at(rows: usize, composite: bool, merge: Merge) -> Self {
         let stream = stream(composite, merge);
         let memtable = Memtable::new(Arc::clone(&stream)).unwrap().settling_at(rows);
+        let memtable = memtable.merging_apart_from(APART_ROWS_MIN);
         let (rows, tombstones, views) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stream, memtable, rows, tombstones, seq: SeqNo(7), payload: 0, views }
+        let (seq, payload, merging) = (SeqNo(7), 0, None);
+        Self { stream, memtable, rows, tombstones, seq, payload, views, merging }
     }
 
     fn step(&mut self, step: Step) {
@@ -124,6 +133,14 @@ impl Model {
                 self.memtable.append_row(self.seq, &cells);
             }
             Step::Commit(changes) => changes.into_iter().for_each(|change| self.change(change)),
+            Step::MergeApart => match self.merging.take() {
+                None => self.merging = self.memtable.next_large_merge(),
+                Some(merging) => {
+                    let before = self.memtable.rows();
+                    self.memtable.adopt(&merging, merging.run());
+                    assert!(self.memtable.rows() <= before, "a merge makes no rows");
+                }
+            },
             Step::View => {
                 let (view, expected) = (self.memtable.view(), self.expected());
                 assert_eq!(self.visible(&view), expected);
