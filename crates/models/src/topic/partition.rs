@@ -74,9 +74,14 @@ impl Partition {
             false => None,
         };
         if live.as_ref().is_none_or(|live| live.followed != followed) {
-            *live = Some(Live { followed, ..self.restore(&store.snapshot()?)? });
+            *live = Some(Live { followed, ..self.restore(&self.snapshot(store)?)? });
         }
         Ok(LivePartition { partition: self, live })
+    }
+
+    /// All that the partition is made of, at one instant; the store may have thousands of others.
+    pub(super) fn snapshot(&self, store: &Store) -> Result<Snapshot> {
+        store.snapshot_of_streams(&[self.state, self.records, self.tiles])
     }
 
     /// The bytes that are hashed for a record.

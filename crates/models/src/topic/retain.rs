@@ -104,7 +104,8 @@ impl Topic {
             let live = partition.lock(&self.store)?;
             live.floor()..live.end()
         };
-        let old = Kept { partition, snapshot: self.store.snapshot()?, offsets: kept.clone() };
+        let old =
+            Kept { partition, snapshot: partition.snapshot(&self.store)?, offsets: kept.clone() };
         let mut floor = kept.start;
         if let Some(records) = retention.records {
             floor = floor.max(old.floor_by(&Measure::Records, records)?);
@@ -175,7 +176,7 @@ impl Topic {
             let live = partition.lock(&self.store)?;
             (live.floor(), live.full())
         };
-        let snapshot = self.store.snapshot()?;
+        let snapshot = partition.snapshot(&self.store)?;
         let done = compacted_to(&snapshot, partition)?.max(floor);
         let kept = snapshot.count(partition.records, &range(floor..done))?;
         if full <= done || (compacting == Compacting::WhenWorthIt && full - done < kept) {

@@ -26,7 +26,7 @@ impl Topic {
             let live = partition.lock(&self.store)?;
             (live.floor()..live.end(), live.full())
         };
-        let snapshot = self.store.snapshot()?;
+        let snapshot = partition.snapshot(&self.store)?;
         let mut tile = kept.start / WIDTH;
         while let Some(found) = first_tile(&snapshot, partition.tiles, tile..full / WIDTH, time_ns)?
         {
