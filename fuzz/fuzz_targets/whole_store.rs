@@ -35,7 +35,12 @@ struct Template {
     rows: [RecordBatch; 2],
 }
 
-static TEMPLATE: LazyLock<Template> = LazyLock::new(Template::made);
+static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
+    // The fuzzer's own hook ends the process at every panic, also at one of Arrow's decoders, which the
+    // engine turns into an error. One that nobody catches ends it without a hook as well.
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+    Template::made()
+});
 
 fn settings() -> Settings {
     Settings {

@@ -82,7 +82,8 @@ impl Scene<'_> {
 
     /// Whether runs from the first to the last of these, in key order, may become one.
     pub(super) fn is_close(&self, first: usize, last: usize) -> bool {
-        let span = place(self.runs[last].key_max) - place(self.runs[first].key_min);
+        // Saturating: the keys come from the manifest, and may be of two kinds in a forged one.
+        let span = place(self.runs[last].key_max).saturating_sub(place(self.runs[first].key_min));
         self.span_max.is_none_or(|span_max| span <= span_max)
     }
 

@@ -112,6 +112,15 @@ fn stream_of(op: &ManifestOp) -> Option<StreamId> {
     }
 }
 
+/// An error for a run that nobody can have written: whoever plans by its keys would go wrong.
+fn check_run(meta: &RunMeta) -> Result<(), String> {
+    let of_one_kind = meta.key_min.kind() == meta.key_max.kind();
+    if !of_one_kind || meta.key_min > meta.key_max || meta.seq_min > meta.seq_max {
+        return Err(format!("run {} ends before it begins", meta.id));
+    }
+    Ok(())
+}
+
 impl ManifestState {
     /// That of a store without streams.
     pub(crate) fn new(next_run: RunId) -> Self {
@@ -144,6 +153,7 @@ impl ManifestState {
                 self.names.remove(&dropped.definition.name);
             }
             ManifestOp::AddRun(meta) => {
+                check_run(meta)?;
                 self.next_run = self.next_run.max(meta.id.next());
                 let entry = self.entry(meta.stream)?;
                 if entry.runs.insert(meta.id, meta.clone()).is_some() {
@@ -175,6 +185,7 @@ impl ManifestState {
                 self.entry(*stream)?.definition.retention = *retention;
             }
             ManifestOp::AddPin(pin) => {
+                pin.streams.iter().flat_map(|pinned| &pinned.runs).try_for_each(check_run)?;
                 if self.pins.insert(pin.name.clone(), pin.clone()).is_some() {
                     return Err(format!("pin '{}' is added twice", pin.name));
                 }
@@ -298,3 +309,6 @@ impl ManifestState {
             .any(|stream| stream.runs.iter().any(|meta| meta.id == run))
     }
 }
+
+#[cfg(test)]
+mod tests;
