@@ -28,6 +28,7 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
+use crate::names::unique_schema;
 use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
 use crate::table::{Narrowed, narrow_table};
@@ -177,7 +178,7 @@ async fn create_table(
             )),
         };
     }
-    let schema = plain_schema(create.input.schema().as_arrow());
+    let schema = plain_schema(&unique_schema(create.input.schema().as_arrow()));
     let mut key = Vec::new();
     for constraint in create.constraints.iter() {
         match constraint {

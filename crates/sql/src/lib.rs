@@ -16,6 +16,7 @@ mod error;
 mod functions;
 mod governed;
 mod instant;
+mod names;
 mod options;
 mod params;
 mod physical_plan;

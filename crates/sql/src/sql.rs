@@ -18,8 +18,9 @@ use tokio::runtime::{Handle, Runtime};
 
 use crate::catalog::{Catalog, Planning};
 use crate::error::from_datafusion;
-use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
+use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly_written};
 use crate::governed::{governed, task_of};
+use crate::names::{unique_names, unique_schema, with_unique};
 use crate::options::SqlOptions;
 use crate::params::Params;
 use crate::result::{BlockingResult, QueryResult, wait_for};
@@ -209,8 +210,7 @@ impl Sql {
         change::check_allowed(&statement)?;
         let catalog = self.catalog()?;
         let state = self.state();
-        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
-            .map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, sql).map_err(from_datafusion)?;
         match plan {
             LogicalPlan::Dml(dml) => change::change(self, &state, &catalog, dml).await,
             LogicalPlan::Ddl(ddl) => change::define(self, &state, &catalog, ddl).await,
@@ -242,8 +242,7 @@ impl Sql {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         change::check_allowed(&statement)?;
         let (catalog, state) = (self.catalog()?, self.state());
-        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
-            .map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, sql).map_err(from_datafusion)?;
         change::check_query(&plan)?;
         let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
         Ok(displayable(plan.as_ref()).indent(false).to_string())
@@ -325,8 +324,7 @@ impl Sql {
     pub(crate) fn predicate_of(&self, sql: &str, params: Params) -> Result<Predicate> {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         let (catalog, state) = (self.catalog()?, self.state());
-        let plan = plan(&state, &catalog, statement, params, &LongNumbers::of(sql))
-            .map_err(from_datafusion)?;
+        let plan = plan(&state, &catalog, statement, params, sql).map_err(from_datafusion)?;
         change::predicate_of(&state, &catalog, &plan, self.asked())
     }
 
@@ -367,8 +365,7 @@ impl Sql {
         };
         let statement = statement::parse(&text, self.shared.options.statement_bytes_max)?;
         change::check_allowed(&statement)?;
-        let plan = plan(state, catalog, statement, params, &LongNumbers::of(&text))
-            .map_err(from_datafusion)?;
+        let plan = plan(state, catalog, statement, params, &text).map_err(from_datafusion)?;
         change::check_query(&plan)?;
         Ok(plan)
     }
@@ -383,7 +380,7 @@ impl Sql {
             Some(query) => query,
             None => &self.shared.store.begin_query("", None),
         };
-        let plan = with_plain_text(state.create_physical_plan(plan).await?)?;
+        let plan = as_answered(state.create_physical_plan(plan).await?)?;
         let task = task_of(&self.shared.task, query);
         let stream = execute_stream(governed(plan, query)?, task)?;
         Ok(QueryResult::of(stream, query))
@@ -428,34 +425,38 @@ impl Sql {
     }
 }
 
-/// A statement as a plan, with the values of its placeholders.
+/// A statement, the parsed `text`, as a plan, with the values of its placeholders.
 fn plan(
     state: &SessionState,
     catalog: &Catalog,
     statement: Statement,
     params: Params,
-    numbers: &LongNumbers,
+    text: &str,
 ) -> DfResult<LogicalPlan> {
     let planning = Planning { state, catalog };
     let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
-    let plan = SqlToRel::new_with_options(&planning, options).statement_to_plan(statement)?;
+    let plan = with_unique(statement, text, |statement| {
+        let planner = SqlToRel::new_with_options(&planning, options.clone());
+        plainly_written(planner.statement_to_plan(statement)?)
+    })?;
     let plan = match params.is_empty() {
         true => plan,
         false => plan.with_param_values(params.into_values())?,
     };
-    type_constants(keep_nulls(plan)?, numbers)
+    type_constants(keep_nulls(plan)?, &LongNumbers::of(text))
 }
 
-/// The same rows, with text as it is stored: views are for what happens in between.
-fn with_plain_text(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> {
+/// The same rows, with text as it is stored, for views are for what happens in between; and with each name once.
+fn as_answered(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> {
     let schema = plan.schema();
-    if plain_schema(&schema).fields() == schema.fields() {
+    if plain_schema(&unique_schema(&schema)).fields() == schema.fields() {
         return Ok(plan);
     }
-    let columns = schema.fields().iter().enumerate().map(|(index, field)| {
+    let fields = schema.fields().iter().zip(unique_names(&schema)).enumerate();
+    let columns = fields.map(|(index, (field, name))| {
         let column = Arc::new(Column::new(field.name(), index));
         let data_type = plain_field(field).data_type().clone();
-        (cast(column, &schema, data_type), field.name().clone())
+        (cast(column, &schema, data_type), name)
     });
     let columns = columns.map(|(column, name)| Ok((column?, name)));
     let columns: Vec<(Arc<dyn PhysicalExpr>, String)> = columns.collect::<DfResult<_>>()?;

@@ -7,11 +7,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, TimezoneInfo, Value, VisitMut, visit_expressions_mut,
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TimezoneInfo, Value, VisitMut, visit_expressions_mut,
 };
 
 use crate::dialect::call;
-use crate::functions::TimestampOf;
+use crate::functions::{AT_TIME_ZONE, TimestampOf};
 
 /// Digits of a second's fraction that microseconds have.
 const DIGITS: u64 = 6;
@@ -62,6 +63,46 @@ fn widen_one(expr: &mut Expr) {
         }
         _ => {}
     }
+}
+
+/// The opposite: an expression of a statement as it was written, for a name that people read.
+pub(crate) fn as_written(expr: &mut Expr) {
+    match expr {
+        Expr::TypedString(literal) => forget_digits(&mut literal.data_type),
+        Expr::Cast { data_type, .. } => forget_digits(data_type),
+        Expr::Function(function) => {
+            let name = function.name.to_string();
+            let cast = TimestampOf::named(&name);
+            if cast.is_none() && name != AT_TIME_ZONE {
+                return;
+            }
+            let mut args = arguments(function).into_iter().map(Box::new);
+            let written = match (cast, args.next(), args.next()) {
+                (Some(cast), Some(inner), None) => cast.written(inner),
+                (None, Some(timestamp), Some(time_zone)) => {
+                    Expr::AtTimeZone { timestamp, time_zone }
+                }
+                _ => return,
+            };
+            *expr = written;
+        }
+        _ => {}
+    }
+}
+
+fn forget_digits(data_type: &mut DataType) {
+    if let DataType::Timestamp(digits @ Some(DIGITS), _) = data_type {
+        *digits = None;
+    }
+}
+
+fn arguments(function: &Function) -> Vec<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
+    let plain = list.args.iter().filter_map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) => Some(arg.clone()),
+        _ => None,
+    });
+    plain.collect()
 }
 
 fn literal(expr: &Expr) -> Option<&str> {

@@ -5,6 +5,7 @@
 //! with the query around it.
 
 mod arguments;
+mod as_written;
 mod asof_join;
 mod at_time_zone;
 mod bounded;
@@ -27,6 +28,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
+pub(crate) use self::as_written::{AS_WRITTEN, plainly_written};
 pub(crate) use self::asof_join::asof_join;
 pub use self::asof_join::{AsofOptions, Direction, Tolerance};
 pub(crate) use self::at_time_zone::AT_TIME_ZONE;
@@ -48,6 +50,7 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(buckets)))?;
     }
     state.register_udf(Arc::new(ScalarUDF::new_from_impl(at_time_zone::AtTimeZone::new())))?;
+    state.register_udf(Arc::new(ScalarUDF::new_from_impl(as_written::AsWritten::new())))?;
     for cast in timestamp_of::TimestampOf::all() {
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(cast)))?;
     }

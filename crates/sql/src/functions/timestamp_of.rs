@@ -8,6 +8,7 @@ use datafusion::logical_expr::{
     Cast, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature,
     TryCast, Volatility,
 };
+use datafusion::sql::sqlparser::ast;
 
 /// How it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,11 +28,29 @@ impl TimestampOf {
         Self { has_zone, is_try }
     }
 
+    fn each() -> [Self; 4] {
+        [(false, false), (false, true), (true, false), (true, true)]
+            .map(|(has_zone, is_try)| Self::new(has_zone, is_try))
+    }
+
     pub(super) fn all() -> [Called; 4] {
-        [(false, false), (false, true), (true, false), (true, true)].map(|(has_zone, is_try)| {
-            let of = Self::new(has_zone, is_try);
-            Called { of, signature: Signature::any(1, Volatility::Immutable) }
-        })
+        Self::each().map(|of| Called { of, signature: Signature::any(1, Volatility::Immutable) })
+    }
+
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::each().into_iter().find(|of| of.name() == name)
+    }
+
+    /// The cast of a statement that it stands for.
+    pub(crate) fn written(self, expr: Box<ast::Expr>) -> ast::Expr {
+        let kind = if self.is_try { ast::CastKind::TryCast } else { ast::CastKind::Cast };
+        let zone = match self.has_zone {
+            true => ast::TimezoneInfo::WithTimeZone,
+            false => ast::TimezoneInfo::None,
+        };
+        let data_type = ast::DataType::Timestamp(None, zone);
+        ast::Expr::Cast { kind, expr, data_type, array: false, format: None }
     }
 
     pub(crate) fn name(self) -> &'static str {

@@ -1,0 +1,145 @@
+//! What a cast and what stands in parentheses are called in a statement whose names would clash without: the planner's
+//! names of columns show neither. As soon as a statement is planned the function is gone, and the names stay.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Result, internal_datafusion_err, plan_err};
+use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::grouping_set_to_exprlist;
+use datafusion::logical_expr::{
+    Aggregate, ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDFImpl, Signature, Volatility,
+};
+
+/// The name by which a statement calls it.
+pub(crate) const AS_WRITTEN: &str = "as_written";
+
+/// The same plan without calls of it, its columns under the names that they gave.
+///
+/// # Errors
+/// For what is grouped by or aggregated under one name, which the planner lets through and its rules refuse.
+pub(crate) fn plainly_written(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let each = |plan: LogicalPlan| {
+        if let LogicalPlan::Aggregate(aggregate) = &plan {
+            check_names(aggregate)?;
+        }
+        // A sort gives no column a name.
+        let names = match &plan {
+            LogicalPlan::Sort(_) => None,
+            plan => Some(NamePreserver::new(plan)),
+        };
+        let rewritten = plan.map_expressions(|expr| match expr {
+            Expr::GroupingSet(set) => grouping_set(set),
+            expr => bare(expr, names.as_ref()),
+        })?;
+        match rewritten.transformed {
+            true => rewritten.map_data(|plan| plan.recompute_schema()),
+            false => Ok(rewritten),
+        }
+    };
+    plan.transform_up_with_subqueries(each).data()
+}
+
+fn check_names(aggregate: &Aggregate) -> Result<()> {
+    let mut named: HashMap<String, &Expr> = HashMap::new();
+    let groups = grouping_set_to_exprlist(&aggregate.group_expr)?;
+    for expr in groups.into_iter().chain(&aggregate.aggr_expr) {
+        let name = expr.schema_name().to_string();
+        if named.get(&name).is_some_and(|other| *other != expr) {
+            return plan_err!("groups and aggregates require unique expression names: {name}");
+        }
+        named.insert(name, expr);
+    }
+    Ok(())
+}
+
+fn bare(expr: Expr, names: Option<&NamePreserver>) -> Result<Transformed<Expr>> {
+    let name = names.map(|names| names.save(&expr));
+    let bare = expr.transform_up(|expr| {
+        Ok(match expr {
+            Expr::ScalarFunction(ScalarFunction { func, mut args })
+                if func.inner().is::<AsWritten>() && args.len() == 1 =>
+            {
+                Transformed::yes(args.remove(0))
+            }
+            other => Transformed::no(other),
+        })
+    })?;
+    Ok(match name {
+        Some(name) => bare.update_data(|expr| name.restore(expr)),
+        None => bare,
+    })
+}
+
+/// Of a set of groupings each member has its name.
+fn grouping_set(set: GroupingSet) -> Result<Transformed<Expr>> {
+    let names = NamePreserver::new_for_projection();
+    let all = |exprs: Vec<Expr>| {
+        exprs.into_iter().map(|expr| bare(expr, Some(&names)).data()).collect::<Result<Vec<_>>>()
+    };
+    let set = match set {
+        GroupingSet::Rollup(exprs) => GroupingSet::Rollup(all(exprs)?),
+        GroupingSet::Cube(exprs) => GroupingSet::Cube(all(exprs)?),
+        GroupingSet::GroupingSets(sets) => {
+            GroupingSet::GroupingSets(sets.into_iter().map(all).collect::<Result<_>>()?)
+        }
+    };
+    Ok(Transformed::yes(Expr::GroupingSet(set)))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct AsWritten {
+    signature: Signature,
+}
+
+impl AsWritten {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for AsWritten {
+    fn name(&self) -> &str {
+        AS_WRITTEN
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        self.schema_name(args)
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(match args.first() {
+            Some(cast @ (Expr::Cast(_) | Expr::TryCast(_))) => cast.to_string(),
+            Some(inner) => format!("({inner})"),
+            None => String::new(),
+        })
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        given
+            .first()
+            .cloned()
+            .ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let inner = args.arg_fields.first().cloned();
+        inner.ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let inner = args.args.into_iter().next();
+        inner.ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
+    }
+}
