@@ -1,32 +1,42 @@
 //! `date_trunc`, as DataFusion has it, but for times that nanoseconds don't reach: it goes by way of them.
 //!
 //! Without a zone, and in UTC, the beginning of a day, a month and so on is that of a bucket. In other zones it is
-//! DataFusion's.
+//! that of a bucket of what a clock there reads; parts of an hour are those of UTC.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::types::IntervalMonthDayNano;
+use chrono::{LocalResult, Offset, TimeDelta, TimeZone};
+use datafusion::arrow::array::temporal_conversions::as_datetime;
+use datafusion::arrow::array::timezone::Tz;
+use datafusion::arrow::array::types::{
+    ArrowTimestampType, IntervalMonthDayNano, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use datafusion::arrow::array::{ArrayRef, AsArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature,
+    Signature, Volatility,
 };
 
-use super::step::Step;
+use super::step::{Step, unit_ns};
 use super::time_bucket::bucket;
+use crate::error::refused;
 
 const SECOND_NS: i64 = 1_000_000_000;
+const HOUR_NS: i64 = 3_600 * SECOND_NS;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct DateTrunc {
     plain: Arc<ScalarUDF>,
+    signature: Signature,
 }
 
 impl DateTrunc {
     pub(super) fn new(plain: Arc<ScalarUDF>) -> Self {
-        Self { plain }
+        Self { plain, signature: Signature::user_defined(Volatility::Immutable) }
     }
 }
 
@@ -48,14 +58,83 @@ fn interval(granularity: &str) -> Option<IntervalMonthDayNano> {
     Some(IntervalMonthDayNano::new(months, days, ns))
 }
 
-/// The step of a call that is one of buckets.
-fn step_of(args: &[ColumnarValue]) -> Option<(Step, TimeUnit)> {
-    let [ColumnarValue::Scalar(granularity), time] = args else { return None };
-    let DataType::Timestamp(unit, zone) = time.data_type() else { return None };
-    let is_utc = matches!(zone.as_deref(), None | Some("UTC" | "+00:00" | "Z" | "utc"));
-    let interval = interval(granularity.try_as_str()??).filter(|_| is_utc)?;
-    // What is finer than the unit cuts nothing off.
-    Some((Step::new(interval, unit).ok()?, unit))
+/// What a call does to times of a unit: the step between its results, and the zone whose clock they are of.
+struct Truncation {
+    step: Step,
+    unit: TimeUnit,
+    zone: Option<Tz>,
+}
+
+impl Truncation {
+    /// `None` for what is DataFusion's: times of a day, what is finer than the unit, and what is wrong.
+    fn of(args: &[ColumnarValue]) -> Option<Self> {
+        let [ColumnarValue::Scalar(granularity), time] = args else { return None };
+        let DataType::Timestamp(unit, zone) = time.data_type() else { return None };
+        let interval = interval(granularity.try_as_str()??)?;
+        let has_clock =
+            interval.months != 0 || interval.days != 0 || interval.nanoseconds >= HOUR_NS;
+        let zone = match zone.as_deref() {
+            None | Some("UTC" | "+00:00" | "Z" | "utc") => None,
+            Some(zone) => Some(zone.parse().ok()?),
+        };
+        let step = Step::new(interval, unit).ok()?;
+        Some(Self { step, unit, zone: zone.filter(|_| has_clock) })
+    }
+
+    fn all(&self, times: &ArrayRef) -> Result<ArrayRef> {
+        let Some(zone) = self.zone else {
+            return bucket(times, self.step, self.step.origin(self.unit));
+        };
+        Ok(match self.unit {
+            TimeUnit::Second => Arc::new(self.by_clock::<TimestampSecondType>(times, zone)?),
+            TimeUnit::Millisecond => {
+                Arc::new(self.by_clock::<TimestampMillisecondType>(times, zone)?)
+            }
+            TimeUnit::Microsecond => {
+                Arc::new(self.by_clock::<TimestampMicrosecondType>(times, zone)?)
+            }
+            TimeUnit::Nanosecond => {
+                Arc::new(self.by_clock::<TimestampNanosecondType>(times, zone)?)
+            }
+        })
+    }
+
+    fn by_clock<T: ArrowTimestampType>(
+        &self,
+        times: &ArrayRef,
+        zone: Tz,
+    ) -> Result<PrimitiveArray<T>> {
+        let cut = times.as_primitive::<T>().try_unary::<_, T, _>(|time| {
+            self.one_by_clock::<T>(time, zone)
+                .ok_or_else(|| refused("date_trunc gives a time beyond those that there are"))
+        })?;
+        Ok(cut.with_data_type(times.data_type().clone()))
+    }
+
+    fn one_by_clock<T: ArrowTimestampType>(&self, time: i64, zone: Tz) -> Option<i64> {
+        let second = SECOND_NS / unit_ns(self.unit);
+        let offset = zone.offset_from_utc_datetime(&as_datetime::<T>(time)?).fix();
+        let read = time.checked_add(i64::from(offset.local_minus_utc()) * second)?;
+        let (start, _) = self.step.bucket(read, self.step.origin(self.unit))?;
+        let clock = as_datetime::<T>(start)?;
+        let ahead = match zone.offset_from_local_datetime(&clock) {
+            LocalResult::Single(ahead) => ahead.fix(),
+            // It read so twice: that of the two which the time itself is in.
+            LocalResult::Ambiguous(first, second) => {
+                if first.fix() == offset {
+                    first.fix()
+                } else {
+                    second.fix()
+                }
+            }
+            // It never read so, as it was put forward: what it read before goes on.
+            LocalResult::None => {
+                let before = clock.checked_sub_signed(TimeDelta::try_hours(3)?)?;
+                zone.offset_from_local_datetime(&before).single()?.fix()
+            }
+        };
+        start.checked_sub(i64::from(ahead.local_minus_utc()) * second)
+    }
 }
 
 impl ScalarUDFImpl for DateTrunc {
@@ -68,7 +147,30 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn signature(&self) -> &Signature {
-        self.plain.signature()
+        &self.signature
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        let [part, time] = given else {
+            return Err(refused("date_trunc takes a part of a time, as 'day', and a time"));
+        };
+        let part = match part {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => part.clone(),
+            DataType::Null => DataType::Utf8,
+            other => {
+                return Err(refused(format!("date_trunc takes a part as 'day', and not {other}")));
+            }
+        };
+        let time = match time {
+            DataType::Timestamp(_, _) | DataType::Time32(_) | DataType::Time64(_) => time.clone(),
+            DataType::Date32 => DataType::Timestamp(TimeUnit::Microsecond, None),
+            DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
+                DataType::Timestamp(TimeUnit::Nanosecond, None)
+            }
+            other => return Err(refused(format!("date_trunc takes a time, and not {other}"))),
+        };
+        Ok(vec![part, time])
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
@@ -80,15 +182,13 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let Some((step, unit)) = step_of(&args.args) else {
+        let Some(truncation) = Truncation::of(&args.args) else {
             return self.plain.invoke_with_args(args);
         };
         match args.args.get(1) {
-            Some(ColumnarValue::Array(times)) => {
-                Ok(ColumnarValue::Array(bucket(times, step, step.origin(unit))?))
-            }
+            Some(ColumnarValue::Array(times)) => Ok(ColumnarValue::Array(truncation.all(times)?)),
             Some(ColumnarValue::Scalar(time)) => {
-                let array = bucket(&time.to_array()?, step, step.origin(unit))?;
+                let array = truncation.all(&time.to_array()?)?;
                 Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
             }
             None => self.plain.invoke_with_args(args),
@@ -103,3 +203,6 @@ impl ScalarUDFImpl for DateTrunc {
         self.plain.documentation()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,11 +19,17 @@ use datafusion::logical_expr::{
 
 use self::grid::Grid;
 pub(crate) use self::numbers::LongNumbers;
-use super::rewrite_plan;
+use super::{dates, rewrite_plan};
 
-/// The same plan, with constants in the type of the times and decimals that they are compared with.
+/// The same plan, with constants in the type of the times and decimals that they are compared with, and with days
+/// as times where they meet times.
 pub(crate) fn type_constants(plan: LogicalPlan, long: &LongNumbers) -> Result<LogicalPlan> {
-    rewrite_plan(plan, &|expr, schema| expr.transform_up(|expr| typed(expr, schema, long)))
+    let plan = rewrite_plan(plan, &|expr, schema| {
+        expr.transform_up(|expr| {
+            typed(expr, schema, long)?.transform_data(|expr| dates::as_times(expr, schema))
+        })
+    })?;
+    dates::meeting_inputs(plan)
 }
 
 fn typed(expr: Expr, schema: &DFSchema, long: &LongNumbers) -> Result<Transformed<Expr>> {

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod constants;
+mod dates;
 mod floats;
 mod lists;
 mod subqueries;
