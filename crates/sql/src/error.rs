@@ -116,6 +116,13 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
     }
 }
 
+/// Whether DataFusion says, in its own words, that a subquery was left where it can't be answered.
+fn is_subquery(text: &str) -> bool {
+    let kinds = ["ScalarSubquery(", "InSubquery(", "Exists(", "OuterReferenceColumn("];
+    text.strip_prefix("Physical plan does not support logical expression ")
+        .is_some_and(|expr| kinds.iter().any(|kind| expr.starts_with(kind)))
+}
+
 /// DataFusion's words, without the wrapping that says whose error it is.
 fn text_of(error: &DataFusionError) -> String {
     match error {
@@ -124,6 +131,11 @@ fn text_of(error: &DataFusionError) -> String {
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text)
         | DataFusionError::ResourcesExhausted(text) => text.clone(),
+        DataFusionError::NotImplemented(text) if is_subquery(text) => {
+            "a subquery of this statement refers to the rows around it in a way that no join can be made of: it may \
+             do so by equality in its WHERE (inner.a = outer.a AND ...); for anything else write it as a join"
+                .to_owned()
+        }
         DataFusionError::NotImplemented(text) => format!("not supported: {text}"),
         DataFusionError::Internal(text) => format!("a mistake of ours in this query: {text}"),
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {

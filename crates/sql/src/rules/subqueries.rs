@@ -5,6 +5,10 @@
 //! its own; in all other places it says false instead of null, and so lets rows through that `NOT IN` or
 //! `IS NULL` are asked of. There it is made of parts that are answered right: whether something is equal, and
 //! whether the subquery has rows and nulls.
+//!
+//! Nor can it search for what a subquery says itself ([`nested`]).
+
+mod nested;
 
 use std::sync::Arc;
 
@@ -55,10 +59,22 @@ pub(crate) fn keep_nulls(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 fn condition(filter: Filter) -> Result<Transformed<LogicalPlan>> {
+    match nested::lifted(&filter)? {
+        None => three_valued_parts(filter),
+        Some(lifted) => {
+            let shown = filter.input.schema().columns().into_iter().map(Expr::Column);
+            let plan = LogicalPlanBuilder::from(three_valued_parts(lifted)?.data);
+            Ok(Transformed::yes(plan.project(shown)?.build()?))
+        }
+    }
+}
+
+fn three_valued_parts(filter: Filter) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(filter.input.schema());
-    let mut is_changed = false;
+    let unnested = nested::unnested(filter.predicate.clone(), &schema)?;
+    let mut is_changed = unnested.transformed;
     let mut parts = Vec::new();
-    for part in split_conjunction_owned(filter.predicate.clone()) {
+    for part in split_conjunction_owned(unnested.data) {
         let part = match is_answered_right(&part, &schema)? {
             true => Transformed::no(part),
             false => part.transform_up(|expr| match expr {
