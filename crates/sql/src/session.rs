@@ -24,6 +24,7 @@ use crate::functions;
 use crate::options::SqlOptions;
 use crate::physical_plan::{
     CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, NumberGroups, ReadBackwards,
+    RestoreOrder,
 };
 use crate::rules::{ExactExpressions, GuardLists, ReleaseLists};
 
@@ -66,7 +67,7 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, and ours: before anything else, before limits are pushed down, and last.
+/// DataFusion's rules, and ours: before anything else, before limits are pushed down, before its check, and last.
 ///
 /// Without those that push filters through operators: they know a column by its name alone, and take the
 /// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
@@ -76,6 +77,8 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
+    let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
+    rules.insert(check.unwrap_or(rules.len()), Arc::new(RestoreOrder));
     rules.push(Arc::new(CompareNumbers));
     rules.push(Arc::new(NumberGroups));
     rules.insert(0, Arc::new(ForgetOrder));

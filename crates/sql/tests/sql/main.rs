@@ -4,9 +4,12 @@
 mod answers;
 mod behaviour;
 mod ending;
+mod far_times;
 mod filters;
 mod graphs;
 mod logs;
+mod names;
+mod plans;
 mod pushdown;
 mod scripts;
 mod support;

@@ -1,0 +1,63 @@
+//! A rule of the optimizer, the last before the plan is checked: what wants its rows in order is given them so.
+//!
+//! DataFusion leaves out a sort where it sees that rows are in order already, and later makes one projection of
+//! two: through an expression of both, as a cast of a function, it may not see any more that they are. It then
+//! refuses its own plan.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
+};
+
+#[derive(Debug)]
+pub(crate) struct RestoreOrder;
+
+impl PhysicalOptimizerRule for RestoreOrder {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(restored).data()
+    }
+
+    fn name(&self) -> &str {
+        "restore_order"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn restored(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let mut is_sorted = false;
+    let mut children = Vec::new();
+    for (child, wanted) in plan.children().into_iter().zip(plan.required_input_ordering()) {
+        let child = Arc::clone(child);
+        children.push(match wanted.map(|wanted| wanted.into_single()) {
+            Some(wanted)
+                if !child
+                    .equivalence_properties()
+                    .ordering_satisfy_requirement(wanted.clone())? =>
+            {
+                is_sorted = true;
+                let has_parts = child.output_partitioning().partition_count() > 1;
+                let sort = SortExec::new(LexOrdering::from(wanted), child);
+                Arc::new(sort.with_preserve_partitioning(has_parts))
+            }
+            _ => child,
+        });
+    }
+    match is_sorted {
+        true => Ok(Transformed::yes(replace_children_if_necessary(plan, children)?)),
+        false => Ok(Transformed::no(plan)),
+    }
+}
