@@ -84,3 +84,38 @@ fn a_subquery_that_no_join_can_be_made_of_says_what_to_write() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("write it as a join"), "{error}");
 }
+
+#[test]
+fn a_filter_over_a_join_keeps_its_columns_where_the_answer_has_others_of_their_names() {
+    // The filter gave b's value at the place that a's had before it; another projection went below it then, and it
+    // asked that.
+    let store = memory();
+    let left = create(&store, "t", Merge::Keep, RunFormat::Hot);
+    let right = create(&store, "u", Merge::Keep, RunFormat::Hot);
+    insert(&store, left, rows(&[0, 1_000], 1));
+    insert(&store, right, rows(&[1_000, 3_600_000], 8));
+    let query = "SELECT b.n AS c0, b.value AS c1, concat(b.series, coalesce(a.n, 0)) AS c2 \
+                 FROM t AS a RIGHT JOIN u AS b ON a.time = b.time WHERE coalesce(a.value, 0.0) <> 1.0";
+    assert_eq!(answer(&sql(&store), query), ["9 4.5 s00"]);
+}
+
+#[test]
+fn not_in_searches_for_what_turns_out_to_be_constant() {
+    let (_store, sql) = filled();
+    let nulls = "(SELECT n = nullif(n, 3) FROM u)";
+    // Of `false` and `null` against `true` and `null`: never false, and never true.
+    assert_eq!(passed(&sql, &format!("(false AND n > 1) NOT IN {nulls}")), "");
+    assert_eq!(passed(&sql, &format!("((false AND n > 1) NOT IN {nulls}) IS NULL")), "1 2 3");
+    assert_eq!(passed(&sql, "(CAST(NULL AS BIGINT) + n) NOT IN (SELECT n FROM u)"), "");
+    assert_eq!(passed(&sql, "(n + 1) NOT IN (SELECT n FROM u)"), "3");
+    assert_eq!(passed(&sql, "(n + 1) NOT IN (SELECT nullif(n, 3) FROM u)"), "");
+}
+
+#[test]
+fn a_list_may_begin_with_a_subquery() {
+    let (_store, sql) = filled();
+    assert_eq!(passed(&sql, "n IN ((SELECT min(n) FROM u), 1)"), "1 2");
+    assert_eq!(passed(&sql, "n NOT IN ((SELECT min(n) FROM u), n + 1) AND n + 1 IN (2, 4)"), "1 3");
+    assert_eq!(passed(&sql, "n IN ((SELECT n FROM u))"), "2 3");
+    assert_eq!(passed(&sql, "n IN (SELECT n FROM u) AND n IN (1, 2)"), "2");
+}
