@@ -2,7 +2,8 @@
 //! that the SQL standard and PostgreSQL give them.
 //!
 //! The generic dialect reads all that follows `IS DISTINCT FROM` as its right side, `AND` and `OR`
-//! included, which makes other rows of a condition without a word. It takes `||` for as strong as `*`.
+//! included, which makes other rows of a condition without a word. It takes `||` for as strong as `*`, and a list
+//! that begins with a subquery for nothing but that: `x IN ((SELECT ...), 2)`.
 
 use std::any::TypeId;
 
@@ -72,7 +73,7 @@ impl Dialect for StandardPrecedence {
         if parser.parse_keywords(&[Keyword::AT, Keyword::TIME, Keyword::ZONE]) {
             return Some(right(parser).map(|zone| at_time_zone(*left(), *zone)));
         }
-        None
+        is_in(parser).map(|negated| in_list_or_subquery(parser, left(), negated))
     }
 
     as_generic!(
@@ -145,6 +146,36 @@ impl Dialect for StandardPrecedence {
         supports_select_item_multi_column_alias,
         supports_xml_expressions,
     );
+}
+
+/// Whether what follows is `NOT IN (`, if it is that or `IN (`.
+fn is_in(parser: &Parser<'_>) -> Option<bool> {
+    let is = |place: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword);
+    let negated = is(0, Keyword::NOT);
+    let place = usize::from(negated);
+    let opens = parser.peek_nth_token_ref(place + 1).token == Token::LParen;
+    (is(place, Keyword::IN) && opens).then_some(negated)
+}
+
+fn in_list_or_subquery(
+    parser: &mut Parser<'_>,
+    expr: Box<Expr>,
+    negated: bool,
+) -> Result<Expr, ParserError> {
+    let _ = negated && parser.parse_keyword(Keyword::NOT);
+    parser.expect_keyword_is(Keyword::IN)?;
+    parser.expect_token(&Token::LParen)?;
+    let subquery = parser.maybe_parse(|parser| {
+        let subquery = parser.parse_query()?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(subquery)
+    })?;
+    if let Some(subquery) = subquery {
+        return Ok(Expr::InSubquery { expr, subquery, negated });
+    }
+    let list = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::InList { expr, list, negated })
 }
 
 /// `time AT TIME ZONE zone` as a call of the function that does it: DataFusion's own cast makes

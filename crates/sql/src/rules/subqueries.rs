@@ -104,7 +104,8 @@ fn is_answered_right(part: &Expr, schema: &DFSchema) -> Result<bool> {
         },
         _ => return Ok(false),
     };
-    let is_of_column = !asked.expr.column_refs().is_empty();
+    // Of an expression of columns a constant may be made before, which is no join's key.
+    let is_of_column = matches!(asked.expr.as_ref(), Expr::Column(_));
     let stands_alone = asked.subquery.outer_ref_columns.is_empty();
     // With others it could be a join by several keys, of which none of that kind has nulls right.
     Ok(!is_negated || (stands_alone && (is_of_column || !has_nulls(asked, schema)?)))
