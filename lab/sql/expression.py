@@ -43,6 +43,8 @@ FAR_TIMES = ("1600-01-01 00:00:00", "9999-12-31 00:00:00", "2300-06-01 12:00:00"
 DAYS = ("2024-01-01", "2024-01-02", "2024-02-29", "1969-12-31", "1600-03-01", "9999-12-31")
 WIDTHS = ("1 minute", "15 minutes", "1 hour", "7 hours", "1 day", "2 days", "1 week", "1 month", "3 months", "1 year")
 PARTS = ("minute", "hour", "day", "week", "month", "quarter", "year")
+# Zeros with a minus are kept within an expression here, but not by functions; to divide by them tells.
+QUOTIENT = "({} / ({} + 0.0))"
 FIELDS = ("year", "month", "day", "hour", "minute", "dow", "doy", "week", "quarter")
 
 
@@ -188,7 +190,8 @@ class Draw:
         kind = self.rng.randrange(8)
         here = lambda: self.of("float", depth)  # noqa: E731
         if kind < 3:
-            return Expr("float", f"({{}} {self.rng.choice('+-*/')} {{}})", (here(), here()))
+            sign = self.rng.choice("+-*/")
+            return Expr("float", QUOTIENT if sign == "/" else f"({{}} {sign} {{}})", (here(), here()))
         if kind == 3:
             return Expr("float", "CAST({} AS DOUBLE)", (self.of(self.rng.choice(("int", "dec")), depth),))
         if kind == 4:
@@ -196,7 +199,8 @@ class Draw:
         if kind == 5:
             return Expr("float", self.rng.choice(("floor({})", "ceil({})", "round({})")), (here(),))
         # A quotient of whole numbers is whole here, and a float there.
-        return Expr("float", "(CAST({} AS DOUBLE) / {})", (self.of("int", depth), here()))
+        whole = Expr("float", "CAST({} AS DOUBLE)", (self.of("int", depth),))
+        return Expr("float", QUOTIENT, (whole, here()))
 
     def _dec(self, depth: int) -> Expr:
         # Products and quotients of decimals have other precisions here and there.
@@ -234,6 +238,9 @@ class Draw:
         # In a column's own zone, `date_trunc` means days there here, and days of the session's zone there.
         column = self.column("time") or self.literal("time")
         utc = Expr("time", "{}", (column,)) if "wt" not in column.text() else self.literal("time")
+        if column.text().startswith("q."):
+            # Whatever zone the subquery gave it.
+            utc = Expr("time", "[[({0} AT TIME ZONE 'UTC')|||{0}]]", (column,))
         kind = self.rng.randrange(4)
         if kind == 0:
             return Expr("time", f"date_trunc('{self.rng.choice(PARTS)}', {{}})", (utc,))
