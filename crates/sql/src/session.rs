@@ -24,7 +24,7 @@ use crate::functions;
 use crate::options::SqlOptions;
 use crate::physical_plan::{
     CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, NumberGroups, ReadBackwards,
-    RestoreOrder,
+    RestoreOrder, UnfoldFilters,
 };
 use crate::rules::{ExactExpressions, GuardLists, ReleaseLists};
 
@@ -72,17 +72,13 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// Without those that push filters through operators: they know a column by its name alone, and take the
 /// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
 /// its conditions from the logical plan, where columns have their tables' names.
-///
-/// Without the second of its two rules that push projections down: the first lets filters choose columns, and the second
-/// takes those for columns of what is below the filter, if they are called the same and stand at the same places.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
-    let mut has_projections = false;
-    rules.retain(|rule| {
-        let is_projections = rule.name() == "ProjectionPushdown";
-        !(is_projections && std::mem::replace(&mut has_projections, true))
-    });
+    // Behind the first time that projections are pushed down.
+    if let Some(last) = rules.iter().rposition(|rule| rule.name() == "ProjectionPushdown") {
+        rules.insert(last, Arc::new(UnfoldFilters));
+    }
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
     let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");

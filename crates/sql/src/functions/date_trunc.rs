@@ -203,6 +203,3 @@ impl ScalarUDFImpl for DateTrunc {
         self.plain.documentation()
     }
 }
-
-#[cfg(test)]
-mod tests;

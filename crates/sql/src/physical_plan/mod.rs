@@ -12,6 +12,7 @@ mod pieces;
 mod restored;
 mod reverse;
 mod scan;
+mod unfolded;
 mod unordered;
 
 pub(crate) use self::asof_join::{AsofJoinExec, AsofJoinOn};
@@ -25,4 +26,5 @@ pub(crate) use self::opaque::HideRoundingCasts;
 pub(crate) use self::restored::RestoreOrder;
 pub(crate) use self::reverse::ReadBackwards;
 pub(crate) use self::scan::StreamScan;
+pub(crate) use self::unfolded::UnfoldFilters;
 pub(crate) use self::unordered::ForgetOrder;

@@ -143,9 +143,11 @@ fn varies(list: &InList) -> bool {
     !list.expr.is_volatile() && !list.list.iter().all(is_constant)
 }
 
-/// Whether the value is a literal, once what can be reckoned before has been.
+/// Whether the value is a literal, once what can be reckoned before has been. A subquery's is none: alone in a list
+/// it would be taken for one of many rows.
 fn is_constant(value: &Expr) -> bool {
-    !value.any_column_refs() && !value.is_volatile()
+    let has_subquery = value.exists(|inner| Ok(matches!(inner, Expr::ScalarSubquery(_))));
+    !value.any_column_refs() && !value.is_volatile() && !has_subquery.unwrap_or(true)
 }
 
 /// The list as comparisons with each value that differs from row to row, beside a list of the others.

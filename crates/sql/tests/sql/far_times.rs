@@ -3,12 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::support::{answer, memory, sql};
+use crate::support::{answer, lines, memory, sql};
 use datafusion::arrow::array::{
-    ArrayRef, Date32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
+    Array, ArrayRef, Date32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
     TimestampMillisecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use datafusion::common::ScalarValue;
+use datafusion::config::ConfigOptions;
+use datafusion::functions::datetime::date_trunc;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 use timestrata_engine::{Changes, Durability, Store, StreamSpec};
 use timestrata_sql::Sql;
 
@@ -117,4 +121,56 @@ fn date_trunc_cuts_times_of_all_years_in_all_zones() {
     let asked = "SELECT count(*) FROM (SELECT time_bucket(INTERVAL '1 minute', time) AS b FROM t) AS q \
                  WHERE date_trunc('month', q.b) IS DISTINCT FROM '2024-02-29 23:59:59.999999+05:30'";
     assert_eq!(answer(&sql, asked), ["3"]);
+}
+
+/// DataFusion's own function, of all of some times.
+fn plainly_cut(part: &str, times: ArrayRef) -> ArrayRef {
+    let time = Arc::new(Field::new("time", times.data_type().clone(), true));
+    let number_rows = times.len();
+    let args = ScalarFunctionArgs {
+        args: vec![ColumnarValue::Scalar(ScalarValue::from(part)), ColumnarValue::Array(times)],
+        arg_fields: vec![Arc::new(Field::new("part", DataType::Utf8, false)), Arc::clone(&time)],
+        number_rows,
+        return_field: time,
+        config_options: Arc::new(ConfigOptions::default()),
+    };
+    date_trunc().invoke_with_args(args).unwrap().into_array(number_rows).unwrap()
+}
+
+#[test]
+fn date_trunc_cuts_by_the_clock_of_a_zone_as_before() {
+    // From 1900 to 2100, and around the hours in which clocks were put forward and back, at midnight as well.
+    let far = (0..4_000).map(|n| -2_208_988_800 + n * 1_577_845 + n % 3_600);
+    let changes = [1_711_846_800_i64, 1_729_994_400, 1_699_163_999, 1_541_300_400, 1_520_132_400];
+    let near = changes.into_iter().flat_map(|at| (-100..100).map(move |n| at + n * 601));
+    let mut seconds: Vec<i64> = far.chain(near).collect();
+    seconds.sort_unstable();
+    let store = memory();
+    let sql = sql(&store);
+    for (number, zone) in
+        ["Europe/Berlin", "America/New_York", "America/Sao_Paulo", "+05:30", "Asia/Kathmandu"]
+            .iter()
+            .enumerate()
+    {
+        let name = format!("zone{number}");
+        let data_type = DataType::Timestamp(TimeUnit::Millisecond, Some((*zone).into()));
+        let schema = Arc::new(Schema::new(vec![Field::new("time", data_type, false)]));
+        let spec = StreamSpec {
+            key: vec!["time".to_owned()],
+            ..StreamSpec::new(&name, Arc::clone(&schema))
+        };
+        let stream = store.create_stream(spec).unwrap();
+        let millis = TimestampMillisecondArray::from_iter_values(
+            seconds.iter().map(|time| time * 1_000 + 7),
+        );
+        let times: ArrayRef = Arc::new(millis.with_timezone(*zone));
+        let batch = RecordBatch::try_new(schema, vec![Arc::clone(&times)]).unwrap();
+        store.commit(Changes::new().insert(stream, batch), Durability::Written).unwrap();
+        for part in ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] {
+            let query = format!("SELECT date_trunc('{part}', time) AS t FROM {name} ORDER BY time");
+            let cut = plainly_cut(part, Arc::clone(&times));
+            let plain = RecordBatch::try_from_iter([("t", cut)]).unwrap();
+            assert!(answer(&sql, &query) == lines(&[plain]), "{part} in {zone}");
+        }
+    }
 }
