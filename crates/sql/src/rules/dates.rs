@@ -177,7 +177,8 @@ pub(super) fn meeting_inputs(plan: LogicalPlan) -> Result<LogicalPlan> {
     let each = |plan: LogicalPlan| match plan {
         LogicalPlan::Union(union) => united(union),
         LogicalPlan::Join(join) => joined(join),
-        other => Ok(Transformed::no(other)),
+        // What is below it may be a time by now that was a day.
+        other => Ok(Transformed::no(other.recompute_schema()?)),
     };
     plan.transform_up_with_subqueries(each).data()
 }

@@ -91,6 +91,9 @@ fn days_and_times_of_all_years_are_one_column() {
     }
     let united = "SELECT day FROM t UNION ALL SELECT naive FROM t WHERE n = 1 ORDER BY 1 LIMIT 2";
     assert_eq!(answer(&sql, united), ["1600-06-01T00:00:00", "1600-06-01T12:00:00"]);
+    let below = "SELECT c FROM (SELECT day + INTERVAL '1 hour' AS c FROM t) AS q UNION ALL SELECT day FROM t \
+                 ORDER BY 1 DESC LIMIT 2";
+    assert_eq!(answer(&sql, below), ["9000-06-02T01:00:00", "9000-06-02T00:00:00"]);
     let others = "SELECT day FROM t EXCEPT SELECT date_trunc('day', naive) FROM t";
     assert_eq!(answer(&sql, others), ["9000-06-02"]);
 }
