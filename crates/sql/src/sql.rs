@@ -436,7 +436,7 @@ fn plan(
     let planning = Planning { state, catalog };
     let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
     let plan = with_unique(statement, text, |statement| {
-        let planner = SqlToRel::new_with_options(&planning, options.clone());
+        let planner = SqlToRel::new_with_options(&planning, options);
         plainly_written(planner.statement_to_plan(statement)?)
     })?;
     let plan = match params.is_empty() {

@@ -26,17 +26,18 @@ fn tokens(mode: u32) -> Runner {
 /// What it tells until it listens.
 fn told_until_it_listens(runner: &Runner) -> String {
     let mut child = runner.command(&SERVE).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = String::new();
-    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
-        let line = line.unwrap();
-        if line.contains("listening on http://") {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            return told;
-        }
-        told += &format!("{line}\n");
-    }
-    panic!("it never listened: {told}");
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+    let mut is_listening = false;
+    let told: Vec<String> = lines
+        .take_while(|line| {
+            is_listening = line.contains("listening on http://");
+            !is_listening
+        })
+        .collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_listening, "it never listened: {told:?}");
+    told.join("\n")
 }
 
 #[test]
