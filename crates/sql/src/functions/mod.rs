@@ -20,6 +20,7 @@ mod relation;
 mod step;
 mod time_bucket;
 mod timestamp_of;
+mod to_timestamp;
 
 use std::sync::Arc;
 
@@ -57,6 +58,10 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
     if let Some(plain) = state.scalar_functions().get("date_trunc").cloned() {
         let trunc = date_trunc::DateTrunc::new(plain);
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(trunc)))?;
+    }
+    if let Some(plain) = state.scalar_functions().get("to_timestamp").cloned() {
+        let of_seconds = to_timestamp::ToTimestamp::new(plain);
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(of_seconds)))?;
     }
     bounded::bound(state, options.memory_bytes_max / FUNCTION_SHARE)?;
     for function in exact::Exact::all() {

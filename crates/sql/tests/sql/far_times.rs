@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::support::{answer, lines, memory, sql};
+use crate::support::{answer, ask, lines, memory, sql};
 use datafusion::arrow::array::{
     Array, ArrayRef, Date32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
     TimestampMillisecondArray,
@@ -108,6 +108,18 @@ fn hours_added_to_a_day_are_not_lost() {
         ),
         ["1600-06-01T01:30:00 1600-05-31T23:00:00 1600-06-02"]
     );
+}
+
+#[test]
+fn seconds_of_which_no_time_can_be_made_are_refused_and_not_the_nearest_time() {
+    let (_store, sql) = filled();
+    let query =
+        "SELECT n FROM t WHERE to_timestamp(n + 0.5) < TIMESTAMP '1970-01-01 00:00:02' ORDER BY n";
+    assert_eq!(answer(&sql, query), ["1"]);
+    for seconds in ["-11676096000.5", "n * 1e10", "CAST('NaN' AS DOUBLE)", "CAST('inf' AS REAL)"] {
+        let error = ask(&sql, &format!("SELECT to_timestamp({seconds}) FROM t")).unwrap_err();
+        assert!(error.to_string().contains("1677"), "{seconds}: {error}");
+    }
 }
 
 #[test]
