@@ -39,9 +39,9 @@ fn check(seconds: &ColumnarValue) -> Result<()> {
         ColumnarValue::Scalar(scalar) => scalar.to_array()?,
     };
     let seconds = cast(&seconds, &DataType::Float64)?;
-    // Negated, as what is no number is on no side of another.
-    match seconds.as_primitive::<Float64Type>().iter().flatten().find(|s| !(s.abs() < SECONDS_MAX))
-    {
+    // What is no number is in no range.
+    let reach = -SECONDS_MAX..SECONDS_MAX;
+    match seconds.as_primitive::<Float64Type>().iter().flatten().find(|s| !reach.contains(s)) {
         Some(far) => Err(refused(format!(
             "to_timestamp({far}) is no time in nanoseconds, which begin in 1677 and end in 2262: to_timestamp_seconds \
              takes whole seconds of all years"
