@@ -133,8 +133,14 @@ fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Nar
     let compared = compared_as(lead, expr)?;
     let Expr::Literal(literal, _) = literal else { return None };
     if literal.is_null() {
-        return Some(Narrowed::exactly(Ranges::none()));
+        return compare_with_null(op);
     }
+    // Keys are never null.
+    let op = match op {
+        Operator::IsDistinctFrom => Operator::NotEq,
+        Operator::IsNotDistinctFrom => Operator::Eq,
+        op => op,
+    };
     let Place { not_below, above, is_exact } = place(&lead.data_type, &compared, literal)?;
     let below = |end: Option<_>| match end {
         Some(end) => Ranges::of(KeyRange { lo: None, hi: Some(end) }),
@@ -156,4 +162,19 @@ fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Nar
         _ => return None,
     };
     Some(Narrowed { ranges, is_exact })
+}
+
+/// Of a key, which is never null: it is distinct from null, and compares with it in no other way.
+fn compare_with_null(op: Operator) -> Option<Narrowed> {
+    match op {
+        Operator::IsDistinctFrom => Some(Narrowed::exactly(Ranges::all())),
+        Operator::IsNotDistinctFrom
+        | Operator::Eq
+        | Operator::NotEq
+        | Operator::Lt
+        | Operator::LtEq
+        | Operator::Gt
+        | Operator::GtEq => Some(Narrowed::exactly(Ranges::none())),
+        _ => None,
+    }
 }

@@ -90,6 +90,24 @@ fn is_distinct_from_binds_more_tightly_than_and() {
 }
 
 #[test]
+fn every_time_is_distinct_from_null_and_from_each_other_time() {
+    let (_store, sql) = filled();
+    let all = rows(&sql, "TRUE");
+    for null in ["NULL", "CAST(NULL AS TIMESTAMPTZ)"] {
+        assert_eq!(rows(&sql, &format!("time IS DISTINCT FROM {null}")), all);
+        assert_eq!(rows(&sql, &format!("{null} IS DISTINCT FROM time")), all);
+        assert_eq!(rows(&sql, &format!("time IS NOT DISTINCT FROM {null}")), "");
+        assert_eq!(rows(&sql, &format!("n < 3 AND NOT time IS NOT DISTINCT FROM {null}")), "1 2");
+        assert_eq!(rows(&sql, &format!("time <> {null}")), "");
+    }
+    let fourth = "TIMESTAMPTZ '2024-01-01 00:00:03+00:00'";
+    assert_eq!(rows(&sql, &format!("time IS NOT DISTINCT FROM {fourth}")), "4");
+    assert_eq!(rows(&sql, &format!("n < 5 AND time IS DISTINCT FROM {fourth}")), "1 2 3");
+    answer(&sql, "DELETE FROM t WHERE time IS DISTINCT FROM NULL");
+    assert_eq!(rows(&sql, "TRUE"), "");
+}
+
+#[test]
 fn a_filter_of_an_aggregate_may_be_without_nulls() {
     let (_store, sql) = filled();
     let query = "SELECT g, count(*) FILTER (WHERE n > 1), sum(n) FILTER (WHERE flag) FROM t \
