@@ -7,16 +7,12 @@ use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::compute::kernels::length::length;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{
-    DataType, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit,
-};
+use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SessionState;
-use datafusion::execution::registry::FunctionRegistry;
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature,
-};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
+
+use super::refusing::{Look, look_first};
 
 /// Bytes of one element of a list, of an integer or a time.
 const ELEMENT_BYTES: i128 = 8;
@@ -60,66 +56,27 @@ const FUNCTIONS: [(&str, Growth); 12] = [
 /// Puts the bound on all of them.
 pub(super) fn bound(state: &mut SessionState, bytes_max: usize) -> Result<()> {
     for (name, growth) in FUNCTIONS {
-        let Some(plain) = state.scalar_functions().get(name).cloned() else { continue };
-        state.register_udf(Arc::new(ScalarUDF::new_from_impl(Bounded {
-            plain,
-            growth,
-            bytes_max,
-        })))?;
+        look_first(state, name, Bound { growth, bytes_max })?;
     }
     Ok(())
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Bounded {
-    plain: Arc<ScalarUDF>,
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Bound {
     growth: Growth,
     bytes_max: usize,
 }
 
-impl ScalarUDFImpl for Bounded {
-    fn name(&self) -> &str {
-        self.plain.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.plain.aliases()
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        self.plain.schema_name(args)
-    }
-
-    fn signature(&self) -> &Signature {
-        self.plain.signature()
-    }
-
-    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        self.plain.return_type(given)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.plain.return_field_from_args(args)
-    }
-
-    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        self.plain.coerce_types(given)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+impl Look for Bound {
+    fn look(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()> {
         let bytes = self.growth.bytes(&args.args, args.number_rows)?;
         if bytes > self.bytes_max as i128 {
             return Err(DataFusionError::ResourcesExhausted(format!(
-                "{}() would give {bytes} bytes at once, and {} are a function's share",
-                self.name(),
+                "{name}() would give {bytes} bytes at once, and {} are a function's share",
                 self.bytes_max
             )));
         }
-        self.plain.invoke_with_args(args)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.plain.documentation()
+        Ok(())
     }
 }
 

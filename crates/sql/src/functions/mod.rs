@@ -16,6 +16,7 @@ mod gap_fill;
 mod latest_on;
 mod operators;
 mod push_filter;
+mod refusing;
 mod relation;
 mod step;
 mod time_bucket;
@@ -59,10 +60,7 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         let trunc = date_trunc::DateTrunc::new(plain);
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(trunc)))?;
     }
-    if let Some(plain) = state.scalar_functions().get("to_timestamp").cloned() {
-        let of_seconds = to_timestamp::ToTimestamp::new(plain);
-        state.register_udf(Arc::new(ScalarUDF::new_from_impl(of_seconds)))?;
-    }
+    refusing::look_first(state, "to_timestamp", to_timestamp::SecondsInReach)?;
     bounded::bound(state, options.memory_bytes_max / FUNCTION_SHARE)?;
     for function in exact::Exact::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;

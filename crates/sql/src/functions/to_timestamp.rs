@@ -5,27 +5,23 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature,
-};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
+use super::refusing::Look;
 use crate::error::refused;
 
 /// Seconds before and after 1970 that nanoseconds reach.
 const SECONDS_MAX: f64 = i64::MAX as f64 / 1e9;
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct ToTimestamp {
-    plain: Arc<ScalarUDF>,
-}
+/// Looks at seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SecondsInReach;
 
-impl ToTimestamp {
-    pub(super) fn new(plain: Arc<ScalarUDF>) -> Self {
-        Self { plain }
+impl Look for SecondsInReach {
+    fn look(&self, _: &str, args: &ScalarFunctionArgs) -> Result<()> {
+        args.args.first().map_or(Ok(()), check)
     }
 }
 
@@ -47,41 +43,5 @@ fn check(seconds: &ColumnarValue) -> Result<()> {
              takes whole seconds of all years"
         ))),
         None => Ok(()),
-    }
-}
-
-impl ScalarUDFImpl for ToTimestamp {
-    fn name(&self) -> &str {
-        self.plain.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.plain.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.plain.signature()
-    }
-
-    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        self.plain.return_type(given)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.plain.return_field_from_args(args)
-    }
-
-    fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
-        let plain = self.plain.inner().with_updated_config(config)?;
-        Some(ScalarUDF::new_from_impl(Self::new(Arc::new(plain))))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        args.args.first().map_or(Ok(()), check)?;
-        self.plain.invoke_with_args(args)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.plain.documentation()
     }
 }

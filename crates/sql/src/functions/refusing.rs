@@ -1,0 +1,82 @@
+//! DataFusion's functions with a look at what they are given: the look may refuse, and else the function answers.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::execution::SessionState;
+use datafusion::execution::registry::FunctionRegistry;
+use datafusion::logical_expr::{
+    ColumnarValue, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature,
+};
+
+/// What a function is not to be called with.
+pub(super) trait Look: Debug + Clone + Eq + Hash + Send + Sync + 'static {
+    /// An error for what the function `name` must not be given.
+    ///
+    /// # Errors
+    /// What is told instead of an answer.
+    fn look(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()>;
+}
+
+/// Has a look taken before each call of the function `name`, if there is one.
+pub(super) fn look_first(state: &mut SessionState, name: &str, look: impl Look) -> Result<()> {
+    if let Some(plain) = state.scalar_functions().get(name).cloned() {
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(Refusing { plain, look })))?;
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Refusing<L> {
+    plain: Arc<ScalarUDF>,
+    look: L,
+}
+
+impl<L: Look> ScalarUDFImpl for Refusing<L> {
+    fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.plain.aliases()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.plain.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.plain.signature()
+    }
+
+    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
+        self.plain.return_type(given)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.plain.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        self.plain.coerce_types(given)
+    }
+
+    fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
+        let plain = Arc::new(self.plain.inner().with_updated_config(config)?);
+        Some(ScalarUDF::new_from_impl(Self { plain, look: self.look.clone() }))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        self.look.look(self.name(), &args)?;
+        self.plain.invoke_with_args(args)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.plain.documentation()
+    }
+}
