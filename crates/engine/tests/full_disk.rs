@@ -205,6 +205,8 @@ fn writers_that_wait_for_room_in_memory_are_told_that_the_disk_is_full_and_go_on
             while let Err(error) = commit(&store, a, "a", &[(row, vec![8; 700])], &mut known) {
                 let kind = error.kind();
                 assert!(matches!(kind, ErrorKind::NoSpace | ErrorKind::Busy), "{error}");
+                // The flush that failed is tried again after a pause by this clock.
+                machine.clock.advance_ns(1_000_000);
                 std::thread::yield_now();
             }
         }
