@@ -21,7 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Crates asked for together, so that what they share is built once, and their tests with threads of their own, or
 # of the store's.
-CRATES = ("timestrata-io", "timestrata-engine", "timestrata-models")
+CRATES = tuple(
+    f"timestrata-{name}"
+    for name in ("io", "engine", "timelog", "table", "logs", "topic", "graph")
+)
 TESTS = (
     *("disk_contract", "commits_beside_flush", "altering", "full_disk", "hurried_appends", "keeping"),
     *("many_streams", "reading_beside", "recovery", "scrub", "small_disk"),

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timestrata_models::logs::NewEntry;
-use timestrata_models::logs::source::{Format, LineReader, SourceOptions};
+use timestrata_logs::NewEntry;
+use timestrata_ingest::lines::{Format, LineReader, SourceOptions};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([choice, limit], log)) = bytes.split_first_chunk() else { return };

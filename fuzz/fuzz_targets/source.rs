@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timestrata_models::table::source::{Format, OnError, ReadOptions, open_bytes};
+use timestrata_ingest::rows::{Format, OnError, ReadOptions, open_bytes};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, body)) = bytes.split_first() else { return };

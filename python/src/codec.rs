@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use timestrata_engine::ErrorKind;
-use timestrata_models::timelog::{Codec, EntryBlock, Timelog};
+use timestrata_timelog::{Codec, EntryBlock, Timelog};
 
 use crate::error::refused;
 use crate::timestamp::type_name;

@@ -7,7 +7,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_engine::{Durability, ErrorKind};
-use timestrata_models::timelog::{EntryBatch, Timelog, TypedBatch};
+use timestrata_timelog::{EntryBatch, Timelog, TypedBatch};
 
 use crate::codec::{Decoder, encode};
 use crate::error::{refused, to_python};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use timestrata_engine::{Error, ErrorKind, ScrubStats, StreamStats};
-use timestrata_models::graph::Graph as GraphModel;
-use timestrata_models::table::{Table as TableModel, TableOptions};
-use timestrata_models::timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
-use timestrata_models::topic::Topic as TopicModel;
+use timestrata_graph::Graph as GraphModel;
+use timestrata_table::{Table as TableModel, TableOptions};
+use timestrata_timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
+use timestrata_topic::Topic as TopicModel;
 
 use crate::error::to_python;
 use crate::graph::Graph;
@@ -363,7 +363,7 @@ impl Store {
     ///     It is a part of a topic, a graph or a table.
     fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let store = self.handle.store()?;
-        detached(py, || timestrata_models::drop_by_name(store, name))
+        detached(py, || timestrata::drop_by_name(store, name))
     }
 
     /// Make every commit so far survive a power cut. Gives the last one.

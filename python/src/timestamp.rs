@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyInt, PyString};
 use timestrata_engine::ErrorKind;
-use timestrata_models::timelog::Unit;
+use timestrata_timelog::Unit;
 
 use crate::error::refused;
 use crate::lock::Lock;

@@ -9,7 +9,7 @@ use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::Durability;
-use timestrata_models::graph::{BlockId, GraphChanges, GraphView, NewBlock};
+use timestrata_graph::{BlockId, GraphChanges, GraphView, NewBlock};
 
 use crate::data::id;
 use crate::made::Made;

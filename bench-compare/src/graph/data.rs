@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use flate2::read::GzDecoder;
 use timestrata_bench::Result;
 use timestrata_bench::rows::Numbers;
-use timestrata_models::graph::BlockId;
+use timestrata_graph::BlockId;
 
 /// Names of the kinds of edges.
 pub(crate) const KINDS: [&str; 4] = ["calls", "contains", "imports", "references"];

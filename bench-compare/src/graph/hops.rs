@@ -8,8 +8,8 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
-use timestrata_models::graph::adjacency::{EdgeFilter, View};
-use timestrata_models::graph::{BlockId, Direction};
+use timestrata_graph::adjacency::{EdgeFilter, View};
+use timestrata_graph::{BlockId, Direction};
 
 use crate::data::{KINDS, Shape};
 use crate::made::Made;

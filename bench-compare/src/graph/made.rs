@@ -7,8 +7,8 @@ use petgraph::csr::Csr;
 use petgraph::stable_graph::StableDiGraph;
 use timestrata_bench::Result;
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::graph::adjacency::View;
-use timestrata_models::graph::{Edge, Graph, GraphChanges, GraphOptions};
+use timestrata_graph::adjacency::View;
+use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions};
 
 use crate::data::{KINDS, Link, Shape};
 

@@ -5,8 +5,8 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_models::graph::Along;
-use timestrata_models::graph::walk::Order;
+use timestrata_graph::Along;
+use timestrata_graph::walk::Order;
 
 use crate::data::Shape;
 use crate::made::Made;

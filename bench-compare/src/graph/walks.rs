@@ -12,8 +12,8 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
-use timestrata_models::graph::walk::{Order, Scratch, WalkOptions, walk};
-use timestrata_models::graph::{Along, BlockId};
+use timestrata_graph::walk::{Order, Scratch, WalkOptions, walk};
+use timestrata_graph::{Along, BlockId};
 
 use crate::data::Shape;
 use crate::expect_same;

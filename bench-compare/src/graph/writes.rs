@@ -10,7 +10,7 @@ use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 use timestrata_engine::Durability;
-use timestrata_models::graph::{BlockId, GraphChanges, NewBlock};
+use timestrata_graph::{BlockId, GraphChanges, NewBlock};
 
 use crate::data::{KINDS, Link, Shape, id};
 use crate::made::{Made, changes};

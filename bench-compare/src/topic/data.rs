@@ -1,7 +1,7 @@
 //! The records that both sides get.
 
 use timestrata_bench::rows::Numbers;
-use timestrata_models::topic::Record;
+use timestrata_topic::Record;
 
 /// Bytes of a value.
 pub(crate) const VALUE_BYTES: usize = 256;

@@ -7,7 +7,7 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_models::topic::{Consumer, ConsumerOptions, PollLimits, SendOptions};
+use timestrata_topic::{Consumer, ConsumerOptions, PollLimits, SendOptions};
 
 use crate::data::{Maker, Seen, grouped};
 use crate::expect_count;

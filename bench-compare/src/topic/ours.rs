@@ -5,7 +5,7 @@ use std::path::Path;
 use timestrata_bench::Result;
 use timestrata_bench::suite::settle;
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::topic::{Record, Records, SendOptions, Topic, TopicOptions};
+use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 
 use crate::data::{Maker, Seen};
 use crate::expect_count;

@@ -5,7 +5,7 @@ use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 use timestrata_merkle::{Hash, verify_inclusion};
-use timestrata_models::topic::{RecordPlace, Records, write_envelope};
+use timestrata_topic::{RecordPlace, Records, write_envelope};
 
 use crate::ours::{Ours, TOPIC};
 use crate::peer::Peer;

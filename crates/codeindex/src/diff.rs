@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 use timestrata_engine::{Durability, Result, SeqNo};
-use timestrata_models::graph::{BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphView, NewBlock};
+use timestrata_graph::{BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphView, NewBlock};
 
 use crate::nodes::{TREE, tree_id};
 use crate::stored::Stored;

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use timestrata_codegraph::{Facts, Resolved, resolve};
 use timestrata_engine::{Durability, Io, Result};
-use timestrata_models::graph::Graph;
+use timestrata_graph::Graph;
 
 use crate::diff::{Diff, Put, Written};
 use crate::files::{self, File};

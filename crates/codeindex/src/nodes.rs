@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use timestrata_codegraph::{
     Confidence, EdgeKind, Facts, Node, NodeKind, Position, Resolved, Symbol, SymbolKind,
 };
+use timestrata_graph::{BlockId, Edge, EdgeKey};
 use timestrata_merkle::Hash;
-use timestrata_models::graph::{BlockId, Edge, EdgeKey};
 
 use crate::diff::Put;
 

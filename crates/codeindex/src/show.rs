@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use timestrata_engine::Result;
-use timestrata_models::graph::{Block, BlockId, Direction, Find, GraphView};
+use timestrata_graph::{Block, BlockId, Direction, Find, GraphView};
 
 use crate::nodes::{FACTS, TREE};
 

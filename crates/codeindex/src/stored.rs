@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use timestrata_codegraph::Facts;
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_models::graph::{BlockId, Find, Graph, GraphView};
+use timestrata_graph::{BlockId, Find, Graph, GraphView};
 
 use crate::nodes::{FACTS, facts_id, tree_id};
 

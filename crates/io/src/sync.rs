@@ -10,6 +10,7 @@
 mod condvar;
 #[cfg(feature = "schedule")]
 mod mutex;
+mod processors;
 #[cfg(feature = "schedule")]
 mod rw_lock;
 #[cfg(feature = "schedule")]
@@ -28,6 +29,8 @@ pub use self::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use self::schedule::is_scheduled;
 #[cfg(feature = "schedule")]
 pub use self::thread::{JoinHandle, spawn};
+
+pub use self::processors::processors;
 
 #[cfg(not(feature = "schedule"))]
 pub use self::plain::{JoinHandle, is_scheduled, spawn};

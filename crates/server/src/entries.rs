@@ -1,7 +1,7 @@
 //! Entries of logs one by one, out of the batches that they are read in.
 
 use timestrata_engine::Result;
-use timestrata_models::logs::{Entries, EntryRef};
+use timestrata_logs::{Entries, EntryRef};
 
 /// A batch, and how far it has been handed out.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use timestrata_engine::{Clock, ErrorKind, RunningQuery, Store, duration_of_text};
-use timestrata_models::logs::{Logs, LogsOptions};
-use timestrata_models::table::Table;
+use timestrata_logs::{Logs, LogsOptions};
 use timestrata_sql::Sql;
+use timestrata_table::Table;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 

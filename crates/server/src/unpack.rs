@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
-use timestrata_models::table::source::Compression;
+use timestrata_ingest::rows::Compression;
 
 const READ_BYTES: usize = 256 << 10;
 /// The largest window of Zstandard that is unpacked: 128 MiB, as its own tools do.

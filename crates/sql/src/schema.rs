@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
-use timestrata_models::graph::GraphPart;
-use timestrata_models::topic::record_schema;
+use timestrata_graph::GraphPart;
+use timestrata_topic::record_schema;
 
 use crate::error::invalid;
 use crate::table::{logs_schema, topic_schema};

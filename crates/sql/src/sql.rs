@@ -37,7 +37,7 @@ type DfResult<T> = std::result::Result<T, DataFusionError>;
 ///
 /// ```
 /// use timestrata_engine::{Durability, Settings, Store};
-/// use timestrata_models::timelog::{Timelog, TimelogOptions};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
 /// use timestrata_sql::{Params, Sql, SqlOptions};
 ///
 /// # fn main() -> timestrata_engine::Result<()> {

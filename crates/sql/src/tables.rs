@@ -1,10 +1,10 @@
 //! Statements that write, on the table model.
 
+use datafusion::arrow::array::RecordBatch;
 use timestrata_engine::{Durability, Error, ErrorKind, KeyRange, Result, Store};
-use timestrata_models::table::{IngestOptions, Table, TableOptions, WriteOptions, ingest};
+use timestrata_table::{IngestOptions, Table, TableOptions, WriteOptions, ingest};
 
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
-use datafusion::arrow::array::RecordBatch;
 
 /// Writes to the tables of a store.
 #[derive(Debug)]

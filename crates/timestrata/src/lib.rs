@@ -37,6 +37,8 @@
 //! [`Changes`] and [`Snapshot::scan`].
 #![forbid(unsafe_code)]
 
+#[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
+pub use owner::drop_by_name;
 pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock,
     ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange,
@@ -45,5 +47,22 @@ pub use timestrata_engine::{
     Scan, ScanSpec, ScrubStats, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream,
     StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
+#[cfg(feature = "graph")]
+pub use timestrata_graph as graph;
+#[cfg(feature = "ingest")]
+pub use timestrata_ingest as ingest;
+#[cfg(feature = "logs")]
+pub use timestrata_logs as logs;
+#[cfg(feature = "topic")]
 pub use timestrata_merkle as merkle;
-pub use timestrata_models::{graph, logs, table, timelog, topic};
+#[cfg(feature = "sql")]
+pub use timestrata_sql as sql;
+#[cfg(feature = "table")]
+pub use timestrata_table as table;
+#[cfg(feature = "timelog")]
+pub use timestrata_timelog as timelog;
+#[cfg(feature = "topic")]
+pub use timestrata_topic as topic;
+
+#[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
+mod owner;

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict};
 use timestrata_engine::ErrorKind;
-use timestrata_models::timelog::VALUE_BYTES_MAX;
+use timestrata_timelog::VALUE_BYTES_MAX;
 
 use crate::error::refused;
 

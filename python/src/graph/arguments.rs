@@ -6,9 +6,9 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView, PyString, PyType};
 use timestrata_engine::{Durability, ErrorKind};
-use timestrata_models::graph::walk::Order;
-use timestrata_models::graph::{Along, BlockId, Direction};
-use timestrata_models::timelog::Codec;
+use timestrata_graph::walk::Order;
+use timestrata_graph::{Along, BlockId, Direction};
+use timestrata_timelog::Codec;
 
 use crate::codec::{decode, encode};
 use crate::error::{refused, to_python};

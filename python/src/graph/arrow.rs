@@ -5,7 +5,7 @@ use arrow_schema::ArrowError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_models::graph::{BlockColumns, Edge as ModelEdge, NewBlock, add_edges};
+use timestrata_graph::{BlockColumns, Edge as ModelEdge, NewBlock, add_edges};
 
 use crate::interrupt::detached;
 

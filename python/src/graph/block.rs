@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
-use timestrata_models::graph::Block as ModelBlock;
+use timestrata_graph::Block as ModelBlock;
 
 use super::arguments::{id_object, json_object};
 use crate::typed::buffer;

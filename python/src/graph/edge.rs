@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use timestrata_models::graph::Edge as ModelEdge;
+use timestrata_graph::Edge as ModelEdge;
 
 use super::arguments::{id_object, json_object};
 

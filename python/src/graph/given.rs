@@ -6,9 +6,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{
     PyByteArray, PyBytes, PyList, PyMapping, PyMappingMethods, PyMemoryView, PyString, PyTuple,
 };
-use timestrata_models::graph::{
-    Block as ModelBlock, BlockId, Edge as ModelEdge, GraphChanges, NewBlock,
-};
+use timestrata_graph::{Block as ModelBlock, BlockId, Edge as ModelEdge, GraphChanges, NewBlock};
 
 use super::arguments::{id_of, json_of};
 use super::arrow::{self, ArrowBlocks};

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use timestrata_engine::ErrorKind;
-use timestrata_models::graph::{
-    EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked,
-};
+use timestrata_graph::{EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked};
 
 use super::GraphView;
 use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
@@ -380,7 +378,7 @@ impl Graph {
 }
 
 impl Graph {
-    fn moment(&self, view: timestrata_models::graph::GraphView) -> GraphView {
+    fn moment(&self, view: timestrata_graph::GraphView) -> GraphView {
         let view = Box::new(Guarded::new(view));
         let name = self.model.name().to_owned();
         GraphView::new(Arc::clone(&self.handle), Moment::At { name, view })

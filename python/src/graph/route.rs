@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use timestrata_models::graph::Route as ModelRoute;
+use timestrata_graph::Route as ModelRoute;
 
 use super::arguments::id_object;
 

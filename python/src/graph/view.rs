@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use timestrata_engine::{ErrorKind, Result};
-use timestrata_models::graph::{BlockId, Find, Graph as GraphModel, GraphView as ModelView};
+use timestrata_graph::{BlockId, Find, Graph as GraphModel, GraphView as ModelView};
 
 use super::arguments::{
     AlongAsked, Ids, KindNames, direction_of, id_object, id_of, ids_of, json_of, order_of,
@@ -70,7 +70,7 @@ impl GraphView {
         self.ask(py, |view| Ok(view.clone()))
     }
 
-    fn blocks(found: Vec<timestrata_models::graph::Block>) -> Vec<Block> {
+    fn blocks(found: Vec<timestrata_graph::Block>) -> Vec<Block> {
         found.into_iter().map(Block::from).collect()
     }
 }

@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
-use timestrata_models::graph::{BlockId, Walked};
+use timestrata_graph::{BlockId, Walked};
 
 use super::arguments::id_object;
 use crate::typed::{batches_as_stream, batches_as_table, schema_as_capsule};

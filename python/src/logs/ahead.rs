@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use timestrata_models::logs::{Clock, Entries};
+use timestrata_logs::{Clock, Entries};
 
 use super::LogEntry;
 

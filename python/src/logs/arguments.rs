@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyMapping, PyString};
 use timestrata_engine::{Error, ErrorKind};
-use timestrata_models::logs::{Clock, Labels, Level, Position, Query};
+use timestrata_logs::{Clock, Labels, Level, Position, Query};
 
 use super::LogEntry;
 use crate::error::{refused, to_python};

@@ -6,7 +6,7 @@ use arrow_array::builder::{LargeStringBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_models::logs::Entries;
+use timestrata_logs::Entries;
 
 /// What is given of each entry: levels as their names, labels and fields as JSON objects.
 pub(super) fn schema() -> SchemaRef {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use timestrata_engine::Result;
-use timestrata_models::logs::filter::Expr;
-use timestrata_models::logs::{Clock, Entries, Hits, LogsView, Position, Query};
+use timestrata_logs::filter::Expr;
+use timestrata_logs::{Clock, Entries, Hits, LogsView, Position, Query};
 
 use super::LogEntry;
 use super::ahead::Ahead;

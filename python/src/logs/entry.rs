@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use timestrata_engine::ErrorKind;
-use timestrata_models::logs::{Clock, Entries, EntryRef, FieldValue, NewEntry, Position, Scalar};
-use timestrata_models::table::time_text;
+use timestrata_logs::{Clock, Entries, EntryRef, FieldValue, NewEntry, Position, Scalar};
+use timestrata_table::time_text;
 
 use crate::codec::cbor;
 use crate::error::refused;

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_models::logs::{Bucket, Facet, Level};
+use timestrata_logs::{Bucket, Facet, Level};
 
 use crate::timestamp::datetime_of_ns;
 

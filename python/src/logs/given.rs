@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use timestrata_engine::ErrorKind;
-use timestrata_models::logs::{Fields, Labels, NewEntry};
+use timestrata_logs::{Fields, Labels, NewEntry};
 
 use super::LogEntry;
 use super::arguments::{add_labels, each_pair, level_of, time_of};

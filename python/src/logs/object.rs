@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::Retention;
-use timestrata_models::logs::{Labels, Logs as LogsModel, LogsOptions, LogsView};
+use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions, LogsView};
 
 use super::arguments::add_labels;
 use crate::handle::Handle;

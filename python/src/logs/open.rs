@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_models::logs::{Labels, Logs as LogsModel};
+use timestrata_logs::{Labels, Logs as LogsModel};
 
 use super::Logs;
 use super::arguments::add_labels;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use timestrata_engine::ErrorKind;
-use timestrata_models::logs::{Clock, FacetsOptions, Query};
+use timestrata_logs::{Clock, FacetsOptions, Query};
 
 use super::arguments::{position_of, query_of};
 use super::entries::LogEntries;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use timestrata_engine::{ErrorKind, Result};
-use timestrata_models::logs::{Clock, Position, Tail};
+use timestrata_logs::{Clock, Position, Tail};
 
 use super::LogEntry;
 use super::ahead::Ahead;

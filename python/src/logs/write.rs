@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::Durability;
-use timestrata_models::logs::{EntryBatch, Logs as LogsModel, NewEntry};
+use timestrata_logs::{EntryBatch, Logs as LogsModel, NewEntry};
 
 use super::Logs;
 use super::arguments::{add_labels, level_of, time_of};

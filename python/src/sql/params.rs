@@ -3,8 +3,8 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyString};
-use timestrata_models::timelog::Unit;
 use timestrata_sql::{Params, ScalarValue};
+use timestrata_timelog::Unit;
 
 use crate::timestamp::{exact_timestamp, timestamp, type_name};
 

@@ -16,7 +16,7 @@ impl Table {
     pub(crate) fn select(
         &self,
         py: Python<'_>,
-        view: &timestrata_models::table::TableView,
+        view: &timestrata_table::TableView,
         range: timestrata_engine::KeyRange,
         condition: &str,
         params: Option<&Bound<'_, PyAny>>,

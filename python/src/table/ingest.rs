@@ -9,10 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use timestrata_engine::{Durability, Error, ErrorKind, Io, Result};
-use timestrata_models::table::source::{
-    Format, OnError, ReadOptions, ReadReport, open_path, open_reader,
-};
-use timestrata_models::table::{Commits, IngestOptions, Table as TableModel, WriteOptions, ingest};
+use timestrata_ingest::rows::{Format, OnError, ReadOptions, ReadReport, open_path, open_reader};
+use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions, ingest};
 
 use super::Table;
 use super::write::on_mismatch_of;
@@ -95,7 +93,7 @@ impl Table {
             ..ReadOptions::default()
         };
         if let Some(model) = self.existing(py)? {
-            model.expect_of(&mut read, on_mismatch).map_err(wrong)?;
+            read.expect_of(&model, on_mismatch).map_err(wrong)?;
         }
         let options = IngestOptions {
             table: self.wanted_options().clone(),

@@ -17,7 +17,7 @@ use pyo3::types::{
 };
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Cell, ErrorKind, Result, ask_for_copy};
-use timestrata_models::table::source::normalize;
+use timestrata_values::normalize;
 
 use crate::error::refused;
 use crate::timestamp::type_name;

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use timestrata_engine::{ErrorKind, Retention};
-use timestrata_models::table::{Table as TableModel, TableOptions};
+use timestrata_table::{Table as TableModel, TableOptions};
 
 use super::values::RowConverter;
 use crate::error::refused;

@@ -4,8 +4,8 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyString};
 use timestrata_engine::{Cell, ErrorKind, KeyRange, LeadKey};
-use timestrata_models::table::{TableScan, TableView, parse_time};
-use timestrata_models::timelog::Unit;
+use timestrata_table::{TableScan, TableView, parse_time};
+use timestrata_timelog::Unit;
 
 use super::Table;
 use super::left_out::Telling;
@@ -283,7 +283,7 @@ fn shown_time<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(time) = time else { return Ok(py.None().into_bound(py)) };
     let data_type = view.schema().field(view.stream().lead_column()).data_type();
-    let array = timestrata_models::table::time_array(data_type, vec![time])
+    let array = timestrata_table::time_array(data_type, vec![time])
         .map_err(|error| to_python(py, &error))?;
     crate::typed::cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::{Durability, Error, ErrorKind, Result, ask_for_copy};
-use timestrata_models::table::{
+use timestrata_table::{
     Commits, IngestOptions, OnMismatch, Table as TableModel, WriteOptions, ingest,
 };
 

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PySlice};
-use timestrata_models::timelog::Unit;
+use timestrata_timelog::Unit;
 
 use crate::timestamp::{bound, out_of_range, timestamp, type_name};
 

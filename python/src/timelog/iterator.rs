@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_models::timelog::memory::{Part, Slice};
-use timestrata_models::timelog::{Blocks, EntryBlock, Selection};
+use timestrata_timelog::memory::{Part, Slice};
+use timestrata_timelog::{Blocks, EntryBlock, Selection};
 
 use super::Timelog;
 use super::arguments::TimeRange;

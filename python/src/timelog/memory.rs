@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use timestrata_models::timelog::memory::{Memory, Part, Removed};
+use timestrata_timelog::memory::{Memory, Part, Removed};
 
 use super::object::Object;
 use super::options::{Options, Upkeep, WhenBusy};

@@ -22,19 +22,19 @@ mod write;
 
 use std::sync::{Arc, MutexGuard};
 
+pub(crate) use iterator::TimelogIter;
+use memory::{Counters, MemoryLog};
+use options::Options;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use timestrata_models::timelog::{Timelog as TimelogModel, Unit};
+use reopen::Origin;
+use stored::Stored;
+use timestrata_timelog::{Timelog as TimelogModel, Unit};
+pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
 
 use crate::error::timelog_error;
 use crate::handle::Handle;
 use crate::lock::Lock;
-pub(crate) use iterator::TimelogIter;
-use memory::{Counters, MemoryLog};
-use options::Options;
-use reopen::Origin;
-use stored::Stored;
-pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
 
 /// Python objects by timestamp: a sorted multimap that is durable.
 ///

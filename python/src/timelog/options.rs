@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
-use timestrata_models::timelog::Unit;
+use timestrata_timelog::Unit;
 
 use crate::timestamp::{timestamp, type_name};
 

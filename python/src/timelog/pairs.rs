@@ -4,7 +4,7 @@ use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_models::timelog::memory::Part;
+use timestrata_timelog::memory::Part;
 
 use super::object::{AHEAD, Object};
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySlice};
-use timestrata_models::timelog::memory::Found;
+use timestrata_timelog::memory::Found;
 
 use super::arguments::{self, TimeRange, raw_time};
 use super::iterator::TimelogIter;

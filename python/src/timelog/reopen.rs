@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use timestrata_engine::{Access, Durability, Io, Settings, Store as EngineStore};
-use timestrata_models::timelog::Timelog as TimelogModel;
+use timestrata_timelog::Timelog as TimelogModel;
 
 use super::stored::Stored;
 use crate::handle::Handle;

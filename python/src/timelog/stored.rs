@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use timestrata_engine::{Durability, Result};
-use timestrata_models::timelog::{Selection, Timelog as TimelogModel, Unit};
+use timestrata_timelog::{Selection, Timelog as TimelogModel, Unit};
 
 use super::Timelog;
 use super::arguments::TimeRange;

@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use timestrata_engine::{Durability, Result};
-use timestrata_models::timelog::EntryBlock;
+use timestrata_timelog::EntryBlock;
 
 use super::arguments::TimeRange;
 use super::stored::Stored;

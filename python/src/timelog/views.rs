@@ -10,8 +10,8 @@ use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView, PyTuple};
-use timestrata_models::timelog::memory::Part;
-use timestrata_models::timelog::{Blocks, EntryBlock};
+use timestrata_timelog::memory::Part;
+use timestrata_timelog::{Blocks, EntryBlock};
 
 use super::arguments::{TimeRange, raw_time};
 use super::object::Object;

@@ -9,8 +9,8 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 use timestrata_engine::Io;
-use timestrata_models::timelog::Unit;
-use timestrata_models::timelog::memory::Removed;
+use timestrata_timelog::Unit;
+use timestrata_timelog::memory::Removed;
 
 use super::arguments::{Given, TimeRange, raw_time};
 use super::lifecycle::flag;

@@ -5,9 +5,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView, PyString};
-use timestrata_models::table::{Table as TableModel, parse_time};
-use timestrata_models::timelog::Unit;
-use timestrata_models::topic::{ClaimedPlace, Record as ModelRecord, Stamp};
+use timestrata_table::{Table as TableModel, parse_time};
+use timestrata_timelog::Unit;
+use timestrata_topic::{ClaimedPlace, Record as ModelRecord, Stamp};
 
 use super::Record;
 use crate::error::to_python;

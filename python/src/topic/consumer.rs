@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_engine::{ErrorKind, Store};
-use timestrata_models::table::append_together;
-use timestrata_models::topic::{
+use timestrata_table::append_together;
+use timestrata_topic::{
     Assignor, Consumer as ConsumerModel, ConsumerOptions, PollLimits, Polled, Reset, TopicPartition,
 };
 
@@ -444,7 +444,7 @@ impl Consumer {
         let place = self.place(topic, partition)?;
         let store = self.store()?;
         self.with(py, |consumer| {
-            let topic = timestrata_models::topic::Topic::open(store, &place.topic)?;
+            let topic = timestrata_topic::Topic::open(store, &place.topic)?;
             match consumer.group() {
                 Some(group) => topic.committed(group, place.partition),
                 None => Ok(None),

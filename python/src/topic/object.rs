@@ -6,9 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use timestrata_engine::{Durability, ErrorKind, Io};
-use timestrata_models::topic::{
-    Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema,
-};
+use timestrata_topic::{Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema};
 
 use super::arguments::{Given, span_ns, time_ns};
 use super::producer::{SendAsked, durability_of};

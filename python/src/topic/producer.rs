@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use timestrata_engine::{Durability, ErrorKind};
-use timestrata_models::table::{Table as TableModel, append_together};
-use timestrata_models::topic::{
+use timestrata_table::{Table as TableModel, append_together};
+use timestrata_topic::{
     Receipt as ModelReceipt, Record as ModelRecord, SendOptions, Topic as TopicModel,
 };
 

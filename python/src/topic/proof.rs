@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use timestrata_engine::{ErrorKind, Io};
 use timestrata_merkle::{Hash, Note, TextError, TlogProof, Verifier};
-use timestrata_models::topic::{KeyFile, verify_record};
+use timestrata_topic::{KeyFile, verify_record};
 
 use super::arguments::Given;
 use crate::error::{refused, to_python};

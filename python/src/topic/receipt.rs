@@ -1,7 +1,7 @@
 //! `Receipt`: where a record is now.
 
 use pyo3::prelude::*;
-use timestrata_models::topic::Receipt as ModelReceipt;
+use timestrata_topic::Receipt as ModelReceipt;
 
 /// Where a record is that was sent.
 #[pyclass(frozen, module = "timestrata", get_all, eq, hash)]

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use timestrata_models::topic::{ClaimedPlace, Record as ModelRecord};
+use timestrata_topic::{ClaimedPlace, Record as ModelRecord};
 
 use super::arguments::{Given, Payload, headers, time_ns};
 

@@ -22,8 +22,8 @@ use pyo3_arrow::buffer::PyArrowBuffer;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_models::fit;
-use timestrata_models::timelog::{Unit, ValueColumns};
+use timestrata_timelog::{Unit, ValueColumns};
+use timestrata_values::fit;
 
 use crate::error::to_python;
 

@@ -9,7 +9,7 @@ use pyo3::types::{
     PyMemoryView, PyString, PyTime,
 };
 use timestrata_engine::{Cell, ErrorKind};
-use timestrata_models::timelog::{Unit, ValueColumns};
+use timestrata_timelog::{Unit, ValueColumns};
 
 use super::kind::Kind;
 use crate::error::refused;

@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use timestrata_engine::ErrorKind;
-use timestrata_models::timelog::Unit;
+use timestrata_timelog::Unit;
 
 use crate::error::refused;
 

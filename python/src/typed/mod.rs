@@ -10,7 +10,7 @@ mod values;
 use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use timestrata_models::timelog::ValueColumns;
+use timestrata_timelog::ValueColumns;
 
 pub(crate) use arrow::{
     ArrowInput, array_of_buffer, batches_as_stream, batches_as_table, buffer, fitted_to, is_arrow,

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::{PyField, PySchema};
-use timestrata_models::timelog::ValueColumns;
+use timestrata_timelog::ValueColumns;
 
 use super::arrow::is_schema;
 use crate::error::to_python;

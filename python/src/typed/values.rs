@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDelta, PyFloat, PyInt, PyString, PyTime};
 use timestrata_engine::{Cell, ErrorKind};
-use timestrata_models::timelog::Unit;
+use timestrata_timelog::Unit;
 
 use super::kind::Kind;
 use crate::error::refused;

@@ -9,9 +9,9 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 use timestrata_engine::{Durability, Settings, Store};
+use timestrata_ingest::lines::{Format, LineReader, SourceOptions};
 use timestrata_io::{Clock as _, Disk, OpenMode, OsClock, OsDisk};
-use timestrata_models::logs::source::{Format, LineReader, SourceOptions};
-use timestrata_models::logs::{Logs, NewEntry};
+use timestrata_logs::{Logs, NewEntry};
 
 use super::{corpus, create};
 

@@ -12,7 +12,7 @@ use timestrata_bench::Result;
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::suite::Group;
 use timestrata_engine::Store;
-use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
 
 /// All groups, in the order of the report.
 pub(crate) const GROUPS: [Group; 6] = [

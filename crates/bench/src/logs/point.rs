@@ -7,7 +7,7 @@ use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::logs::{Logs, Query};
+use timestrata_logs::{Logs, Query};
 
 use super::{create, entry};
 

@@ -8,7 +8,7 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::logs::{FieldValue, Logs, Query, Scalar};
+use timestrata_logs::{FieldValue, Logs, Query, Scalar};
 
 use super::{ENTRY_BYTES, create, entries};
 

@@ -7,8 +7,8 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::suite::{Bench, settle};
 use timestrata_engine::{Settings, Store};
+use timestrata_ingest::lines::Format;
 use timestrata_io::{Disk, OpenMode, OsDisk};
-use timestrata_models::logs::source::Format;
 
 use super::ingest::take_in;
 use super::{corpus, create};

@@ -6,7 +6,7 @@ use timestrata_bench::raw::{Prepared, scratch};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::logs::{Logs, NewEntry};
+use timestrata_logs::{Logs, NewEntry};
 
 use super::{ENTRY_BYTES, create, entries};
 

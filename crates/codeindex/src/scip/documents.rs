@@ -8,7 +8,7 @@ use scip::types::SymbolRole;
 use serde_json::{Value, json};
 use timestrata_codegraph::{EdgeKind, Language, Position};
 use timestrata_engine::Result;
-use timestrata_models::graph::{BlockId, Edge, EdgeKey};
+use timestrata_graph::{BlockId, Edge, EdgeKey};
 
 use super::kinds::can_refer;
 use super::positions::{At, Lines, Range};

@@ -13,16 +13,16 @@ mod wire;
 
 use std::path::Path;
 
+use documents::Told;
+use symbols::Symbols;
 use timestrata_engine::{Io, Result};
-use timestrata_models::graph::Graph;
+use timestrata_graph::Graph;
+use wire::Index;
 
 use crate::diff::{Diff, Written};
 use crate::files::{read_file, unread};
 use crate::index::{IndexOptions, Progress, Skipped};
 use crate::stored::{Stored, check_tree};
-use documents::Told;
-use symbols::Symbols;
-use wire::Index;
 
 /// No message of the format can be larger.
 const INDEX_BYTES_MAX: u64 = (1 << 31) - 1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use scip::types::symbol_information::Kind;
 use scip::types::{Occurrence, SymbolInformation, SymbolRole};
 use timestrata_engine::Result;
-use timestrata_models::graph::BlockId;
+use timestrata_graph::BlockId;
 
 use super::kinds;
 use super::positions::{At, Range};

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use timestrata_codeindex::{IndexOptions, Indexed, index};
 use timestrata_engine::{Io, Settings, Store};
-use timestrata_models::graph::{BlockId, Find, Graph, GraphOptions};
+use timestrata_graph::{BlockId, Find, Graph, GraphOptions};
 
 /// A tree in a folder of its own.
 pub(crate) struct Tree(tempfile::TempDir);

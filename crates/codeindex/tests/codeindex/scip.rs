@@ -15,7 +15,7 @@ use timestrata_codeindex::{
     shown_edges, symbol_id,
 };
 use timestrata_engine::{Error, ErrorKind, Io};
-use timestrata_models::graph::{Direction, Graph};
+use timestrata_graph::{Direction, Graph};
 
 use super::{Tree, contents, graph};
 

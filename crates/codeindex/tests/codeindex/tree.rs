@@ -1,6 +1,6 @@
 use timestrata_codeindex::{IndexOptions, find, index, shown_edges};
 use timestrata_engine::{ErrorKind, Io, Settings, Store};
-use timestrata_models::graph::{Direction, Graph, GraphOptions};
+use timestrata_graph::{Direction, Graph, GraphOptions};
 
 use super::{Tree, contents, graph, indexed};
 

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use timestrata_engine::RunningQuery;
-use timestrata_models::logs::{Clock, Entries, EntryRef};
+use timestrata_logs::{Clock, Entries, EntryRef};
 use tokio::runtime::Handle;
 
 use super::JSON;

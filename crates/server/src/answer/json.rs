@@ -7,7 +7,7 @@ use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use timestrata_models::table::TimeTexts;
+use timestrata_table::TimeTexts;
 
 /// Bytes of a cell besides those of its column's name, about.
 const CELL_BYTES: usize = 20;

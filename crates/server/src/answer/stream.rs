@@ -7,7 +7,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use axum::body::{Body, Bytes};
 use timestrata_engine::RunningQuery;
-use timestrata_models::table::times_as_text;
+use timestrata_table::times_as_text;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_util::bytes::BytesMut;
 

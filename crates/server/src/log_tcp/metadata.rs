@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use jiter::Jiter;
-use timestrata_models::logs::{EntryRef, FieldValue, Level, NewEntry, Scalar};
+use timestrata_logs::{EntryRef, FieldValue, Level, NewEntry, Scalar};
 
 use super::json::{self, Member, Unread};
 

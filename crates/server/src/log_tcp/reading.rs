@@ -2,7 +2,7 @@
 //! written, and of a client that doesn't take them only where it stands.
 
 use timestrata_engine::{Result, RunningQuery};
-use timestrata_models::logs::{Hits, Logs, LogsView, Position, Query};
+use timestrata_logs::{Hits, Logs, LogsView, Position, Query};
 
 use super::metadata;
 use super::round::Range;
@@ -106,7 +106,7 @@ fn query(range: Range) -> Option<Query> {
 #[cfg(test)]
 mod tests {
     use timestrata_engine::{Settings, Store};
-    use timestrata_models::logs::{LogsOptions, NewEntry};
+    use timestrata_logs::{LogsOptions, NewEntry};
 
     use super::*;
 

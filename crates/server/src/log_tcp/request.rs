@@ -1,7 +1,7 @@
 //! What a line asks for.
 
 use jiter::{Jiter, JiterError, Peek};
-use timestrata_models::logs::NewEntry;
+use timestrata_logs::NewEntry;
 
 use super::json::Unread;
 use super::metadata::Metadata;

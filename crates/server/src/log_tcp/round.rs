@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use timestrata_engine::{Durability, ErrorKind, Result, RunningQuery};
-use timestrata_models::logs::{Logs, NewEntry};
+use timestrata_logs::{Logs, NewEntry};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::lines::{Line, Lines};

@@ -6,8 +6,8 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 use timestrata_engine::Durability;
-use timestrata_models::table::source::{Compression, Format, OnError, ReadOptions, open_reader};
-use timestrata_models::table::{
+use timestrata_ingest::rows::{Compression, Format, OnError, ReadOptions, open_reader};
+use timestrata_table::{
     Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
 };
 
@@ -132,7 +132,7 @@ pub(super) async fn ingest(
         if let Some(stream) = state.store.stream(&name) {
             let declared = read.time.take();
             let table = Table::open(&state.store, stream.name())?;
-            table.expect_of(&mut read, options.write.on_mismatch)?;
+            read.expect_of(&table, options.write.on_mismatch)?;
             read.time = declared.or(read.time);
         }
         let mut source = open_reader(reader, "the body", &read).map_err(unread)?;

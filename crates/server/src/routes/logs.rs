@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use serde_json::json;
-use timestrata_models::logs::Logs;
+use timestrata_logs::Logs;
 
 use crate::error::{Result, success};
 use crate::routes::named::Named;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use axum::routing::{delete, get};
 use serde_json::{Value, json};
 use timestrata_engine::QueryInfo;
-use timestrata_models::table::time_text;
+use timestrata_table::time_text;
 
 use crate::error::{Failure, Result, success};
 use crate::routes::named::Named;

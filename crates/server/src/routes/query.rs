@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Deserialize;
 use timestrata_engine::{KeyRange, LeadKey, RunningQuery};
-use timestrata_models::table::{TableScan, TableView, parse_time};
 use timestrata_sql::Selection;
+use timestrata_table::{TableScan, TableView, parse_time};
 use tokio::runtime::Handle;
 
 use crate::answer::{self, Form, Rows};

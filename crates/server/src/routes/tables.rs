@@ -5,7 +5,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use serde_json::json;
 use timestrata_engine::{Cell, KeyRange};
-use timestrata_models::table::{Table, TableView, time_text};
+use timestrata_table::{Table, TableView, time_text};
 use tokio::runtime::Handle;
 
 use crate::answer::json_row;

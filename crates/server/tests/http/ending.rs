@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use timestrata_engine::{Io, Settings, Store};
-use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Logs, LogsOptions, NewEntry};
 
 use crate::harness::Harness;
 use crate::until::until;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
 
 use crate::harness::Harness;
 
@@ -41,7 +41,7 @@ fn entries_have_all_that_they_were_written_with() {
     let (server, logs) = with_log(&[entry]);
     let timestamp = logs.snapshot().unwrap().first_timestamp().unwrap().unwrap();
     let rows = server.get("/logs/app/search").data();
-    let time = timestrata_models::table::time_text(timestamp);
+    let time = timestrata_table::time_text(timestamp);
     let expected = json!({
         "timestamp": time, "source_time": "2023-11-14T22:13:20.123456789Z", "level": "error",
         "message": "disk \"sda\"\nis full", "labels": { "host": "web-1" },
@@ -65,7 +65,7 @@ fn words_ranges_orders_and_limits_pick_entries() {
     assert_eq!(found("by=source_time&order=desc&limit=1"), ["0"]);
     let first = logs.snapshot().unwrap().first_timestamp().unwrap().unwrap();
     assert_eq!(found(&format!("from={}&to={}", first + 7, first + 9)), ["7", "8"]);
-    let text = timestrata_models::table::time_text(first + 48);
+    let text = timestrata_table::time_text(first + 48);
     assert_eq!(found(&format!("from={text}")), ["48", "49"]);
     let source = 1_700_000_000_000_000_000_i64;
     assert_eq!(found(&format!("by=source_time&from={}&to={source}", source - 2)), ["2", "1"]);
@@ -121,7 +121,7 @@ fn figures_of_what_a_query_wants() {
     let first = logs.snapshot().unwrap().first_timestamp().unwrap().unwrap();
     let histogram = server.get("/logs/app/histogram?step=1h").data();
     let hour = first - first.rem_euclid(3_600_000_000_000);
-    let start = timestrata_models::table::time_text(hour);
+    let start = timestrata_table::time_text(hour);
     let bucket = json!({ "start": start, "count": 50, "levels": { "error": 5, "info": 45 } });
     assert_eq!(histogram, json!({ "step_ns": 3_600_000_000_000_i64, "buckets": [bucket] }));
     let chosen = server.get("/logs/app/histogram?filter=odd&by=source_time").data();
@@ -149,7 +149,7 @@ fn the_entries_around_one() {
     let middle = around(&format!("timestamp={}&before=2&after=1", first + 20)).data();
     assert_eq!(messages(&middle), ["entry 18", "entry 19", "entry 20", "entry 21"]);
     assert_eq!(middle[2]["position"], (first + 20).to_string());
-    let text = timestrata_models::table::time_text(first);
+    let text = timestrata_table::time_text(first);
     let edge = around(&format!("timestamp={text}")).data();
     assert_eq!(messages(&edge).len(), 11);
     assert!(around(&format!("timestamp={}", first - 1)).error(404).contains("no entry"));

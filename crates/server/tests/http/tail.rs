@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use timestrata_engine::{Io, Settings, Store};
-use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Logs, LogsOptions, NewEntry};
 
 use crate::harness::Harness;
 use crate::until::until;
@@ -104,7 +104,7 @@ fn whoever_says_what_it_has_seen_misses_nothing() {
     let expected = |from: usize| (from..2_500).map(|n| n.to_string()).collect::<Vec<_>>();
     let query = format!("?after={}", times[9]);
     assert_eq!(Follower::new(&server, &query, "").messages(2_490), expected(10));
-    let text = timestrata_models::table::time_text(times[9]);
+    let text = timestrata_table::time_text(times[9]);
     assert_eq!(Follower::new(&server, &format!("?after={text}"), "").messages(1), ["10"]);
     // Where a browser comes back, the header counts, and not the address of its first time.
     let header = format!("Last-Event-ID: {}\r\n", times[1_999]);

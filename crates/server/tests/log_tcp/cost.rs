@@ -1,7 +1,7 @@
 //! What a read costs: blocks and rows are counted, not time.
 
 use timestrata_engine::{Durability, KeyRange};
-use timestrata_models::logs::{Logs, NewEntry};
+use timestrata_logs::{Logs, NewEntry};
 
 use crate::harness::Harness;
 

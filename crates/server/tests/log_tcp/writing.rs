@@ -1,7 +1,7 @@
 //! What is written is read as it was sent.
 
 use serde_json::{Value, json};
-use timestrata_models::logs::{Level, Logs, Query};
+use timestrata_logs::{Level, Logs, Query};
 
 use crate::harness::{Harness, OK, write};
 

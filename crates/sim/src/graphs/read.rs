@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timestrata_engine::{Snapshot, Store};
-use timestrata_models::graph::{Along, Block, BlockId, Direction, Graph, GraphView};
+use timestrata_graph::{Along, Block, BlockId, Direction, Graph, GraphView};
 
 use super::model::GraphModel;
 use super::session::{NAME, id, kind};

@@ -1,9 +1,7 @@
 //! A store with a graph, in use.
 
 use timestrata_engine::{Durability, Result, Settings, Snapshot, Store};
-use timestrata_models::graph::{
-    BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock, Unlinked,
-};
+use timestrata_graph::{BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock, Unlinked};
 
 use super::model::{GraphChange, GraphModel};
 use super::read;

@@ -1,7 +1,7 @@
 //! A log held against its model: entries in their order, whole, and what is found among them.
 
 use timestrata_engine::{Snapshot, Store};
-use timestrata_models::logs::{FieldValue, Logs, Query, Scalar};
+use timestrata_logs::{FieldValue, Logs, Query, Scalar};
 
 use super::session::{LogModel, NAME, WORD};
 use crate::subject::{Judgement, Model, Problem};

@@ -1,7 +1,7 @@
 //! A store with a log, in use.
 
 use timestrata_engine::{Durability, Result, Snapshot, Store};
-use timestrata_models::logs::{Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Logs, LogsOptions, NewEntry};
 
 use super::read;
 use super::step::Write;

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use timestrata_engine::{Durability, Result};
-use timestrata_models::table::{Commits, IngestOptions, ingest};
+use timestrata_table::{Commits, IngestOptions, ingest};
 
 use super::model::{Kind, TableChange, TableRow, TablesModel};
 use super::rows::batch;

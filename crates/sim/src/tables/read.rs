@@ -1,7 +1,7 @@
 //! Tables held against their model: in every way of reading that there is, the same rows.
 
 use timestrata_engine::{Cell, KeyRange, Result, ScanSpec, Snapshot, Store, StreamId};
-use timestrata_models::table::{Table, TableView};
+use timestrata_table::{Table, TableView};
 
 use super::model::{Kind, TableModel, TableRow, TablesModel};
 use super::rows::{SYMBOLS, key, row_at, rows_of};

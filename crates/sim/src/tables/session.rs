@@ -4,7 +4,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_engine::{
     Durability, Error, ErrorKind, KeyRange, LeadKey, Result, Retention, RunFormat, Snapshot, Store,
 };
-use timestrata_models::table::{OnMismatch, Table, TableOptions, WriteOptions, is_hidden};
+use timestrata_table::{OnMismatch, Table, TableOptions, WriteOptions, is_hidden};
 
 use super::ingest::ingest_rows;
 use super::model::{Kind, TableChange, TableRow, TablesModel};

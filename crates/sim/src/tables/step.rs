@@ -1,7 +1,7 @@
 //! The steps of workloads over tables: few times, symbols and identities, so that rows meet.
 
 use timestrata_engine::Durability;
-use timestrata_models::table::Commits;
+use timestrata_table::Commits;
 
 use super::Tables;
 use super::model::{Kind, TableRow};

@@ -1,7 +1,7 @@
 //! A store with a time log, in use, and what it is held against.
 
 use timestrata_engine::{Durability, Result, SeqNo, Snapshot, Store};
-use timestrata_models::timelog::{EntryBatch, Timelog, TimelogOptions, TimelogView};
+use timestrata_timelog::{EntryBatch, Timelog, TimelogOptions, TimelogView};
 
 use super::step::Write;
 use crate::story::Story;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use timestrata_merkle::{Hash, Tree};
-use timestrata_models::topic::{Record, RecordPlace, write_envelope};
+use timestrata_topic::{Record, RecordPlace, write_envelope};
 
 use crate::subject::Model;
 

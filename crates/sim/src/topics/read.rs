@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use timestrata_engine::{ScanSpec, Snapshot, Store};
 use timestrata_merkle::{Checkpoint, Note, verify_consistency, verify_inclusion};
-use timestrata_models::topic::{Records, Topic, record_streams};
+use timestrata_topic::{Records, Topic, record_streams};
 
 use super::model::{Part, PartModel, TopicRecord, TopicsModel};
 use super::session::{BESIDE, GROUP, PRODUCER};

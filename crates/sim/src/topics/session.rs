@@ -10,7 +10,7 @@ use timestrata_engine::{
     Changes, Durability, Error, ErrorKind, Result, Settings, Snapshot, Store, StreamId, StreamSpec,
 };
 use timestrata_merkle::{KeyName, Signer};
-use timestrata_models::topic::{
+use timestrata_topic::{
     Consumer, ConsumerOptions, Record, SendOptions, Topic, TopicOptions, TopicPartition,
     TopicRetention,
 };

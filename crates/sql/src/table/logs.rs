@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use timestrata_engine::{Snapshot, Stream};
-use timestrata_models::logs::{ShownColumns, is_logs};
+use timestrata_logs::{ShownColumns, is_logs};
 
 use super::{Narrowed, judge_filters, lead_of, narrow_table};
 use crate::physical_plan::StreamScan;

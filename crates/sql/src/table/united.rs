@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::union::UnionExec;
 use timestrata_engine::{Snapshot, Stream};
-use timestrata_models::topic::{record_streams, topic_of_stream};
+use timestrata_topic::{record_streams, topic_of_stream};
 
 use super::{Narrowed, judge_filters, lead_of, narrow_table};
 use crate::physical_plan::StreamScan;

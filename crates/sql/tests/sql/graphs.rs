@@ -1,7 +1,7 @@
 //! A graph in SQL: its blocks under its own name, and its edges.
 
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::graph::{BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+use timestrata_graph::{BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock};
 
 use crate::support::{answer, sql};
 

@@ -1,7 +1,7 @@
 //! A log in SQL: its entries with levels by name, and its fields as columns.
 
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_models::logs::{Level, Logs, LogsOptions, NewEntry};
+use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
 
 use crate::support::{answer, ask, plan, sql};
 

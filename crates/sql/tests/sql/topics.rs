@@ -1,8 +1,8 @@
 //! A topic in SQL: one table over all of its partitions.
 
 use timestrata_engine::{Settings, Store};
-use timestrata_models::topic::{Record, SendOptions, Topic, TopicOptions, TopicRetention};
 use timestrata_sql::{Sql, SqlOptions};
+use timestrata_topic::{Record, SendOptions, Topic, TopicOptions, TopicRetention};
 
 use crate::support::{answer, ask, plan, sql};
 

@@ -13,7 +13,7 @@ use pyo3::types::{
     PyMemoryView, PySet, PyString, PyTuple,
 };
 use timestrata_engine::ErrorKind;
-use timestrata_models::timelog::VALUE_BYTES_MAX;
+use timestrata_timelog::VALUE_BYTES_MAX;
 
 use super::{
     DEPTH_MAX, SIMPLE_FALSE, SIMPLE_NULL, SIMPLE_TRUE, TAG_BIGNUM_NEGATIVE, TAG_BIGNUM_POSITIVE,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use timestrata::graph::{EdgeList, Graph, ImportedEdges};
-use timestrata::table::source::{self, ReadOptions, open_path};
+use timestrata::ingest::rows::{self, ReadOptions, open_path};
 use timestrata::{Durability, Io};
 use timestrata_codeindex::{IndexOptions, import_scip};
 
@@ -97,23 +97,23 @@ impl Format {
         if file.extension()?.to_str()? == "scip" {
             return Some(Self::Scip);
         }
-        match source::Format::of_path(file)? {
-            source::Format::Csv => Some(Self::Csv),
-            source::Format::JsonLines => Some(Self::Jsonl),
-            source::Format::ArrowFile => Some(Self::Arrow),
-            source::Format::Parquet => Some(Self::Parquet),
+        match rows::Format::of_path(file)? {
+            rows::Format::Csv => Some(Self::Csv),
+            rows::Format::JsonLines => Some(Self::Jsonl),
+            rows::Format::ArrowFile => Some(Self::Arrow),
+            rows::Format::Parquet => Some(Self::Parquet),
             _ => None,
         }
     }
 
     /// As a form of rows; none of an index.
-    fn of_rows(self) -> Option<source::Format> {
+    fn of_rows(self) -> Option<rows::Format> {
         match self {
             Self::Scip => None,
-            Self::Csv => Some(source::Format::Csv),
-            Self::Jsonl => Some(source::Format::JsonLines),
-            Self::Arrow => Some(source::Format::ArrowFile),
-            Self::Parquet => Some(source::Format::Parquet),
+            Self::Csv => Some(rows::Format::Csv),
+            Self::Jsonl => Some(rows::Format::JsonLines),
+            Self::Arrow => Some(rows::Format::ArrowFile),
+            Self::Parquet => Some(rows::Format::Parquet),
         }
     }
 }
@@ -135,9 +135,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     })
 }
 
-fn edges(graph: &Graph, arguments: &Arguments, format: source::Format) -> Result<()> {
+fn edges(graph: &Graph, arguments: &Arguments, format: rows::Format) -> Result<()> {
     let list = arguments.edges.list();
-    if format == source::Format::JsonLines {
+    if format == rows::Format::JsonLines {
         let lines = BufReader::new(input::open(&arguments.file, &ProgressBar::hidden())?.reader);
         let imported = graph.import_lines(lines, &list, Durability::Synced).map_err(|error| {
             Failure::failed(format!("{}: {error}", arguments.file.display()), error.hint())
@@ -147,7 +147,7 @@ fn edges(graph: &Graph, arguments: &Arguments, format: source::Format) -> Result
     }
     let options = ReadOptions {
         format: Some(format),
-        schema: (format == source::Format::Csv).then(|| list.text_schema()),
+        schema: (format == rows::Format::Csv).then(|| list.text_schema()),
         ..ReadOptions::default()
     };
     let batches = open_path(&Io::os(), &arguments.file, &options)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use timestrata::table::source::{Format, OnError as SourceOnError, ReadOptions, Source};
+use timestrata::ingest::rows::{Format, OnError as SourceOnError, ReadOptions, Source};
 use timestrata::table::{
     Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest,
 };
@@ -81,7 +81,7 @@ fn expect_table(
     on_mismatch: OnMismatch,
 ) -> Result<()> {
     if store.stream(name).is_some() {
-        Table::open(store, name)?.expect_of(read, on_mismatch)?;
+        read.expect_of(&Table::open(store, name)?, on_mismatch)?;
     }
     Ok(())
 }
@@ -89,9 +89,9 @@ fn expect_table(
 fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<Source> {
     if path == Path::new("-") {
         let stdin = bar.wrap_read(std::io::stdin());
-        return Ok(timestrata::table::source::open_reader(stdin, "stdin", read)?);
+        return Ok(timestrata::ingest::rows::open_reader(stdin, "stdin", read)?);
     }
-    Ok(timestrata::table::source::open_path(&Io::os(), path, read)?)
+    Ok(timestrata::ingest::rows::open_path(&Io::os(), path, read)?)
 }
 
 fn read_options(arguments: &Arguments) -> Result<ReadOptions> {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use timestrata_models::logs::FieldValue;
+use timestrata_logs::FieldValue;
 
 use super::*;
 

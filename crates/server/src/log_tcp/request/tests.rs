@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use timestrata_engine::{Settings, Store};
-use timestrata_models::logs::{Level, Logs, LogsOptions, Query};
+use timestrata_logs::{Level, Logs, LogsOptions, Query};
 
 use super::super::metadata::write_row;
 use super::*;

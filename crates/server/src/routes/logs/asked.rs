@@ -8,9 +8,9 @@ use axum::extract::FromRequestParts;
 use axum::http::Uri;
 use axum::http::request::Parts;
 use timestrata_engine::RunningQuery;
-use timestrata_models::logs::Query;
-use timestrata_models::logs::filter::Filter;
-use timestrata_models::table::parse_time;
+use timestrata_logs::Query;
+use timestrata_logs::filter::Filter;
+use timestrata_table::parse_time;
 
 use crate::error::{Failure, Result};
 use crate::routes::parameters::Parameters;

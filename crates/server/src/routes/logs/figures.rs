@@ -6,8 +6,8 @@ use axum::http::Uri;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use timestrata_engine::{RunningQuery, duration_of_text};
-use timestrata_models::logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
-use timestrata_models::table::time_text;
+use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
+use timestrata_table::time_text;
 use tokio::runtime::Handle;
 
 use super::asked::{Asked, refuse};

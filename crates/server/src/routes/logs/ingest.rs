@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use timestrata_engine::Durability;
-use timestrata_models::logs::source::{Format, LineReader, SourceOptions, SourceReport};
-use timestrata_models::logs::{Labels, Logs, NewEntry};
-use timestrata_models::table::source::Compression;
-use timestrata_models::table::time_text;
+use timestrata_ingest::lines::{Format, LineReader, SourceOptions, SourceReport};
+use timestrata_ingest::rows::Compression;
+use timestrata_logs::{Labels, Logs, NewEntry};
+use timestrata_table::time_text;
 
 use super::asked::{Asked, refuse};
 use crate::body::{BodyReader, Sent, unread};

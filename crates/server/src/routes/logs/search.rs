@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use timestrata_models::logs::{Clock, Position};
+use timestrata_logs::{Clock, Position};
 
 use super::asked::{Asked, refuse};
 use crate::answer::entries::{EntriesForm, Found, of_entries};

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
-use timestrata_models::logs::{Entries, Tail};
+use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::asked::Asked;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use timestrata::ingest::lines::Format;
 use timestrata::logs::Labels;
-use timestrata::logs::source::Format;
 use timestrata::size_of_text;
 
 use super::super::{Arguments, Mismatch, OnError};

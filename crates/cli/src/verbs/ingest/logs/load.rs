@@ -4,7 +4,7 @@
 use std::fmt;
 
 use indicatif::ProgressBar;
-use timestrata::logs::source::{Guess, SourceReport};
+use timestrata::ingest::lines::{Guess, SourceReport};
 use timestrata::logs::{EntryBatch, Labels, Logs};
 use timestrata::{Durability, Io};
 

@@ -7,7 +7,10 @@ mod reading;
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata::logs::source::SourceOptions;
+pub(super) use arguments::LogArguments;
+use load::Load;
+use reading::Reading;
+use timestrata::ingest::lines::SourceOptions;
 use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
@@ -16,10 +19,6 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::message::tell;
 use crate::verbs::{counted, counted_entries, grouped, open};
-
-pub(super) use arguments::LogArguments;
-use load::Load;
-use reading::Reading;
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     arguments::expect_of_logs(arguments)?;

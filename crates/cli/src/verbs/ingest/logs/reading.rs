@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use timestrata::logs::source::{Guess, LineReader, SourceOptions, SourceReport};
+use timestrata::ingest::lines::{Guess, LineReader, SourceOptions, SourceReport};
 use timestrata::logs::{EntryBatch, Labels, NewEntry};
 use timestrata::{Clock, Error, ErrorKind};
 

@@ -1,0 +1,45 @@
+//! Graphs: versioned blocks and typed edges between them.
+//!
+//! A graph is a stream of its own name, which holds its blocks by id, the latest version of each, and
+//! two streams of edges: by source, kind and target, and the other way round. One commit changes all
+//! of them, so both directions always agree. Where earlier versions of blocks are kept, a fourth
+//! stream has them.
+//!
+//! Invariant: an edge is in both streams or in neither; a block that is deleted takes its edges with it.
+#![forbid(unsafe_code)]
+
+pub mod adjacency;
+mod block;
+mod cache;
+mod changes;
+mod columns;
+mod edge;
+mod edge_list;
+mod handle;
+mod hashed;
+mod json;
+mod kinds;
+mod latest;
+mod lines;
+mod loading;
+mod nearby;
+mod options;
+mod ordered;
+mod put;
+mod read;
+mod resident;
+mod view;
+pub mod walk;
+mod walks;
+
+pub use adjacency::{BlockId, Direction};
+pub use block::{Block, NewBlock, id_of_content};
+pub use changes::{Changed, GraphChanges, Unlinked};
+pub use columns::{BlockColumns, add_edges};
+pub use edge::{Edge, EdgeKey, KIND_BYTES_MAX};
+pub use edge_list::{EdgeList, ImportedEdges};
+pub use handle::Graph;
+pub use lines::{block_line, edge_line};
+pub use options::{GraphOptions, GraphPart, KEEP_VERSIONS_MAX};
+pub use view::{Find, GraphView};
+pub use walks::{Along, Neighbors, Reached, Route, Routed, Walked};

@@ -1,0 +1,153 @@
+//! Paths of the least weight.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::path::{Path, PathOptions, Search};
+use super::scratch::{Marks, Scratch};
+use crate::adjacency::{BlockId, Neighbor, View};
+
+/// A node and what the way to it weighs. Those that weigh less are greater: a heap gives its
+/// greatest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    cost: f64,
+    number: u32,
+}
+
+impl Ord for Cost {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.cost.total_cmp(&self.cost).then_with(|| other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Cost {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Cost {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Cost {}
+
+/// How a node was reached, at the least weight so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reached {
+    cost: f64,
+    /// The node before it, and the kind of the edge between them.
+    before: u32,
+    kind: u16,
+}
+
+/// Finds a path of the least weight: Dijkstra's way. An edge without a weight weighs 1.
+///
+/// # Errors
+/// `InvalidData` if it comes by an edge with a weight below zero or that is no number.
+pub fn cheapest_path(
+    view: &View,
+    scratch: &mut Scratch,
+    source: u32,
+    target: u32,
+    options: &PathOptions,
+) -> Result<Search> {
+    if source.max(target) as usize >= view.nodes() {
+        return Ok(Search::default());
+    }
+    let Scratch { marks, reached, heap, .. } = scratch;
+    // The first mark is that of nodes some way to which is known, the second that of nodes of
+    // which the best is.
+    let mark = marks.begin(view.nodes(), 2);
+    if reached.len() < view.nodes() {
+        reached.resize(view.nodes(), Reached::default());
+    }
+    heap.clear();
+    marks.set(source, mark);
+    if let Some(reached) = reached.get_mut(source as usize) {
+        *reached = Reached { cost: 0.0, before: source, kind: 0 };
+    }
+    heap.push(Cost { cost: 0.0, number: source });
+    let mut settled = 0_usize;
+    while let Some(Cost { cost, number }) = heap.pop() {
+        if !marks.enter(number, mark + 1) {
+            continue;
+        }
+        if number == target {
+            let path = path_to(reached, source, target);
+            return Ok(Search { path: Some(path), is_cut: false });
+        }
+        settled += 1;
+        if settled >= options.nodes_max {
+            // It is cut if it would have gone on.
+            let is_left = |next: &Cost| marks.get(next.number) != mark + 1;
+            let is_cut = heap.iter().any(is_left) || leads_on(view, marks, number, options, mark);
+            return Ok(Search { path: None, is_cut });
+        }
+        let relaxed = view.visit(number, options.direction, &options.edges, |edge| {
+            let weight = edge.weight.unwrap_or(1.0);
+            if weight.is_nan() || weight < 0.0 {
+                return ControlFlow::Break(edge);
+            }
+            let (cost, state) = (cost + weight, marks.get(edge.number));
+            let Some(known) = reached.get_mut(edge.number as usize) else {
+                return ControlFlow::Continue(());
+            };
+            if state != mark + 1 && (state != mark || cost < known.cost) {
+                *known = Reached { cost, before: number, kind: edge.kind };
+                marks.set(edge.number, mark);
+                heap.push(Cost { cost, number: edge.number });
+            }
+            ControlFlow::Continue(())
+        });
+        if let ControlFlow::Break(edge) = relaxed {
+            return Err(bad_weight(view, number, edge));
+        }
+    }
+    Ok(Search::default())
+}
+
+/// Whether a node has an edge to one that no way is known to.
+fn leads_on(view: &View, marks: &Marks, number: u32, options: &PathOptions, mark: u16) -> bool {
+    let found = view.visit(number, options.direction, &options.edges, |edge| {
+        match marks.get(edge.number) {
+            known if known == mark || known == mark + 1 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    });
+    found.is_break()
+}
+
+fn path_to(reached: &[Reached], source: u32, target: u32) -> Path {
+    let mut path = Path { nodes: vec![target], ..Path::default() };
+    let mut number = target;
+    path.cost = reached.get(target as usize).map_or(0.0, |reached| reached.cost);
+    while number != source
+        && let Some(step) = reached.get(number as usize)
+    {
+        number = step.before;
+        path.nodes.push(number);
+        path.kinds.push(step.kind);
+    }
+    path.nodes.reverse();
+    path.kinds.reverse();
+    path
+}
+
+fn bad_weight(view: &View, number: u32, edge: Neighbor) -> Error {
+    let text = |id: Option<BlockId>| id.map(|id| id.to_string()).unwrap_or_default();
+    let kind = view.kinds().name(edge.kind).map_or_else(|| edge.kind.to_string(), str::to_owned);
+    let message = format!(
+        "the edge '{kind}' between {} and {} weighs {}: a path of the least weight needs weights \
+         that are zero or more",
+        text(view.id(number)),
+        text(view.id(edge.number)),
+        edge.weight.unwrap_or(1.0),
+    );
+    Error::new(ErrorKind::InvalidData, message)
+}

@@ -1,0 +1,149 @@
+use timestrata_engine::{Changes, Durability};
+use timestrata_graph::{Direction, Edge, Graph, GraphChanges, Unlinked};
+
+use super::{block, change, edge, graph, id, key, memory};
+
+/// The edges of a block, as their ends and kinds.
+fn found(graph: &Graph, of: u8, direction: Direction) -> Vec<(u8, String, u8)> {
+    let edges = graph.view().unwrap().edges(id(of), direction, &[]).unwrap();
+    let short = |edge: &Edge| {
+        (edge.key.source.bytes()[0], edge.key.kind.to_string(), edge.key.target.bytes()[0])
+    };
+    edges.iter().map(short).collect()
+}
+
+fn out(graph: &Graph, of: u8) -> Vec<(u8, String, u8)> {
+    found(graph, of, Direction::Out)
+}
+
+fn e(source: u8, kind: &str, target: u8) -> (u8, String, u8) {
+    (source, kind.to_owned(), target)
+}
+
+#[test]
+fn an_edge_is_found_from_both_ends_with_all_that_is_said_of_it() {
+    let store = memory();
+    let graph = graph(&store);
+    let whole = Edge {
+        weight: Some(0.5),
+        valid_from_ns: Some(-3),
+        properties: Some(r#"{"line":4}"#.into()),
+        ..edge(1, "calls", 2)
+    };
+    change(&graph, GraphChanges::new().link(whole.clone()).link(edge(2, "calls", 2)));
+    let view = graph.view().unwrap();
+    assert_eq!(view.edges(id(1), Direction::Out, &[]).unwrap(), std::slice::from_ref(&whole));
+    assert_eq!(view.edges(id(2), Direction::In, &[]).unwrap(), [whole, edge(2, "calls", 2)]);
+    // The one to itself is given once.
+    assert_eq!(found(&graph, 2, Direction::Both), [e(2, "calls", 2), e(1, "calls", 2)]);
+    assert!(out(&graph, 9).is_empty());
+    assert_eq!(view.edge_count().unwrap(), 2);
+}
+
+#[test]
+fn there_is_one_edge_a_source_kind_and_target_and_the_last_one_counts() {
+    let store = memory();
+    let graph = graph(&store);
+    let weighted = |weight| Edge { weight: Some(weight), ..edge(1, "calls", 2) };
+    change(
+        &graph,
+        GraphChanges::new()
+            .link(weighted(1.0))
+            .link(edge(1, "imports", 2))
+            .link(weighted(2.0))
+            .unlink(key(1, "imports", 2))
+            .link(edge(1, "calls", 3)),
+    );
+    assert_eq!(out(&graph, 1), [e(1, "calls", 2), e(1, "calls", 3)]);
+    let edges = graph.view().unwrap().edges(id(1), Direction::Out, &["calls"]).unwrap();
+    assert_eq!(edges[0].weight, Some(2.0));
+    change(&graph, GraphChanges::new().unlink(key(1, "calls", 2)).unlink(key(7, "calls", 7)));
+    assert_eq!(out(&graph, 1), [e(1, "calls", 3)]);
+    assert!(found(&graph, 2, Direction::In).is_empty());
+}
+
+#[test]
+fn edges_go_by_source_by_target_and_by_kind() {
+    let links = || {
+        let mut links = GraphChanges::new();
+        for (source, kind, target) in
+            [(1, "a", 2), (1, "b", 3), (2, "a", 1), (3, "a", 3), (3, "b", 1)]
+        {
+            links = links.link(edge(source, kind, target));
+        }
+        links
+    };
+    let left = |which: Unlinked, together: bool| {
+        let store = memory();
+        let graph = graph(&store);
+        // In one commit with the links, and in the next one.
+        match together {
+            true => drop(change(&graph, links().unlink_all(which))),
+            false => {
+                change(&graph, links());
+                change(&graph, GraphChanges::new().unlink_all(which));
+            }
+        }
+        let by_source: Vec<_> = (1..=3).flat_map(|of| out(&graph, of)).collect();
+        let mut by_target: Vec<_> =
+            (1..=3).flat_map(|of| found(&graph, of, Direction::In)).collect();
+        by_target.sort();
+        let mut sorted = by_source.clone();
+        sorted.sort();
+        assert_eq!(by_target, sorted, "both directions");
+        by_source
+    };
+    for together in [false, true] {
+        let source = left(Unlinked::Source(id(1)), together);
+        assert_eq!(source, [e(2, "a", 1), e(3, "a", 3), e(3, "b", 1)]);
+        let target = left(Unlinked::Target(id(1)), together);
+        assert_eq!(target, [e(1, "a", 2), e(1, "b", 3), e(3, "a", 3)]);
+        let kind = left(Unlinked::Kind("a".to_owned()), together);
+        assert_eq!(kind, [e(1, "b", 3), e(3, "b", 1)]);
+    }
+}
+
+#[test]
+fn a_deleted_block_takes_its_edges_with_it_and_later_ones_are_seen() {
+    let store = memory();
+    let graph = graph(&store);
+    change(
+        &graph,
+        GraphChanges::new()
+            .put(block(1, "a"))
+            .put(block(2, "b"))
+            .link(edge(1, "calls", 2))
+            .link(edge(2, "calls", 1))
+            .link(edge(2, "calls", 2))
+            .link(edge(2, "calls", 3)),
+    );
+    store.flush().unwrap();
+    change(&graph, GraphChanges::new().link(edge(2, "reads", 9)).delete(id(2)));
+    assert!(out(&graph, 1).is_empty() && out(&graph, 2).is_empty());
+    for other in [1, 2, 3, 9] {
+        assert!(found(&graph, other, Direction::In).is_empty(), "{other}");
+    }
+    change(&graph, GraphChanges::new().delete(id(2)).put(block(2, "c")).link(edge(2, "calls", 3)));
+    assert_eq!(out(&graph, 2), [e(2, "calls", 3)]);
+    assert_eq!(found(&graph, 3, Direction::In), [e(2, "calls", 3)]);
+}
+
+#[test]
+fn one_commit_has_a_graphs_changes_and_others() {
+    let store = memory();
+    let code = graph(&store);
+    let notes = Graph::create(&store, "notes", &Default::default()).unwrap();
+    let before = store.snapshot().unwrap().seq();
+    let blocks = store.stream("notes").unwrap().id();
+    let copied = {
+        change(&code, GraphChanges::new().put(block(1, "a")));
+        let stream = store.stream("code").unwrap().id();
+        store.snapshot().unwrap().collect(stream, &Default::default()).unwrap()
+    };
+    let changes = GraphChanges::new().link(edge(1, "calls", 2));
+    let others = Changes::new().insert(blocks, copied);
+    let changed = code.change_with(&changes, Durability::Written, others).unwrap();
+    assert_eq!(changed.seq.unwrap().0, before.0 + 2);
+    assert!(notes.view().unwrap().contains(id(1)).unwrap());
+    assert_eq!(out(&code, 1), [e(1, "calls", 2)]);
+}

@@ -1,0 +1,195 @@
+//! Entries of systemd's journal in its export format: `NAME=value` lines up to an empty one. A value
+//! with line ends in it, or that is no text, follows behind its name alone: its length in eight
+//! bytes, the value, a line end.
+
+mod cutter;
+
+use std::borrow::Cow;
+
+use arrow_schema::TimeUnit;
+pub(super) use cutter::{Cutter, GAP_BYTES_MAX, gap};
+use hashbrown::{HashMap, HashSet};
+use memchr::memchr;
+use timestrata_logs::NewEntry;
+use timestrata_values::cbor;
+use timestrata_values::instant::epoch;
+
+use super::flaw::Flaw;
+use super::members::{Members, Repeats};
+use super::roles::{self, Role};
+
+/// Bytes of the length of a value.
+const LENGTH_BYTES: usize = 8;
+
+/// What a text begins with.
+enum Step<'a> {
+    /// A field, and how many bytes it takes.
+    Field(Field<'a>, usize),
+    /// An empty line of so many bytes.
+    Gap(usize),
+    /// The beginning of a field of which at least so many bytes are needed.
+    Unfinished(usize),
+    /// Nothing that a journal has.
+    Malformed(&'static str),
+}
+
+struct Field<'a> {
+    name: &'a str,
+    value: &'a [u8],
+}
+
+/// Reads one entry, without the empty line behind it. Whether all its values are UTF-8: in those that
+/// are not, U+FFFD stands for what is none.
+pub(super) fn parse(
+    text: &[u8],
+    members: &mut Members,
+    entry: &mut NewEntry,
+) -> Result<bool, Flaw> {
+    members.clear();
+    let mut is_utf8 = true;
+    for field in Fields(text) {
+        let field = field?;
+        is_utf8 &= add(members, &field, bare_name(field.name));
+    }
+    if members.may_repeat(0) {
+        members.clear();
+        let clashing = clashing(text)?;
+        for field in Fields(text) {
+            let field = field?;
+            let bare = bare_name(field.name);
+            let is_clashing = clashing.contains(&bare.to_ascii_lowercase());
+            add(members, &field, if is_clashing { field.name } else { bare });
+        }
+        members.settle(0, Repeats::List);
+    }
+    roles::fill(members, "", entry);
+    Ok(is_utf8)
+}
+
+/// Whether an input begins as an exported journal does.
+pub(super) fn is_likely(start: &[u8]) -> bool {
+    const FIRST: [&str; 2] = ["__CURSOR", "__REALTIME_TIMESTAMP"];
+    let gaps = start.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let start = start.get(gaps..).unwrap_or_default();
+    Fields(start).map_while(Result::ok).any(|field| FIRST.contains(&field.name))
+}
+
+/// The name without the underscores that mark who vouches for a field.
+fn bare_name(name: &str) -> &str {
+    match name.trim_start_matches('_') {
+        "" => name,
+        bare => bare,
+    }
+}
+
+/// Adds a field under a name in lower case. Whether its value is UTF-8.
+fn add(members: &mut Members, field: &Field<'_>, name: &str) -> bool {
+    let member = members.begin(&name.to_ascii_lowercase());
+    // By the whole name: without the underscores it may be anybody's.
+    match field.name {
+        "MESSAGE" => members.set_role(member, Role::Message(0)),
+        "PRIORITY" => members.set_role(member, Role::Level(0)),
+        "_SOURCE_REALTIME_TIMESTAMP" => set_time(members, member, 0, field.value),
+        "__REALTIME_TIMESTAMP" => set_time(members, member, 1, field.value),
+        _ => {}
+    }
+    let text = String::from_utf8_lossy(field.value);
+    cbor::text(members.out(), &text);
+    members.end(member);
+    matches!(text, Cow::Borrowed(_))
+}
+
+/// Makes a field the time, if it is microseconds: they are not to be told by their size.
+fn set_time(members: &mut Members, member: usize, rank: u8, text: &[u8]) {
+    if let Some(Ok(time)) = epoch(text, TimeUnit::Microsecond, TimeUnit::Nanosecond) {
+        members.set_role(member, Role::Time(rank));
+        members.set_time(member, time);
+    }
+}
+
+/// Names that fields of several names would have without their underscores.
+fn clashing(text: &[u8]) -> Result<HashSet<String>, Flaw> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let mut clashing = HashSet::new();
+    for field in Fields(text) {
+        let field = field?;
+        let bare = bare_name(field.name).to_ascii_lowercase();
+        match seen.get(&bare) {
+            Some(known) if *known != field.name => {
+                clashing.insert(bare);
+            }
+            Some(_) => {}
+            None => {
+                seen.insert(bare, field.name);
+            }
+        }
+    }
+    Ok(clashing)
+}
+
+/// The fields of an entry. A flaw is the last of them.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, Flaw>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (field, rest) = match step(self.0, true) {
+            Step::Gap(bytes) if bytes >= self.0.len() => return None,
+            Step::Field(field, bytes) => (Ok(field), self.0.get(bytes..).unwrap_or_default()),
+            Step::Gap(_) => (Err(Flaw::unread("an empty line within an entry")), &[][..]),
+            Step::Unfinished(_) => (Err(Flaw::unread("a value that ends too early")), &[][..]),
+            Step::Malformed(why) => (Err(Flaw::unread(why)), &[][..]),
+        };
+        self.0 = rest;
+        Some(field)
+    }
+}
+
+/// What a text begins with. `is_all`: nothing follows it, and it needs no line end.
+fn step(text: &[u8], is_all: bool) -> Step<'_> {
+    let end = match memchr(b'\n', text) {
+        Some(end) => end,
+        None if is_all => text.len(),
+        None => return Step::Unfinished(text.len() + 1),
+    };
+    let line = text.get(..end).unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.is_empty() {
+        return Step::Gap(end + 1);
+    }
+    let (name, value) = match memchr(b'=', line).and_then(|at| line.split_at_checked(at)) {
+        Some((name, value)) => (name, value.get(1..)),
+        None => (line, None),
+    };
+    let Some(name) = name_of(name) else { return Step::Malformed("no NAME=value") };
+    match value {
+        Some(value) => Step::Field(Field { name, value }, end + 1),
+        None => long_value(text, name, end + 1, is_all),
+    }
+}
+
+/// A value behind its length, which stands at `start`.
+fn long_value<'a>(text: &'a [u8], name: &'a str, start: usize, is_all: bool) -> Step<'a> {
+    let first = start + LENGTH_BYTES;
+    let Some(length) = text.get(start..first).and_then(|length| length.try_into().ok()) else {
+        return Step::Unfinished(first);
+    };
+    let length = usize::try_from(u64::from_le_bytes(length)).ok();
+    let Some(end) = length.and_then(|length| first.checked_add(length)) else {
+        return Step::Malformed("a value of a length that can't be");
+    };
+    match (text.get(first..end), text.get(end)) {
+        (Some(value), Some(b'\n')) => Step::Field(Field { name, value }, end + 1),
+        (Some(value), None) if is_all => Step::Field(Field { name, value }, end + 1),
+        (_, Some(_)) => Step::Malformed("a value that does not end where its length says"),
+        _ => Step::Unfinished(end.saturating_add(1)),
+    }
+}
+
+/// A name as the journal allows them, and in lower case too.
+fn name_of(name: &[u8]) -> Option<&str> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let name = name.strip_suffix(b"\r").unwrap_or(name);
+    std::str::from_utf8(name).ok().filter(|_| !name.is_empty() && name.iter().all(is_name))
+}

@@ -1,0 +1,55 @@
+//! What a reader of log lines may be told.
+
+use timestrata_logs::MESSAGE_BYTES_MAX;
+
+use super::Format;
+
+/// Most bytes that are ever held of a line.
+const LINE_BYTES_CAP: usize = 256 << 20;
+/// Every character fits into as many.
+const BYTES_MIN: usize = 4;
+/// What is wrong with a line fits into as many, and some of the line.
+const FIELDS_BYTES_MIN: usize = 1 << 10;
+
+/// How lines are read.
+#[derive(Debug, Clone)]
+pub struct SourceOptions {
+    /// The format; guessed from the first lines where it is not said.
+    pub format: Option<Format>,
+    /// The year of times that are written without one. Without it they get the latest year that
+    /// does not take them beyond a day after `reference_time`.
+    pub year: Option<i32>,
+    /// The latest time that lines are expected to have: the date of their file, or now. Nanoseconds
+    /// since 1970-01-01 UTC.
+    pub reference_time: i64,
+    /// A longer line is not taken apart, but cut. At most 256 MiB; default 16 MiB.
+    pub line_bytes_max: usize,
+    /// A longer message is cut into parts, and so is a line that has longer fields. Default 1 MiB, as a
+    /// log takes them; of less than 1 KiB, fields have 1 KiB.
+    pub message_bytes_max: usize,
+}
+
+impl SourceOptions {
+    /// The usual ones, for lines that are not later than `reference_time` (see there).
+    pub const fn new(reference_time: i64) -> Self {
+        Self {
+            format: None,
+            year: None,
+            reference_time,
+            line_bytes_max: 16 << 20,
+            message_bytes_max: MESSAGE_BYTES_MAX,
+        }
+    }
+
+    pub(super) fn line_bytes(&self) -> usize {
+        self.line_bytes_max.clamp(BYTES_MIN, LINE_BYTES_CAP)
+    }
+
+    pub(super) fn message_bytes(&self) -> usize {
+        self.message_bytes_max.clamp(BYTES_MIN, LINE_BYTES_CAP)
+    }
+
+    pub(super) fn fields_bytes(&self) -> usize {
+        self.message_bytes().max(FIELDS_BYTES_MIN)
+    }
+}

@@ -1,0 +1,385 @@
+//! Columns of text to typed arrays: one way for every form whose values are text.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Float64Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, PrimitiveArray, StringArray};
+use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, TimeUnit};
+use timestrata_values::instant::{self, Instant, Unfit};
+use timestrata_values::number;
+
+use super::report::shorten;
+
+/// What stands for null, where nobody says otherwise, in columns that are not text.
+const NULL_TEXT: [&str; 8] = ["", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "\\N"];
+
+/// A value as it stands in an input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell<'a> {
+    /// Its text; `None` if the form itself says that it is null.
+    pub(super) text: Option<&'a [u8]>,
+    /// Whether it stood in quotes.
+    pub(super) is_quoted: bool,
+}
+
+/// What text stands for null.
+#[derive(Debug, Clone)]
+pub(super) struct NullText {
+    typed: Texts,
+    text: Texts,
+}
+
+/// A few short texts.
+#[derive(Debug, Clone)]
+struct Texts {
+    all: Vec<Vec<u8>>,
+    /// Which bytes they begin with, so that most values need no more than one look.
+    first: [bool; 256],
+    has_empty: bool,
+}
+
+impl Texts {
+    fn new(all: Vec<Vec<u8>>) -> Self {
+        let mut first = [false; 256];
+        for byte in all.iter().filter_map(|text| text.first()) {
+            if let Some(slot) = first.get_mut(usize::from(*byte)) {
+                *slot = true;
+            }
+        }
+        Self { has_empty: all.iter().any(Vec::is_empty), all, first }
+    }
+
+    fn contains(&self, text: &[u8]) -> bool {
+        match text.first() {
+            None => self.has_empty,
+            Some(byte) => {
+                self.first.get(usize::from(*byte)).is_some_and(|is_first| *is_first)
+                    && self.all.iter().any(|null| null == text)
+            }
+        }
+    }
+}
+
+impl NullText {
+    /// As declared, else as [`ReadOptions::null_text`](super::ReadOptions) says.
+    pub(super) fn new(declared: Option<&[String]>) -> Self {
+        let bytes = |texts: Vec<&str>| {
+            Texts::new(texts.into_iter().map(|text| text.as_bytes().to_vec()).collect())
+        };
+        match declared {
+            Some(texts) => {
+                let texts = bytes(texts.iter().map(String::as_str).collect());
+                Self { typed: texts.clone(), text: texts }
+            }
+            None => Self { typed: bytes(NULL_TEXT.to_vec()), text: bytes(vec![""]) },
+        }
+    }
+
+    /// Nothing: the form has a null of its own.
+    pub(super) fn none() -> Self {
+        Self::new(Some(&[]))
+    }
+
+    /// The text of a value without the spaces around it, unless it is null.
+    pub(super) fn typed<'a>(&self, cell: Cell<'a>) -> Option<&'a [u8]> {
+        let text = trim(cell.text?);
+        (!self.typed.contains(text)).then_some(text)
+    }
+
+    /// The text of a value, unless it is null.
+    fn text<'a>(&self, cell: Cell<'a>) -> Option<&'a [u8]> {
+        let text = cell.text?;
+        (cell.is_quoted || !self.text.contains(text)).then_some(text)
+    }
+}
+
+/// Most values have no space around them, which two looks tell.
+fn trim(text: &[u8]) -> &[u8] {
+    let has_space = |byte: Option<&u8>| byte.is_some_and(|byte| *byte <= b' ');
+    if has_space(text.first()) || has_space(text.last()) { text.trim_ascii() } else { text }
+}
+
+/// A value that does not fit its column.
+#[derive(Debug)]
+pub(super) struct BadCell {
+    /// Which of the values.
+    pub(super) at: usize,
+    /// The value, shortened.
+    pub(super) value: String,
+    /// What is wrong.
+    pub(super) why: String,
+}
+
+/// How the text of a column becomes values.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// What it becomes.
+    pub(super) data_type: DataType,
+    /// The unit of numbers, in a column of times.
+    pub(super) epoch: TimeUnit,
+    /// Whether it takes no nulls.
+    pub(super) is_required: bool,
+}
+
+/// An array as long as there were values, in which those that don't fit are null or empty.
+pub(super) struct Converted {
+    pub(super) array: ArrayRef,
+    pub(super) bad: Vec<BadCell>,
+}
+
+impl Column {
+    /// Converts values in order. With `is_first_enough`, the others behind the first that does
+    /// not fit are not looked at, and the array is of no use.
+    pub(super) fn convert<'a>(
+        &self,
+        cells: impl Iterator<Item = Cell<'a>> + Clone,
+        nulls: &NullText,
+        is_first_enough: bool,
+    ) -> Converted {
+        let fill = Fill { column: self, nulls, is_first_enough };
+        match &self.data_type {
+            DataType::Int64 => fill.primitives::<Int64Type>(cells, number::integer),
+            DataType::Float64 => fill.floats(cells),
+            DataType::Date32 => fill.primitives::<Date32Type>(cells, date),
+            DataType::Boolean => fill.booleans(cells),
+            DataType::Utf8 => fill.texts(cells),
+            DataType::Timestamp(unit, _) => fill.times(cells, *unit),
+            other => fill.cast(cells, other),
+        }
+    }
+}
+
+fn date(text: &[u8]) -> Option<i32> {
+    Instant::parse(text)?.days()
+}
+
+struct Fill<'c> {
+    column: &'c Column,
+    nulls: &'c NullText,
+    is_first_enough: bool,
+}
+
+impl Fill<'_> {
+    /// Each value by `parse`, which gives `None` for what it can't read.
+    fn each<'a, T: Default>(
+        &self,
+        cells: impl Iterator<Item = Cell<'a>>,
+        parse: impl Fn(&'a [u8]) -> Result<T, Option<Unfit>>,
+    ) -> (Vec<T>, NullBufferBuilder, Vec<BadCell>) {
+        let rows = cells.size_hint().0;
+        let (mut values, mut validity) = (Vec::with_capacity(rows), NullBufferBuilder::new(rows));
+        let mut bad = Vec::new();
+        for cell in cells {
+            let parsed = self.nulls.typed(cell).map(&parse);
+            if let Some(Ok(value)) = parsed {
+                values.push(value);
+                validity.append_non_null();
+                continue;
+            }
+            if let Some(problem) = self.problem(cell, parsed.and_then(Result::err)) {
+                bad.push(BadCell { at: values.len(), ..problem });
+                if self.is_first_enough {
+                    break;
+                }
+            }
+            values.push(T::default());
+            validity.append_null();
+        }
+        (values, validity, bad)
+    }
+
+    /// What is wrong with a value that was not read, if anything is.
+    fn problem(&self, cell: Cell<'_>, unfit: Option<Option<Unfit>>) -> Option<BadCell> {
+        let data_type = &self.column.data_type;
+        let why = match unfit {
+            None if self.column.is_required => "is null, which this column takes not".to_owned(),
+            None => return None,
+            Some(Some(Unfit::TooFine)) => {
+                format!("is finer than {data_type} can keep; a finer unit can")
+            }
+            Some(Some(Unfit::OutOfRange)) => format!("is outside what {data_type} can keep"),
+            Some(None) => format!("is not {}", expected(data_type)),
+        };
+        Some(BadCell { at: 0, value: shorten(cell.text.unwrap_or_default()), why })
+    }
+
+    fn primitives<'a, P: ArrowPrimitiveType>(
+        &self,
+        cells: impl Iterator<Item = Cell<'a>>,
+        parse: impl Fn(&'a [u8]) -> Option<P::Native>,
+    ) -> Converted {
+        let (values, mut validity, bad) = self.each(cells, |text| parse(text).ok_or(None));
+        Converted {
+            array: Arc::new(PrimitiveArray::<P>::new(values.into(), validity.finish())),
+            bad,
+        }
+    }
+
+    /// Numbers; but no whole ones that would lose digits.
+    fn floats<'a>(&self, cells: impl Iterator<Item = Cell<'a>>) -> Converted {
+        let parse = |text: &'a [u8]| match number::is_whole(text) && !number::is_float_exactly(text)
+        {
+            true => Err(Some(Unfit::OutOfRange)),
+            false => number::float(text).ok_or(None),
+        };
+        let (values, mut validity, bad) = self.each(cells, parse);
+        let array = PrimitiveArray::<Float64Type>::new(values.into(), validity.finish());
+        Converted { array: Arc::new(array), bad }
+    }
+
+    fn booleans<'a>(&self, cells: impl Iterator<Item = Cell<'a>>) -> Converted {
+        let parse = |text: &'a [u8]| match text {
+            b"1" => Ok(true),
+            b"0" => Ok(false),
+            _ => number::boolean(text).ok_or(None),
+        };
+        let (values, mut validity, bad) = self.each(cells, parse);
+        Converted { array: Arc::new(BooleanArray::new(values.into(), validity.finish())), bad }
+    }
+
+    fn times<'a>(&self, cells: impl Iterator<Item = Cell<'a>>, unit: TimeUnit) -> Converted {
+        let from = self.column.epoch;
+        let parse = |text: &'a [u8]| match Instant::parse(text) {
+            Some(instant) => instant.to_unit(unit).map_err(Some),
+            None => match instant::epoch(text, from, unit) {
+                Some(time) => time.map_err(Some),
+                None => Err(None),
+            },
+        };
+        let (values, mut validity, bad) = self.each(cells, parse);
+        let numbers = Int64Array::new(values.into(), validity.finish());
+        let zone = match &self.column.data_type {
+            DataType::Timestamp(_, zone) => zone.clone(),
+            _ => None,
+        };
+        let array: ArrayRef = match unit {
+            TimeUnit::Second => as_times::<TimestampSecondType>(&numbers, zone),
+            TimeUnit::Millisecond => as_times::<TimestampMillisecondType>(&numbers, zone),
+            TimeUnit::Microsecond => as_times::<TimestampMicrosecondType>(&numbers, zone),
+            TimeUnit::Nanosecond => as_times::<TimestampNanosecondType>(&numbers, zone),
+        };
+        Converted { array, bad }
+    }
+
+    fn texts<'a>(&self, cells: impl Iterator<Item = Cell<'a>> + Clone) -> Converted {
+        let (array, mut bad) = self.valid_texts(cells.clone());
+        if let Some(array) = array {
+            return Converted { array: Arc::new(array), bad };
+        }
+        // Some value is no UTF-8: the slow way, which tells which.
+        let mut values = Vec::new();
+        for (at, cell) in cells.enumerate() {
+            let text = self.nulls.text(cell);
+            match text.map(std::str::from_utf8).transpose() {
+                Ok(text) => values.push(text),
+                Err(_) => {
+                    let value = shorten(text.unwrap_or_default());
+                    bad.push(BadCell { at, value, why: "is not UTF-8 text".to_owned() });
+                    values.push(None);
+                }
+            }
+        }
+        bad.sort_by_key(|cell| cell.at);
+        Converted { array: Arc::new(StringArray::from(values)), bad }
+    }
+
+    /// The array, unless a value is no UTF-8.
+    fn valid_texts<'a>(
+        &self,
+        cells: impl Iterator<Item = Cell<'a>>,
+    ) -> (Option<StringArray>, Vec<BadCell>) {
+        let rows = cells.size_hint().0;
+        let (mut bytes, mut ends) = (Vec::with_capacity(rows * 8), Vec::with_capacity(rows + 1));
+        let (mut validity, mut bad) = (NullBufferBuilder::new(rows), Vec::new());
+        ends.push(0i32);
+        for (at, cell) in cells.enumerate() {
+            if let Some(text) = self.nulls.text(cell) {
+                bytes.extend_from_slice(text);
+                validity.append_non_null();
+            } else {
+                if let Some(problem) = self.problem(cell, None) {
+                    bad.push(BadCell { at, ..problem });
+                }
+                validity.append_null();
+            }
+            // Pieces are far smaller than what does not fit here.
+            ends.push(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+        }
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+        (StringArray::try_new(offsets, Buffer::from_vec(bytes), validity.finish()).ok(), bad)
+    }
+
+    /// Types that are rare in text, by way of it.
+    fn cast<'a>(
+        &self,
+        cells: impl Iterator<Item = Cell<'a>> + Clone,
+        data_type: &DataType,
+    ) -> Converted {
+        let kept = cells.clone().map(|cell| Cell {
+            text: self.nulls.typed(cell).filter(|text| !loses_digits(text, data_type)),
+            is_quoted: true,
+        });
+        let as_text = Column { data_type: DataType::Utf8, is_required: false, ..*self.column };
+        let texts = Fill { column: &as_text, ..*self }.texts(kept).array;
+        let options = CastOptions { safe: true, ..CastOptions::default() };
+        let array = cast_with_options(&texts, data_type, &options)
+            .unwrap_or_else(|_| arrow_array::new_null_array(data_type, texts.len()));
+        // What was there and is gone was not of the type.
+        let lost = cells.enumerate().filter(|(at, _)| array.is_null(*at));
+        let bad = lost.filter_map(|(at, cell)| {
+            let problem = self.problem(cell, self.nulls.typed(cell).map(|_| None))?;
+            Some(BadCell { at, ..problem })
+        });
+        let bad = bad.collect();
+        Converted { array, bad }
+    }
+}
+
+fn as_times<T: ArrowTimestampType>(numbers: &Int64Array, zone: Option<Arc<str>>) -> ArrayRef {
+    Arc::new(numbers.reinterpret_cast::<T>().with_timezone_opt(zone))
+}
+
+/// Whether a decimal column would round the number.
+fn loses_digits(text: &[u8], data_type: &DataType) -> bool {
+    let (DataType::Decimal32(_, scale)
+    | DataType::Decimal64(_, scale)
+    | DataType::Decimal128(_, scale)
+    | DataType::Decimal256(_, scale)) = data_type
+    else {
+        return false;
+    };
+    let decimals = text.iter().position(|byte| *byte == b'.').and_then(|at| text.get(at + 1..));
+    let kept = usize::try_from(*scale).unwrap_or(0);
+    let rest = decimals.and_then(|decimals| decimals.get(kept..)).unwrap_or_default();
+    rest.iter().any(|byte| *byte != b'0')
+}
+
+/// What a value should have been.
+fn expected(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int64 => "an integer (Int64)".to_owned(),
+        DataType::Float64 => "a number (Float64)".to_owned(),
+        DataType::Boolean => "true or false (Boolean)".to_owned(),
+        DataType::Date32 => "a date (YYYY-MM-DD)".to_owned(),
+        DataType::Timestamp(..) => {
+            "a time (RFC 3339, YYYY-MM-DD HH:MM:SS, YYYY-MM-DD or a number)".to_owned()
+        }
+        other => format!("of type {other}"),
+    }
+}
+
+/// The values of an array of text.
+pub(super) fn cells_of(array: &ArrayRef) -> Option<impl Iterator<Item = Cell<'_>> + Clone> {
+    let texts = array.as_string_opt::<i32>()?;
+    Some((0..texts.len()).map(|at| Cell {
+        text: (!texts.is_null(at)).then(|| texts.value(at).as_bytes()),
+        is_quoted: true,
+    }))
+}

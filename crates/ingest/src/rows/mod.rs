@@ -1,0 +1,222 @@
+//! Files and bodies as Arrow record batches: read as they come, in bounded memory.
+//!
+//! ```
+//! use timestrata_ingest::rows::{ReadOptions, open_bytes};
+//!
+//! let csv = "time,symbol,price\n2024-01-01T09:30:00Z,ACME,1.5\n2024-01-01T09:30:01Z,ACME,1.6\n";
+//! let source = open_bytes(csv.as_bytes().to_vec(), "trades.csv", &ReadOptions::default())?;
+//! assert_eq!(source.time_column(), Some("time"));
+//! for batch in source {
+//!     let batch = batch?;
+//!     assert_eq!((batch.num_rows(), batch.num_columns()), (2, 3));
+//! }
+//! # Ok::<(), timestrata_engine::Error>(())
+//! ```
+//!
+//! What is a null, a time, a number is in `docs/models/tables-inference.md`: types are those that
+//! a caller expects, else inferred from a sample; then all values are held to them. What does
+//! not fit is an error that names line, column and value, or is left out and listed.
+//!
+//! Text goes through one way: an input is cut into pieces of whole rows (`pieces`), which
+//! workers take apart (`csv`, `json`) and convert (`convert`), and whose batches come back in
+//! order (`workers`). Arrow and Parquet are decoded and brought to the expected types
+//! (`conform`).
+//!
+//! No bytes make this module panic: they come from anybody.
+
+mod arrow;
+mod assemble;
+mod conform;
+mod convert;
+mod csv;
+mod guard;
+mod infer;
+mod input;
+mod json;
+mod names;
+mod nested;
+mod options;
+mod parquet;
+mod pieces;
+mod protobuf;
+mod report;
+mod schema;
+mod workers;
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{FieldRef, SchemaRef};
+use bytes::Bytes;
+pub use input::Input;
+pub use options::{Compression, Format, OnError, ReadOptions};
+pub use report::{BadRow, Place, ReadReport, SKIPS_LISTED_MAX};
+use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
+
+/// Batches of one form of input.
+trait Batches: Send {
+    /// The next batch; counts in `report` what was left out.
+    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>>;
+}
+
+/// What an opened form gives.
+struct Rows {
+    schema: SchemaRef,
+    time: Option<String>,
+    batches: Box<dyn Batches>,
+}
+
+/// Rows of an input, as an iterator of batches. An error ends it.
+///
+/// Batches have the columns of the input in its order, of types that the engine stores.
+pub struct Source {
+    name: String,
+    format: Format,
+    rows: Rows,
+    expected: Option<SchemaRef>,
+    report: ReadReport,
+    bytes_read: Arc<AtomicU64>,
+    has_ended: bool,
+}
+
+impl Source {
+    /// Opens an input. `name` is what messages call it, and its extension may tell its form.
+    ///
+    /// # Errors
+    /// `InvalidData` where the beginning can't be read, `InvalidArgument` for options that
+    /// make no sense, `Io` where the input can't be read.
+    pub fn open(input: Input, name: &str, options: &ReadOptions) -> Result<Self> {
+        check(options)?;
+        let opened = input::Opened::new(input, name, options.compression)?;
+        let format = opened.format(options.format);
+        let bytes_read = Arc::clone(&opened.bytes_read);
+        let rows = match format {
+            Format::Csv => csv::open(opened, options)?,
+            Format::JsonLines => json::open(opened, options)?,
+            Format::Protobuf => protobuf::open(opened, options)?,
+            Format::ArrowStream => arrow::open_stream(opened, options)?,
+            Format::ArrowFile => arrow::open_file(opened, options)?,
+            Format::Parquet => parquet::open(opened, options)?,
+        };
+        let report = ReadReport::default();
+        let name = name.to_owned();
+        let expected = options.schema.clone();
+        Ok(Self { name, format, rows, expected, report, bytes_read, has_ended: false })
+    }
+
+    /// The columns of every batch.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.rows.schema)
+    }
+
+    /// The columns that come as another type than the one expected, as
+    /// [`ReadOptions::widening`] lets them.
+    pub fn widened(&self) -> Vec<FieldRef> {
+        let Some(expected) = &self.expected else { return Vec::new() };
+        let is_widened = |field: &&FieldRef| {
+            let known = expected.field_with_name(field.name());
+            known.is_ok_and(|known| known.data_type() != field.data_type())
+        };
+        self.rows.schema.fields().iter().filter(is_widened).cloned().collect()
+    }
+
+    /// The time column: the declared one, else the one that was found.
+    pub fn time_column(&self) -> Option<&str> {
+        self.rows.time.as_deref()
+    }
+
+    /// The form that the input turned out to have.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What has been read so far.
+    pub fn report(&self) -> &ReadReport {
+        &self.report
+    }
+}
+
+impl Iterator for Source {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let next = self.rows.batches.next(&mut self.report);
+        self.report.bytes_read = self.bytes_read.load(Ordering::Relaxed);
+        match &next {
+            Some(Ok(batch)) => {
+                self.report.rows += u64::try_from(batch.num_rows()).unwrap_or(0);
+            }
+            Some(Err(_)) | None => self.has_ended = true,
+        }
+        next
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("format", &self.format)
+            .field("time", &self.rows.time)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a regular file. Pipes and devices are for [`open_reader`].
+///
+/// # Errors
+/// As [`Source::open`]; `NotFound` and `Io` where the file can't be opened.
+pub fn open_path(io: &Io, path: &Path, options: &ReadOptions) -> Result<Source> {
+    let file = io.disk.open(path, OpenMode::Read).map_err(|cause| {
+        let kind = match cause.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, format!("could not open the input: {cause}")).at(path).caused_by(cause)
+    })?;
+    Source::open(Input::File(file), &path.to_string_lossy(), options)
+}
+
+/// Opens bytes as they come.
+///
+/// # Errors
+/// As [`Source::open`].
+pub fn open_reader(
+    reader: impl Read + Send + 'static,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Source> {
+    Source::open(Input::Reader(Box::new(reader)), name, options)
+}
+
+/// Opens bytes in memory.
+///
+/// # Errors
+/// As [`Source::open`].
+pub fn open_bytes(bytes: impl Into<Bytes>, name: &str, options: &ReadOptions) -> Result<Source> {
+    Source::open(Input::Bytes(bytes.into()), name, options)
+}
+
+/// Refuses options that mean nothing.
+fn check(options: &ReadOptions) -> Result<()> {
+    let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
+    let special = |byte: u8| matches!(byte, b'\n' | b'\r') || !byte.is_ascii();
+    let (delimiter, quote) = (options.delimiter, options.quote.unwrap_or(b'"'));
+    if delimiter.is_some_and(special) || special(quote) {
+        return refuse("a delimiter and a quote are ASCII characters that end no line");
+    }
+    if delimiter == Some(quote) {
+        return refuse("the delimiter and the quote can't be the same");
+    }
+    if options.batch_rows == 0 {
+        return refuse("a batch holds at least one row");
+    }
+    Ok(())
+}

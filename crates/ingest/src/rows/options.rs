@@ -1,0 +1,249 @@
+//! What a caller may say about an input: its form, its packing, what to expect and to refuse.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use timestrata_engine::{Error, ErrorKind};
+use timestrata_io::sync::processors;
+use timestrata_table::{Expected, OnMismatch, Table};
+
+/// Workers that pay: beyond these, cutting the input into pieces is what takes the time.
+const THREADS_MAX: usize = 8;
+
+/// The form of an input.
+///
+/// ```
+/// use timestrata_ingest::rows::Format;
+///
+/// assert_eq!("csv".parse::<Format>()?, Format::Csv);
+/// assert_eq!(Format::of_path("trades.jsonl.gz"), Some(Format::JsonLines));
+/// assert_eq!(Format::of_mime("text/csv; charset=utf-8"), Some(Format::Csv));
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Text in columns with a delimiter, one line a row.
+    Csv,
+    /// One JSON object a row: a line each, or one array of them.
+    JsonLines,
+    /// Arrow IPC, stream.
+    ArrowStream,
+    /// Arrow IPC, file (Feather version 2).
+    ArrowFile,
+    /// Parquet.
+    Parquet,
+    /// `message Batch { repeated Row rows = 1; } message Row { map<string,string> values = 1; }`.
+    Protobuf,
+}
+
+impl Format {
+    /// Each of them.
+    pub const ALL: [Self; 6] = [
+        Self::Csv,
+        Self::JsonLines,
+        Self::ArrowStream,
+        Self::ArrowFile,
+        Self::Parquet,
+        Self::Protobuf,
+    ];
+
+    /// What the name of a file says: its extension, below one that says how it is packed.
+    pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
+        let path = path.as_ref();
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        if Compression::of_extension(&extension).is_some() {
+            return Self::of_path(path.file_stem()?);
+        }
+        extension.parse().ok()
+    }
+
+    /// What a `Content-Type` says.
+    pub fn of_mime(mime: &str) -> Option<Self> {
+        let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        Some(match mime.as_str() {
+            "text/csv" | "application/csv" | "text/tab-separated-values" => Self::Csv,
+            "application/json"
+            | "application/jsonl"
+            | "application/x-ndjson"
+            | "application/ndjson"
+            | "application/x-jsonlines"
+            | "application/json-lines" => Self::JsonLines,
+            "application/vnd.apache.arrow.stream" | "application/arrow" => Self::ArrowStream,
+            "application/vnd.apache.arrow.file" => Self::ArrowFile,
+            "application/vnd.apache.parquet" | "application/x-parquet" | "application/parquet" => {
+                Self::Parquet
+            }
+            "application/x-protobuf" | "application/protobuf" => Self::Protobuf,
+            _ => return None,
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" | "tab" => Self::Csv,
+            "jsonl" | "ndjson" | "json" => Self::JsonLines,
+            "arrows" | "arrow-stream" => Self::ArrowStream,
+            "arrow" | "feather" | "ipc" | "arrow-file" => Self::ArrowFile,
+            "parquet" | "pq" => Self::Parquet,
+            "protobuf" | "pb" => Self::Protobuf,
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "format '{name}' is not known: csv, jsonl, arrow, arrows, parquet or \
+                         protobuf"
+                    ),
+                ));
+            }
+        })
+    }
+}
+
+/// How an input is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, of any number of members.
+    Gzip,
+    /// Zstandard, of any number of frames.
+    Zstd,
+}
+
+impl Compression {
+    fn of_extension(extension: &str) -> Option<Self> {
+        match extension {
+            "gz" | "gzip" => Some(Self::Gzip),
+            "zst" | "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// What a `Content-Encoding` says.
+    pub fn of_encoding(encoding: &str) -> Option<Self> {
+        match encoding.trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => Some(Self::None),
+            "gzip" | "x-gzip" => Some(Self::Gzip),
+            "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+}
+
+/// What becomes of a row that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnError {
+    /// Reading ends with an error that names its line, column and value.
+    #[default]
+    Fail,
+    /// It is left out, counted, and listed among the first.
+    Skip,
+}
+
+impl ReadOptions {
+    /// Expects rows of a table: its time column, the types of its columns and, with
+    /// [`OnMismatch::Widen`], leave for those that may be widened to come as another type.
+    ///
+    /// # Errors
+    /// `NotFound` if the table has been dropped.
+    pub fn expect_of(&mut self, table: &Table, on_mismatch: OnMismatch) -> Result<(), Error> {
+        let Expected { schema, time, widening } = table.expected(on_mismatch)?;
+        self.widening = widening;
+        self.schema = Some(schema);
+        self.time = Some(time);
+        Ok(())
+    }
+
+    /// Whether a column may come as another type than `schema` says.
+    pub(super) fn may_widen(&self, name: &str) -> bool {
+        self.widening.iter().any(|widening| widening == name)
+    }
+
+    /// The same, without a type expected of those columns that may be widened and don't fit theirs.
+    pub(super) fn widened(&self, fits: impl Fn(&Field) -> bool) -> Self {
+        let Some(schema) = self.schema.as_ref().filter(|_| !self.widening.is_empty()) else {
+            return self.clone();
+        };
+        let stays = |field: &&FieldRef| !self.may_widen(field.name()) || fits(field);
+        let kept: Vec<FieldRef> = schema.fields().iter().filter(stays).cloned().collect();
+        Self { schema: Some(Arc::new(Schema::new(kept))), ..self.clone() }
+    }
+}
+
+/// How to read an input. The default finds out everything by itself.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// The form. Default: by the first bytes, then by the name, then by a look at the text.
+    pub format: Option<Format>,
+    /// The packing. Default: by the first bytes.
+    pub compression: Option<Compression>,
+    /// What separates the fields of CSV. Default: whichever of `,` `;` tab and `|` fits the
+    /// first lines.
+    pub delimiter: Option<u8>,
+    /// What encloses fields of CSV that hold delimiters or line ends. Default: `"`.
+    pub quote: Option<u8>,
+    /// Whether the first row of CSV names the columns. Without, the columns are those of
+    /// `schema` in their order, or `column_1` and so on. Default: true.
+    pub has_header: bool,
+    /// The time column. Default: the first that holds times, of preferred names first.
+    pub time: Option<String>,
+    /// The unit of numbers in the time column. Default: by the column's name
+    /// (`exch_ts_ms`), then by magnitude.
+    pub time_unit: Option<TimeUnit>,
+    /// What stands for null in CSV. Default: no text; and in all but text columns also `NA`,
+    /// `N/A`, `n/a`, `#N/A`, `NULL`, `null` and `\N`. Text given here counts in every column.
+    pub null_text: Option<Vec<String>>,
+    /// The types that columns of these names must have; others are inferred. Columns that the
+    /// input lacks are absent from the batches.
+    pub schema: Option<SchemaRef>,
+    /// Columns of `schema` that come as the type that is inferred for them, where a value of the sample
+    /// doesn't fit the one expected: [`Source::widened`](super::Source::widened) tells of them.
+    /// Default: none.
+    pub widening: Vec<String>,
+    /// Rows in a batch, at most. Default: 65,536.
+    pub batch_rows: usize,
+    /// Workers that parse text. Default: one a processor, at most 8. With 1, all is done by
+    /// the thread that asks for batches.
+    pub threads: usize,
+    /// What becomes of rows that do not fit. Default: an error.
+    pub on_error: OnError,
+    /// Rows from which the types of columns are inferred. Default: 20,000.
+    pub sample_rows: usize,
+    /// Bytes that are read for these rows, at most. Default: 4 MiB.
+    pub sample_bytes: usize,
+    /// The longest row, in bytes, before reading gives up. Default: 64 MiB.
+    pub row_bytes_max: usize,
+    /// The largest input of a form that is read from its end (Parquet, Arrow file) which is
+    /// taken into memory where it can't be read in any order. Default: 1 GiB.
+    pub buffer_bytes_max: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            compression: None,
+            delimiter: None,
+            quote: None,
+            has_header: true,
+            time: None,
+            time_unit: None,
+            null_text: None,
+            schema: None,
+            widening: Vec::new(),
+            batch_rows: 65_536,
+            threads: processors().min(THREADS_MAX),
+            on_error: OnError::Fail,
+            sample_rows: 20_000,
+            sample_bytes: 4 << 20,
+            row_bytes_max: 64 << 20,
+            buffer_bytes_max: 1 << 30,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Structured logs: entries by the time of their arrival, searched by words, fields and time.
+//!
+//! A log is one stream that keeps every row. Its columns are `timestamp` (the store's own, in
+//! nanoseconds; rises from entry to entry, so that it names one), `source_time` (the sender's), `level`
+//! (an OpenTelemetry severity number), `message`, `labels` (a JSON object), `fields` (a CBOR map), and one
+//! for each field that many entries have with values of one kind; such a value isn't in `fields`
+//! then. Compacted runs tell which words their blocks have. The stream's properties say what it is:
+//! `model = logs`, `message_bytes_max`, `columns_max`.
+//!
+//! Invariant: the order of timestamps is that of commits. Who has read up to one has missed nothing.
+#![forbid(unsafe_code)]
+
+mod entries;
+mod entry;
+mod field_column;
+mod fields;
+pub mod filter;
+mod handle;
+mod hub;
+mod labels;
+mod layout;
+mod level;
+mod options;
+mod promote;
+mod search;
+mod shown;
+mod tail;
+mod value;
+mod view;
+mod write;
+
+pub use entries::{Entries, EntryRef};
+pub use entry::NewEntry;
+pub use fields::{Fields, Scalar};
+pub use handle::Logs;
+pub use labels::{LABELS_MAX, Labels};
+pub use level::Level;
+pub use options::{COLUMNS_MAX, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
+pub use search::{
+    Bucket, Clock, Facet, FacetsOptions, HISTOGRAM_BUCKETS_MAX, Hits, Position, Query,
+};
+pub use shown::ShownColumns;
+pub use tail::Tail;
+pub use value::FieldValue;
+pub use view::LogsView;
+pub use write::EntryBatch;

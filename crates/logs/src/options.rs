@@ -1,0 +1,156 @@
+//! What a new log is to be, and how that is kept in its stream's spec.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use timestrata_engine::{
+    COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Merge, Result, Retention, RunFormat, Stream,
+    StreamSpec, WORDS_PROPERTY,
+};
+
+/// Property that names a stream's model.
+const MODEL_PROPERTY: &str = "model";
+const MODEL: &str = "logs";
+const MESSAGE_BYTES_PROPERTY: &str = "message_bytes_max";
+const COLUMNS_PROPERTY: &str = "columns_max";
+
+/// Entries of a compacted block: what a search decodes for one hit, and what one entry costs to read. With
+/// half of it that is half of that again, and many logs are larger than what gzip makes of them.
+const COLD_BLOCK_ROWS: &str = "4096";
+
+/// Longest message by default, in bytes.
+pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
+/// No log takes longer ones: an entry must fit into a segment of the log of commits.
+const MESSAGE_BYTES_LIMIT: usize = 8 << 20;
+/// Most fields that may have columns of their own.
+pub const COLUMNS_MAX: usize = 64;
+/// As many as may, by default.
+const COLUMNS_DEFAULT: usize = 32;
+
+/// Positions of the columns that every log has.
+pub(super) const TIMESTAMP: usize = 0;
+pub(super) const SOURCE_TIME: usize = 1;
+pub(super) const LEVEL: usize = 2;
+pub(super) const MESSAGE: usize = 3;
+pub(super) const LABELS: usize = 4;
+pub(super) const FIELDS: usize = 5;
+/// Columns of fields come behind these.
+pub(super) const OWN_COLUMNS: usize = 6;
+
+/// Names of the columns that every log has, in their order.
+pub(super) const OWN_NAMES: [&str; OWN_COLUMNS] =
+    ["timestamp", "source_time", "level", "message", "labels", "fields"];
+
+/// What [`Logs::create`](super::Logs::create) makes.
+///
+/// ```
+/// use timestrata_logs::LogsOptions;
+///
+/// let options = LogsOptions { message_bytes_max: 64 << 10, ..LogsOptions::default() };
+/// assert!(options.retention.is_none());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogsOptions {
+    /// Longest message that is taken, in bytes, and longest fields. Default 1 MiB; at most 8 MiB.
+    pub message_bytes_max: usize,
+    /// How many fields may get columns of their own, once many entries have them. Default 32, at
+    /// most 64; 0: none.
+    pub columns_max: usize,
+    /// What may be thrown away by itself, by age and by bytes. `None`, the default: nothing in a new log,
+    /// no change to one that exists. `Some` also changes a log that exists.
+    pub retention: Option<Retention>,
+}
+
+impl Default for LogsOptions {
+    fn default() -> Self {
+        Self { message_bytes_max: MESSAGE_BYTES_MAX, columns_max: COLUMNS_DEFAULT, retention: None }
+    }
+}
+
+impl LogsOptions {
+    /// The stream that keeps such a log.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for numbers that can't be.
+    pub(super) fn spec(&self, name: &str) -> Result<StreamSpec> {
+        let refuse = |why: String| {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("log '{name}': {why}")))
+        };
+        if !(1..=MESSAGE_BYTES_LIMIT).contains(&self.message_bytes_max) {
+            return refuse(format!(
+                "message_bytes_max is {}; it must be 1 to {MESSAGE_BYTES_LIMIT} (8 MiB)",
+                self.message_bytes_max
+            ));
+        }
+        if self.columns_max > COLUMNS_MAX {
+            return refuse(format!(
+                "columns_max is {}; it must be at most {COLUMNS_MAX}",
+                self.columns_max
+            ));
+        }
+        let property = |key: &str, value: String| (key.to_owned(), value);
+        Ok(StreamSpec {
+            merge: Merge::Keep,
+            run_format: RunFormat::Cold,
+            retention: self.retention.unwrap_or_default(),
+            properties: vec![
+                property(MODEL_PROPERTY, MODEL.to_owned()),
+                property(MESSAGE_BYTES_PROPERTY, self.message_bytes_max.to_string()),
+                property(COLUMNS_PROPERTY, self.columns_max.to_string()),
+                property(COLD_BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS.to_owned()),
+                property(WORDS_PROPERTY, OWN_NAMES[FIELDS].to_owned()),
+            ],
+            ..StreamSpec::new(name, schema())
+        })
+    }
+
+    /// Reads the options of a log from its stream.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is no log.
+    pub(super) fn of(stream: &Stream) -> Result<Self> {
+        let refuse = |what: String| {
+            Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("stream '{}' {what}", stream.name()),
+            ))
+        };
+        match stream.property(MODEL_PROPERTY) {
+            Some(MODEL) => {}
+            Some(other) => return refuse(format!("is not a log; its model is '{other}'")),
+            None => return refuse("is not a log; it has no model".to_owned()),
+        }
+        let number = |key: &str| stream.property(key).and_then(|text| text.parse().ok());
+        let (Some(message_bytes_max), Some(columns_max)) =
+            (number(MESSAGE_BYTES_PROPERTY), number(COLUMNS_PROPERTY))
+        else {
+            return refuse("is called a log, but its properties are another's".to_owned());
+        };
+        let own = schema();
+        let has_own = stream.schema().fields().len() >= OWN_COLUMNS
+            && stream.schema().fields().iter().zip(own.fields()).all(|(found, own)| found == own);
+        if !has_own || stream.key_columns() != [TIMESTAMP] || stream.spec().merge != Merge::Keep {
+            return refuse("is called a log, but its columns are another's".to_owned());
+        }
+        Ok(Self { message_bytes_max, columns_max, retention: Some(stream.spec().retention) })
+    }
+}
+
+/// Whether a stream keeps a log.
+pub fn is_logs(stream: &Stream) -> bool {
+    stream.property(MODEL_PROPERTY) == Some(MODEL)
+}
+
+/// The columns that every log has.
+fn schema() -> SchemaRef {
+    let time = || DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let [timestamp, source_time, level, message, labels, fields] = OWN_NAMES;
+    Arc::new(Schema::new(vec![
+        Field::new(timestamp, time(), false),
+        Field::new(source_time, time(), true),
+        Field::new(level, DataType::Int8, true),
+        Field::new(message, DataType::Utf8, false),
+        Field::new(labels, DataType::Utf8, true),
+        Field::new(fields, DataType::Binary, true),
+    ]))
+}

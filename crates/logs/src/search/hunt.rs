@@ -1,0 +1,219 @@
+//! Going through the pieces of a range for hits, by several threads where there is much to read.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use arrow_buffer::BooleanBuffer;
+use timestrata_engine::{KeyRange, LeadKey, Result, ScanSpec, Sieve};
+use timestrata_io::sync::Mutex;
+use timestrata_io::sync::processors;
+
+use super::matching::{self, Rows};
+use super::needs::Needs;
+use super::{Clock, Query};
+use crate::LogsView;
+use crate::options::SOURCE_TIME;
+
+/// A search: what it looks for, and how.
+#[derive(Debug)]
+pub(super) struct Hunt<'a> {
+    view: &'a LogsView,
+    query: &'a Query,
+    needs: Needs,
+    sieve: Sieve,
+    newest_first: bool,
+}
+
+/// Some rows, with the columns that were asked for, and which of them are hits: at least one.
+pub(super) struct Batch<'a> {
+    pub(super) rows: Rows<'a>,
+    pub(super) hits: BooleanBuffer,
+}
+
+impl<'a> Hunt<'a> {
+    /// `columns` are those that the caller needs of each hit, besides those that the filter looks at.
+    pub(super) fn new(view: &'a LogsView, query: &'a Query, columns: &[usize]) -> Self {
+        let mut needs = Needs::of(&query.filter, view.layout());
+        columns.iter().for_each(|column| needs.add(*column));
+        let mut sieve = Needs::sieve(&query.filter);
+        if query.by == Clock::SourceTime {
+            needs.add(SOURCE_TIME);
+            let first = query.from.unwrap_or(i64::MIN);
+            let last = query.to.map_or(i64::MAX, |to| to.saturating_sub(1));
+            sieve = sieve.with_range(SOURCE_TIME, first..=last);
+        }
+        let newest_first = query.newest_first && query.by == Clock::Timestamp;
+        Self { view, query, needs, sieve, newest_first }
+    }
+
+    /// The pieces of arrivals that may have hits, in the order in which they are read.
+    pub(super) fn pieces(&self) -> Result<Vec<KeyRange>> {
+        let range = self.query.arrivals()?;
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pieces = self.view.snapshot().pieces(self.view.stream_id(), &range)?;
+        if self.newest_first {
+            pieces.reverse();
+        }
+        Ok(pieces)
+    }
+
+    /// The parts of a piece whose rows are looked at, in the order in which they are read.
+    fn parts(&self, piece: &KeyRange) -> Result<Vec<KeyRange>> {
+        let mut parts = match self.sieve.is_empty() {
+            true => vec![*piece],
+            false => self.view.snapshot().sift(self.view.stream_id(), piece, &self.sieve)?,
+        };
+        if self.newest_first {
+            parts.reverse();
+        }
+        Ok(parts)
+    }
+
+    /// How many rows are looked at, whatever the limit.
+    pub(super) fn rows(&self) -> Result<u64> {
+        let mut parts = Vec::new();
+        for piece in self.pieces()? {
+            parts.extend(self.parts(&piece)?);
+        }
+        let mut rows = 0;
+        for part in parts {
+            let part = [part];
+            rows += self.view.snapshot().survey(self.view.stream_id(), &part)?.rows_max;
+        }
+        Ok(rows)
+    }
+
+    /// Calls `take` with the hits of a piece, batch by batch, until it says that this is enough.
+    pub(super) fn piece(
+        &self,
+        piece: &KeyRange,
+        mut take: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (snapshot, stream) = (self.view.snapshot(), self.view.stream_id());
+        for range in self.parts(piece)? {
+            let spec = ScanSpec {
+                range,
+                columns: Some(self.needs.columns().to_vec()),
+                reverse: self.newest_first,
+                ..ScanSpec::default()
+            };
+            for batch in snapshot.scan(stream, &spec)? {
+                let batch = batch?;
+                let rows = Rows::new(&batch, self.needs.columns(), self.view.layout());
+                let hits = self.hits(&rows);
+                if hits.count_set_bits() == 0 {
+                    continue;
+                }
+                if take(&Batch { rows, hits }).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hits(&self, rows: &Rows<'_>) -> BooleanBuffer {
+        let all = BooleanBuffer::new_set(rows.len());
+        let within = match self.query.by {
+            Clock::Timestamp => all,
+            Clock::SourceTime => {
+                let (from, to) = (self.query.from, self.query.to);
+                rows.times_between(SOURCE_TIME, from, to, &all)
+            }
+        };
+        matching::hits(self.query.filter.root(), rows, &within)
+    }
+
+    /// What `step` makes of the hits of all pieces, in no order: each thread has its own `make`, and
+    /// `merge` puts them together.
+    pub(super) fn fold<A: Send>(
+        &self,
+        make: impl Fn() -> A + Sync + Copy,
+        step: impl Fn(&mut A, &Batch<'_>) + Sync,
+        mut merge: impl FnMut(&mut A, A),
+    ) -> Result<A> {
+        let parts = self.in_threads(&self.pieces()?, make, |part, piece| {
+            self.piece(piece, |batch| {
+                step(part, batch);
+                ControlFlow::Continue(())
+            })
+        })?;
+        let mut parts = parts.into_iter();
+        // One thread has run at least.
+        let mut all = match parts.next() {
+            Some(first) => first,
+            None => make(),
+        };
+        parts.for_each(|part| merge(&mut all, part));
+        Ok(all)
+    }
+
+    /// Does `work` for each piece, by as many threads as there are processors.
+    fn in_threads<A: Send>(
+        &self,
+        pieces: &[KeyRange],
+        make: impl Fn() -> A + Sync,
+        work: impl Fn(&mut A, &KeyRange) -> Result<()> + Sync,
+    ) -> Result<Vec<A>> {
+        let next = AtomicUsize::new(0);
+        let is_over = AtomicBool::new(false);
+        let run = || -> Result<A> {
+            let mut part = make();
+            while !is_over.load(Ordering::Relaxed)
+                && let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                work(&mut part, piece).inspect_err(|_| is_over.store(true, Ordering::Relaxed))?;
+            }
+            Ok(part)
+        };
+        let others = processors().min(pieces.len()).saturating_sub(1);
+        let done = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..others {
+                scope.spawn(|| done.lock().push(run()));
+            }
+            let own = run();
+            done.lock().push(own);
+        });
+        done.into_inner().into_iter().collect()
+    }
+
+    /// The timestamps of the hits of some pieces, in their order, at most so many of each.
+    pub(super) fn timestamps(&self, pieces: &[KeyRange], limit: usize) -> Result<Vec<i64>> {
+        let found = Mutex::new(Vec::new());
+        self.in_threads(
+            pieces,
+            || (),
+            |(), piece| {
+                let mut hits = Vec::new();
+                self.piece(piece, |batch| {
+                    hits.extend(batch.timestamps());
+                    if hits.len() >= limit {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                })?;
+                hits.truncate(limit);
+                found.lock().push((piece.lo, hits));
+                Ok(())
+            },
+        )?;
+        let mut found: Vec<(Option<LeadKey>, Vec<i64>)> = found.into_inner();
+        found.sort_unstable_by_key(|(lo, _)| *lo);
+        if self.newest_first {
+            found.reverse();
+        }
+        Ok(found.into_iter().flat_map(|(_, hits)| hits).collect())
+    }
+}
+
+impl Batch<'_> {
+    /// The hits' timestamps, in their order.
+    pub(super) fn timestamps(&self) -> impl Iterator<Item = i64> {
+        let times = self.rows.timestamps();
+        self.hits.set_indices().map(move |row| times.get(row).copied().unwrap_or_default())
+    }
+}

@@ -1,0 +1,316 @@
+//! Which rows of a batch a filter lets through.
+//!
+//! Each part of the filter is tried on those rows only that are still in doubt. Text that has a column is
+//! searched as one piece of memory; what lies in CBOR is walked row by row.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, TimestampNanosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use timestrata_engine::words;
+
+use crate::field_column::FieldColumn;
+use crate::filter::{Expr, Pattern, Target, Term, Test};
+use crate::layout::{Kind, Layout};
+use crate::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
+use crate::value::{self, FieldValue};
+use crate::{Labels, Level, Scalar};
+
+/// Rows, with some of the columns of their log.
+#[derive(Debug)]
+pub(super) struct Rows<'a> {
+    batch: &'a RecordBatch,
+    /// Which of the stream's columns the batch has, in its order.
+    columns: &'a [usize],
+    layout: &'a Layout,
+    /// The columns of fields, in the order of the layout, as far as they were asked for.
+    fields: Vec<Option<FieldColumn>>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(batch: &'a RecordBatch, columns: &'a [usize], layout: &'a Layout) -> Self {
+        let mut rows = Self { batch, columns, layout, fields: Vec::new() };
+        let promoted = layout.promoted.iter();
+        rows.fields = promoted
+            .map(|known| Some(FieldColumn::new(known.kind, rows.column(known.column)?)))
+            .collect();
+        rows
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// A column of the stream, if it was asked for.
+    pub(super) fn column(&self, column: usize) -> Option<&'a ArrayRef> {
+        let place = self.columns.iter().position(|known| *known == column)?;
+        self.batch.columns().get(place)
+    }
+
+    /// When the rows arrived.
+    pub(super) fn timestamps(&self) -> &'a [i64] {
+        self.times(TIMESTAMP).map_or(&[], |times| times.values())
+    }
+
+    /// A column of times.
+    pub(super) fn times(
+        &self,
+        column: usize,
+    ) -> Option<&'a arrow_array::PrimitiveArray<TimestampNanosecondType>> {
+        self.column(column)?.as_primitive_opt::<TimestampNanosecondType>()
+    }
+
+    /// The level of a row.
+    pub(super) fn level(&self, row: usize) -> Option<Level> {
+        let levels = self.column(LEVEL)?.as_primitive_opt::<Int8Type>()?;
+        if levels.is_null(row) { None } else { Level::of_severity(levels.value(row)) }
+    }
+
+    /// Those rows whose time is within a range.
+    pub(super) fn times_between(
+        &self,
+        column: usize,
+        from: Option<i64>,
+        to: Option<i64>,
+        within: &BooleanBuffer,
+    ) -> BooleanBuffer {
+        let Some(times) = self.times(column) else { return BooleanBuffer::new_unset(self.len()) };
+        each(within, |row| {
+            let time = times.value(row);
+            !times.is_null(row)
+                && from.is_none_or(|from| from <= time)
+                && to.is_none_or(|to| time < to)
+        })
+    }
+
+    /// Calls `take` with a row's value of a field: of its label, of its column, or of what lies among
+    /// its other fields.
+    pub(super) fn field<T>(
+        &self,
+        row: usize,
+        name: &str,
+        take: impl FnOnce(Option<FieldValue<'_>>) -> T,
+    ) -> T {
+        if let Some(text) = self.text(LABELS, row)
+            && let Some(label) = Labels::parse(text).ok().and_then(|labels| labels.take(name))
+        {
+            return take(Some(FieldValue::Scalar(Scalar::Text(&label))));
+        }
+        let place = self.layout.promoted.iter().position(|known| known.name == name);
+        match place.and_then(|place| self.promoted(place, row)) {
+            Some(scalar) => take(Some(FieldValue::Scalar(scalar))),
+            None => take(self.rest(row).and_then(|rest| value::find(rest, name))),
+        }
+    }
+
+    /// Calls `take` with the name and value of each of a row's labels and fields.
+    pub(super) fn each_field(&self, row: usize, mut take: impl FnMut(&str, FieldValue<'_>)) {
+        let labels = self.text(LABELS, row).and_then(|text| Labels::parse(text).ok());
+        let labels = labels.unwrap_or_default();
+        for (key, label) in labels.iter() {
+            take(key, FieldValue::Scalar(Scalar::Text(label)));
+        }
+        for (place, known) in self.layout.promoted.iter().enumerate() {
+            if let Some(scalar) = self.promoted(place, row) {
+                take(&known.name, FieldValue::Scalar(scalar));
+            }
+        }
+        if let Some(rest) = self.rest(row) {
+            // What is damaged ends the list; `check` tells of damage.
+            let _ = value::each_field(rest, |name, item| {
+                take(name, FieldValue::of_item(item));
+                false
+            });
+        }
+    }
+
+    /// A row's fields without columns, as a CBOR map.
+    fn rest(&self, row: usize) -> Option<&'a [u8]> {
+        let column = self.column(FIELDS)?.as_binary_opt::<i32>()?;
+        (!column.is_null(row)).then(|| column.value(row))
+    }
+
+    fn text(&self, column: usize, row: usize) -> Option<&'a str> {
+        let column = self.column(column)?.as_string_opt::<i32>()?;
+        (!column.is_null(row)).then(|| column.value(row))
+    }
+
+    /// A row's value in the column of a field, by the field's place in the layout.
+    fn promoted(&self, place: usize, row: usize) -> Option<Scalar<'_>> {
+        self.fields.get(place)?.as_ref()?.get(row)
+    }
+}
+
+/// Those of the rows `within` that pass.
+pub(super) fn hits(expr: &Expr, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+    match expr {
+        Expr::All => within.clone(),
+        Expr::And(parts) => {
+            let mut parts: Vec<&Expr> = parts.iter().collect();
+            parts.sort_by_key(|part| cost(part));
+            let mut left = within.clone();
+            for part in parts {
+                if left.count_set_bits() == 0 {
+                    break;
+                }
+                left = hits(part, rows, &left);
+            }
+            left
+        }
+        Expr::Or(parts) => {
+            let mut found = BooleanBuffer::new_unset(rows.len());
+            for part in parts {
+                let left = within & &!&found;
+                found = &found | &hits(part, rows, &left);
+            }
+            found
+        }
+        Expr::Not(inner) => within & &!&hits(inner, rows, within),
+        Expr::Term(term) => of_term(term, rows, within),
+    }
+}
+
+/// What is tried first: the less it reads, the lower.
+fn cost(expr: &Expr) -> u32 {
+    match expr {
+        Expr::All => 0,
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().map(cost).max().unwrap_or(0),
+        Expr::Not(inner) => cost(inner),
+        Expr::Term(term) => match term.target {
+            Target::Level | Target::Timestamp | Target::SourceTime => 1,
+            Target::Message => 2,
+            Target::Field(_) => 3,
+            Target::Anywhere => 4,
+        },
+    }
+}
+
+fn of_term(term: &Term, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+    let of_times = |column: usize| match rows.times(column) {
+        Some(times) => each(within, |row| {
+            term.test.accepts_time((!times.is_null(row)).then(|| times.value(row)))
+        }),
+        None => BooleanBuffer::new_unset(rows.len()),
+    };
+    match &term.target {
+        Target::Level => each(within, |row| term.test.accepts_level(rows.level(row))),
+        Target::Timestamp => of_times(TIMESTAMP),
+        Target::SourceTime => of_times(SOURCE_TIME),
+        Target::Message => match &term.test {
+            Test::Contains(pattern) => in_column(rows.column(MESSAGE), pattern, within),
+            test => each(within, |row| test.accepts(rows.text(MESSAGE, row).map(Scalar::Text))),
+        },
+        Target::Field(name) => in_field(name, &term.test, rows, within),
+        Target::Anywhere => match &term.test {
+            Test::Contains(pattern) => anywhere(pattern, rows, within),
+            // Nothing but patterns is looked for everywhere.
+            Test::Compare(..) | Test::Exists => BooleanBuffer::new_unset(rows.len()),
+        },
+    }
+}
+
+fn in_field(name: &str, test: &Test, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+    let promoted = rows.layout.find(name).filter(|known| known.kind == Kind::Text);
+    let labels_are_empty =
+        rows.column(LABELS).is_none_or(|labels| labels.null_count() == labels.len());
+    let mut found = BooleanBuffer::new_unset(rows.len());
+    let mut left = within.clone();
+    // Where a field has a column of text, the column is searched at once; what is left over is rows
+    // without a value there.
+    if let (Some(column), Test::Contains(pattern), true) =
+        (promoted.and_then(|known| rows.column(known.column)), test, labels_are_empty)
+    {
+        found = in_column(Some(column), pattern, within);
+        left = match column.nulls() {
+            Some(nulls) => within & &!nulls.inner(),
+            None => return found,
+        };
+    }
+    let rest = each(&left, |row| rows.field(row, name, |value| accepts(test, value)));
+    &found | &rest
+}
+
+/// Whether a field's value passes; of a list, one of its scalars or numbers has to.
+fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
+    match value {
+        None => test.accepts(None),
+        Some(value) if value.is_null() => test.accepts(None),
+        Some(FieldValue::Scalar(scalar)) => test.accepts(Some(scalar)),
+        Some(_) if *test == Test::Exists => true,
+        Some(value) => value.any_single(&mut |single| match single {
+            FieldValue::Scalar(scalar) => test.accepts(Some(scalar)),
+            item => item.whole().is_some_and(|whole| test.accepts_whole(&whole)),
+        }),
+    }
+}
+
+fn anywhere(pattern: &Pattern, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+    let mut found = in_column(rows.column(MESSAGE), pattern, within);
+    for known in rows.layout.promoted.iter().filter(|known| known.kind == Kind::Text) {
+        found = &found | &in_column(rows.column(known.column), pattern, within);
+    }
+    if let Some(labels) = rows.column(LABELS).and_then(|column| column.as_string_opt::<i32>()) {
+        let left = within & &!&found;
+        // Labels mostly stay the same from row to row.
+        let mut last: (&str, bool) = ("", false);
+        let in_labels = each(&left, |row| {
+            let text = if labels.is_null(row) { "" } else { labels.value(row) };
+            if text != last.0 {
+                let parsed = Labels::parse(text).unwrap_or_default();
+                last = (text, parsed.iter().any(|(_, value)| pattern.is_match(value)));
+            }
+            last.1
+        });
+        found = &found | &in_labels;
+    }
+    let left = within & &!&found;
+    let in_rest = each(&left, |row| rows.rest(row).is_some_and(|rest| in_cbor(rest, pattern)));
+    &found | &in_rest
+}
+
+fn in_cbor(rest: &[u8], pattern: &Pattern) -> bool {
+    let mut is_found = false;
+    // What is damaged ends the search; `check` tells of damage.
+    let _ = words::each_text_in_cbor(rest, |text| {
+        is_found = is_found || pattern.is_match(text);
+    });
+    is_found
+}
+
+/// Those of the rows `within` whose text in a column has a match.
+fn in_column(
+    column: Option<&ArrayRef>,
+    pattern: &Pattern,
+    within: &BooleanBuffer,
+) -> BooleanBuffer {
+    let Some(texts) = column.and_then(|column| column.as_string_opt::<i32>()) else {
+        return BooleanBuffer::new_unset(within.len());
+    };
+    if texts.null_count() == texts.len() {
+        return BooleanBuffer::new_unset(within.len());
+    }
+    // A few rows are looked at one by one.
+    if within.count_set_bits() * 8 < within.len() {
+        return each(within, |row| !texts.is_null(row) && pattern.is_match(texts.value(row)));
+    }
+    let mut found = BooleanBufferBuilder::new(within.len());
+    found.append_n(within.len(), false);
+    pattern.rows(texts.value_data(), texts.value_offsets(), |row| found.set_bit(row, true));
+    let found = &found.finish() & within;
+    match texts.nulls() {
+        Some(nulls) => &found & nulls.inner(),
+        None => found,
+    }
+}
+
+/// Those of the rows `within` that pass a test.
+fn each(within: &BooleanBuffer, mut test: impl FnMut(usize) -> bool) -> BooleanBuffer {
+    let mut found = BooleanBufferBuilder::new(within.len());
+    found.append_n(within.len(), false);
+    for row in within.set_indices() {
+        if test(row) {
+            found.set_bit(row, true);
+        }
+    }
+    found.finish()
+}

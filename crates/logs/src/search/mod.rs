@@ -1,0 +1,172 @@
+//! Searching a log: which entries a query wants, in the order in which it wants them.
+//!
+//! A range of arrivals is cut into pieces of a few blocks. Of each piece, those blocks are left out
+//! that tell unread that they have no hit; of the others the columns are read that the filter looks at,
+//! and only of hits the rest.
+
+mod facets;
+mod fetch;
+mod histogram;
+mod hunt;
+mod matching;
+mod needs;
+mod results;
+
+use std::fmt;
+use std::ops::Bound;
+use std::str::FromStr;
+
+pub use facets::{Facet, FacetsOptions};
+pub use histogram::{Bucket, HISTOGRAM_BUCKETS_MAX};
+pub use results::Hits;
+use timestrata_engine::{Error, ErrorKind, KeyRange, Result};
+use timestrata_values::range::key_range;
+
+use super::filter::Filter;
+
+/// Which of its two times places an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Clock {
+    /// When it arrived.
+    #[default]
+    Timestamp,
+    /// When it happened, as its sender says. Entries whose sender doesn't say have no place.
+    SourceTime,
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timestamp => "timestamp",
+            Self::SourceTime => "source_time",
+        })
+    }
+}
+
+impl FromStr for Clock {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "timestamp" => Ok(Self::Timestamp),
+            "source_time" => Ok(Self::SourceTime),
+            _ => {
+                let shown: String = text.chars().take(40).collect();
+                let message = format!("by {shown:?}: must be 'timestamp' or 'source_time'");
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+/// An entry's place in an order, to go on behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Its time by the clock of the query.
+    pub time: i64,
+    /// When it arrived, which is its own.
+    pub timestamp: i64,
+}
+
+/// As two whole numbers with a colon between them; one, where both are the same.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.time == self.timestamp {
+            true => write!(f, "{}", self.timestamp),
+            false => write!(f, "{}:{}", self.time, self.timestamp),
+        }
+    }
+}
+
+impl FromStr for Position {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (time, timestamp) = text.split_once(':').unwrap_or((text, text));
+        match (time.parse(), timestamp.parse()) {
+            (Ok(time), Ok(timestamp)) => Ok(Self { time, timestamp }),
+            _ => {
+                let shown: String = text.chars().take(60).collect();
+                let message =
+                    format!("position {shown:?}: must be one that an earlier answer gave");
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+/// Which entries are wanted. The default: all, oldest first.
+///
+/// ```
+/// use timestrata_logs::Query;
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let query = Query { limit: Some(10), newest_first: true, ..Query::of("level>=warn disk")? };
+/// assert!(query.after.is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Which clock `from`, `to` and the order go by.
+    pub by: Clock,
+    /// The earliest time wanted, in nanoseconds since 1970-01-01 UTC.
+    pub from: Option<i64>,
+    /// The first time that isn't wanted any more.
+    pub to: Option<i64>,
+    /// What entries must have.
+    pub filter: Filter,
+    /// The latest first.
+    pub newest_first: bool,
+    /// Entries wanted at most.
+    pub limit: Option<usize>,
+    /// Go on behind this one, in the order wanted.
+    pub after: Option<Position>,
+}
+
+impl Query {
+    /// All entries that a filter lets through.
+    ///
+    /// # Errors
+    /// `InvalidArgument` that points at what is wrong.
+    pub fn of(filter: &str) -> Result<Self> {
+        Ok(Self { filter: filter.parse()?, ..Self::default() })
+    }
+
+    /// The arrivals that may be wanted.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range ends before it begins.
+    fn arrivals(&self) -> Result<KeyRange> {
+        let bound = |time: Option<i64>| time.map_or(Bound::Unbounded, Bound::Included);
+        let end = self.to.map_or(Bound::Unbounded, Bound::Excluded);
+        let range = key_range(&(bound(self.from), end))?;
+        if self.by == Clock::SourceTime {
+            return Ok(KeyRange::ALL);
+        }
+        let rest = match (self.after, self.newest_first) {
+            (None, _) => return Ok(range),
+            (Some(after), true) => key_range(&(..after.timestamp))?,
+            (Some(after), false) => {
+                key_range(&(Bound::Excluded(after.timestamp), Bound::Unbounded))?
+            }
+        };
+        Ok(range.intersect(&rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_read_back() {
+        for position in
+            [Position { time: 5, timestamp: 5 }, Position { time: -7, timestamp: i64::MAX }]
+        {
+            assert_eq!(position.to_string().parse::<Position>().unwrap(), position);
+        }
+        assert!("x".parse::<Position>().unwrap_err().to_string().contains("\"x\""));
+        assert_eq!("source_time".parse::<Clock>().unwrap(), Clock::SourceTime);
+    }
+}

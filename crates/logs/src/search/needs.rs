@@ -1,0 +1,93 @@
+//! Which columns a filter looks at, and what blocks can tell of it unread.
+
+use timestrata_engine::Sieve;
+
+use crate::Level;
+use crate::filter::{Expr, Filter, Op, Target, Test, Value};
+use crate::layout::{Kind, Layout};
+use crate::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
+
+/// The columns that a search reads of each row, the timestamp first.
+#[derive(Debug, Clone)]
+pub(super) struct Needs {
+    columns: Vec<usize>,
+}
+
+impl Needs {
+    /// Those that a filter looks at.
+    pub(super) fn of(filter: &Filter, layout: &Layout) -> Self {
+        let mut needs = Self { columns: vec![TIMESTAMP] };
+        needs.look_at(filter.root(), layout);
+        needs
+    }
+
+    /// Adds a column, if it isn't there yet.
+    pub(super) fn add(&mut self, column: usize) {
+        if !self.columns.contains(&column) {
+            self.columns.push(column);
+        }
+    }
+
+    /// The columns, in the order in which they are read.
+    pub(super) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn look_at(&mut self, expr: &Expr, layout: &Layout) {
+        match expr {
+            Expr::All => {}
+            Expr::And(parts) | Expr::Or(parts) => {
+                parts.iter().for_each(|part| self.look_at(part, layout));
+            }
+            Expr::Not(inner) => self.look_at(inner, layout),
+            Expr::Term(term) => match &term.target {
+                Target::Anywhere => {
+                    [MESSAGE, LABELS, FIELDS].into_iter().for_each(|column| self.add(column));
+                    let texts = layout.promoted.iter().filter(|known| known.kind == Kind::Text);
+                    texts.for_each(|known| self.add(known.column));
+                }
+                Target::Message => self.add(MESSAGE),
+                Target::Level => self.add(LEVEL),
+                Target::Timestamp => self.add(TIMESTAMP),
+                Target::SourceTime => self.add(SOURCE_TIME),
+                Target::Field(name) => {
+                    self.add(LABELS);
+                    self.add(FIELDS);
+                    if let Some(known) = layout.find(name) {
+                        self.add(known.column);
+                    }
+                }
+            },
+        }
+    }
+
+    /// What blocks are asked unread.
+    pub(super) fn sieve(filter: &Filter) -> Sieve {
+        let mut sieve = Sieve::default();
+        for any_of in filter.root().required_words() {
+            sieve = sieve.with_any_word(any_of.iter().map(String::as_str));
+        }
+        if let Some(least) = least_level(filter.root()) {
+            let severities = i64::from(least.severity())..=i64::from(i8::MAX);
+            sieve = sieve.with_range(LEVEL, severities);
+        }
+        sieve
+    }
+}
+
+/// The least level that an entry must have, where a filter asks for one.
+fn least_level(expr: &Expr) -> Option<Level> {
+    match expr {
+        Expr::And(parts) => parts.iter().filter_map(least_level).max(),
+        Expr::Term(term) if term.target == Target::Level => match &term.test {
+            Test::Compare(Op::Equal | Op::Greater | Op::GreaterOrEqual, literal) => {
+                match literal.value() {
+                    Value::Level(level) => Some(*level),
+                    _ => None,
+                }
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

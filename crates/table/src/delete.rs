@@ -1,0 +1,253 @@
+//! Deleting rows: by time, and by what is in them.
+
+use std::ops::RangeBounds;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use timestrata_engine::{
+    BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec,
+    SeqNo,
+};
+use timestrata_values::range::delete_range;
+
+use super::Table;
+use super::layout::Layout;
+use super::options::ID_COLUMN;
+use super::view::TableView;
+use super::write::unmade;
+
+/// Rows of which either none is rewritten, or those between the first and the last deleted one.
+const SPAN_ROWS: usize = 4096;
+
+/// Says for each row of a batch, in all columns of the table, whether it is to be deleted; null
+/// is no.
+pub trait RowPredicate: FnMut(&RecordBatch) -> Result<BooleanArray> {}
+impl<F: FnMut(&RecordBatch) -> Result<BooleanArray>> RowPredicate for F {}
+
+impl Table {
+    /// Deletes every row whose time is in `range`, in time that doesn't depend on how many there
+    /// are. `None`: no time is in the range.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range ends before it begins, and what a commit may fail with.
+    pub fn delete(
+        &self,
+        range: impl RangeBounds<i64>,
+        durability: Durability,
+    ) -> Result<Option<SeqNo>> {
+        delete_range(&self.shared.store, self.shared.id, &range, durability)
+    }
+
+    /// Deletes every row whose time is in one of these ranges, as one atomic commit. Gives how many
+    /// there were.
+    ///
+    /// # Errors
+    /// What a commit may fail with.
+    pub fn delete_ranges(&self, ranges: &[KeyRange], durability: Durability) -> Result<u64> {
+        let _alone = self.shared.lock.write();
+        let view = self.view()?;
+        let (mut changes, mut rows) = (Changes::new(), 0);
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            rows += view.count(range)?;
+            changes = changes.delete_range(self.shared.id, *range);
+        }
+        match rows {
+            // They may have been deleted a moment ago.
+            0 => self.shared.store.acknowledge(durability)?,
+            _ => self.shared.store.commit(changes, durability)?,
+        };
+        Ok(rows)
+    }
+
+    /// Deletes the rows in `ranges` (disjoint and ascending) that a predicate picks, as one atomic
+    /// commit. Gives how many there were. Writers of the table wait meanwhile.
+    ///
+    /// Where every row is kept, rows can only be hidden by their time; so those that stay between
+    /// deleted ones are written anew, in the same order. The commit is `Synced`.
+    ///
+    /// # Errors
+    /// Those of the predicate, and what a commit may fail with; nothing was deleted then.
+    pub fn delete_where(
+        &self,
+        ranges: &[KeyRange],
+        mut predicate: impl RowPredicate,
+    ) -> Result<u64> {
+        let _alone = self.shared.lock.write();
+        let view = self.view()?;
+        let (mut bulk, mut rows) = (self.shared.store.bulk()?, 0);
+        for range in ranges {
+            rows += match view.key().is_empty() {
+                true => self.rewrite(&view, range, &mut predicate, &mut bulk)?,
+                false => self.delete_keys(&view, range, &mut predicate, &mut bulk)?,
+            };
+        }
+        match rows {
+            0 => {
+                drop(bulk);
+                self.shared.store.acknowledge(Durability::Synced)?
+            }
+            _ => bulk.commit()?,
+        };
+        Ok(rows)
+    }
+
+    fn rewrite(
+        &self,
+        view: &TableView,
+        range: &KeyRange,
+        predicate: &mut impl RowPredicate,
+        bulk: &mut BulkCommit,
+    ) -> Result<u64> {
+        let (spans, rows) = spans_of_deleted(view, range, predicate)?;
+        let id = self.shared.id;
+        for span in spans {
+            bulk.delete_range(id, span)?;
+            for_each_picked(view, &span, predicate, |batch, deleted| {
+                let stay = filter_record_batch(batch, &inverted(deleted)).map_err(unmade)?;
+                match stay.num_rows() {
+                    0 => Ok(()),
+                    _ => bulk.insert(id, stay),
+                }
+            })?;
+        }
+        Ok(rows)
+    }
+
+    fn delete_keys(
+        &self,
+        view: &TableView,
+        range: &KeyRange,
+        predicate: &mut impl RowPredicate,
+        bulk: &mut BulkCommit,
+    ) -> Result<u64> {
+        let (layout, mut rows) = (self.layout()?, 0);
+        let last = self.last_id(view, &layout)?;
+        for_each_picked(view, range, predicate, |batch, deleted| {
+            let gone = filter_record_batch(batch, deleted).map_err(unmade)?;
+            if gone.num_rows() == 0 {
+                return Ok(());
+            }
+            rows += gone.num_rows() as u64;
+            let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
+            bulk.delete_keys(self.shared.id, keys)?;
+            let Some(index) = self.shared.index else { return Ok(()) };
+            let gone = without_id(gone, last)?;
+            match gone.num_rows() {
+                0 => Ok(()),
+                _ => bulk.delete_keys(index, self.index_keys(index, &layout, &gone)?),
+            }
+        })?;
+        Ok(rows)
+    }
+}
+
+/// Rows but for the one with this id.
+fn without_id(rows: RecordBatch, id: Option<u64>) -> Result<RecordBatch> {
+    let ids = rows.column_by_name(ID_COLUMN).and_then(|ids| ids.as_primitive_opt::<UInt64Type>());
+    let (Some(id), Some(ids)) = (id, ids) else { return Ok(rows) };
+    let others: BooleanArray = ids.values().iter().map(|other| Some(*other != id)).collect();
+    filter_record_batch(&rows, &others).map_err(unmade)
+}
+
+/// Gives each batch of a range with what the predicate picks of it.
+fn for_each_picked(
+    view: &TableView,
+    range: &KeyRange,
+    predicate: &mut impl RowPredicate,
+    mut take: impl FnMut(&RecordBatch, &BooleanArray) -> Result<()>,
+) -> Result<()> {
+    let scan = ScanSpec { range: *range, ..ScanSpec::default() };
+    for batch in view.snapshot().scan(view.stream().id(), &scan)? {
+        let batch = batch?;
+        let picked = checked(predicate(&batch)?, &batch)?;
+        take(&batch, &picked)?;
+    }
+    Ok(())
+}
+
+/// Ranges of times that hold every row to be deleted, and how many of those there are.
+fn spans_of_deleted(
+    view: &TableView,
+    range: &KeyRange,
+    predicate: &mut impl RowPredicate,
+) -> Result<(Vec<KeyRange>, u64)> {
+    let scan = ScanSpec { range: *range, ..ScanSpec::default() };
+    let (mut spans, mut rows) = (Vec::<(i64, i64)>::new(), 0);
+    let time = view.stream().lead_column();
+    for batch in view.snapshot().scan(view.stream().id(), &scan)? {
+        let batch = batch?;
+        let deleted = checked(predicate(&batch)?, &batch)?;
+        rows += deleted.true_count() as u64;
+        let times = batch.column(time);
+        for start in (0..deleted.len()).step_by(SPAN_ROWS) {
+            let piece = deleted.slice(start, SPAN_ROWS.min(deleted.len() - start));
+            let mut picked = piece.values().set_indices();
+            let Some(first) = picked.next() else { continue };
+            let last = picked.last().unwrap_or(first);
+            let at = |row: usize| match Cell::of(times, start + row) {
+                Some(Cell::Int(time)) => Ok(time),
+                _ => Err(Error::new(ErrorKind::InvalidData, "a row without a time")),
+            };
+            let (from, to) = (at(first)?, at(last)?);
+            match spans.last_mut() {
+                // Times that are next to each other, or rows of one time in two pieces.
+                Some((_, end)) if from <= end.saturating_add(1) => *end = to.max(*end),
+                _ => spans.push((from, to)),
+            }
+        }
+    }
+    let range = |(from, to): (i64, i64)| {
+        KeyRange::new(LeadKey::Time(from), to.checked_add(1).map(LeadKey::Time))
+    };
+    Ok((spans.into_iter().map(range).collect(), rows))
+}
+
+/// Without nulls, and one value a row.
+fn checked(picked: BooleanArray, batch: &RecordBatch) -> Result<BooleanArray> {
+    if picked.len() != batch.num_rows() {
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("the predicate gave {} values for {} rows", picked.len(), batch.num_rows()),
+        ));
+    }
+    Ok(match picked.nulls() {
+        None => picked,
+        Some(valid) => BooleanArray::new(picked.values() & valid.inner(), None),
+    })
+}
+
+fn inverted(picked: &BooleanArray) -> BooleanArray {
+    BooleanArray::new(!picked.values(), None)
+}
+
+impl Table {
+    /// The greatest id of a table that hands them out. Its entry in the index outlives its row: by
+    /// it the table knows, also when it is opened again, which ids were given away.
+    fn last_id(&self, view: &TableView, layout: &Layout) -> Result<Option<u64>> {
+        let Some(index) = self.shared.index.filter(|_| layout.definition().hands_out_ids) else {
+            return Ok(None);
+        };
+        Ok(match view.snapshot().max_key(index, &KeyRange::ALL)? {
+            Some(LeadKey::Offset(id)) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// Keys of the index for rows of the table.
+    fn index_keys(
+        &self,
+        index: timestrata_engine::StreamId,
+        layout: &Layout,
+        rows: &RecordBatch,
+    ) -> Result<RecordBatch> {
+        let stream = self.shared.store.stream_of(index)?;
+        let entries = super::identity::Identities::of(layout, rows)?.index_rows(
+            layout,
+            stream.schema(),
+            rows,
+        )?;
+        entries.project(stream.key_columns()).map_err(unmade)
+    }
+}

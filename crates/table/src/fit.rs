@@ -1,0 +1,341 @@
+//! Fitting rows that come to a table's columns, and columns to rows that come.
+//!
+//! Values are never changed silently: a type is converted where each value means the same
+//! afterwards, and a batch that doesn't fit is refused whole, with the first row that doesn't.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
+use arrow_ord::cmp::distinct;
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_values::time::relabeled;
+
+use super::layout::Layout;
+use super::options::with_fields;
+use super::time;
+
+/// Characters of a value that an error shows.
+const SHOWN_CHARS: usize = 60;
+
+/// What to do with values of another type than their column's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnMismatch {
+    /// Refuse the batch.
+    #[default]
+    Error,
+    /// Widen the column: whole numbers to floats, others to text. Rows that are there are read
+    /// as the wider type.
+    Widen,
+}
+
+/// Why a column doesn't fit.
+pub(super) struct Mismatch {
+    row: usize,
+    value: String,
+}
+
+/// The columns that a table needs so that a batch fits: columns that are new, and with
+/// [`OnMismatch::Widen`] wider types. `None`: it has them.
+pub(super) fn evolved(
+    layout: &Layout,
+    batch: &RecordBatch,
+    on_mismatch: OnMismatch,
+) -> Result<Option<SchemaRef>> {
+    let schema = layout.schema();
+    let mut fields = schema.fields().to_vec();
+    if on_mismatch == OnMismatch::Widen {
+        for (index, field) in fields.iter_mut().enumerate() {
+            let Some(column) = batch.column_by_name(field.name()) else { continue };
+            if layout.is_key(index) || converted(column, field.data_type()).is_ok() {
+                continue;
+            }
+            if let Some(wider) = wider(field.data_type(), column.data_type()) {
+                *field = Arc::new(Field::new(field.name(), wider, field.is_nullable()));
+            }
+        }
+    }
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        // Of a column without any value nobody knows the type.
+        let has_type = *column.data_type() != DataType::Null;
+        if has_type && schema.index_of(field.name()).is_err() {
+            fields.push(Arc::new(Field::new(field.name(), field.data_type().clone(), true)));
+        }
+    }
+    if fields[..] == schema.fields()[..] {
+        return Ok(None);
+    }
+    Ok(Some(with_fields(schema, fields)))
+}
+
+/// A table's columns, of types that also hold values of the types of `columns`. `None`: they are so.
+pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef> {
+    let schema = layout.schema();
+    let mut fields = schema.fields().to_vec();
+    for (index, field) in fields.iter_mut().enumerate() {
+        let column = columns.iter().find(|column| column.name() == field.name());
+        let Some(column) = column.filter(|_| !layout.is_key(index)) else { continue };
+        if let Some(wider) = wider(field.data_type(), column.data_type()) {
+            *field = Arc::new(Field::new(field.name(), wider, field.is_nullable()));
+        }
+    }
+    (fields[..] != schema.fields()[..]).then(|| with_fields(schema, fields))
+}
+
+/// The narrowest type for values of both.
+fn wider(table: &DataType, data: &DataType) -> Option<DataType> {
+    if table == data {
+        return None;
+    }
+    let is_number = |data_type: &DataType| data_type.is_integer() || data_type.is_floating();
+    if table.is_integer() && data.is_integer() {
+        // Into the table's own type they don't fit, or this would not be asked.
+        let wide = if *data == DataType::UInt64 || *table == DataType::UInt64 {
+            DataType::Float64
+        } else {
+            DataType::Int64
+        };
+        return Some(wide);
+    }
+    if is_number(table) && is_number(data) {
+        return Some(DataType::Float64);
+    }
+    (table.is_primitive() || *table == DataType::Boolean).then_some(DataType::Utf8)
+}
+
+/// A batch in the table's columns: by name, in the table's order and types, null where the batch
+/// has none. `first_row` is the number of its first row among those that came.
+///
+/// # Errors
+/// `InvalidData`, naming row, column, value and expected type.
+pub(super) fn fit(
+    layout: &Layout,
+    batch: &RecordBatch,
+    on_mismatch: OnMismatch,
+    first_row: u64,
+) -> Result<RecordBatch> {
+    check_names(layout, batch)?;
+    let schema = layout.schema();
+    if batch.schema_ref().fields() == schema.fields() {
+        return Ok(batch.clone());
+    }
+    let column = |(index, field): (usize, &Arc<Field>)| {
+        let Some(column) = batch.column_by_name(field.name()) else {
+            return missing(layout, field, batch.num_rows());
+        };
+        let fitted = match (converted(column, field.data_type()), on_mismatch) {
+            (Err(_), OnMismatch::Widen) if *field.data_type() == DataType::Utf8 => {
+                cast(column, &DataType::Utf8).ok_or_else(|| first_value(column))
+            }
+            (converted, _) => converted,
+        };
+        let fitted = fitted.map_err(|mismatch| {
+            let row = first_row + mismatch.row as u64;
+            refuse(layout, row, field, &mismatch.value, layout.is_key(index))
+        })?;
+        if !field.is_nullable() && fitted.null_count() > 0 {
+            let row = (0..fitted.len()).find(|row| fitted.is_null(*row)).unwrap_or(0);
+            return Err(refuse(layout, first_row + row as u64, field, "null", true));
+        }
+        Ok(fitted)
+    };
+    let columns = schema.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+    RecordBatch::try_new(SchemaRef::clone(schema), columns).map_err(|error| {
+        let message = format!("table '{}': the rows make no batch", layout.name());
+        Error::new(ErrorKind::InvalidData, message).caused_by(error)
+    })
+}
+
+fn check_names(layout: &Layout, batch: &RecordBatch) -> Result<()> {
+    let fields = batch.schema_ref().fields();
+    for (index, field) in fields.iter().enumerate() {
+        let why = if field.name().is_empty() {
+            "has no name"
+        } else if fields[..index].iter().any(|other| other.name() == field.name()) {
+            "is there twice"
+        } else {
+            continue;
+        };
+        return Err(Error::new(
+            ErrorKind::InvalidData,
+            format!("table '{}': column {} ('{}') {why}", layout.name(), index + 1, field.name()),
+        ));
+    }
+    Ok(())
+}
+
+fn missing(layout: &Layout, field: &Field, rows: usize) -> Result<ArrayRef> {
+    if field.is_nullable() {
+        return Ok(new_null_array(field.data_type(), rows));
+    }
+    Err(Error::new(
+        ErrorKind::InvalidData,
+        format!(
+            "table '{}': column '{}' is missing; it is {}, so each row needs a value",
+            layout.name(),
+            field.name(),
+            if layout.time_name() == field.name() { "the time" } else { "part of the key" },
+        ),
+    ))
+}
+
+fn refuse(layout: &Layout, row: u64, field: &Field, value: &str, is_key: bool) -> Error {
+    let advice = match (value, is_key) {
+        ("null", _) => "time and key columns need a value in each row",
+        (_, true) => "the type of a time or key column is fixed",
+        _ => "mend the value, or ask for wider columns with on_mismatch=\"widen\"",
+    };
+    Error::new(
+        ErrorKind::InvalidData,
+        format!(
+            "table '{}', row {row} (the first is 0), column '{}': {value} is no {}; {advice}",
+            layout.name(),
+            field.name(),
+            field.data_type()
+        ),
+    )
+}
+
+/// A column as another type, where each value means the same in it.
+pub(super) fn converted(
+    column: &ArrayRef,
+    to: &DataType,
+) -> std::result::Result<ArrayRef, Mismatch> {
+    let from = column.data_type();
+    if from == to {
+        return Ok(ArrayRef::clone(column));
+    }
+    if *from == DataType::Null {
+        return Ok(new_null_array(to, column.len()));
+    }
+    if !is_convertible(from, to) {
+        return Err(first_value(column));
+    }
+    if let DataType::Timestamp(unit, _) = to
+        && let Some(row) = time::first_beyond_years(column, *unit)
+    {
+        return Err(mismatch(column, row));
+    }
+    let Some(there) = cast(column, to) else { return Err(first_value(column)) };
+    let lost = |row: &usize| there.is_null(*row) && column.is_valid(*row);
+    if there.null_count() > column.null_count()
+        && let Some(row) = (0..column.len()).find(lost)
+    {
+        return Err(mismatch(column, row));
+    }
+    if is_lossless(from, to) {
+        return Ok(there);
+    }
+    let Some(back) = cast(&there, from) else { return Err(first_value(column)) };
+    // What can't be compared (lists, structs) was cast member by member, nulls seen above.
+    let Ok(differs) = distinct(column, &back) else { return Ok(there) };
+    match differs.values().set_indices().next() {
+        Some(row) => Err(mismatch(column, row)),
+        None => Ok(there),
+    }
+}
+
+/// The first of some numbers that no float is, to its last digit.
+pub(super) fn no_float(column: &ArrayRef) -> Option<String> {
+    converted(column, &DataType::Float64).err().map(|mismatch| mismatch.value)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
+}
+
+/// Whether values may come in one type for a column of another; each is checked.
+fn is_convertible(from: &DataType, to: &DataType) -> bool {
+    use DataType as T;
+    let is_number = |data_type: &T| data_type.is_integer() || data_type.is_floating();
+    let is_binary = |data_type: &T| {
+        matches!(data_type, T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
+    };
+    let is_date = |data_type: &T| matches!(data_type, T::Date32 | T::Date64);
+    let fits = match (from, to) {
+        (T::Dictionary(_, values), to) => **values == *to || is_convertible(values, to),
+        (T::Timestamp(_, _), T::Timestamp(_, _)) | (T::Int64, T::Timestamp(_, _)) => true,
+        (from, T::Timestamp(_, _)) => is_date(from) || is_text(from),
+        (from, to) if is_date(from) && is_date(to) => true,
+        (from, to) if from.is_decimal() => to.is_decimal(),
+        (from, to) if to.is_decimal() => from.is_integer(),
+        (
+            T::List(_) | T::LargeList(_) | T::Struct(_),
+            T::List(_) | T::LargeList(_) | T::Struct(_),
+        ) => true,
+        (from, to) => {
+            is_number(from) && is_number(to)
+                || is_text(from) && is_text(to)
+                || is_binary(from) && is_binary(to)
+        }
+    };
+    fits && can_cast_types(from, to)
+}
+
+/// Whether no value can become another one.
+fn is_lossless(from: &DataType, to: &DataType) -> bool {
+    use DataType as T;
+    match (from, to) {
+        (T::Dictionary(_, _), _) | (_, T::Utf8 | T::LargeUtf8 | T::Binary | T::LargeBinary) => true,
+        (
+            T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32,
+            T::Int64 | T::Float64,
+        )
+        | (T::Float32, T::Float64) => true,
+        // In the column's unit.
+        (T::Int64, T::Timestamp(_, _)) => true,
+        // Text that is no time becomes null, which is seen.
+        (T::Utf8 | T::LargeUtf8 | T::Utf8View, _) => true,
+        _ => from.is_integer() && to.is_integer(),
+    }
+}
+
+/// `None` if the types can't be cast; a value that can't be is null.
+fn cast(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+    let options = CastOptions { safe: true, ..CastOptions::default() };
+    let zoneless = |data_type: &DataType| match data_type {
+        DataType::Timestamp(unit, Some(_)) => Some(DataType::Timestamp(*unit, None)),
+        _ => None,
+    };
+    // An instant is one in any zone, and one without a zone is taken as UTC: no zone is looked up.
+    let from = match zoneless(column.data_type()) {
+        Some(data_type) => relabeled(column, &data_type).ok()?,
+        None => ArrayRef::clone(column),
+    };
+    match zoneless(to) {
+        Some(data_type) => {
+            let cast = match data_type {
+                DataType::Timestamp(unit, _) if is_text(from.data_type()) => {
+                    time::of_text(&from, unit)?
+                }
+                _ => cast_with_options(&from, &data_type, &options).ok()?,
+            };
+            relabeled(&cast, to).ok()
+        }
+        None => cast_with_options(&from, to, &options).ok(),
+    }
+}
+
+fn first_value(column: &ArrayRef) -> Mismatch {
+    let row = (0..column.len()).find(|row| column.is_valid(*row)).unwrap_or(0);
+    mismatch(column, row)
+}
+
+fn mismatch(column: &ArrayRef, row: usize) -> Mismatch {
+    let shown = ArrayFormatter::try_new(column.as_ref(), &FormatOptions::default())
+        .map(|format| format.value(row).to_string())
+        .unwrap_or_default();
+    let mut value: String = shown.chars().take(SHOWN_CHARS).collect();
+    if value.len() < shown.len() {
+        value.push_str("...");
+    }
+    if !column.data_type().is_numeric() {
+        value = format!("{value:?}");
+    }
+    Mismatch { row, value: format!("{value} ({})", column.data_type()) }
+}

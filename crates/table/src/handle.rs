@@ -1,0 +1,280 @@
+//! The handle of a table: making, opening, what it is.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use timestrata_engine::{
+    Error, ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
+};
+use timestrata_io::sync::{Mutex, RwLock};
+use timestrata_values::name;
+
+use super::layout::Layout;
+use super::options::{self, TableOptions};
+use super::{TableView, time};
+
+/// A table of an open store. Cheap to clone; clones are the same table, and may be used from
+/// several threads.
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) store: Store,
+    pub(super) id: StreamId,
+    /// The stream from identities to times.
+    pub(super) index: Option<StreamId>,
+    layout: Mutex<Arc<Layout>>,
+    pub(super) appender: Mutex<Option<RowAppender>>,
+    /// Held for reading by who only adds rows, for writing by who reads before it writes. What is
+    /// in it: the greatest identity that was handed out.
+    pub(super) lock: Arc<RwLock<u64>>,
+}
+
+/// Held while a table of an open store is made or removed, which are several steps.
+#[derive(Debug, Default)]
+struct Changing(Mutex<()>);
+
+impl Table {
+    /// Opens a table that exists.
+    ///
+    /// # Errors
+    /// `NotFound` if the store has no stream of that name, `InvalidArgument` if the stream is not
+    /// a table.
+    pub fn open(store: &Store, name: &str) -> Result<Self> {
+        let Some(stream) = store.stream(name).filter(|stream| !options::is_hidden(stream)) else {
+            let place = store.path().map(|path| format!(" in {}", path.display()));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("no table '{name}'{}", place.unwrap_or_default()),
+            ));
+        };
+        Self::of_stream(store, stream)
+    }
+
+    /// Creates a table with these columns, or opens the one that exists with the same time
+    /// column, key and tags as far as they are said.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if it exists with others, `InvalidArgument` if the name is another kind of
+    /// stream's or can't be a name, the columns hold no time, or the options don't go together;
+    /// `ReadOnly` if it would have to be made in a store opened for reading.
+    pub fn create(
+        store: &Store,
+        name: &str,
+        columns: &SchemaRef,
+        options: &TableOptions,
+    ) -> Result<Self> {
+        let changing = store.model_state::<Changing>();
+        let _changing = changing.0.lock();
+        if let Some(stream) = store.stream(name) {
+            return Self::open_as(store, stream, options);
+        }
+        let specs = options.specs(store, name, columns)?;
+        let mut parts = Vec::new();
+        if let Some(index) = specs.index {
+            // One that a crash left behind may have another key.
+            if store.stream(&index.name).is_some() {
+                store.drop_stream(&index.name)?;
+            }
+            parts.push(index);
+        }
+        parts.push(specs.main);
+        match store.create_streams(&parts) {
+            Ok(_) => Self::open(store, name),
+            // Somebody made a stream of that name meanwhile.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Self::open_as(store, store.expect_stream(name)?, options)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`create`](Self::create), with the columns of some rows. A time column of numbers has
+    /// the unit that their magnitude tells.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and `InvalidData` for numbers that are days, or of several units.
+    pub fn create_for(
+        store: &Store,
+        name: &str,
+        rows: &RecordBatch,
+        options: &TableOptions,
+    ) -> Result<Self> {
+        if let Some(stream) = store.stream(name) {
+            return Self::open_as(store, stream, options);
+        }
+        let columns = time::columns_of(rows, options.time.as_deref())?;
+        Self::create(store, name, &columns, options)
+    }
+
+    /// Opens a table that exists with the same time column, key and tags as far as they are said.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and `AlreadyExists` if it exists with others.
+    pub fn open_like(store: &Store, name: &str, wanted: &TableOptions) -> Result<Self> {
+        let table = Self::open(store, name)?;
+        let layout = table.layout()?;
+        layout.definition().check_wanted(layout.stream(), wanted)?;
+        Ok(table)
+    }
+
+    fn open_as(store: &Store, stream: Arc<Stream>, wanted: &TableOptions) -> Result<Self> {
+        let table = Self::of_stream(store, stream)?;
+        let layout = table.layout()?;
+        layout.definition().check_wanted(layout.stream(), wanted)?;
+        name::acknowledge_existing(store)?;
+        if let Some(retention) = wanted.retention
+            && retention != layout.stream().spec().retention
+        {
+            store.set_retention(table.id(), retention)?;
+        }
+        Ok(table)
+    }
+
+    fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
+        let id = stream.id();
+        let layout = Layout::of(stream)?;
+        let index = match &layout.definition().index {
+            None => None,
+            Some(name) => Some(store.expect_stream(name)?.id()),
+        };
+        Ok(Self {
+            shared: Arc::new(Shared {
+                store: store.clone(),
+                id,
+                index,
+                layout: Mutex::new(Arc::new(layout)),
+                appender: Mutex::new(None),
+                lock: store.model_lock(id)?,
+            }),
+        })
+    }
+
+    /// The columns as they are now: another handle may have added some.
+    pub(super) fn layout(&self) -> Result<Arc<Layout>> {
+        let stream = self.shared.store.stream_of(self.shared.id)?;
+        let mut layout = self.shared.layout.lock();
+        if !Arc::ptr_eq(layout.stream(), &stream) {
+            *layout = Arc::new(Layout::of(stream)?);
+        }
+        Ok(Arc::clone(&layout))
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> Result<String> {
+        Ok(self.layout()?.name().to_owned())
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(SchemaRef::clone(self.layout()?.schema()))
+    }
+
+    /// Name of its time column.
+    pub fn time_column(&self) -> Result<String> {
+        Ok(self.layout()?.time_name().to_owned())
+    }
+
+    /// Columns of its upsert key; empty where every row is kept.
+    pub fn key(&self) -> Result<Vec<String>> {
+        Ok(self.layout()?.definition().key.clone())
+    }
+
+    /// Columns that say which series a row belongs to.
+    pub fn tags(&self) -> Result<Vec<String>> {
+        Ok(self.layout()?.definition().tags.clone())
+    }
+
+    /// Whether rows without an `id` are given one.
+    pub fn hands_out_ids(&self) -> Result<bool> {
+        Ok(self.layout()?.definition().hands_out_ids)
+    }
+
+    /// Wall clock when it was made, nanoseconds since the epoch.
+    pub fn created_ns(&self) -> Result<Option<i64>> {
+        Ok(self.layout()?.definition().created_ns)
+    }
+
+    /// The store it is in.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// The stream of its rows.
+    pub fn id(&self) -> StreamId {
+        self.shared.id
+    }
+
+    /// The table as it is now, frozen.
+    pub fn view(&self) -> Result<TableView> {
+        let snapshot = match self.shared.index {
+            None => self.shared.store.snapshot_of(self.shared.id)?,
+            // Both streams at one commit.
+            Some(_) => self.shared.store.snapshot()?,
+        };
+        TableView::new(snapshot, self.shared.id, self.shared.index)
+    }
+
+    /// Changes what may be thrown away by itself, durably.
+    pub fn set_retention(&self, retention: Retention) -> Result<()> {
+        self.shared.store.set_retention(self.shared.id, retention)
+    }
+
+    /// Gives the table another name, durably.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for a name that is taken, `InvalidArgument` for one that can't be.
+    pub fn rename(&self, name: &str) -> Result<()> {
+        options::check_name(name)?;
+        self.shared.store.rename_stream(self.shared.id, name)?;
+        Ok(())
+    }
+
+    /// Removes a table and its rows, durably.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
+    pub fn drop(store: &Store, name: &str) -> Result<()> {
+        let changing = store.model_state::<Changing>();
+        let _changing = changing.0.lock();
+        let table = Self::open(store, name)?;
+        let _alone = table.shared.lock.write();
+        table.drop_streams()
+    }
+
+    /// Removes the table unless it has rows.
+    ///
+    /// # Errors
+    /// What reading and removing may fail with.
+    pub(super) fn drop_if_empty(&self) -> Result<()> {
+        let changing = self.shared.store.model_state::<Changing>();
+        let _changing = changing.0.lock();
+        // Nobody commits rows between the look and the removal.
+        let _alone = self.shared.lock.write();
+        match self.view()?.count(&KeyRange::ALL)? {
+            0 => self.drop_streams(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes its streams, all of them or none. Both locks are held.
+    fn drop_streams(&self) -> Result<()> {
+        let (store, layout) = (&self.shared.store, self.layout()?);
+        // An earlier build could be interrupted between the two.
+        let index = layout.definition().index.as_deref();
+        let index = index.filter(|index| store.stream(index).is_some());
+        let names: Vec<&str> = std::iter::once(layout.name()).chain(index).collect();
+        store.drop_streams(&names)
+    }
+
+    /// Names of all tables of a store, in order.
+    pub fn names(store: &Store) -> Vec<String> {
+        let streams = store.streams();
+        let tables = streams.iter().filter(|stream| options::is_table(stream));
+        tables.map(|stream| stream.name().to_owned()).collect()
+    }
+}

@@ -1,0 +1,323 @@
+//! Many rows at once: one atomic commit of any size, or a stream of commits.
+//!
+//! Rows go to files as they come, so that memory stays bounded, and nobody sees them before the
+//! last one is there. The table's lock is held for the end only: whoever sends slowly holds up
+//! nobody.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{FieldRef, SchemaRef};
+use timestrata_engine::{
+    BulkCommit, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
+};
+
+use super::fit::{OnMismatch, evolved, fit};
+use super::handle::Table;
+use super::identity::{Identities, Written, times_of};
+use super::layout::Layout;
+use super::replace::{key_arrays, keys_before, last_of_each};
+use super::time::values as times_in;
+use super::write::check_ids;
+use super::{TableOptions, WriteOptions};
+
+/// How many commits an ingest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Commits {
+    /// One: all rows or none. It is `Synced`.
+    #[default]
+    One,
+    /// One each time that so many rows are there; what is committed before an error stays.
+    Every(usize),
+}
+
+/// How rows are taken in.
+#[derive(Debug, Clone, Default)]
+pub struct IngestOptions {
+    /// The table, if it has to be made; and what one that exists must be.
+    pub table: TableOptions,
+    /// How rows are written.
+    pub write: WriteOptions,
+    /// How many commits it is.
+    pub commits: Commits,
+    /// Columns of a table that exists that are widened first, to hold values of these types:
+    /// [`Source::widened`](super::source::Source::widened).
+    pub widened: Vec<FieldRef>,
+}
+
+/// What an ingest did.
+#[derive(Debug, Clone)]
+pub struct Ingested {
+    /// Rows that came.
+    pub rows: u64,
+    /// The last commit; `None` without rows.
+    pub seq: Option<SeqNo>,
+    /// The table; `None` if there were no rows and there is none.
+    pub table: Option<Table>,
+}
+
+/// Takes rows into the table of a name, made if it is missing. A table that was made for rows
+/// which were then refused is gone again.
+///
+/// # Errors
+/// The first one of `batches`; `InvalidData` for what doesn't fit, with the number of its row
+/// among all; what a commit may fail with.
+pub fn ingest(
+    store: &Store,
+    name: &str,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    options: &IngestOptions,
+) -> Result<Ingested> {
+    let mut first = None;
+    for batch in &mut *batches {
+        let batch = batch?;
+        if batch.num_rows() > 0 {
+            first = Some(batch);
+            break;
+        }
+    }
+    let exists = store.stream(name).is_some();
+    let Some(first) = first else {
+        let table = if exists { Some(Table::open(store, name)?) } else { None };
+        store.acknowledge(match options.commits {
+            Commits::One => Durability::Synced,
+            Commits::Every(_) => options.write.durability,
+        })?;
+        return Ok(Ingested { rows: 0, seq: None, table });
+    };
+    let table = Table::create_for(store, name, &first, &options.table)?;
+    table.widen(&options.widened)?;
+    let mut batches = std::iter::once(Ok(first)).chain(batches);
+    let done = match options.commits {
+        Commits::One => table.ingest_one(&mut batches, options.write),
+        Commits::Every(rows) => table.ingest_parts(&mut batches, options.write, rows),
+    };
+    if done.is_err() && !exists {
+        // If this fails there is an empty table too many, which is no reason to hide the error that led
+        // here.
+        let _ = table.drop_if_empty();
+    }
+    let (rows, seq) = done?;
+    Ok(Ingested { rows, seq, table: Some(table) })
+}
+
+/// What rows have to be for a table to take them, at one moment.
+#[derive(Debug, Clone)]
+pub struct Expected {
+    /// The table's columns.
+    pub schema: SchemaRef,
+    /// Name of its time column.
+    pub time: String,
+    /// Columns that may come as another type than the table's, which is then widened.
+    pub widening: Vec<String>,
+}
+
+impl Table {
+    /// What rows of this table have to be: its time column, the types of its columns and, with
+    /// [`OnMismatch::Widen`], which of these may be widened.
+    ///
+    /// # Errors
+    /// `NotFound` if the table has been dropped.
+    pub fn expected(&self, on_mismatch: OnMismatch) -> Result<Expected> {
+        let layout = self.layout()?;
+        let schema = SchemaRef::clone(layout.schema());
+        let columns = schema.fields().iter().enumerate();
+        let widening = match on_mismatch {
+            OnMismatch::Widen => columns
+                .filter(|(index, _)| !layout.is_key(*index))
+                .map(|(_, field)| field.name().clone())
+                .collect(),
+            _ => Vec::new(),
+        };
+        let time = layout.time_name().to_owned();
+        Ok(Expected { schema, time, widening })
+    }
+
+    /// Takes rows in as one atomic commit, whose memory is bounded however many they are (but for
+    /// 16 bytes a row where the upsert key lacks the time and is given).
+    fn ingest_one(
+        &self,
+        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+        options: WriteOptions,
+    ) -> Result<(u64, Option<SeqNo>)> {
+        let mut filling: Option<Filling> = None;
+        for batch in batches {
+            let batch = batch?;
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let filling = match &mut filling {
+                Some(filling) => filling,
+                none => {
+                    // Columns that the rows add are added before the first one is written.
+                    self.evolve(&batch, options.on_mismatch)?;
+                    none.insert(Filling::new(self)?)
+                }
+            };
+            filling.add(self, &batch, options.on_mismatch)?;
+        }
+        match filling {
+            None => {
+                self.shared.store.acknowledge(Durability::Synced)?;
+                Ok((0, None))
+            }
+            Some(filling) => filling.commit(self),
+        }
+    }
+
+    fn ingest_parts(
+        &self,
+        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+        options: WriteOptions,
+        part_rows: usize,
+    ) -> Result<(u64, Option<SeqNo>)> {
+        let (mut rows, mut seq) = (0, None);
+        let part_rows = part_rows.max(1);
+        for batch in batches {
+            let batch = batch?;
+            for start in (0..batch.num_rows()).step_by(part_rows) {
+                let part = batch.slice(start, part_rows.min(batch.num_rows() - start));
+                seq = self.append_numbered(&part, options, rows)?.or(seq);
+                rows += part.num_rows() as u64;
+            }
+        }
+        if seq.is_none() {
+            self.shared.store.acknowledge(options.durability)?;
+        }
+        Ok((rows, seq))
+    }
+}
+
+/// One commit while it is being filled.
+struct Filling {
+    layout: std::sync::Arc<Layout>,
+    bulk: BulkCommit,
+    rows: u64,
+    index: Option<IndexFilling>,
+}
+
+/// The part that knows which rows replace others.
+struct IndexFilling {
+    stream: StreamId,
+    /// What the index is to hold: small, and needed again at the end.
+    entries: Vec<RecordBatch>,
+    written: Written,
+    /// Identities that were handed out here, from and to; nobody else may have used them.
+    handed_out: Vec<(u64, u64)>,
+}
+
+impl Filling {
+    fn new(table: &Table) -> Result<Self> {
+        let index = table.shared.index.map(|stream| IndexFilling {
+            stream,
+            entries: Vec::new(),
+            written: Written::default(),
+            handed_out: Vec::new(),
+        });
+        let bulk = table.shared.store.bulk()?;
+        Ok(Self { layout: table.layout()?, bulk, rows: 0, index })
+    }
+
+    fn add(&mut self, table: &Table, rows: &RecordBatch, on_mismatch: OnMismatch) -> Result<()> {
+        let (rows, handed_out) =
+            table.with_ids(&self.layout, rows, &mut table.shared.lock.write())?;
+        if evolved(&self.layout, &rows, on_mismatch)?.is_some() {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                format!(
+                    "table '{}', row {} (the first is 0) or one soon after: it needs other columns \
+                     than the rows before; ingest in several commits, or declare the columns",
+                    self.layout.name(),
+                    self.rows
+                ),
+            ));
+        }
+        let fitted = fit(&self.layout, &rows, on_mismatch, self.rows)?;
+        let count = fitted.num_rows() as u64;
+        match &mut self.index {
+            None => self.bulk.insert(table.id(), fitted)?,
+            Some(index) => {
+                check_ids(&self.layout, &fitted, self.rows)?;
+                index.add(table, &self.layout, &mut self.bulk, fitted, handed_out)?;
+            }
+        }
+        self.rows += count;
+        Ok(())
+    }
+
+    fn commit(mut self, table: &Table) -> Result<(u64, Option<SeqNo>)> {
+        let seq = match &self.index {
+            None => {
+                let _shared = table.shared.lock.read();
+                self.bulk.commit()?
+            }
+            Some(index) => {
+                let _alone = table.shared.lock.write();
+                index.finish(table, &self.layout, &mut self.bulk)?;
+                self.bulk.commit()?
+            }
+        };
+        Ok((self.rows, Some(seq)))
+    }
+}
+
+impl IndexFilling {
+    fn add(
+        &mut self,
+        table: &Table,
+        layout: &Layout,
+        bulk: &mut BulkCommit,
+        rows: RecordBatch,
+        handed_out: Option<(u64, u64)>,
+    ) -> Result<()> {
+        let (rows, identities) = last_of_each(layout, rows)?;
+        let schema = table.shared.store.stream_of(self.stream)?;
+        let entries = identities.index_rows(layout, schema.schema(), &rows)?;
+        if let Some((first, last)) = handed_out {
+            match self.handed_out.last_mut() {
+                Some((_, end)) if *end + 1 == first => *end = last,
+                _ => self.handed_out.push((first, last)),
+            }
+        } else {
+            // Rows of this same commit that are replaced at another time.
+            let now = times_in(rows.column(layout.time()))?;
+            let before = self.written.put(&identities, &now, &self.entries)?;
+            let columns = key_arrays(layout, &rows);
+            if let Some(keys) = keys_before(layout, &columns, &before, &now)? {
+                bulk.delete_keys(table.id(), keys)?;
+            }
+            self.entries.push(entries.clone());
+        }
+        bulk.insert(table.id(), rows)?;
+        bulk.insert(self.stream, entries)
+    }
+
+    /// Deletes the rows of earlier commits that this one's replace at another time. Nobody else
+    /// writes to the table meanwhile.
+    fn finish(&self, table: &Table, layout: &Layout, bulk: &mut BulkCommit) -> Result<()> {
+        let snapshot = table.shared.store.snapshot()?;
+        for (first, last) in self.handed_out.iter().copied() {
+            let end = last.checked_add(1).map(LeadKey::Offset);
+            let range = KeyRange::new(LeadKey::Offset(first), end);
+            if snapshot.count(self.stream, &range)? > 0 {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "table '{}': some of the ids {first} to {last}, which were handed out for \
+                         these rows, were used by somebody meanwhile; nothing was written",
+                        layout.name()
+                    ),
+                ));
+            }
+        }
+        for entries in &self.entries {
+            let (identities, columns) = Identities::of_index(layout, entries)?;
+            let before = times_of(&snapshot, self.stream, &identities, &columns)?;
+            let last = entries.columns().last().map(times_in).transpose()?.unwrap_or_default();
+            // Of a row that this commit writes more than once the last time counts.
+            let now = self.written.last(&identities, last);
+            if let Some(keys) = keys_before(layout, &columns, &before, &now)? {
+                bulk.delete_keys(table.id(), keys)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Tables: typed rows by time.
+//!
+//! A table has a time column, other typed columns that may be null, and if wished an *upsert
+//! key*. It is one stream, keyed by the time:
+//!
+//! - without an upsert key every row is kept, and rows of the same time stay in the order in
+//!   which they were committed;
+//! - with one, of the rows that are equal in the key's columns the one committed last is the
+//!   table's. If the time is part of the key, the stream itself sees to that. If it isn't, a row
+//!   may replace one at another time; then a second stream leads from keys to times, and both
+//!   change in one commit.
+//!
+//! The stream's properties say what it is: `model = table`, `key` and `tag` once a column,
+//! `index`, the second stream's name.
+//!
+//! A [`Table`] writes, and gives a [`TableView`], which reads and never changes.
+
+#![forbid(unsafe_code)]
+
+mod delete;
+mod fit;
+mod handle;
+mod identity;
+mod ingest;
+mod latest;
+mod layout;
+mod options;
+mod replace;
+mod text;
+mod time;
+mod together;
+mod view;
+mod write;
+
+pub use delete::RowPredicate;
+pub use fit::OnMismatch;
+pub use handle::Table;
+pub use ingest::{Commits, Expected, IngestOptions, Ingested, ingest};
+pub use options::{ID_COLUMN, TableOptions, is_hidden, is_table};
+pub use text::{TimeTexts, times_as_text};
+pub use timestrata_values::time::{array as time_array, parse as parse_time, text as time_text};
+pub use together::append_together;
+pub use view::{TableScan, TableView};
+pub use write::WriteOptions;

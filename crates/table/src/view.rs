@@ -1,0 +1,233 @@
+//! A table frozen at one commit: all that can be read from it.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use timestrata_engine::{
+    Cell, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, Result, Row, RunningQuery, Scan,
+    ScanSpec, SeqNo, Snapshot, Stream, StreamId,
+};
+use timestrata_io::sync::processors;
+use timestrata_values::range::key_range;
+
+use super::identity;
+use super::latest::latest;
+use super::layout::Layout;
+use super::write::unmade;
+
+/// What to read of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableScan {
+    /// Times wanted, in the unit of the time column; default all.
+    pub range: KeyRange,
+    /// Names of the columns wanted, in the order wanted; default all.
+    pub columns: Option<Vec<String>>,
+    /// Rows wanted at most.
+    pub limit: Option<usize>,
+    /// Newest first.
+    pub reverse: bool,
+    /// Large ranges are read by as many threads as there are processors, ahead of who takes the rows:
+    /// sooner done, with up to 64 MiB more in memory, more where rows are wide.
+    pub ahead: bool,
+    /// Damaged blocks are left out, and [`Scan::missing`] tells of them, where else the scan ends with an
+    /// error; see [`ScanSpec::skip_damaged`].
+    pub skip_damaged: bool,
+}
+
+impl TableScan {
+    /// The rows whose time is in `range`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range ends before it begins.
+    pub fn of_times(range: impl RangeBounds<i64>) -> Result<Self> {
+        Ok(Self { range: key_range(&range)?, ..Self::default() })
+    }
+}
+
+/// A table as it was at one commit. Cheap to clone, safe to share between threads; nothing that
+/// is written later changes it.
+#[derive(Debug, Clone)]
+pub struct TableView {
+    snapshot: Snapshot,
+    index: Option<StreamId>,
+    layout: Arc<Layout>,
+}
+
+impl TableView {
+    pub(super) fn new(snapshot: Snapshot, id: StreamId, index: Option<StreamId>) -> Result<Self> {
+        let stream = snapshot.streams().find(|stream| stream.id() == id).cloned();
+        let stream =
+            stream.ok_or_else(|| Error::new(ErrorKind::NotFound, "the table has been dropped"))?;
+        Ok(Self { snapshot, index, layout: Arc::new(Layout::of(stream)?) })
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        self.layout.name()
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &SchemaRef {
+        self.layout.schema()
+    }
+
+    /// Columns of its upsert key; empty where every row is kept.
+    pub fn key(&self) -> &[String] {
+        &self.layout.definition().key
+    }
+
+    /// The stream of its rows.
+    pub fn stream(&self) -> &Arc<Stream> {
+        self.layout.stream()
+    }
+
+    /// The snapshot it reads from.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The same view, read for a query: reading stops when that is no longer wanted.
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        Self { snapshot: self.snapshot.for_query(query), ..self.clone() }
+    }
+
+    /// The last commit it sees.
+    pub fn seq(&self) -> SeqNo {
+        self.snapshot.seq()
+    }
+
+    fn id(&self) -> StreamId {
+        self.layout.stream().id()
+    }
+
+    /// What each column takes in compacted runs.
+    ///
+    /// # Errors
+    /// Those of opening the runs' files.
+    pub fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
+        self.snapshot.column_sizes(self.id())
+    }
+
+    /// Index of a column.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the columns that there are.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        self.schema().index_of(name).map_err(|_| {
+            let names: Vec<_> =
+                self.schema().fields().iter().map(|field| field.name().as_str()).collect();
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "table '{}' has no column '{name}'; it has {}",
+                    self.name(),
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    /// Rows in time order, as record batches.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a column that the table lacks; the batches themselves may be
+    /// `Corruption` or `Io`.
+    pub fn scan(&self, scan: &TableScan) -> Result<Scan> {
+        let columns = match &scan.columns {
+            None => None,
+            Some(names) => Some(names.iter().map(|name| self.column(name)).collect::<Result<_>>()?),
+        };
+        let spec = ScanSpec {
+            range: scan.range,
+            columns,
+            limit: scan.limit,
+            reverse: scan.reverse,
+            threads: if scan.ahead { processors() } else { 1 },
+            skip_damaged: scan.skip_damaged,
+            ..ScanSpec::default()
+        };
+        self.snapshot.scan(self.id(), &spec)
+    }
+
+    /// The last `rows` rows, oldest first, as one batch.
+    pub fn last(&self, rows: usize) -> Result<RecordBatch> {
+        let newest_first = TableScan { limit: Some(rows), reverse: true, ..TableScan::default() };
+        let batches = self.scan(&newest_first)?.collect::<Result<Vec<_>>>()?;
+        let all = concat_batches(self.schema(), &batches).map_err(unmade)?;
+        let turned = UInt32Array::from_iter_values((0..all.num_rows() as u32).rev());
+        take_record_batch(&all, &turned).map_err(unmade)
+    }
+
+    /// Exact number of rows whose time is in `range`.
+    pub fn count(&self, range: &KeyRange) -> Result<u64> {
+        self.snapshot.count(self.id(), range)
+    }
+
+    /// Time of the oldest row in `range`.
+    pub fn min_time(&self, range: &KeyRange) -> Result<Option<i64>> {
+        self.snapshot.min_key(self.id(), range).map(time_of)
+    }
+
+    /// Time of the newest row in `range`.
+    pub fn max_time(&self, range: &KeyRange) -> Result<Option<i64>> {
+        self.snapshot.max_key(self.id(), range).map(time_of)
+    }
+
+    /// The row with this upsert key, one cell a key column.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the table has no upsert key, or the cells don't fit it.
+    pub fn row(&self, key: &[Cell<'_>]) -> Result<Option<Row>> {
+        let columns = self.layout.key_columns();
+        if columns.is_empty() || key.len() != columns.len() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "table '{}' has {} key columns; {} values were given",
+                    self.name(),
+                    columns.len(),
+                    key.len()
+                ),
+            ));
+        }
+        let cell_of = |column: usize| {
+            columns.iter().position(|key| *key == column).and_then(|place| key.get(place)).copied()
+        };
+        let stream = self.layout.stream();
+        let time = match (cell_of(self.layout.time()), self.index) {
+            (Some(time), _) => time,
+            (None, None) => return Ok(None),
+            (None, Some(index)) => {
+                let is_number = self.layout.has_number_key();
+                match identity::time_of(&self.snapshot, index, is_number, key)? {
+                    Some(time) => Cell::Int(time),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let others = stream.key_columns().iter().skip(1).filter_map(|column| cell_of(*column));
+        let whole: Vec<Cell<'_>> = std::iter::once(time).chain(others).collect();
+        self.snapshot.get(self.id(), &whole)
+    }
+
+    /// The newest row of each combination of values in the columns `by`, newest first.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for no column, one that the table lacks, or one whose type can't be compared.
+    pub fn latest(&self, by: &[String], range: &KeyRange) -> Result<RecordBatch> {
+        let by = by.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
+        latest(self, &by, range)
+    }
+}
+
+fn time_of(key: Option<LeadKey>) -> Option<i64> {
+    match key {
+        Some(LeadKey::Time(time)) => Some(time),
+        _ => None,
+    }
+}

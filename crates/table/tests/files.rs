@@ -1,0 +1,197 @@
+//! What files hold is in the table as it stood there, or refused: nothing is altered without a word.
+//!
+//! Columns of a table that exists could not be widened for files, whatever was asked: the reader held
+//! their values to the types that were there.
+#![expect(clippy::unwrap_used, reason = "a test fails that way")]
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
+    TimestampSecondArray,
+};
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::DataType;
+use parquet::arrow::ArrowWriter;
+use timestrata_engine::{ErrorKind, Maintenance, Result, Settings, Store};
+use timestrata_ingest::rows::{ReadOptions, open_bytes};
+use timestrata_table::{
+    IngestOptions, OnMismatch, Table, TableOptions, TableScan, WriteOptions, ingest,
+};
+
+const DAY_US: i64 = 86_400_000_000;
+
+fn store() -> Store {
+    Store::memory(Settings { maintenance: Maintenance::Manual, ..Settings::default() }).unwrap()
+}
+
+/// Takes a file into table `t`, as all faces do.
+fn take(store: &Store, bytes: &[u8], file: &str, on_mismatch: OnMismatch) -> Result<u64> {
+    let mut read = ReadOptions::default();
+    if store.stream("t").is_some() {
+        read.expect_of(&Table::open(store, "t")?, on_mismatch)?;
+    }
+    let mut source = open_bytes(bytes.to_vec(), file, &read)?;
+    let options = IngestOptions {
+        write: WriteOptions { on_mismatch, ..WriteOptions::default() },
+        widened: source.widened(),
+        ..IngestOptions::default()
+    };
+    ingest(store, "t", &mut source, &options).map(|done| done.rows)
+}
+
+/// The type of a column, and its values as text.
+fn column(store: &Store, name: &str) -> (DataType, Vec<String>) {
+    let view = Table::open(store, "t").unwrap().view().unwrap();
+    let mut values = Vec::new();
+    for batch in view.scan(&TableScan::default()).unwrap() {
+        let batch = batch.unwrap();
+        let array = batch.column_by_name(name).unwrap();
+        values.extend((0..array.len()).map(|row| array_value_to_string(array, row).unwrap()));
+    }
+    (view.schema().field_with_name(name).unwrap().data_type().clone(), values)
+}
+
+fn batch(days: &[i64], name: &str, values: ArrayRef) -> RecordBatch {
+    let times = TimestampMicrosecondArray::from_iter_values(days.iter().map(|day| day * DAY_US));
+    let time: ArrayRef = Arc::new(times.with_timezone("UTC"));
+    RecordBatch::try_from_iter([("time", time), (name, values)]).unwrap()
+}
+
+fn parquet_of(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+fn assert_refused(taken: Result<u64>, words: &str) {
+    let error = taken.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
+fn columns_widen_for_files_where_that_is_asked_for() {
+    let half = batch(&[1], "x", Arc::new(Float64Array::from(vec![2.5])));
+    let forms = [
+        ("a.csv", b"time,x\n1970-01-02,2.5\n".to_vec()),
+        ("a.jsonl", b"{\"time\": \"1970-01-02\", \"x\": 2.5}\n".to_vec()),
+        ("a.parquet", parquet_of(&half)),
+    ];
+    for (file, bytes) in forms {
+        let store = store();
+        take(&store, b"time,x\n1970-01-01,1\n", "first.csv", OnMismatch::Error).unwrap();
+        store.flush().unwrap();
+        assert_eq!(column(&store, "x").0, DataType::Int64, "{file}");
+        assert_refused(take(&store, &bytes, file, OnMismatch::Error), "'x'");
+        assert_eq!(column(&store, "x"), (DataType::Int64, vec!["1".to_owned()]), "{file}");
+
+        assert_eq!(take(&store, &bytes, file, OnMismatch::Widen).unwrap(), 1, "{file}");
+        let found = (DataType::Float64, vec!["1.0".to_owned(), "2.5".to_owned()]);
+        assert_eq!(column(&store, "x"), found, "{file}");
+
+        // What fits is no reason to widen.
+        take(&store, b"time,x\n1970-01-03,7\n", "b.csv", OnMismatch::Widen).unwrap();
+        assert_eq!(column(&store, "x").0, DataType::Float64, "{file}");
+        take(&store, b"time,x\n1970-01-04,many\n", "c.csv", OnMismatch::Widen).unwrap();
+        let found = ["1.0", "2.5", "7.0", "many"].map(str::to_owned).to_vec();
+        assert_eq!(column(&store, "x"), (DataType::Utf8, found), "{file}");
+    }
+}
+
+/// The first batch of a large text is smaller than the sample by which types are settled.
+#[test]
+fn a_value_anywhere_in_the_sample_widens_before_the_first_row_goes_in() {
+    let store = store();
+    take(&store, b"time,x\n1970-01-01,1\n", "first.csv", OnMismatch::Error).unwrap();
+    let mut text = "time,x\n".to_owned();
+    (0..15_000).for_each(|row| text.push_str(&format!("1970-01-02T00:00:00Z,{row}\n")));
+    text.push_str("1970-01-03,0.5\n");
+    assert_eq!(take(&store, text.as_bytes(), "a.csv", OnMismatch::Widen).unwrap(), 15_001);
+    let (data_type, values) = column(&store, "x");
+    assert_eq!((data_type, values.len()), (DataType::Float64, 15_002));
+    assert_eq!(values.last().unwrap(), "0.5");
+}
+
+#[test]
+fn what_can_t_be_widened_is_refused_and_stays() {
+    let store = store();
+    // The time is never widened.
+    take(&store, b"time,x\n1970-01-01,9007199254740993\n", "a.csv", OnMismatch::Error).unwrap();
+    let later = b"time,x\nlater,1\n";
+    assert_refused(take(&store, later, "b.csv", OnMismatch::Widen), "'time'");
+    // Nor is a number rounded: 2^53 + 1 is none that a float can be.
+    let half = b"time,x\n1970-01-02,0.5\n";
+    assert_refused(take(&store, half, "c.csv", OnMismatch::Widen), "would be rounded");
+    let half = batch(&[1], "x", Arc::new(Float64Array::from(vec![0.5])));
+    let table = Table::open(&store, "t").unwrap();
+    let widen = WriteOptions { on_mismatch: OnMismatch::Widen, ..WriteOptions::default() };
+    assert_refused(table.append(&half, widen).map(|_| 0), "would be rounded");
+    let found = (DataType::Int64, vec!["9007199254740993".to_owned()]);
+    assert_eq!(column(&store, "x"), found);
+}
+
+#[test]
+fn numbers_that_look_like_days_or_are_of_several_units_are_no_times() {
+    for (text, words) in [
+        ("date,x\n20240131,1\n20240201,2\n", "looks like a day"),
+        ("time,x\n1700000000,1\n1700000000000,2\n", "several units"),
+    ] {
+        let store = store();
+        assert_refused(take(&store, text.as_bytes(), "a.csv", OnMismatch::Error), words);
+        assert!(store.stream("t").is_none(), "a table was made for nothing");
+    }
+}
+
+#[test]
+fn digits_are_kept_or_refused() {
+    let store = store();
+    let text = b"time,zip,long\n1970-01-01,01234,12345678901234567890\n1970-01-02,99999,7\n";
+    take(&store, text, "a.csv", OnMismatch::Error).unwrap();
+    assert_eq!(column(&store, "zip").1, ["01234", "99999"]);
+    assert_eq!(column(&store, "long").1, ["12345678901234567890", "7"]);
+
+    let line = br#"{"time": "1970-01-03", "v": 123456789012345678901234567890}"#;
+    assert_refused(take(&store, line, "a.jsonl", OnMismatch::Error), "Float64");
+
+    let floats = self::store();
+    let half = batch(&[0], "v", Arc::new(Float64Array::from(vec![0.5])));
+    Table::create_for(&floats, "t", &half, &TableOptions::default())
+        .unwrap()
+        .append(&half, WriteOptions::default())
+        .unwrap();
+    assert_refused(take(&floats, line, "a.jsonl", OnMismatch::Error), "Float64");
+}
+
+#[test]
+fn milliseconds_are_no_seconds() {
+    let store = store();
+    let seconds: ArrayRef = Arc::new(TimestampSecondArray::from(vec![1_700_000_000]));
+    let ones: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let rows = RecordBatch::try_from_iter([("time", seconds), ("x", Arc::clone(&ones))]).unwrap();
+    let table = Table::create_for(&store, "t", &rows, &TableOptions::default()).unwrap();
+    table.append(&rows, WriteOptions::default()).unwrap();
+    let millis: ArrayRef = Arc::new(Int64Array::from(vec![1_700_000_000_000]));
+    let rows = RecordBatch::try_from_iter([("time", millis), ("x", ones)]).unwrap();
+    let refused = table.append(&rows, WriteOptions::default()).map(|_| 0);
+    assert_refused(refused, "1700000000000");
+    assert_eq!(column(&store, "x").1, ["1"]);
+}
+
+#[test]
+fn a_time_column_keeps_its_zone_by_file_as_by_rows() {
+    let times = TimestampMicrosecondArray::from(vec![0]).with_timezone("Europe/Berlin");
+    let ones: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let rows =
+        RecordBatch::try_from_iter([("time", Arc::new(times) as ArrayRef), ("x", ones)]).unwrap();
+    let (by_file, by_rows) = (store(), store());
+    take(&by_file, &parquet_of(&rows), "a.parquet", OnMismatch::Error).unwrap();
+    Table::create_for(&by_rows, "t", &rows, &TableOptions::default())
+        .unwrap()
+        .append(&rows, WriteOptions::default())
+        .unwrap();
+    assert_eq!(column(&by_file, "time"), column(&by_rows, "time"));
+    assert_eq!(&column(&by_file, "time").0, rows.column(0).data_type());
+}

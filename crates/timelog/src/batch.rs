@@ -1,0 +1,182 @@
+//! Entries on their way in: packed as they come, so that a commit is one Arrow batch.
+
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::SchemaRef;
+use serde::Serialize;
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::Unit;
+use super::codec::encode_cbor;
+
+/// The longest value a time log takes, in bytes: it must fit into a WAL segment of default
+/// length with room to spare.
+pub const VALUE_BYTES_MAX: usize = 32 << 20;
+
+/// Entries to be committed together, in any order. No allocation an entry.
+///
+/// ```
+/// use timestrata_timelog::EntryBatch;
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let mut batch = EntryBatch::with_capacity(2, 16);
+/// batch.push(20, b"second")?;
+/// batch.push_value(10, &("first", 1))?; // as CBOR
+/// assert_eq!(batch.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct EntryBatch {
+    times: Vec<i64>,
+    /// One more than there are values; the first is 0.
+    offsets: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Default for EntryBatch {
+    fn default() -> Self {
+        Self::with_capacity(0, 0)
+    }
+}
+
+impl EntryBatch {
+    /// No entries yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// No entries yet, and room for `entries` of them with `value_bytes` together.
+    pub fn with_capacity(entries: usize, value_bytes: usize) -> Self {
+        let mut offsets = Vec::with_capacity(entries + 1);
+        offsets.push(0);
+        Self { times: Vec::with_capacity(entries), offsets, bytes: Vec::with_capacity(value_bytes) }
+    }
+
+    /// Adds one entry. The value's bytes are copied.
+    ///
+    /// # Errors
+    /// `TooLarge` if the value is longer than [`VALUE_BYTES_MAX`], or the values together
+    /// longer than 2 GiB; the batch is as it was.
+    pub fn push(&mut self, time: i64, value: &[u8]) -> Result<()> {
+        check_value_bytes(time, value.len())?;
+        let end = self.end_after(value.len())?;
+        self.bytes.extend_from_slice(value);
+        self.offsets.push(end);
+        self.times.push(time);
+        Ok(())
+    }
+
+    /// Adds one entry, whose value becomes CBOR.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push), and `InvalidData` if the value has no CBOR form.
+    pub fn push_value<T: Serialize + ?Sized>(&mut self, time: i64, value: &T) -> Result<()> {
+        let start = self.bytes.len();
+        encode_cbor(value, &mut self.bytes)?;
+        let value_bytes = self.bytes.len() - start;
+        let end = check_value_bytes(time, value_bytes).and_then(|()| {
+            self.bytes.truncate(start + value_bytes);
+            i32::try_from(self.bytes.len()).map_err(|_| batch_too_large(self.bytes.len()))
+        });
+        match end {
+            Ok(end) => {
+                self.offsets.push(end);
+                self.times.push(time);
+                Ok(())
+            }
+            Err(error) => {
+                self.bytes.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
+    fn end_after(&self, value_bytes: usize) -> Result<i32> {
+        let end = self.bytes.len() + value_bytes;
+        i32::try_from(end).map_err(|_| batch_too_large(end))
+    }
+
+    /// Entries in it.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Bytes of all values together.
+    pub fn value_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The same as a batch of a time log's columns; the memory is handed over, not copied.
+    pub(super) fn into_record_batch(self, schema: &SchemaRef, unit: Unit) -> Result<RecordBatch> {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
+        let values =
+            BinaryArray::try_new(offsets, Buffer::from_vec(self.bytes), None).map_err(internal)?;
+        record_batch(schema, unit, self.times.into(), values)
+    }
+}
+
+/// A batch of a time log's columns.
+///
+/// # Errors
+/// `InvalidData` if there isn't one value a time, or a value is null.
+pub(super) fn record_batch(
+    schema: &SchemaRef,
+    unit: Unit,
+    times: ScalarBuffer<i64>,
+    values: BinaryArray,
+) -> Result<RecordBatch> {
+    let columns: Vec<ArrayRef> = vec![time_column(unit, times), Arc::new(values)];
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(internal)
+}
+
+/// Times as a time log's column has them.
+pub(super) fn time_column(unit: Unit, times: ScalarBuffer<i64>) -> ArrayRef {
+    match unit {
+        Unit::Second => time_array::<TimestampSecondType>(times),
+        Unit::Milli => time_array::<TimestampMillisecondType>(times),
+        Unit::Micro => time_array::<TimestampMicrosecondType>(times),
+        Unit::Nano => time_array::<TimestampNanosecondType>(times),
+    }
+}
+
+fn time_array<T: ArrowTimestampType>(times: ScalarBuffer<i64>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(times, None).with_timezone("UTC"))
+}
+
+fn internal(cause: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("the entries make no Arrow batch: {cause}"))
+        .caused_by(cause)
+}
+
+/// `TooLarge` if a value is longer than a time log takes.
+pub(super) fn check_value_bytes(time: i64, value_bytes: usize) -> Result<()> {
+    if value_bytes <= VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "the value at time {time} has {value_bytes} bytes; a time log takes values of at \
+             most {VALUE_BYTES_MAX} bytes"
+        ),
+    ))
+}
+
+fn batch_too_large(value_bytes: usize) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("one batch with {value_bytes} bytes of values; it may have {} at most", i32::MAX),
+    )
+}

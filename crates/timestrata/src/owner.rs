@@ -1,0 +1,64 @@
+//! Whose a stream is: a model's own, which has the model's name; a part of one, which nobody touches by
+//! itself; or nobody's. For faces that know streams by name alone.
+
+use timestrata_engine::{Error, ErrorKind, Result, Store, Stream};
+
+use timestrata_graph::{Graph, GraphPart};
+use timestrata_logs::{Logs, is_logs};
+use timestrata_table::{Table, is_hidden, is_table};
+use timestrata_topic::{Topic, is_topic, is_topic_part};
+
+/// What a stream belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Owner {
+    model: &'static str,
+    name: String,
+}
+
+/// Removes what has this name with all that belongs to it, durably: a topic, a graph, a table, a log, a time
+/// log, or a plain stream.
+///
+/// # Errors
+/// `NotFound` if there is nothing of that name, `InvalidArgument` for a part of a topic, a graph or a
+/// table that is there, which is named: without the part it would be broken.
+pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
+    let stream = store.expect_stream(name)?;
+    if is_topic(&stream) {
+        return Topic::drop(store, name);
+    }
+    if GraphPart::of(&stream) == Some(GraphPart::Blocks) {
+        return Graph::drop(store, name);
+    }
+    if is_table(&stream) {
+        return Table::drop(store, name);
+    }
+    if is_logs(&stream) {
+        return Logs::drop(store, name);
+    }
+    match owner(store, &stream) {
+        None => store.drop_stream(name),
+        Some(Owner { model, name: owner }) => {
+            let message =
+                format!("stream '{name}' is a part of {model} '{owner}': it goes with the {model}");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        }
+    }
+}
+
+/// What a stream is a part of. One whose owner is gone is nobody's.
+fn owner(store: &Store, stream: &Stream) -> Option<Owner> {
+    if is_hidden(stream) {
+        let streams = store.streams();
+        let has_it = |table: &Stream| table.property("index") == Some(stream.name());
+        let table = streams.iter().find(|table| is_table(table) && has_it(table))?;
+        return Some(Owner { model: "table", name: table.name().to_owned() });
+    }
+    let (name, _) = stream.name().rsplit_once('/')?;
+    let found = store.stream(name)?;
+    let model = match GraphPart::of(stream) {
+        Some(_) if GraphPart::of(&found) == Some(GraphPart::Blocks) => "graph",
+        None if is_topic_part(stream) && is_topic(&found) => "topic",
+        _ => return None,
+    };
+    Some(Owner { model, name: name.to_owned() })
+}

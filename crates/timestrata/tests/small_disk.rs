@@ -1,0 +1,205 @@
+//! All models on a real file system that is full: what needs room fails as what it is and isn't made, reads
+//! go on, data can be let go of, the store can be closed and opened, and writes go on by themselves.
+#![expect(clippy::unwrap_used, reason = "a test fails that way")]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMillisecondArray};
+use timestrata_engine::{Durability, ErrorKind, KeyRange, Result, Settings, Store};
+use timestrata_graph::{BlockId, Graph, GraphChanges, GraphOptions, NewBlock};
+use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+use timestrata_table::{Table, TableOptions, WriteOptions};
+use timestrata_timelog::{Timelog, TimelogOptions};
+use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+
+const MODELS: [&str; 5] = ["time log", "table", "log", "topic", "graph"];
+const TEXTS: usize = 40;
+const ROUNDS_MAX: usize = 4_000;
+const WAIT_NS: u64 = 60_000_000_000;
+
+/// A file system in memory with an end, gone with its value.
+struct SmallDisk {
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// `None`, with the reason printed, where nothing can be mounted.
+    fn mount(size: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(folder.path());
+        match mount.output() {
+            Ok(output) if output.status.success() => Some(Self { folder }),
+            Ok(output) => {
+                println!("left out: {}", String::from_utf8_lossy(&output.stderr).trim());
+                None
+            }
+            Err(error) => {
+                println!("left out: 'mount' can't be run: {error}");
+                None
+            }
+        }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.folder.path()).status();
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        memtable_bytes_max: 1 << 20,
+        memory_bytes_max: 4 << 20,
+        wal_segment_bytes: 1 << 20,
+        wal_bytes_max: 8 << 20,
+        ..Settings::default()
+    }
+}
+
+/// Texts that don't compress.
+fn texts(round: usize) -> Vec<String> {
+    let mut state = (round as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..TEXTS).map(|_| (0..60).map(|_| format!("{:016x}", next())).collect()).collect()
+}
+
+/// One commit to a model; each holds as many things.
+fn write(store: &Store, model: usize, round: usize) -> Result<()> {
+    let texts = texts(round);
+    let first = (round * TEXTS) as i64;
+    match model {
+        0 => {
+            let log = Timelog::open(store, "door")?;
+            let times: Vec<i64> = (first..first + TEXTS as i64).collect();
+            log.extend(&times, &texts).map(drop)
+        }
+        1 => {
+            let rows = rows(first, &texts);
+            Table::open(store, "rows")?.append(&rows, WriteOptions::default()).map(drop)
+        }
+        2 => {
+            let entries: Vec<NewEntry> = texts.into_iter().map(NewEntry::new).collect();
+            Logs::open(store, "app")?.write_many(&entries, Durability::Written).map(drop)
+        }
+        3 => {
+            let record = |text| Record { value: Some(text), ..Record::default() };
+            let records: Vec<Record<'_>> =
+                texts.iter().map(|text| record(text.as_bytes())).collect();
+            Topic::open(store, "events")?.send_batch(&records, &SendOptions::default()).map(drop)
+        }
+        _ => {
+            let mut changes = GraphChanges::new();
+            for (number, text) in texts.iter().enumerate() {
+                let id = ((round * TEXTS + number) as u128).to_be_bytes();
+                changes = changes.put(NewBlock {
+                    id: Some(BlockId::from(id)),
+                    content: text.as_bytes(),
+                    ..NewBlock::default()
+                });
+            }
+            Graph::open(store, "code")?.change(&changes, Durability::Written).map(drop)
+        }
+    }
+}
+
+fn rows(first: i64, texts: &[String]) -> RecordBatch {
+    let times = TimestampMillisecondArray::from_iter_values(first..first + texts.len() as i64);
+    let columns: [(&str, ArrayRef); 2] = [
+        ("time", Arc::new(times.with_timezone("UTC"))),
+        ("text", Arc::new(StringArray::from_iter_values(texts))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+/// How many things a model holds, by reading.
+fn count(store: &Store, model: usize) -> u64 {
+    match model {
+        0 => Timelog::open(store, "door").unwrap().len().unwrap(),
+        1 => Table::open(store, "rows").unwrap().view().unwrap().count(&KeyRange::ALL).unwrap(),
+        2 => Logs::open(store, "app").unwrap().count(&Query::of("*").unwrap()).unwrap(),
+        3 => Topic::open(store, "events").unwrap().offsets(0).unwrap().end,
+        _ => Graph::open(store, "code").unwrap().view().unwrap().block_count().unwrap(),
+    }
+}
+
+fn create(store: &Store) {
+    Timelog::create(store, "door", TimelogOptions::default()).unwrap();
+    Table::create_for(store, "rows", &rows(0, &texts(0)), &TableOptions::default()).unwrap();
+    Logs::create(store, "app", &LogsOptions::default()).unwrap();
+    Topic::create(store, "events", &TopicOptions::default()).unwrap();
+    Graph::create(store, "code", &GraphOptions { keep_versions: 1 }).unwrap();
+}
+
+/// Writes to all models in turn until each has been refused; gives what was acknowledged of each.
+fn fill(store: &Store) -> [u64; 5] {
+    let mut acknowledged = [0; 5];
+    let mut refused = [false; 5];
+    for round in 0..ROUNDS_MAX {
+        for model in 0..MODELS.len() {
+            match write(store, model, round) {
+                Ok(()) => acknowledged[model] += TEXTS as u64,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NoSpace, "{}: {error}", MODELS[model]);
+                    refused[model] = true;
+                }
+            }
+        }
+        if refused == [true; 5] {
+            return acknowledged;
+        }
+    }
+    panic!("the disk didn't get full: {acknowledged:?}");
+}
+
+fn assert_counts(store: &Store, expected: &[u64; 5], what: &str) {
+    for (model, expected) in expected.iter().enumerate() {
+        assert_eq!(count(store, model), *expected, "{what}: {}", MODELS[model]);
+    }
+}
+
+#[test]
+fn all_models_outlive_a_full_disk() {
+    let Some(disk) = SmallDisk::mount("40m") else { return };
+    let store = Store::open(disk.store(), settings()).unwrap();
+    create(&store);
+    let mut kept = fill(&store);
+    println!("acknowledged: {kept:?}");
+    assert!(!store.is_poisoned());
+    assert_counts(&store, &kept, "while it is full");
+    store.close().unwrap();
+    let store = Store::open(disk.store(), settings()).unwrap();
+    assert_counts(&store, &kept, "opened again");
+    // Room is made: by a range delete, and by dropping.
+    Timelog::open(&store, "door").unwrap().delete_range(..).unwrap();
+    kept[0] = 0;
+    Table::drop(&store, "rows").unwrap();
+    let begun_ns = store.monotonic_ns();
+    for model in [0, 2, 3, 4] {
+        // In the background files go, and memory; a refused write says so at once and is made again.
+        while let Err(error) = write(&store, model, ROUNDS_MAX + model) {
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{}: {error}", MODELS[model]);
+            assert!(store.monotonic_ns() - begun_ns < WAIT_NS, "{}: {error}", MODELS[model]);
+            std::thread::yield_now();
+        }
+        kept[model] += TEXTS as u64;
+        assert_eq!(count(&store, model), kept[model], "after room was made: {}", MODELS[model]);
+    }
+    assert!(!store.is_poisoned());
+    store.close().unwrap();
+    assert!(
+        timestrata_engine::check(&timestrata_engine::Io::os(), &disk.store()).unwrap().is_sound()
+    );
+}

@@ -1,0 +1,259 @@
+//! Signed checkpoints of partitions, and proofs that stand alone.
+//!
+//! Each partition is a log of its own, whose origin is `KEYNAME/TOPIC/PARTITION`; the key signs under
+//! that name. A checkpoint is given out after what it is of has been synced, and after it was stored
+//! itself; the next one is signed only if the partition still begins with what the stored one says.
+
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result};
+use timestrata_merkle::{
+    Checkpoint, KeyName, Note, NoteError, Signer, TextError, TlogProof, Verifier,
+};
+use timestrata_values::name;
+
+use super::Topic;
+use super::envelope::{RecordPlace, write_envelope};
+use super::json::ClaimedPlace;
+use super::partition::Partition;
+use super::record::Record;
+use super::state::{self, Kind, StateRow};
+use super::tree::PartitionTree;
+
+/// A text that isn't what the standards say.
+fn wrong_text(error: TextError) -> Error {
+    Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
+}
+
+/// A partition's log among those that a key signs for.
+///
+/// # Errors
+/// `InvalidArgument` for a key whose name is too odd.
+pub fn origin_of(key: &KeyName, topic: &str, partition: u32) -> Result<KeyName> {
+    KeyName::new(&format!("{key}/{topic}/{partition}")).map_err(wrong_text)
+}
+
+/// Topic and partition that an origin ends with, and the name of the key before them.
+fn parts_of(origin: &str) -> Option<(&str, &str, u32)> {
+    let (rest, partition) = origin.rsplit_once('/')?;
+    let (key, topic) = rest.rsplit_once('/')?;
+    let number: u32 = partition.parse().ok()?;
+    name::check("topic", topic).ok()?;
+    (number.to_string() == partition).then_some((key, topic, number))
+}
+
+impl Topic {
+    /// Signs what a partition is now, stores the checkpoint, and gives it as a signed note.
+    ///
+    /// `known` is a checkpoint that somebody else keeps, as one beside the key: a store that was put
+    /// back to an older copy has forgotten its own.
+    ///
+    /// # Errors
+    /// `Conflict` if the partition doesn't begin with what its last checkpoint, or the known one,
+    /// says: nothing is signed then. `InvalidArgument` for a known checkpoint that this key didn't
+    /// sign or that is of another log; and what a sync may fail with.
+    pub fn checkpoint(
+        &self,
+        partition: u32,
+        signer: &Signer,
+        known: Option<&[u8]>,
+    ) -> Result<String> {
+        let part = self.partition(partition)?;
+        let origin = origin_of(signer.verifier().name(), self.name(), partition)?;
+        let signer = signer.named(origin);
+        let _signing = self.shared.signing.lock();
+        let (size, note) = self.sign(&part, &signer, known)?;
+        // Its records first: what is stored of it is of the same log, behind them.
+        let row = StateRow {
+            kind: Kind::Checkpoint,
+            name: String::new(),
+            partition,
+            offset: size,
+            number: 0,
+            timestamp_ns: self.store.wall_ns(),
+            bytes: Some(note.clone().into_bytes()),
+        };
+        let changes = Changes::new().insert(part.state, state::to_batch(&[row])?);
+        self.store.commit(changes, Durability::Synced)?;
+        Ok(note)
+    }
+
+    fn sign(
+        &self,
+        part: &Partition,
+        signer: &Signer,
+        known: Option<&[u8]>,
+    ) -> Result<(u64, String)> {
+        let tree = PartitionTree::lock(part, &self.store)?;
+        let stored = self.last_checkpoint(part.number)?;
+        for (whose, note) in [("its last", stored.as_deref()), ("the known", known)] {
+            let Some(note) = note else { continue };
+            self.expect_beginning(&tree, whose, note, signer)?;
+        }
+        let size = tree.size();
+        let origin = signer.verifier().name().as_str();
+        let checkpoint = Checkpoint::new(origin, size, tree.root(size)?).map_err(wrong_text)?;
+        Ok((size, checkpoint.sign(signer).map_err(wrong_text)?))
+    }
+
+    /// An error if a partition doesn't begin with what a checkpoint says.
+    fn expect_beginning(
+        &self,
+        tree: &PartitionTree<'_>,
+        whose: &str,
+        note: &[u8],
+        signer: &Signer,
+    ) -> Result<()> {
+        let origin = signer.verifier().name().as_str();
+        let invalid = |error: NoteError| {
+            let what = format!("{whose} checkpoint of {origin} is not accepted: {error}");
+            Error::new(ErrorKind::InvalidArgument, what)
+        };
+        // One that another key signed is compared too: a key may have been changed.
+        let opened = Checkpoint::open(note, signer.verifier());
+        let checkpoint = match (opened, whose) {
+            (Err(NoteError::Unsigned { .. }), "its last") => {
+                let note = Note::parse(note).map_err(|error| invalid(error.into()))?;
+                note.text().parse().map_err(|error: TextError| invalid(error.into()))?
+            }
+            (opened, _) => opened.and_then(|opened| opened.of(origin)).map_err(invalid)?,
+        };
+        let conflict = |why: String| {
+            let what = format!("{origin} is not signed: {whose} checkpoint {why}");
+            Err(Error::new(ErrorKind::Conflict, what))
+        };
+        if checkpoint.size > tree.size() {
+            return conflict(format!(
+                "has {} records and the partition {}: it was put back to an older state",
+                checkpoint.size,
+                tree.size()
+            ));
+        }
+        let root = tree.root(checkpoint.size)?;
+        if root != checkpoint.root {
+            return conflict(format!(
+                "has root {} at {} records, the partition {root}: its records are others",
+                checkpoint.root, checkpoint.size
+            ));
+        }
+        Ok(())
+    }
+
+    /// The last checkpoint that was signed of a partition, a signed note.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such partition; what reading may fail with.
+    pub fn last_checkpoint(&self, partition: u32) -> Result<Option<Vec<u8>>> {
+        let part = self.partition(partition)?;
+        let snapshot = self.store.snapshot_of(part.state)?;
+        let row = state::find(&snapshot, part.state, Kind::Checkpoint, "", partition)?;
+        Ok(row.and_then(|row| row.bytes))
+    }
+
+    /// The proof that a record is in its partition, by the last checkpoint that was signed.
+    ///
+    /// # Errors
+    /// `OutOfRange` if there is no checkpoint of so many records yet.
+    pub fn prove(&self, partition: u32, offset: u64) -> Result<TlogProof> {
+        let out_of_range = |what: String| Error::new(ErrorKind::OutOfRange, what);
+        let place = format!("topic '{}' partition {partition}", self.name());
+        let note = self.last_checkpoint(partition)?.ok_or_else(|| {
+            out_of_range(format!("{place} has no checkpoint yet: sign one, then prove by it"))
+        })?;
+        let parsed = Note::parse(&note).and_then(|note| note.text().parse::<Checkpoint>());
+        let checkpoint = parsed.map_err(|error| {
+            let what = format!("{place}: its stored checkpoint is damaged");
+            Error::new(ErrorKind::Corruption, what).caused_by(error)
+        })?;
+        if offset >= checkpoint.size {
+            return Err(out_of_range(format!(
+                "{place}: the last checkpoint has {} records, not yet the one at offset {offset}: \
+                 sign another",
+                checkpoint.size
+            )));
+        }
+        let hashes = self.inclusion_proof(partition, offset, checkpoint.size)?;
+        let checkpoint = String::from_utf8_lossy(&note).into_owned();
+        Ok(TlogProof { extra: None, index: offset, hashes, checkpoint })
+    }
+}
+
+/// What a verified proof is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proved {
+    /// The record's topic.
+    pub topic: String,
+    /// Its partition.
+    pub partition: u32,
+    /// Its place there.
+    pub offset: u64,
+    /// The checkpoint that says so.
+    pub checkpoint: Checkpoint,
+}
+
+impl Proved {
+    /// An error unless the record is proved to be where it says that it is.
+    ///
+    /// # Errors
+    /// What it says, and what is proved.
+    pub fn expect_at(&self, claimed: &ClaimedPlace) -> std::result::Result<(), NoteError> {
+        let Self { topic, partition, offset, .. } = self;
+        let differs = |what, said: String, proved: String| {
+            Err(NoteError::Text(TextError { what, expected: proved, found: said }))
+        };
+        match claimed {
+            ClaimedPlace { topic: Some(said), .. } if said != topic => {
+                differs("the topic that the record says", said.clone(), topic.clone())
+            }
+            ClaimedPlace { partition: Some(said), .. } if said != partition => {
+                let proved = partition.to_string();
+                differs("the partition that the record says", said.to_string(), proved)
+            }
+            ClaimedPlace { offset: Some(said), .. } if said != offset => {
+                differs("the offset that the record says", said.to_string(), offset.to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a record is where a proof says, by a key that the caller trusts. Needs no store.
+///
+/// The key is a log's own, whose name is the log's origin, or the one that signs for several and has
+/// the name before `/TOPIC/PARTITION`. The record's time must be given.
+///
+/// # Errors
+/// Why not.
+pub fn verify_record(
+    proof: &TlogProof,
+    record: &Record<'_>,
+    key: &Verifier,
+) -> std::result::Result<Proved, NoteError> {
+    let wrong = |what: &'static str, expected: &str, found: String| {
+        NoteError::Text(TextError { what, expected: expected.to_owned(), found })
+    };
+    let note = Note::parse(proof.checkpoint.as_bytes())?;
+    // The origin is believed once the signature is: by a key of that name.
+    let claimed: Checkpoint = note.text().parse()?;
+    let Some((key_name, topic, partition)) = parts_of(&claimed.origin) else {
+        return Err(wrong("a log's origin", "KEYNAME/TOPIC/PARTITION", claimed.origin));
+    };
+    let log_key = match key.name().as_str() {
+        name if name == claimed.origin => key.clone(),
+        name if name == key_name => key.named(KeyName::new(&claimed.origin)?),
+        name => {
+            return Err(NoteError::Origin {
+                expected: format!("{name} or one below it"),
+                found: claimed.origin,
+            });
+        }
+    };
+    let Some(timestamp_ns) = record.timestamp_ns else {
+        return Err(wrong("a record", "its time", "none".to_owned()));
+    };
+    let place = RecordPlace { topic, partition, offset: proof.index, timestamp_ns };
+    let mut entry = Vec::new();
+    write_envelope(&place, record, &mut entry)
+        .map_err(|error| wrong("a record", "what a topic can have", error.to_string()))?;
+    let checkpoint = proof.verify(&entry, &log_key)?;
+    let topic = topic.to_owned();
+    Ok(Proved { topic, partition, offset: proof.index, checkpoint })
+}

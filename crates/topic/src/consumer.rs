@@ -1,0 +1,589 @@
+//! Consumers: reading several partitions on from where one was, alone or as a member of a group.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use timestrata_engine::{Changes, Error, ErrorKind, Result, Store, StreamId};
+
+use super::Topic;
+use super::group::{Assignor, Beat, Share, TopicPartition};
+use super::hub::Hub;
+use super::record::Records;
+
+/// Where to begin without a committed offset, or where that is not kept any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reset {
+    /// With the first record that is kept.
+    Earliest,
+    /// With what is appended from now on.
+    Latest,
+    /// Not at all: `OutOfRange`.
+    #[default]
+    Error,
+}
+
+/// How to consume.
+#[derive(Debug, Clone)]
+pub struct ConsumerOptions {
+    /// The group whose members share partitions and committed offsets; `None`: alone, nothing is
+    /// committed.
+    pub group: Option<String>,
+    /// The member's name in the group; `None`: one that no other member has.
+    pub member: Option<String>,
+    /// Where to begin without a committed offset.
+    pub reset: Reset,
+    /// How the group shares partitions.
+    pub strategy: Assignor,
+    /// After how long without a poll the member is taken for dead.
+    pub session: Duration,
+    /// How often what polls gave is committed by the next poll; `None`: only when asked.
+    pub auto_commit: Option<Duration>,
+}
+
+impl Default for ConsumerOptions {
+    fn default() -> Self {
+        Self {
+            group: None,
+            member: None,
+            reset: Reset::Earliest,
+            strategy: Assignor::default(),
+            session: Duration::from_secs(30),
+            auto_commit: None,
+        }
+    }
+}
+
+/// What a poll that found nothing waits for. Given by [`Consumer::try_poll`].
+#[derive(Debug)]
+pub struct Waiting {
+    hub: Arc<Hub>,
+    seen: u64,
+    most: Duration,
+}
+
+impl Waiting {
+    /// Waits until a poll may find something, `most` at most.
+    pub fn wait(&self, most: Duration) {
+        self.hub.wait(self.seen, most.min(self.most));
+    }
+}
+
+/// Consecutive records of one partition.
+#[derive(Debug, Clone)]
+pub struct Polled {
+    /// Where they are.
+    pub place: TopicPartition,
+    /// The records, at least one.
+    pub records: Records,
+}
+
+/// How much a poll may give.
+#[derive(Debug, Clone, Copy)]
+pub struct PollLimits {
+    /// Records at most.
+    pub records: usize,
+    /// Bytes of keys, values and headers at most; one record always fits.
+    pub bytes: u64,
+}
+
+impl Default for PollLimits {
+    fn default() -> Self {
+        Self { records: 500, bytes: 50 << 20 }
+    }
+}
+
+/// What topics a consumer reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Source {
+    #[default]
+    Nothing,
+    /// Names, or beginnings of names with a star behind; partitions by the group, or all.
+    Subscribed(BTreeSet<String>),
+    /// These partitions, whoever else reads them.
+    Assigned(BTreeSet<TopicPartition>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    /// The topic that it is in: another one may get its name.
+    pub(super) topic: StreamId,
+    pub(super) next: u64,
+    /// Whether the next offset may be one that is to come yet.
+    pub(super) may_wait: bool,
+    /// The offset that is committed.
+    pub(super) committed: Option<u64>,
+    pub(super) is_paused: bool,
+}
+
+/// Reads partitions of topics in order of their offsets, and remembers how far.
+///
+/// A member of a group that isn't polled for its session's time is taken for dead; its next poll joins
+/// again. What polls gave is taken as done by the next poll: with `auto_commit`, and before a partition
+/// goes to another member, its offset is committed then.
+#[derive(Debug)]
+pub struct Consumer {
+    store: Store,
+    options: ConsumerOptions,
+    member: String,
+    pub(super) source: Source,
+    is_member: bool,
+    pub(super) positions: BTreeMap<TopicPartition, Position>,
+    /// Whose turn it is to be read first.
+    turn: usize,
+    committed_at_ns: u64,
+}
+
+impl Consumer {
+    /// A consumer that reads nothing yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a group's name that can't be.
+    pub fn new(store: &Store, options: ConsumerOptions) -> Result<Self> {
+        if let Some(group) = &options.group {
+            timestrata_values::name::check("group", group)?;
+        }
+        let hub = store.model_state::<Hub>();
+        let member = options.member.clone().unwrap_or_else(|| hub.new_member());
+        Ok(Self {
+            store: store.clone(),
+            options,
+            member,
+            source: Source::Nothing,
+            is_member: false,
+            positions: BTreeMap::new(),
+            turn: 0,
+            committed_at_ns: store.monotonic_ns(),
+        })
+    }
+
+    /// The member's name in its group.
+    #[must_use]
+    pub fn member(&self) -> &str {
+        &self.member
+    }
+
+    /// The group that it is to be a member of.
+    #[must_use]
+    pub fn group(&self) -> Option<&str> {
+        self.options.group.as_deref()
+    }
+
+    /// Reads these topics from now on, those that will be made too: names, or beginnings of names with
+    /// a star behind. In a group its members share the partitions.
+    ///
+    /// # Errors
+    /// As [`Consumer::commit`], of what was read before.
+    pub fn subscribe<'a>(&mut self, topics: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let topics = topics.into_iter().map(str::to_owned).collect();
+        if !matches!(self.source, Source::Subscribed(_)) {
+            self.positions.clear();
+        }
+        self.source = Source::Subscribed(topics);
+        Ok(())
+    }
+
+    /// Reads these partitions from now on, whoever else reads them.
+    ///
+    /// # Errors
+    /// `NotFound` and `InvalidArgument` for partitions that aren't there.
+    pub fn assign(&mut self, partitions: impl IntoIterator<Item = TopicPartition>) -> Result<()> {
+        let partitions: BTreeSet<_> = partitions.into_iter().collect();
+        for place in &partitions {
+            self.topic(place)?.partition(place.partition)?;
+        }
+        self.leave();
+        self.positions.retain(|place, _| partitions.contains(place));
+        self.source = Source::Assigned(partitions);
+        Ok(())
+    }
+
+    /// The partitions that are read now.
+    pub fn assignment(&self) -> impl Iterator<Item = &TopicPartition> {
+        self.positions.keys()
+    }
+
+    pub(super) fn topic(&self, place: &TopicPartition) -> Result<Topic> {
+        Topic::open(&self.store, &place.topic)
+    }
+
+    /// Gives what there is, or waits for it, `timeout` at most; nothing then.
+    ///
+    /// # Errors
+    /// `OutOfRange` where records that come next are not kept any more and the options say so;
+    /// `Corruption` for records that can't be read, with their offsets: [`Consumer::skip`] goes on
+    /// behind them.
+    pub fn poll(&mut self, timeout: Duration, limits: PollLimits) -> Result<Vec<Polled>> {
+        let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        let end = self.store.monotonic_ns().saturating_add(timeout_ns);
+        loop {
+            let (found, waiting) = self.try_poll(limits)?;
+            let now = self.store.monotonic_ns();
+            if !found.is_empty() || now >= end {
+                return Ok(found);
+            }
+            waiting.wait(Duration::from_nanos(end - now));
+        }
+    }
+
+    /// Gives what there is, and what to wait for before it is worth asking again: without the consumer,
+    /// which others may use meanwhile.
+    ///
+    /// # Errors
+    /// As [`Consumer::poll`].
+    pub fn try_poll(&mut self, limits: PollLimits) -> Result<(Vec<Polled>, Waiting)> {
+        let hub = self.store.model_state::<Hub>();
+        let seen = hub.appends();
+        self.refresh()?;
+        let found = self.fetch(limits)?;
+        // Members come and go without a record.
+        let session_ns = u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX);
+        let most = Duration::from_nanos((session_ns / 3).min(self.look_ns()));
+        Ok((found, Waiting { hub, seen, most }))
+    }
+
+    /// How long to wait for what wakes nobody: other processes, and members that are heard of no more.
+    fn look_ns(&self) -> u64 {
+        match self.store.is_read_only() {
+            true => FOLLOW_NS,
+            false => MEMBERS_NS,
+        }
+    }
+
+    /// Learns which partitions are to be read, and where reading each begins, as a poll does.
+    ///
+    /// # Errors
+    /// As [`Consumer::poll`].
+    pub fn refresh(&mut self) -> Result<()> {
+        if self.store.is_read_only() {
+            self.store.refresh()?;
+        }
+        self.auto_commit()?;
+        let wanted = match &self.source {
+            Source::Nothing => BTreeSet::new(),
+            Source::Assigned(partitions) => partitions.clone(),
+            Source::Subscribed(names) => {
+                let partitions = self.matching(names)?;
+                match self.options.group.clone() {
+                    Some(group) => self.share(&group, &partitions)?,
+                    None => all_of(&partitions),
+                }
+            }
+        };
+        self.positions.retain(|place, _| wanted.contains(place));
+        for place in wanted {
+            if !self.positions.contains_key(&place) {
+                let position = self.begin(&place)?;
+                self.positions.insert(place, position);
+            }
+        }
+        Ok(())
+    }
+
+    /// Topics that are there and wanted, with how many partitions each has.
+    fn matching(&self, names: &BTreeSet<String>) -> Result<BTreeMap<String, u32>> {
+        let beginnings: Vec<&str> = names.iter().filter_map(|n| n.strip_suffix('*')).collect();
+        let mut wanted: BTreeSet<String> =
+            names.iter().filter(|name| !name.ends_with('*')).cloned().collect();
+        if !beginnings.is_empty() {
+            let is_wanted = |topic: &String| beginnings.iter().any(|b| topic.starts_with(b));
+            wanted.extend(Topic::names(&self.store).into_iter().filter(is_wanted));
+        }
+        let mut found = BTreeMap::new();
+        for name in wanted {
+            match Topic::open(&self.store, &name) {
+                Ok(topic) => drop(found.insert(name, topic.partitions())),
+                // One that is to be made yet.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the group gives this member, once it has let go of what others are waiting for.
+    fn share(
+        &mut self,
+        group: &str,
+        partitions: &BTreeMap<String, u32>,
+    ) -> Result<BTreeSet<TopicPartition>> {
+        let hub = self.store.model_state::<Hub>();
+        let topics: BTreeSet<String> = partitions.keys().cloned().collect();
+        let member = self.member.clone();
+        let beat = Beat {
+            group,
+            member: &member,
+            topics: &topics,
+            partitions,
+            now_ns: self.store.monotonic_ns(),
+            session_ns: u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX),
+        };
+        if self.is_member {
+            match hub.groups.beat(&beat) {
+                Ok(share) => return self.let_go(group, share),
+                // Taken for dead: what it read is others' now.
+                Err(error) if error.kind() == ErrorKind::Conflict => {
+                    self.is_member = false;
+                    self.positions.clear();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let share = hub.groups.join(&beat, self.options.strategy)?;
+        self.is_member = true;
+        hub.announce();
+        self.let_go(group, share)
+    }
+
+    fn let_go(&mut self, group: &str, share: Share) -> Result<BTreeSet<TopicPartition>> {
+        if share.wanted_back.is_empty() {
+            return Ok(share.owned);
+        }
+        // What was given by the last poll is done.
+        if self.options.auto_commit.is_some() {
+            self.commit()?;
+        }
+        let hub = self.store.model_state::<Hub>();
+        hub.groups.release(group, &self.member, &share.wanted_back);
+        hub.announce();
+        Ok(share.owned.difference(&share.wanted_back).cloned().collect())
+    }
+
+    /// Where a partition is read on.
+    fn begin(&self, place: &TopicPartition) -> Result<Position> {
+        let topic = self.topic(place)?;
+        let committed = match &self.options.group {
+            Some(group) => topic.committed(group, place.partition)?,
+            None => None,
+        };
+        let next = match committed {
+            Some(offset) => offset,
+            None => self.reset(&topic, place.partition, None)?,
+        };
+        Ok(Position { topic: topic.id(), next, may_wait: false, committed, is_paused: false })
+    }
+
+    /// The topic of a position. If that is not the one that was read, the position goes: offsets of one say
+    /// nothing of the other.
+    fn topic_read(&mut self, place: &TopicPartition) -> Result<Topic> {
+        let known = self.positions.get(place).map(|position| position.topic);
+        match self.topic(place) {
+            Ok(topic) if known.is_none_or(|known| known == topic.id()) => return Ok(topic),
+            Err(error) if error.kind() != ErrorKind::NotFound || known.is_none() => {
+                return Err(error);
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let name = &place.topic;
+        self.positions.retain(|other, _| other.topic != *name);
+        let what = format!(
+            "topic '{name}' was removed since it was read here; if one of that name was made anew, what \
+             is asked for next is its records, from where a new reader begins"
+        );
+        Err(Error::new(ErrorKind::NotFound, what))
+    }
+
+    /// Where the options say that reading begins.
+    fn reset(&self, topic: &Topic, partition: u32, at: Option<u64>) -> Result<u64> {
+        let offsets = topic.offsets(partition)?;
+        match self.options.reset {
+            Reset::Earliest => Ok(offsets.start),
+            Reset::Latest => Ok(offsets.end),
+            Reset::Error => Err(Error::new(
+                ErrorKind::OutOfRange,
+                format!(
+                    "topic '{}' partition {partition}: {}; it has offsets {} to {}",
+                    topic.name(),
+                    at.map_or("no offset is committed".to_owned(), |at| {
+                        format!("offset {at} comes next and is not there")
+                    }),
+                    offsets.start,
+                    offsets.end
+                ),
+            )),
+        }
+    }
+
+    fn fetch(&mut self, limits: PollLimits) -> Result<Vec<Polled>> {
+        let places: Vec<TopicPartition> = self.positions.keys().cloned().collect();
+        let (mut found, mut left) = (Vec::new(), limits);
+        let circle = places.iter().cycle().skip(self.turn).take(places.len());
+        for place in circle {
+            if left.records == 0 || left.bytes == 0 {
+                break;
+            }
+            match self.fetch_from(place, left) {
+                Ok(Some(polled)) => {
+                    left.records -= polled.records.len().min(left.records);
+                    left.bytes = left.bytes.saturating_sub(polled.records.bytes());
+                    found.push(polled);
+                }
+                Ok(None) => {}
+                // What was found first is given first; the next poll says what is wrong.
+                Err(_) if !found.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.turn = match places.len() {
+            0 => 0,
+            count => (self.turn + 1) % count,
+        };
+        Ok(found)
+    }
+
+    fn fetch_from(&mut self, place: &TopicPartition, left: PollLimits) -> Result<Option<Polled>> {
+        let Some(position) = self.positions.get(place).copied() else { return Ok(None) };
+        if position.is_paused {
+            return Ok(None);
+        }
+        let topic = self.topic_read(place)?;
+        let offsets = topic.offsets(place.partition)?;
+        let mut next = position.next;
+        if position.may_wait && next > offsets.end {
+            return Ok(None);
+        }
+        if !(offsets.start..=offsets.end).contains(&next) {
+            next = self.reset(&topic, place.partition, Some(next))?;
+        }
+        let mut scan = topic.scan(place.partition, next..u64::MAX, Some(left.records))?;
+        let batch = match scan.next() {
+            None => {
+                // Records up to the end may be gone, as later ones of their key stood for them: nothing
+                // of that is still to come.
+                let read = next.max(offsets.end);
+                if let Some(position) = self.positions.get_mut(place) {
+                    position.next = read;
+                }
+                return Ok(None);
+            }
+            Some(batch) => batch.map_err(|error| topic.unreadable(place.partition, next, error))?,
+        };
+        let records = Records::of(&batch)?.within(left.bytes);
+        let Some((last, _)) = records.len().checked_sub(1).and_then(|row| records.get(row)) else {
+            return Ok(None);
+        };
+        if let Some(position) = self.positions.get_mut(place) {
+            position.next = last + 1;
+            position.may_wait = false;
+        }
+        Ok(Some(Polled { place: place.clone(), records }))
+    }
+
+    /// Commits how far all partitions have been read, durably.
+    ///
+    /// # Errors
+    /// `InvalidArgument` without a group; `Conflict` if a partition is another member's meanwhile, or
+    /// if an offset would go back: nothing is committed then.
+    pub fn commit(&mut self) -> Result<()> {
+        self.commit_with(Changes::new())
+    }
+
+    /// Commits how far all partitions have been read in one commit with other changes, such as the
+    /// rows that came of the records: both are there or none, so nothing is done twice.
+    ///
+    /// # Errors
+    /// As [`Consumer::commit`]; none of the changes are made then.
+    pub fn commit_with(&mut self, others: Changes) -> Result<()> {
+        let changed = self.uncommitted();
+        self.commit_offsets(&changed, others)
+    }
+
+    /// How far each partition has been read that was read on since the last commit.
+    #[must_use]
+    pub fn uncommitted(&self) -> BTreeMap<TopicPartition, u64> {
+        let changed =
+            self.positions.iter().filter(|(_, position)| position.committed != Some(position.next));
+        changed.map(|(place, position)| (place.clone(), position.next)).collect()
+    }
+
+    /// Commits these offsets, each the one that comes next, with other changes.
+    ///
+    /// # Errors
+    /// As [`Consumer::commit_with`].
+    pub fn commit_offsets(
+        &mut self,
+        offsets: &BTreeMap<TopicPartition, u64>,
+        others: Changes,
+    ) -> Result<()> {
+        let Some(group) = self.options.group.clone() else {
+            let what = "offsets are committed for a group: name one";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        };
+        for place in offsets.keys() {
+            self.topic_read(place)?;
+        }
+        let hub = self.store.model_state::<Hub>();
+        let member = self.is_member.then_some(self.member.as_str());
+        hub.commit_offsets(&self.store, &group, member, offsets, others)?;
+        for (place, offset) in offsets {
+            if let Some(position) = self.positions.get_mut(place) {
+                position.committed = Some(*offset);
+            }
+        }
+        self.committed_at_ns = self.store.monotonic_ns();
+        Ok(())
+    }
+
+    /// Commits forward what the last polls gave, if it is time. Who has lost its partitions meanwhile
+    /// learns that when it shares them next.
+    fn auto_commit(&mut self) -> Result<()> {
+        let Some(every) = self.options.auto_commit else { return Ok(()) };
+        let passed = self.store.monotonic_ns().saturating_sub(self.committed_at_ns);
+        if u128::from(passed) < every.as_nanos() {
+            return Ok(());
+        }
+        let ahead: BTreeMap<TopicPartition, u64> = self
+            .positions
+            .iter()
+            .filter(|(_, position)| position.committed.is_none_or(|at| at < position.next))
+            .map(|(place, position)| (place.clone(), position.next))
+            .collect();
+        if ahead.is_empty() {
+            self.committed_at_ns = self.store.monotonic_ns();
+            return Ok(());
+        }
+        match self.commit_offsets(&ahead, Changes::new()) {
+            Err(error) if error.kind() == ErrorKind::Conflict && self.is_member => Ok(()),
+            done => done,
+        }
+    }
+
+    fn leave(&mut self) {
+        if let (true, Some(group)) = (self.is_member, &self.options.group) {
+            let hub = self.store.model_state::<Hub>();
+            hub.groups.leave(group, &self.member);
+            hub.announce();
+        }
+        self.is_member = false;
+    }
+
+    /// Leaves the group, with what was read committed if the options say so.
+    ///
+    /// # Errors
+    /// As [`Consumer::commit`].
+    pub fn close(mut self) -> Result<()> {
+        match self.options.auto_commit.is_some() {
+            true => self.commit(),
+            false => Ok(()),
+        }
+    }
+}
+
+/// How often a reader looks for what another process wrote.
+const FOLLOW_NS: u64 = 50_000_000;
+/// How often one who waits looks for members whose session is over.
+const MEMBERS_NS: u64 = 500_000_000;
+
+fn all_of(partitions: &BTreeMap<String, u32>) -> BTreeSet<TopicPartition> {
+    let each = |(topic, count): (&String, &u32)| {
+        let topic = topic.clone();
+        (0..*count).map(move |partition| TopicPartition { topic: topic.clone(), partition })
+    };
+    partitions.iter().flat_map(each).collect()
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

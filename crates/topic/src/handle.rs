@@ -1,0 +1,377 @@
+//! The handle of a topic: making, opening, what it is.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use timestrata_engine::{
+    BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
+};
+use timestrata_io::sync::{Mutex, RwLock};
+use timestrata_values::name;
+
+use super::hub::Hub;
+use super::options::{self, TopicOptions, TopicRetention};
+use super::partition::Partition;
+use super::partitioner::partition_of;
+use super::record::{Record, record_schema};
+use super::tiles;
+use super::{retain, state};
+
+/// Records of a block: what is verified for the first read of one of them, and when a partition is
+/// opened.
+const BLOCK_ROWS: usize = 4_096;
+
+/// What a topic is now.
+#[derive(Debug)]
+struct Now {
+    /// As the store has it, with other properties when these change.
+    stream: Arc<Stream>,
+    options: TopicOptions,
+    partitions: Vec<Arc<Partition>>,
+}
+
+/// What all handles of a topic share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) id: StreamId,
+    pub(super) name: String,
+    pub(super) created_ns: Option<i64>,
+    now: RwLock<Now>,
+    /// Whether the topic was removed, by this process.
+    is_removed: AtomicBool,
+    /// Whose turn it is among records without a key.
+    turn: AtomicU32,
+    /// One checkpoint after the other, so that the one stored last is the largest.
+    pub(super) signing: Mutex<()>,
+    /// Held while records are thrown away.
+    pub(super) retaining: Mutex<()>,
+}
+
+/// A topic of an open store. Cheap to clone; clones are the same topic, and may be used from several
+/// threads.
+#[derive(Debug, Clone)]
+pub struct Topic {
+    pub(super) store: Store,
+    pub(super) shared: Arc<Shared>,
+    /// By partition. They hold the store, so they are the handle's, and not in what the store holds.
+    pub(super) appenders: Arc<Mutex<HashMap<u32, Arc<Mutex<RowAppender>>>>>,
+}
+
+fn records_name(topic: &str, partition: u32) -> String {
+    format!("{topic}/{partition}")
+}
+
+fn tiles_name(topic: &str, partition: u32) -> String {
+    format!("{topic}/{partition}t")
+}
+
+impl Topic {
+    /// Opens a topic that exists.
+    ///
+    /// # Errors
+    /// `NotFound` if the store has no topic of that name, `InvalidArgument` if the name is another
+    /// kind of stream's or can't be a topic's.
+    pub fn open(store: &Store, name: &str) -> Result<Self> {
+        Self::of_stream(store, &name::stream(store, "topic", name)?)
+    }
+
+    /// Creates a topic, or opens the one that exists with the same options.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if it exists with others, `InvalidArgument` for a name or options that can't
+    /// be, `ReadOnly` if it would have to be made in a store opened for reading.
+    pub fn create(store: &Store, name: &str, options: &TopicOptions) -> Result<Self> {
+        name::check("topic", name)?;
+        options.check(name)?;
+        let hub = store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        if let Some(stream) = store.stream(name) {
+            name::expect_same("topic", name, &TopicOptions::of(&stream)?, options)?;
+            name::acknowledge_existing(store)?;
+            return Self::of_stream(store, &stream);
+        }
+        // What a crash left of one that was being removed has its records.
+        drop_parts(store, name)?;
+        let mut specs = parts(name, 0..options.partitions);
+        specs.push(state::spec(name, options.properties(store.wall_ns())));
+        store.create_streams(&specs)?;
+        hub.announce();
+        Self::of_stream(store, &store.expect_stream(name)?)
+    }
+
+    fn of_stream(store: &Store, stream: &Arc<Stream>) -> Result<Self> {
+        let options = TopicOptions::of(stream)?;
+        let hub = store.model_state::<Hub>();
+        retain::begin(store, &hub)?;
+        let mut topics = hub.topics.lock();
+        let shared = match topics.get(&stream.id()) {
+            Some(shared) => Arc::clone(shared),
+            None => {
+                let partitions = partitions(store, stream, 0..options.partitions)?;
+                let now = Now { stream: Arc::clone(stream), options, partitions };
+                let shared = Arc::new(Shared {
+                    id: stream.id(),
+                    name: stream.name().to_owned(),
+                    created_ns: options::created_ns(stream),
+                    now: RwLock::new(now),
+                    is_removed: AtomicBool::new(false),
+                    turn: AtomicU32::new(0),
+                    signing: Mutex::new(()),
+                    retaining: Mutex::new(()),
+                });
+                topics.insert(stream.id(), Arc::clone(&shared));
+                shared
+            }
+        };
+        drop(topics);
+        shared.take_over(store)?;
+        Ok(Self { store: store.clone(), shared, appenders: Arc::default() })
+    }
+
+    /// The topic's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The store it is in.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What it was made as, with what has been changed since.
+    #[must_use]
+    pub fn options(&self) -> TopicOptions {
+        // A topic that is gone, or broken, is as it was when it was last seen; whoever goes on to its
+        // partitions is told.
+        let _ = self.follow();
+        self.shared.now.read().options
+    }
+
+    /// Takes over what another process has changed of the topic, where this one only reads.
+    fn follow(&self) -> Result<()> {
+        match self.store.is_read_only() {
+            true => self.shared.take_over(&self.store),
+            false if self.shared.is_removed.load(Ordering::Acquire) => Err(self.shared.removed()),
+            false => Ok(()),
+        }
+    }
+
+    /// What tells this topic from another of the same name, made before or after it.
+    pub(super) fn id(&self) -> StreamId {
+        self.shared.id
+    }
+
+    /// Wall clock when it was made, nanoseconds since the epoch.
+    #[must_use]
+    pub fn created_ns(&self) -> Option<i64> {
+        self.shared.created_ns
+    }
+
+    /// How many partitions it has.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        self.options().partitions
+    }
+
+    /// A partition.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none of that number, `NotFound` if the topic was removed.
+    pub(super) fn partition(&self, number: u32) -> Result<Arc<Partition>> {
+        self.follow()?;
+        let now = self.shared.now.read();
+        let found = usize::try_from(number).ok().and_then(|number| now.partitions.get(number));
+        found.cloned().ok_or_else(|| {
+            let message = format!(
+                "topic '{}' has no partition {number}: it has {}, numbered from 0",
+                self.name(),
+                now.partitions.len()
+            );
+            Error::new(ErrorKind::InvalidArgument, message)
+        })
+    }
+
+    /// What appends single rows to a partition.
+    pub(super) fn appender(&self, partition: &Partition) -> Result<Arc<Mutex<RowAppender>>> {
+        let mut appenders = self.appenders.lock();
+        if let Some(appender) = appenders.get(&partition.number) {
+            return Ok(Arc::clone(appender));
+        }
+        let appender = Arc::new(Mutex::new(self.store.appender(partition.records)?));
+        appenders.insert(partition.number, Arc::clone(&appender));
+        Ok(appender)
+    }
+
+    /// The partition that a record goes to.
+    pub(super) fn partition_for(&self, record: &Record<'_>) -> u32 {
+        let partitions = self.partitions();
+        match record.key {
+            Some(key) => partition_of(key, partitions),
+            None => self.shared.turn.load(Ordering::Relaxed) % partitions.max(1),
+        }
+    }
+
+    /// Records without a key go to the next partition from now on.
+    pub(super) fn turn(&self) {
+        self.shared.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds partitions, durably. Keys go to other partitions from then on.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for fewer partitions than there are, or more than can be.
+    pub fn set_partitions(&self, partitions: u32) -> Result<()> {
+        let hub = self.store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        self.follow()?;
+        let now = self.options();
+        if partitions < now.partitions {
+            let message = format!(
+                "topic '{}' has {} partitions; {partitions} would be fewer, and records would go",
+                self.name(),
+                now.partitions
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let wanted = TopicOptions { partitions, ..now };
+        wanted.check(self.name())?;
+        self.store.create_streams(&parts(self.name(), now.partitions..partitions))?;
+        self.set_options(wanted)?;
+        hub.announce();
+        Ok(())
+    }
+
+    /// Changes what may be thrown away, durably.
+    pub fn set_retention(&self, retention: TopicRetention) -> Result<()> {
+        let hub = self.store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        self.follow()?;
+        self.set_options(TopicOptions { retention, ..self.options() })
+    }
+
+    fn set_options(&self, options: TopicOptions) -> Result<()> {
+        let created_ns = self.shared.created_ns.unwrap_or_default();
+        self.store.alter_stream_properties(self.shared.id, options.properties(created_ns))?;
+        self.shared.take_over(&self.store)
+    }
+
+    /// Removes a topic and its records, durably; also one that lacks a part, and can't be opened.
+    ///
+    /// # Errors
+    /// `NotFound` if the store has no topic of that name, `InvalidArgument` if the name is another kind of
+    /// stream's or can't be a topic's.
+    pub fn drop(store: &Store, name: &str) -> Result<()> {
+        let hub = store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        let stream = name::stream(store, "topic", name)?;
+        TopicOptions::of(&stream)?;
+        remove(store, &hub, &stream)
+    }
+
+    /// Removes this topic, and never one that was made later under its name.
+    ///
+    /// # Errors
+    /// `NotFound` if it was removed before.
+    pub fn remove(&self) -> Result<()> {
+        let hub = self.store.model_state::<Hub>();
+        let _changing = hub.changing.lock();
+        let stream = self.store.stream_of(self.id()).map_err(|_| self.shared.removed())?;
+        remove(&self.store, &hub, &stream)
+    }
+
+    /// Names of all topics of a store, in order.
+    #[must_use]
+    pub fn names(store: &Store) -> Vec<String> {
+        let streams = store.streams();
+        let topics = streams.iter().filter(|stream| options::is_topic(stream));
+        topics.map(|stream| stream.name().to_owned()).collect()
+    }
+}
+
+/// Names of the streams that hold the records of a topic, by partition, from the topic's own stream.
+pub fn record_streams(topic: &Stream) -> impl Iterator<Item = String> {
+    let partitions = options::topic_of_stream(topic).unwrap_or(0);
+    (0..partitions).map(|partition| records_name(topic.name(), partition))
+}
+
+/// The streams of partitions.
+fn parts(topic: &str, partitions: Range<u32>) -> Vec<StreamSpec> {
+    let mut properties = options::part_properties();
+    properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
+    let of_partition = |partition| {
+        let records = StreamSpec::new(records_name(topic, partition), record_schema());
+        let tiles = tiles::spec(tiles_name(topic, partition));
+        [StreamSpec { properties: properties.clone(), ..records }, tiles]
+    };
+    partitions.flat_map(of_partition).collect()
+}
+
+/// Removes the streams of all partitions that a topic had.
+fn drop_parts(store: &Store, topic: &str) -> Result<()> {
+    let prefix = format!("{topic}/");
+    let streams = store.streams();
+    let parts = streams
+        .iter()
+        .filter(|stream| stream.name().starts_with(&prefix) && options::is_topic_part(stream));
+    store.drop_streams(&parts.map(|stream| stream.name()).collect::<Vec<_>>())
+}
+
+/// Removes a topic: its own stream first, without which the others are nobody's.
+fn remove(store: &Store, hub: &Hub, stream: &Stream) -> Result<()> {
+    store.drop_stream(stream.name())?;
+    if let Some(shared) = hub.topics.lock().remove(&stream.id()) {
+        shared.is_removed.store(true, Ordering::Release);
+    }
+    drop_parts(store, stream.name())?;
+    hub.announce();
+    Ok(())
+}
+
+fn partitions(store: &Store, topic: &Stream, numbers: Range<u32>) -> Result<Vec<Arc<Partition>>> {
+    numbers.map(|number| partition(store, topic, number).map(Arc::new)).collect()
+}
+
+fn partition(store: &Store, topic: &Stream, number: u32) -> Result<Partition> {
+    let name = topic.name();
+    let id = |part: String| match store.stream(&part) {
+        Some(stream) => Ok(stream.id()),
+        None => Err(Error::new(
+            ErrorKind::Corruption,
+            format!(
+                "topic '{name}' is broken: its stream '{part}' was removed; remove the topic, then it \
+                 can be made anew"
+            ),
+        )),
+    };
+    let (records, tiles) = (id(records_name(name, number))?, id(tiles_name(name, number))?);
+    Ok(Partition::new(name, number, topic.id(), records, tiles))
+}
+
+impl Shared {
+    /// Takes over what was changed of the topic's stream: other options, more partitions.
+    fn take_over(&self, store: &Store) -> Result<()> {
+        let stream = store.stream_of(self.id).map_err(|_| self.removed())?;
+        if Arc::ptr_eq(&self.now.read().stream, &stream) {
+            return Ok(());
+        }
+        let mut now = self.now.write();
+        // Behind the lock: of several who take over at once, the last has what is newest.
+        let stream = store.stream_of(self.id).map_err(|_| self.removed())?;
+        let options = TopicOptions::of(&stream)?;
+        let known = u32::try_from(now.partitions.len()).unwrap_or(u32::MAX);
+        let more = partitions(store, &stream, known..options.partitions.max(known))?;
+        now.partitions.extend(more);
+        now.options = options;
+        now.stream = stream;
+        Ok(())
+    }
+
+    /// The error of a topic that is not there any more.
+    fn removed(&self) -> Error {
+        name::removed("topic", &self.name)
+    }
+}

@@ -1,0 +1,185 @@
+//! Records as JSON: one object each, as people and command lines read and write them.
+//!
+//! Bytes are a string where they are UTF-8, else `{"base64": "..."}`; what is null is null.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use timestrata_engine::{Error, ErrorKind, Result};
+
+use super::record::Record;
+
+const BASE64: &str = "base64";
+
+/// A record that owns its bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnedRecord {
+    /// See [`Record::key`].
+    pub key: Option<Vec<u8>>,
+    /// See [`Record::value`].
+    pub value: Option<Vec<u8>>,
+    /// See [`Record::headers`].
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// See [`Record::timestamp_ns`].
+    pub timestamp_ns: Option<i64>,
+}
+
+impl OwnedRecord {
+    /// The same, borrowed.
+    #[must_use]
+    pub fn record(&self) -> Record<'_> {
+        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+        Record {
+            key: self.key.as_deref(),
+            value: self.value.as_deref(),
+            headers: headers.collect(),
+            timestamp_ns: self.timestamp_ns,
+            partition: None,
+        }
+    }
+
+    /// Of an object with `key`, `value`, `headers` (an object, or pairs) and `timestamp`, each of them
+    /// optional. What a record that was read says of its place (`topic`, `partition`, `offset`) is
+    /// passed over.
+    ///
+    /// # Errors
+    /// `InvalidData` that says which part is wrong.
+    pub fn of_json(value: &Value) -> Result<Self> {
+        let parts = value.as_object().ok_or_else(|| wrong("a record", "an object", value))?;
+        let mut record = Self::default();
+        for (name, part) in parts {
+            match name.as_str() {
+                "key" => record.key = bytes_of("key", part)?,
+                "value" => record.value = bytes_of("value", part)?,
+                "headers" => record.headers = headers_of(part)?,
+                "timestamp" => record.timestamp_ns = time_of(part)?,
+                "topic" | "partition" | "offset" => {}
+                other => {
+                    let what = format!(
+                        "a record has no part {other:?}: it has key, value, headers and timestamp"
+                    );
+                    return Err(Error::new(ErrorKind::InvalidData, what));
+                }
+            }
+        }
+        Ok(record)
+    }
+}
+
+/// The place that a record in JSON says it has, as far as it says one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimedPlace {
+    /// Its topic.
+    pub topic: Option<String>,
+    /// Its partition.
+    pub partition: Option<u32>,
+    /// Its offset.
+    pub offset: Option<u64>,
+}
+
+impl ClaimedPlace {
+    /// Of `topic`, `partition` and `offset` of an object, each of them optional.
+    ///
+    /// # Errors
+    /// `InvalidData` that says which part is wrong.
+    pub fn of_json(value: &Value) -> Result<Self> {
+        let part = |name: &str| value.get(name).filter(|part| !part.is_null());
+        let topic = part("topic").map(|topic| {
+            topic.as_str().map(str::to_owned).ok_or_else(|| wrong("topic", "a name", topic))
+        });
+        let number = |name: &str| {
+            part(name).map(|number| {
+                number.as_u64().ok_or_else(|| wrong(name, "a number from 0 on", number))
+            })
+        };
+        let partition = number("partition").transpose()?.map(|number| {
+            let partition = u32::try_from(number);
+            partition.map_err(|_| wrong("partition", "a partition's number", &number.into()))
+        });
+        Ok(Self {
+            topic: topic.transpose()?,
+            partition: partition.transpose()?,
+            offset: number("offset").transpose()?,
+        })
+    }
+}
+
+impl Record<'_> {
+    /// As JSON, with its place; the time is nanoseconds since the epoch.
+    #[must_use]
+    pub fn to_json(&self, topic: &str, partition: u32, offset: u64) -> Value {
+        let headers: Vec<Value> =
+            self.headers.iter().map(|(name, value)| json!([name, to_text(value)])).collect();
+        json!({
+            "topic": topic,
+            "partition": partition,
+            "offset": offset,
+            "timestamp": self.timestamp_ns,
+            "key": self.key.map(to_text),
+            "value": self.value.map(to_text),
+            "headers": headers,
+        })
+    }
+}
+
+fn to_text(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Value::from(text),
+        Err(_) => {
+            Value::Object(Map::from_iter([(BASE64.to_owned(), STANDARD.encode(bytes).into())]))
+        }
+    }
+}
+
+fn wrong(what: &str, expected: &str, found: &Value) -> Error {
+    let mut found = found.to_string();
+    if let Some((end, _)) = found.char_indices().nth(60) {
+        found.truncate(end);
+    }
+    Error::new(ErrorKind::InvalidData, format!("{what} must be {expected}, not {found}"))
+}
+
+fn bytes_of(what: &str, value: &Value) -> Result<Option<Vec<u8>>> {
+    let encoded = value.get(BASE64).and_then(Value::as_str);
+    match (value, encoded) {
+        (Value::Null, _) => Ok(None),
+        (Value::String(text), _) => Ok(Some(text.clone().into_bytes())),
+        (_, Some(encoded)) => STANDARD
+            .decode(encoded)
+            .map(Some)
+            .map_err(|_| wrong(what, "base64 where it says so", value)),
+        _ => Err(wrong(what, "a string, null or {\"base64\": \"...\"}", value)),
+    }
+}
+
+fn headers_of(value: &Value) -> Result<Vec<(String, Vec<u8>)>> {
+    let header = |name: &str, value: &Value| {
+        let value = bytes_of("a header's value", value)?;
+        Ok((name.to_owned(), value.unwrap_or_default()))
+    };
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::Object(headers) => headers.iter().map(|(name, value)| header(name, value)).collect(),
+        Value::Array(pairs) => pairs
+            .iter()
+            .map(|pair| match pair.as_array().map(Vec::as_slice) {
+                Some([Value::String(name), value]) => header(name, value),
+                _ => Err(wrong("a header", "a pair of name and value", pair)),
+            })
+            .collect(),
+        _ => Err(wrong("headers", "an object or a list of pairs", value)),
+    }
+}
+
+fn time_of(value: &Value) -> Result<Option<i64>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Number(number) if number.is_i64() => Ok(number.as_i64()),
+        Value::String(text) => {
+            let unit = arrow_schema::TimeUnit::Nanosecond;
+            let kind = arrow_schema::DataType::Timestamp(unit, Some("UTC".into()));
+            timestrata_values::time::parse(text, &kind).map(Some)
+        }
+        _ => Err(wrong("timestamp", "whole nanoseconds since 1970, or a time as text", value)),
+    }
+}

@@ -1,0 +1,58 @@
+//! Topics: an event log of partitions, with offsets, and proofs that third parties can check.
+//!
+//! A topic is a stream of its own name, which remembers what is not a record (groups, producers,
+//! floors, checkpoints), and two streams a partition: its records, and the full tiles of their hash
+//! tree, each committed with the record that fills it. What a partition needs in memory is made from
+//! these when it is first used.
+//!
+//! Invariant: a partition's offsets are dense, and leaf *n* of its tree is the envelope of the record
+//! at offset *n*, whether that record is still kept or not.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod checkpoint;
+mod consumer;
+mod envelope;
+mod export;
+mod files;
+mod group;
+mod group_offsets;
+mod handle;
+mod hub;
+mod json;
+mod key_file;
+mod last_of_key;
+mod options;
+mod partition;
+mod partitioner;
+mod position;
+mod read;
+mod record;
+mod retain;
+mod send;
+mod sender;
+mod state;
+mod tiles;
+mod time_index;
+
+mod tree;
+
+pub use audit::Audited;
+pub use checkpoint::{Proved, origin_of, verify_record};
+pub use consumer::{Consumer, ConsumerOptions, PollLimits, Polled, Reset, Waiting};
+pub use envelope::{RecordPlace, write_envelope};
+pub use export::ExportedTiles;
+pub use group::{Assignor, TopicPartition};
+pub use handle::{Topic, record_streams};
+pub use json::{ClaimedPlace, OwnedRecord};
+pub use key_file::KeyFile;
+pub use options::{
+    PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, is_topic, is_topic_part,
+    topic_of_stream,
+};
+pub use partitioner::{murmur2, partition_of};
+pub use read::TopicView;
+pub use record::{Record, Records, record_schema};
+pub use retain::Thrown;
+pub use send::{Receipt, SendOptions};
+pub use timestrata_values::name::NAME_BYTES_MAX;

@@ -1,0 +1,22 @@
+//! Times, numbers, names and ranges, as every model reads and writes them.
+//!
+//! What two models would otherwise each have a copy of: the one reader of times ([`Instant`],
+//! [`time`]) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
+//! and which types of columns can be brought to which others without loss ([`fit`], [`normalize`]).
+//! Values of log entries and of graphs are CBOR items, which [`cbor`] appends to memory.
+//! Nothing here keeps state, and but for what deletes a range or looks a stream up by its name
+//! nothing touches a store.
+#![forbid(unsafe_code)]
+
+pub mod cbor;
+mod fit;
+pub mod instant;
+pub mod name;
+mod normalize;
+pub mod number;
+pub mod range;
+pub mod time;
+
+pub use fit::fit;
+pub use instant::Instant;
+pub use normalize::{normalize, plain_fields};

@@ -1,0 +1,94 @@
+//! Names of topics, groups and graphs: Kafka's rules, so that a name can be a file's or a URL's part
+//! anywhere.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use timestrata_engine::{Durability, Error, ErrorKind, Result, Store, Stream, StreamId};
+
+/// Longest name.
+pub const NAME_BYTES_MAX: usize = 249;
+/// How much of a wrong name an error repeats.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// An error for a name that can't be; `what` has it.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn check(what: &str, name: &str) -> Result<()> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let fits = (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain);
+    if fits && name != "." && name != ".." && !name.starts_with("__") {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(SHOWN_CHARS_MAX).collect();
+    Err(Error::new(
+        ErrorKind::InvalidArgument,
+        format!(
+            "{what} {shown:?} ({} bytes): must be 1 to {NAME_BYTES_MAX} of A-Z a-z 0-9 . _ -, not \
+             '.' or '..', and not begin with two underscores",
+            name.len()
+        ),
+    ))
+}
+
+/// The stream of this name, which is what somebody opens.
+///
+/// # Errors
+/// `InvalidArgument` for a name that can't be, `NotFound` if the store has none.
+pub fn stream(store: &Store, what: &str, name: &str) -> Result<Arc<Stream>> {
+    check(what, name)?;
+    store.stream(name).ok_or_else(|| {
+        let place = store.path().map(|path| format!(" in {}", path.display()));
+        let message = format!("no {what} '{name}'{}", place.unwrap_or_default());
+        Error::new(ErrorKind::NotFound, message)
+    })
+}
+
+/// The stream of somebody who opened it earlier, if it is still there: one of its name may be another.
+///
+/// # Errors
+/// `NotFound`.
+pub fn still_there(store: &Store, what: &str, name: &str, id: StreamId) -> Result<Arc<Stream>> {
+    store.stream_of(id).map_err(|_| removed(what, name))
+}
+
+/// The error of what was removed since it was opened.
+pub fn removed(what: &str, name: &str) -> Error {
+    let message = format!(
+        "{what} '{name}' was removed; one of that name that was made since has to be opened anew"
+    );
+    Error::new(ErrorKind::NotFound, message)
+}
+
+/// What `create` says of what exists already: that it is there, which a store that takes no writes any
+/// more says of nothing. One that is opened for reading makes nothing, and opens what there is.
+///
+/// # Errors
+/// `Poisoned`, `Closed`.
+pub fn acknowledge_existing(store: &Store) -> Result<()> {
+    // What made it was durable before anybody could see it.
+    match store.is_read_only() {
+        true => Ok(()),
+        false => store.acknowledge(Durability::Written).map(|_| ()),
+    }
+}
+
+/// An error unless what was made earlier was made as it is asked for now.
+///
+/// # Errors
+/// `AlreadyExists`.
+pub fn expect_same<T: Debug + PartialEq>(
+    what: &str,
+    name: &str,
+    found: &T,
+    asked: &T,
+) -> Result<()> {
+    match found == asked {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::AlreadyExists,
+            format!("{what} '{name}' exists with {found:?}; {asked:?} was asked for"),
+        )),
+    }
+}
