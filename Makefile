@@ -19,8 +19,8 @@ IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 # Real logs and a real graph for the parts in Rust; in a clone that stands alone, what stands in for them.
-LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.logs.stand_in)"
-GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.graph.library)"
+LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
+GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
 .PHONY: help setup demo test lint locks bench lab lab-short lab-threads clean
 
@@ -65,7 +65,7 @@ lint:
 
 # What stands beside the workspace has locks of its own, which nothing else holds.
 locks:
-	@for manifest in Cargo.toml bench-compare/Cargo.toml fuzz/Cargo.toml lab/cutfs/Cargo.toml; do \
+	@for manifest in Cargo.toml bench/compare/Cargo.toml fuzz/Cargo.toml lab/cutfs/Cargo.toml; do \
 		$(IN) cargo metadata --locked --format-version 1 --manifest-path $$manifest >/dev/null || exit 1; \
 	done
 	@echo "make locks: all fit"
@@ -92,33 +92,33 @@ ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
 	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE) $(QUICKLY)
 endif
 ifneq ($(filter engine all,$(SUITE)),)
-	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml -- $(QUICKLY)
+	@$(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml -- $(QUICKLY)
 endif
 ifneq ($(filter topic all,$(SUITE)),)
-	@$(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
+	@$(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml \
 		--no-default-features --features topic --bin timestrata-bench-topic -- $(QUICKLY)
 endif
 ifneq ($(filter graph all,$(SUITE)),)
-	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench-compare/Cargo.toml \
+	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph -- $(QUICKLY)
 endif
 ifneq ($(filter graph logs table timelog all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 endif
 ifneq ($(filter graph all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.graph $(QUICKLY)
+	@$(IN_BENCH) python -m bench.python.graph $(QUICKLY)
 endif
 ifneq ($(filter timelog all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.timelog $(QUICKLY)
+	@$(IN_BENCH) python -m bench.python.timelog $(QUICKLY)
 endif
 ifneq ($(filter logs table all,$(SUITE)),)
 	@$(IN_BENCH) cargo build --locked --release -p timestrata-cli -p timestrata-bench
 endif
 ifneq ($(filter table all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.table $(QUICKLY)
+	@$(IN_BENCH) python -m bench.python.table $(QUICKLY)
 endif
 ifneq ($(filter logs all,$(SUITE)),)
-	@$(IN_BENCH) python -m bench.logs $(QUICKLY)
+	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)
 endif
 
 clean:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("bench.common.report")
+    return importlib.import_module("bench.python.common.report")
 
 
 def names(path: Path) -> list[tuple[str, str]]:
@@ -48,7 +48,7 @@ def test_the_order_book_has_the_rows_that_its_seed_gives(
 ) -> None:
     pytest.importorskip("numpy")
     monkeypatch.syspath_prepend(str(ROOT))
-    data = importlib.import_module("bench.timelog.data")
+    data = importlib.import_module("bench.python.timelog.data")
     for late_share in (0.05, 0.2):
         book = data.order_book(20_000, late_share)
         again = data.order_book(20_000, late_share)
@@ -63,7 +63,7 @@ def test_trades_are_those_of_their_seed_and_late_ones_are_the_same(
 ) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.syspath_prepend(str(ROOT))
-    data = importlib.import_module("bench.table.data")
+    data = importlib.import_module("bench.python.table.data")
     rows = data.trades(3, 20_000)
     assert rows.equals(data.trades(3, 20_000)) and not rows.equals(data.trades(4, 20_000))
     late = data.late(rows)
@@ -81,7 +81,7 @@ def test_graphs_are_those_of_their_seed_and_come_in_whole(
 ) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.syspath_prepend(str(ROOT))
-    data = importlib.import_module("bench.graph.data")
+    data = importlib.import_module("bench.python.graph.data")
     for make in (data.uniform, data.power_law):
         shape, again = make(500, 4_000), make(500, 4_000)
         assert shape.arrow.equals(again.arrow)
@@ -100,8 +100,8 @@ def test_a_clone_that_stands_alone_has_logs_and_a_code_graph(
     report: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
-    stand_in = importlib.import_module("bench.logs.stand_in")
-    corpus = importlib.import_module("bench.logs.corpus")
+    stand_in = importlib.import_module("bench.python.logs.stand_in")
+    corpus = importlib.import_module("bench.python.logs.corpus")
     folder = tmp_path / corpus.STAND_IN / "logs"
     first = {path.name: path.read_text() for path in stand_in.made_in(folder).iterdir()}
     again = {path.name: path.read_text() for path in stand_in.made_in(tmp_path / "other").iterdir()}
@@ -115,7 +115,7 @@ def test_a_clone_that_stands_alone_has_logs_and_a_code_graph(
     assert any("invalid user" in line for line in lines) and any("Googlebot" in line for line in lines)
     assert {f"{day:02}/May/2015:" in text.path.read_text() for day in (1, 2, 3)} == {True}
 
-    library = importlib.import_module("bench.graph.library")
+    library = importlib.import_module("bench.python.graph.library")
     source = "import json\nfrom . import other\nclass A:\n    def f(self):\n        g()\ndef g():\n    json.dumps(1)\n    other.h()\n"
     edges = set(library._edges_of("pack.mod", ast.parse(source)))
     assert edges == {

@@ -45,18 +45,18 @@ const MAY_USE: [(&str, &[&str]); 24] = [
         ],
     ),
     ("crates/sim", &["io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"]),
-    ("crates/bench", &["io", "format", "engine", "logs", "ingest"]),
+    ("bench/rust", &["io", "format", "engine", "logs", "ingest"]),
     ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
 ];
 
 /// What may be used only by some crates.
 const RESERVED: [(&str, &[&str]); 5] = [
     ("datafusion", &["crates/sql"]),
-    ("tokio", &["crates/sql", "crates/server", "crates/cli", "crates/bench", "python"]),
+    ("tokio", &["crates/sql", "crates/server", "crates/cli", "bench/rust", "python"]),
     // Benchmarks need a server that does nothing to hold the real one against.
-    ("axum", &["crates/server", "crates/bench"]),
+    ("axum", &["crates/server", "bench/rust"]),
     ("pyo3", &["python"]),
-    ("clap", &["crates/cli", "crates/bench"]),
+    ("clap", &["crates/cli", "bench/rust"]),
 ];
 
 /// Names under `[dependencies]` of a manifest.
@@ -81,7 +81,7 @@ fn dependencies_point_downward() {
     let mut found = Vec::new();
     for manifest in texts().iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let home = manifest.path.trim_end_matches("/Cargo.toml");
-        if home == "bench-compare" || home.starts_with("bench-compare/") {
+        if home == "bench/compare" || home.starts_with("bench/compare/") {
             continue;
         }
         let Some((_, may_use)) = MAY_USE.iter().find(|(name, _)| *name == home) else {

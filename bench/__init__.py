@@ -1,1 +1,0 @@
-"""Benchmarks that are written in Python; those in Rust are `crates/bench`."""

@@ -1,0 +1,74 @@
+"""What tables are held against, each as its own documents tell to use it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import timestrata
+from datafusion import SessionContext
+
+from bench.python.common.files import fresh
+from bench.python.table.data import START_MS, STEP_MS
+
+THREADS = 2
+
+
+def moment(row: int) -> datetime:
+    """The time of a trade."""
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=START_MS + row * STEP_MS)
+
+
+def run_bytes(store: timestrata.Store) -> int:
+    """Bytes of the runs of all streams: what rows take, without the log."""
+    return sum(stream["run_bytes"] for stream in store.stats()["streams"].values())
+
+
+class Duck:
+    """A DuckDB file with a table `trades` in it."""
+
+    label = f"DuckDB {duckdb.__version__}"
+
+    def __init__(self, path: Path, threads: int = THREADS) -> None:
+        self.connection = duckdb.connect(path)
+        self.connection.execute(f"SET threads = {threads}; SET TimeZone = 'UTC'")
+
+    def table(self, query: str, *given: Any) -> Any:
+        return self.connection.sql(query, params=list(given)).to_arrow_table()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Fusion:
+    """DataFusion over a Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.context = SessionContext()
+        self.context.register_parquet("trades", str(path))
+
+    def table(self, query: str) -> Any:
+        return self.context.sql(query).to_arrow_table()
+
+
+class Polars:
+    """polars over a Parquet file."""
+
+    label = f"polars {pl.__version__}"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def scan(self) -> pl.LazyFrame:
+        return pl.scan_parquet(self.path)
+
+
+def opened(path: Path, csv: Path) -> timestrata.Store:
+    """A store with a table `trades` of a file's rows, compacted."""
+    store = timestrata.open(fresh(path))
+    store.table("trades", time="timestamp", tags="symbol").ingest(csv)
+    store.compact("trades")
+    return store
