@@ -4,6 +4,7 @@ use chrono::Utc;
 use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::arrow::datatypes::TimeUnit;
 use datafusion::common::ScalarValue;
+use timestrata_values::Instant;
 
 /// A day in nanoseconds.
 pub(crate) const DAY_NS: i128 = 86_400_000_000_000;
@@ -25,9 +26,15 @@ pub(crate) fn instant(value: &ScalarValue) -> Option<i128> {
         ScalarValue::Utf8(Some(text))
         | ScalarValue::LargeUtf8(Some(text))
         | ScalarValue::Utf8View(Some(text)) => {
-            let time = string_to_datetime(&Utc, text).ok()?;
-            let seconds = i128::from(time.timestamp());
-            Some(seconds * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+            let (seconds, nanoseconds) = match Instant::parse(text.trim().as_bytes()) {
+                Some(instant) => (instant.seconds, instant.nanoseconds),
+                // A few forms more that DataFusion knows.
+                None => {
+                    let time = string_to_datetime(&Utc, text).ok()?;
+                    (time.timestamp(), time.timestamp_subsec_nanos())
+                }
+            };
+            Some(i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds))
         }
         ScalarValue::TimestampSecond(time, _) => times(time, TimeUnit::Second),
         ScalarValue::TimestampMillisecond(time, _) | ScalarValue::Date64(time) => {

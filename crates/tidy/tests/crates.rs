@@ -23,7 +23,10 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("crates/sql", &["engine", "values", "timelog", "table", "logs", "topic", "graph"]),
     (
         "crates/timestrata",
-        &["engine", "merkle", "timelog", "table", "logs", "topic", "graph", "ingest", "sql"],
+        &[
+            "engine", "values", "merkle", "timelog", "table", "logs", "topic", "graph", "ingest",
+            "sql",
+        ],
     ),
     ("crates/tracing", &["timestrata"]),
     ("crates/server", &["engine", "values", "table", "logs", "topic", "graph", "ingest", "sql"]),

@@ -63,6 +63,7 @@ pub use timestrata_table as table;
 pub use timestrata_timelog as timelog;
 #[cfg(feature = "topic")]
 pub use timestrata_topic as topic;
+pub use timestrata_values as values;
 
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 mod owner;

@@ -188,11 +188,18 @@ pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     if day < 1 || day > days {
         return None;
     }
+    Some(first_of_month(year, month) + day - 1)
+}
+
+/// Days from 1970-01-01 to the first of a month from 1 to 12.
+///
+/// By the arithmetic of eras of 400 years (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+pub fn first_of_month(year: i64, month: i64) -> i64 {
     // Years from March on, so that the leap day is the last of one.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+    let of_year = (153 * month + 2) / 5;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 /// Year, month and day of a number of days from 1970-01-01.

@@ -1,5 +1,6 @@
 //! `logs`: what is searched, counted and shown of a log, and in which form.
 
+use arrow_schema::{DataType, TimeUnit};
 use serde_json::Value;
 use timestrata::logs::{Level, Logs, LogsOptions, NewEntry};
 use timestrata::{Durability, Settings, Store};
@@ -38,7 +39,12 @@ pub(crate) fn store() -> Runner {
 
 /// The nanoseconds of a time, which JSON has without zeros at the end.
 pub(crate) fn instant(time: &Value) -> i128 {
-    time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_nanosecond()
+    timestrata::table::parse_time(
+        time.as_str().unwrap(),
+        &DataType::Timestamp(TimeUnit::Nanosecond, None),
+    )
+    .unwrap()
+    .into()
 }
 
 pub(crate) fn json_lines(text: &str) -> Vec<Value> {

@@ -14,13 +14,14 @@ const SIZE_UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-const DURATION_UNITS: [(&str, u64); 6] = [
+const DURATION_UNITS: [(&str, u64); 7] = [
     ("ns", 1),
     ("us", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
 ];
 
 /// The bytes that a text such as `64MiB`, `1.5GB` or `4096` names; `None` for what names none.
@@ -28,7 +29,7 @@ pub fn size_of_text(text: &str) -> Option<u64> {
     scaled(text, "B", &SIZE_UNITS)
 }
 
-/// The time that a text such as `100ms`, `2s` or `1.5h` names; `None` for what names none. Without
+/// The time that a text such as `100ms`, `2s`, `1.5h` or `30d` names; `None` for what names none. Without
 /// a unit nobody knows what is meant.
 pub fn duration_of_text(text: &str) -> Option<Duration> {
     scaled(text, "", &DURATION_UNITS).map(Duration::from_nanos)

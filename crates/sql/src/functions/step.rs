@@ -4,6 +4,7 @@ use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use datafusion::arrow::datatypes::TimeUnit;
 use datafusion::common::{Result, ScalarValue};
+use timestrata_values::instant::{date_of, first_of_month};
 
 use crate::error::refused;
 
@@ -140,25 +141,15 @@ impl Step {
     }
 }
 
-/// The month that a day (since 1970) is in, in months since the year 0. The civil calendar, by
-/// the arithmetic of eras of 400 years.
+/// The month that a day (since 1970) is in, in months since the year 0.
 fn month_of(days: i64) -> i64 {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let in_era = shifted.rem_euclid(146_097);
-    let year = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
-    let in_year = in_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * in_year + 2) / 153;
-    (era * 400 + year) * 12 + from_march + 2
+    let (year, month, _) = date_of(days);
+    year * 12 + month - 1
 }
 
 /// The first day (since 1970) of a month (since the year 0).
 fn days_of_month(month: i64) -> i64 {
-    let from_march = month - 2;
-    let (year, in_year) = (from_march.div_euclid(12), from_march.rem_euclid(12));
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * in_year + 2) / 5;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468
+    first_of_month(month.div_euclid(12), month.rem_euclid(12) + 1)
 }
 
 #[cfg(test)]

@@ -227,3 +227,27 @@ proptest! {
         }
     }
 }
+
+/// `'1970-01-01 00:00'` was refused here, and taken by every other face.
+#[test]
+fn a_time_is_compared_with_text_in_every_form_that_other_faces_read() {
+    let store = support::memory();
+    let stream = create(&store, "t", Merge::Keep, RunFormat::Hot);
+    insert(&store, stream, rows(&[0, 60_000, 120_000], 0));
+    let sql = sql(&store);
+    for text in [
+        "1970-01-01 00:01",
+        "1970-01-01T00:01",
+        "1970/01/01 00:01:00",
+        "1970-01-01 00:01 UTC",
+        "1970-01-01T02:01+02",
+        "1970-01-01T02:01+0200",
+        "1970-01-01 00:01:00.000000000Z",
+        " 1970-01-01 00:01:00 ",
+    ] {
+        let query = format!("SELECT n FROM t WHERE time = '{text}'");
+        assert_eq!(support::answer(&sql, &query), ["1"], "{text}");
+        let query = format!("SELECT n FROM t WHERE time < TIMESTAMP '{text}'");
+        assert_eq!(support::answer(&sql, &query), ["0"], "{text}");
+    }
+}
