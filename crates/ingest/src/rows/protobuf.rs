@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use prost::Message;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::assemble::Assembly;
@@ -22,17 +23,29 @@ const READ_BYTES: usize = 64 << 10;
 const BATCH_BYTES: usize = 16 << 20;
 /// Bytes of a number, at most.
 const VARINT_BYTES_MAX: u32 = 10;
-/// The field of the rows, of a row's values, and of a value's key and text.
-const FIRST: u64 = 1;
-const SECOND: u64 = 2;
+/// The field of the rows.
+const ROWS: u64 = 1;
 /// Kinds of fields.
 const VARINT: u64 = 0;
 const FIXED_64: u64 = 1;
 const BYTES: u64 = 2;
 const FIXED_32: u64 = 5;
 
-/// Values of a row by their keys.
-type Row = Vec<(String, Vec<u8>)>;
+/// Values of a row by their keys: a map as it is on the wire. A body that has a key twice is read all the
+/// same, and text that is no UTF-8 is told of as other values are that don't fit.
+#[derive(Clone, PartialEq, Message)]
+struct Row {
+    #[prost(message, repeated, tag = "1")]
+    values: Vec<Value>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Value {
+    #[prost(string, tag = "1")]
+    key: String,
+    #[prost(bytes = "vec", tag = "2")]
+    text: Vec<u8>,
+}
 
 /// Opens protobuf: reads a sample, and settles names and types by it.
 pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
@@ -48,13 +61,13 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let mut places: HashMap<String, usize> = HashMap::new();
     while sample.len() < options.sample_rows && bytes < options.sample_bytes {
         let Some(row) = messages.next()? else { break };
-        for (key, value) in &row {
-            bytes += key.len() + value.len();
+        for Value { key, text } in &row.values {
+            bytes += key.len() + text.len();
             let place = *places.entry(key.clone()).or_insert(columns.len());
             if place == columns.len() {
                 columns.push((key.clone(), Seen::default()));
             }
-            let text = nulls.typed(Cell { text: Some(value), is_quoted: false });
+            let text = nulls.typed(Cell { text: Some(text), is_quoted: false });
             if let (Some((_, seen)), Some(text)) = (columns.get_mut(place), text) {
                 seen.add(text);
             }
@@ -121,22 +134,23 @@ impl ProtobufRows {
             };
             self.row += 1;
             let place = Place::Row(self.row);
-            if let Some((key, value)) = row.iter().find(|(key, _)| !self.places.contains_key(key)) {
+            let is_unknown = |value: &&Value| !self.places.contains_key(&value.key);
+            if let Some(Value { key, text }) = row.values.iter().find(is_unknown) {
                 let why = "is in a column that the sample has not; a larger sample may have it";
-                bad.push(BadRow::value(place, key, value, why));
+                bad.push(BadRow::value(place, key, text, why));
                 if self.assembly.is_first_enough() {
                     break;
                 }
                 continue;
             }
             numbers.push(self.row);
-            for (key, value) in row {
-                bytes += value.len();
+            for Value { key, text } in row.values {
+                bytes += text.len();
                 let column = self.places.get(&key).and_then(|at| values.get_mut(*at));
                 if let Some(column) = column {
                     // The last of two values of one key counts.
                     column.resize(numbers.len() - 1, None);
-                    column.push(Some(value));
+                    column.push(Some(text));
                 }
             }
         }
@@ -178,11 +192,13 @@ impl Messages {
         loop {
             let Some(tag) = self.varint()? else { return Ok(None) };
             match (tag >> 3, tag & 7) {
-                (FIRST, BYTES) => {
+                (ROWS, BYTES) => {
                     let message = self.bytes()?;
                     self.rows += 1;
-                    let row = row_of(&message);
-                    return row.map(Some).ok_or_else(|| self.malformed("the row is damaged"));
+                    let row = Row::decode(message.as_slice());
+                    return row
+                        .map(Some)
+                        .map_err(|error| self.malformed(&format!("the row is damaged ({error})")));
                 }
                 (_, VARINT) => {
                     self.varint()?.ok_or_else(|| self.malformed("it ends in the middle"))?;
@@ -242,69 +258,4 @@ impl Messages {
     fn malformed(&self, what: &str) -> Error {
         invalid(&self.name, format!("bad protobuf at row {}: {what}", self.rows + 1))
     }
-}
-
-/// The values of a row; `None` if it is damaged.
-fn row_of(message: &[u8]) -> Option<Row> {
-    let mut row = Row::new();
-    for (field, value) in fields_of(message)? {
-        let (FIRST, Some(entry)) = (field, value) else { continue };
-        let (mut key, mut text) = (&b""[..], &b""[..]);
-        for (field, value) in fields_of(entry)? {
-            match (field, value) {
-                (FIRST, Some(value)) => key = value,
-                (SECOND, Some(value)) => text = value,
-                _ => {}
-            }
-        }
-        row.push((String::from_utf8(key.to_vec()).ok()?, text.to_vec()));
-    }
-    Some(row)
-}
-
-/// A field's number, and its bytes where it has such.
-type NumberedField<'m> = (u64, Option<&'m [u8]>);
-
-/// The fields of a message.
-fn fields_of(mut message: &[u8]) -> Option<Vec<NumberedField<'_>>> {
-    let mut fields = Vec::new();
-    while !message.is_empty() {
-        let tag = take_varint(&mut message)?;
-        let value = match tag & 7 {
-            VARINT => {
-                take_varint(&mut message)?;
-                None
-            }
-            FIXED_64 => {
-                message = message.get(8..)?;
-                None
-            }
-            FIXED_32 => {
-                message = message.get(4..)?;
-                None
-            }
-            BYTES => {
-                let length = usize::try_from(take_varint(&mut message)?).ok()?;
-                let (value, rest) = message.split_at_checked(length)?;
-                message = rest;
-                Some(value)
-            }
-            _ => return None,
-        };
-        fields.push((tag >> 3, value));
-    }
-    Some(fields)
-}
-
-fn take_varint(message: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for at in 0..VARINT_BYTES_MAX {
-        let (byte, rest) = message.split_first()?;
-        *message = rest;
-        value |= u64::from(byte & 0x7f).checked_shl(at * 7).unwrap_or(0);
-        if *byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
