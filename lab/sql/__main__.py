@@ -27,7 +27,7 @@ EACH = 250
 REFUSED_MAX = 0.1
 
 # Found and not mended yet, by seed and number: told each time, and no failure, as long as ours is an error that
-# docs/sql.md tells of.
+# docs/reference/sql.md tells of.
 KNOWN: dict[tuple[int, int], str] = {}
 
 

@@ -1,5 +1,5 @@
 //! The line protocol of logs: a JSON object a line asks, another one a line answers, over TCP.
-//! `docs/models/logs-tcp.md` has the protocol.
+//! `docs/reference/logs-tcp.md` has the protocol.
 //!
 //! Owns its listener and its clients. A client's requests are answered in their order; those that
 //! arrived together are one commit, and commits of several clients share syncs. What is held for a

@@ -45,9 +45,9 @@ fn links_between_documents_lead_somewhere() {
 fn every_promise_names_a_test_that_exists() {
     for document in [
         "docs/durability.md",
-        "docs/models/graph.md",
-        "docs/models/logs.md",
-        "docs/models/topics.md",
+        "docs/guides/graph.md",
+        "docs/guides/logs.md",
+        "docs/guides/topic.md",
     ] {
         expect_promises_with_tests(&text(document));
     }

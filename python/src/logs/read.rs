@@ -23,7 +23,7 @@ impl Logs {
     /// Parameters
     /// ----------
     /// filter : str, optional
-    ///     What entries must have (docs/models/logs-filter.md): words, "phrases", ``prefix*`` and
+    ///     What entries must have (docs/reference/filters.md): words, "phrases", ``prefix*`` and
     ///     ``/regular expressions/i`` in the message, fields and labels, or in one of them, as in
     ///     ``path:users``; comparisons, as in ``level>=warn status=404 user=null``; ``and``, which need
     ///     not be said, ``or``, ``not``, parentheses. "": everything.

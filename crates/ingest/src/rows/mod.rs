@@ -13,7 +13,7 @@
 //! # Ok::<(), timestrata_engine::Error>(())
 //! ```
 //!
-//! What is a null, a time, a number is in `docs/models/tables-inference.md`: types are those that
+//! What is a null, a time, a number is in `docs/reference/files.md`: types are those that
 //! a caller expects, else inferred from a sample; then all values are held to them. What does
 //! not fit is an error that names line, column and value, or is left out and listed.
 //!

@@ -3,7 +3,7 @@
 //! Owns the language: text to a syntax tree and back, whether one text or one value passes a test,
 //! and which words a match cannot do without. Pure. What an entry's fields are, and in which order
 //! tests are tried, is up to those who search. The language is set down in
-//! `docs/models/logs-filter.md`.
+//! `docs/reference/filters.md`.
 
 mod display;
 mod expr;

@@ -2,7 +2,7 @@
 
 use super::{fault, parsed};
 
-const DOCUMENT: &str = include_str!("../../../../../docs/models/logs-filter.md");
+const DOCUMENT: &str = include_str!("../../../../../docs/reference/filters.md");
 
 /// The pieces of code in a line of Markdown: between equally long runs of backquotes.
 fn code(line: &str) -> Vec<String> {
