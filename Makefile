@@ -22,17 +22,19 @@ IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo test lint locks bench lab lab-short lab-threads clean
+.PHONY: help setup demo test lint locks docs references bench lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to bench/results/latest.json; also graph, logs,"
+	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
 	@echo "                        table, timelog, topic, all; QUICK=1: only whether they work"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
+	@echo "make docs               the site of docs/, into the cache; says where"
+	@echo "make references         write the pages of docs/reference that are made of the real thing"
 	@echo "make locks              whether every lock file fits its manifest"
 	@echo "make setup              only what the others need (they call it themselves)"
 	@echo "make clean              remove what was built"
@@ -69,6 +71,15 @@ locks:
 		$(IN) cargo metadata --locked --format-version 1 --manifest-path $$manifest >/dev/null || exit 1; \
 	done
 	@echo "make locks: all fit"
+
+# Links that lead nowhere are errors.
+docs:
+	@tools/setup docs
+	@$(IN) bash -c 'python -m tools.documents site "$$DOCS_DIR"'
+
+# They are held by a test, which says when to do this; make test has built what it asks.
+references:
+	@$(IN) python -m tools.documents references
 
 lab:
 	@tools/setup lab
@@ -120,10 +131,12 @@ endif
 ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)
 endif
+	@$(IN) python3 -m bench.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --
 	@$(IN) --print VIRTUAL_ENV | xargs -r rm -rf --
+	@$(IN) --print DOCS_DIR | xargs -r rm -rf --
 	@$(IN_BENCH) --print VIRTUAL_ENV | xargs -r rm -rf --
 	@$(IN) --print GOCACHE | xargs -r rm -rf --
 	@$(IN) --print GOMODCACHE | xargs -r rm -rf --

@@ -7,6 +7,8 @@ clone=$(basename "$root")-$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
 
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export VIRTUAL_ENV=$cache/$clone/${TIMESTRATA_VENV:-venv}
+# Where the site is built.
+export DOCS_DIR=$cache/$clone/docs
 export PATH=$VIRTUAL_ENV/bin:$PATH:${CARGO_HOME:-${HOME}/.cargo}/bin
 export PYTHONDONTWRITEBYTECODE=1
 # Some tests hold ours against what is written in Go.

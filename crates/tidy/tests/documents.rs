@@ -6,39 +6,133 @@ use timestrata_tidy::{expect_none, text, texts};
 const BEFORE_PATH: [char; 8] = [' ', '"', '\'', '`', '(', '=', ':', '\t'];
 
 #[test]
-fn every_document_is_linked_from_the_readme_or_the_architecture() {
-    let links = text("README.md") + &text("ARCHITECTURE.md");
-    let found: Vec<String> = texts()
-        .into_iter()
-        .filter(|file| file.path.starts_with("docs/") && file.is("md"))
-        .filter(|file| !links.contains(&format!("]({})", file.path)))
-        .map(|file| file.path)
+fn every_document_is_a_page_of_the_site_and_every_page_is_there() {
+    let all = texts();
+    let nav = text("mkdocs.yml");
+    let named: Vec<String> = nav
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- ")?.rsplit_once(": ").map(|(_, page)| page))
+        .filter(|page| page.ends_with(".md"))
+        .map(|page| joined("docs/", page))
         .collect();
-    expect_none("documents that nothing links", &found);
+    assert!(named.len() > 20, "found only {} pages", named.len());
+    let is_lost = |file: &&Text| {
+        file.path.starts_with("docs/") && file.is("md") && !named.contains(&file.path)
+    };
+    let lost = all.iter().filter(is_lost).map(|file| format!("{}: not in mkdocs.yml", file.path));
+    let is_there = |page: &String| all.iter().any(|file| file.path == *page);
+    let missing =
+        named.iter().filter(|page| !is_there(page)).map(|page| format!("mkdocs.yml: no {page}"));
+    expect_none("pages of the site", &lost.chain(missing).collect::<Vec<_>>());
 }
 
 #[test]
 fn links_between_documents_lead_somewhere() {
     let all = texts();
     let mut found = Vec::new();
+    let mut links = 0;
     for file in all.iter().filter(|file| file.is("md")) {
         let folder = file.path.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/"));
         for link in file.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            let is_ours = target.ends_with(".md") && !target.contains("://");
-            // A document links downward, or to one in the folder above its own.
-            let above = folder.trim_end_matches('/').rsplit_once('/').map_or("", |(dir, _)| dir);
-            let full = match target.strip_prefix("../") {
-                Some(rest) if above.is_empty() => rest.to_owned(),
-                Some(rest) => format!("{above}/{rest}"),
-                None => format!("{folder}{target}"),
-            };
-            if is_ours && !all.iter().any(|other| other.path == full) {
-                found.push(format!("{}: {link}", file.path));
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let is_ours = !link.contains("://") && (target.is_empty() || target.ends_with(".md"));
+            if !is_ours {
+                continue;
+            }
+            links += 1;
+            let full = if target.is_empty() { file.path.clone() } else { joined(&folder, target) };
+            match all.iter().find(|other| other.path == full) {
+                None => found.push(format!("{}: {link}: no such file", file.path)),
+                Some(other)
+                    if !anchor.is_empty() && !anchors(&other.text).contains(&anchor.to_owned()) =>
+                {
+                    found.push(format!("{}: {link}: no such heading", file.path));
+                }
+                Some(_) => {}
             }
         }
     }
+    assert!(links > 100, "found only {links} links");
     expect_none("links that lead nowhere", &found);
+}
+
+/// A path from a folder, which ends in `/` unless it is the top one.
+fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." => {}
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// What the headings of a document are called in links: lower case, blanks as `-`, few other signs.
+fn anchors(document: &str) -> Vec<String> {
+    let heading = |line: &str| {
+        let title = line.trim_start_matches('#').strip_prefix(' ')?;
+        let kept = title.to_lowercase().replace(' ', "-");
+        Some(kept.chars().filter(|c| c.is_alphanumeric() || ['-', '_'].contains(c)).collect())
+    };
+    document.lines().filter(|line| line.starts_with('#')).filter_map(heading).collect()
+}
+
+#[test]
+fn every_route_of_the_server_is_in_the_reference() {
+    let reference = text("docs/reference/http.md");
+    let mut routes = 0;
+    let mut found = Vec::new();
+    for file in texts().iter().filter(|file| file.path.starts_with("crates/server/src/routes")) {
+        for route in file.text.split(".route(\"").skip(1) {
+            let Some((path, handlers)) = route.split_once("\", ") else { continue };
+            let handlers = handlers.split(".route(").next().unwrap_or_default();
+            for method in ["get", "post", "put", "delete"] {
+                if handlers.contains(&format!("{method}(")) {
+                    routes += 1;
+                    let entry = format!("`{} {path}`", method.to_uppercase());
+                    if !reference.contains(&entry) {
+                        found.push(format!("{}: {entry}", file.path));
+                    }
+                }
+            }
+        }
+    }
+    assert!(routes > 15, "found only {routes} routes");
+    expect_none("routes that docs/reference/http.md lacks", &found);
+}
+
+#[test]
+fn every_parameter_of_a_route_is_in_the_reference() {
+    let reference = text("docs/reference/http.md");
+    let mut parameters = 0;
+    let mut found = Vec::new();
+    for file in texts().iter().filter(|file| file.path.starts_with("crates/server/src/routes")) {
+        let mut names: Vec<&str> = Vec::new();
+        for reader in ["take(\"", "all(\"", "parsed(\"", "number(\"", "time(\"", "arrival(\""] {
+            names.extend(file.text.split(reader).skip(1).filter_map(|rest| rest.split('"').next()));
+            let typed = reader.replace("(\"", "::<Position>(\"");
+            names.extend(file.text.split(&typed).skip(1).filter_map(|rest| rest.split('"').next()));
+        }
+        let fields = file.text.split("deny_unknown_fields)]").nth(1).unwrap_or_default();
+        let fields =
+            fields.split("struct Asked {\n").nth(1).and_then(|rest| rest.split("\n}").next());
+        names.extend(fields.unwrap_or_default().lines().filter_map(|line| {
+            let name = line.trim().trim_start_matches("r#").split_once(": ")?.0;
+            name.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(name)
+        }));
+        for name in names {
+            parameters += 1;
+            if !reference.contains(&format!("`{name}`"))
+                && !reference.contains(&format!("\"{name}\""))
+            {
+                found.push(format!("{}: {name}", file.path));
+            }
+        }
+    }
+    assert!(parameters > 20, "found only {parameters} parameters");
+    expect_none("parameters that docs/reference/http.md lacks", &found);
 }
 
 #[test]

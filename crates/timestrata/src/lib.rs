@@ -37,6 +37,9 @@
 //! [`Changes`] and [`Snapshot::scan`].
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+mod documents;
+
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 pub use owner::drop_by_name;
 pub use timestrata_engine::{
