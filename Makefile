@@ -131,7 +131,7 @@ endif
 ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)
 endif
-	@$(IN) python3 -m bench.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
+	@$(IN) python3 -m bench.python.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --
