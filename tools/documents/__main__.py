@@ -1,6 +1,6 @@
 """Writes the pages that are made of the real thing, and builds the site:
 
-    python -m tools.documents references      writes docs/reference/{cli,python,settings}.md
+    python -m tools.documents references      writes docs/reference/{cli,python*,settings}.md
     python -m tools.documents site FOLDER     builds the site, into FOLDER/site
 """
 

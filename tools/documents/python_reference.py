@@ -22,20 +22,20 @@ HEAD = """# Python
 - **Errors** are kinds of [`TimestrataError`](#errors), and of Python's own where one fits (`KeyError`, `ValueError`,
   `OSError`).
 
-This page is made of the package's stubs and docstrings (`make references`).
+Here are stores and errors; each model has a page of its own: [tables](python-table.md), [time logs](python-timelog.md),
+[logs](python-logs.md), [topics](python-topic.md) and [graphs](python-graph.md). All of them are made of the package's
+stubs and docstrings (`make references`).
 """
 
-# Sections, in the order in which a reader needs them: title, what it begins with, its names.
-SECTIONS = [
-    ("Stores", "", ["open", "Store", "repair"]),
-    ("Time logs", "[Guide](../guides/timelog.md).", ["Timelog", "TimelogIter", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "cbor_encode", "cbor_decode"]),
-    ("Tables", "[Guide](../guides/table.md).", ["Table", "Rows", "RowsIter"]),
-    ("Logs", "[Guide](../guides/logs.md), [filters](filters.md).", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
-    ("Topics", "[Guide](../guides/topic.md).", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency"]),
-    ("Graphs", "[Guide](../guides/graph.md).", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
-    ("Reports", "", ["RecoveryReport", "CheckReport", "Finding", "BackupReport", "RepairReport", "Pin"]),
-    ("Versions", "", ["__version__", "FORMAT_VERSION"]),
-]  # fmt: skip
+# What is on which page, by the page's ending: its title, what it begins with, its names.
+SECTIONS = {
+    "": ("Python", "", ["open", "Store", "repair", "RecoveryReport", "CheckReport", "Finding", "BackupReport", "RepairReport", "Pin", "__version__", "FORMAT_VERSION"]),
+    "-table": ("Python, tables", "[guide](../guides/table.md)", ["Table", "Rows", "RowsIter"]),
+    "-timelog": ("Python, time logs", "[guide](../guides/timelog.md)", ["Timelog", "TimelogIter", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "cbor_encode", "cbor_decode"]),
+    "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
+    "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency"]),
+    "-graph": ("Python, graphs", "[guide](../guides/graph.md)", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
+}  # fmt: skip
 
 # What a reader knows from every other class.
 USUAL = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__iter__", "__next__", "__eq__",
@@ -44,24 +44,24 @@ LINE_MAX = 100
 STUBS = ROOT / "python" / "timestrata" / "_timestrata.pyi"
 
 
-def text(package: ModuleType) -> str:
-    """The whole page."""
+def text(package: ModuleType, page: str) -> str:
+    """A page, by its ending in `SECTIONS`."""
     stubs = stub_members()
-    out = [HEAD]
-    for title, lead, names in SECTIONS:
-        out.append(f"## {title}\n")
-        if lead:
-            out.append(f"{lead}\n")
-        for name in names:
-            out.extend(of_name(package, name, stubs))
-    out.extend(of_errors(package))
-    out.extend(of_logging())
+    title, beside, names = SECTIONS[page]
+    own = [f"`{name}`" for name in names if not name.endswith("Iter")]
+    out = [HEAD] if not page else [f"# {title}\n\nThe reference of {', '.join(own[:-1])} and {own[-1]}. Beside it: {beside}.\n"]
+    for name in names:
+        out.extend(of_name(package, name, stubs))
+    if not page:
+        out.extend(of_errors(package))
+    if page == "-logs":
+        out.extend(of_logging())
     return "\n".join(out)
 
 
 def of_name(package: ModuleType, name: str, stubs: dict[str, list[str]]) -> Iterator[str]:
     thing = getattr(package, name)
-    yield f"### {name}\n" if not name.startswith("__") else f"### `{name}`\n"
+    yield f"## {name}\n" if not name.startswith("__") else f"## `{name}`\n"
     if not callable(thing):
         yield f"`{type(thing).__name__}`: the version of the {'package' if '_v' in name else 'file formats'}.\n"
         return
@@ -82,7 +82,7 @@ def of_member(owner: type, name: str, member: str, signatures: list[str]) -> Ite
         kind = signatures[0].rpartition("-> ")[2]
         yield f"- `{name}.{member}` (`{kind}`): {markdown(said).strip()}\n"
         return
-    yield f"#### {name}.{member}\n" if not member.startswith("__") else f"#### `{name}.{member}`\n"
+    yield f"### {name}.{member}\n" if not member.startswith("__") else f"### `{name}.{member}`\n"
     yield signature(signatures)
     if said:
         yield markdown(said)
@@ -101,7 +101,7 @@ def of_errors(package: ModuleType) -> Iterator[str]:
         if inspect.isclass(kind) and issubclass(kind, Exception):
             also = [base.__name__ for base in kind.__mro__[1:] if base.__module__ == "builtins"]
             also = [name for name in also if name not in {"Exception", "BaseException", "object"}]
-            said = " ".join((kind.__doc__ or "").split())
+            said = " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
             yield f"| `{name}` | {', '.join(f'`{each}`' for each in also)} | {said.replace('``', '`')} |"
     yield ""
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tools.documents import command_reference, python_reference, settings_reference
@@ -28,15 +29,18 @@ def command() -> Path:
     return Path(found)
 
 
-def _python() -> str:
+def _python(page: str) -> str:
     import timestrata
 
-    return python_reference.text(timestrata)
+    return python_reference.text(timestrata, page)
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": lambda: command_reference.text(command()),
-    "python.md": _python,
+    **{
+        f"python{page}.md": partial(_python, page)
+        for page in python_reference.SECTIONS
+    },
     "settings.md": lambda: settings_reference.text(command()),
 }
 

@@ -1,6 +1,6 @@
 //! Documents can be reached, keep their promises tested, and speak of the project alone.
 
-use timestrata_tidy::{expect_none, text, texts};
+use timestrata_tidy::{Text, expect_none, text, texts};
 
 /// Where the word before a path may end.
 const BEFORE_PATH: [char; 8] = [' ', '"', '\'', '`', '(', '=', ':', '\t'];

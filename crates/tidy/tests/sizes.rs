@@ -9,7 +9,7 @@ const DOCUMENT_LINES_MAX: usize = 500;
 /// Whoever reads it has not decided yet to read on.
 const README_LINES_MAX: usize = 260;
 /// Those that are made of something else, and as long as that is.
-const MADE: [&str; 3] = ["docs/benchmarks.md", "docs/reference/cli.md", "docs/reference/python.md"];
+const MADE: [&str; 3] = ["docs/benchmarks.md", "docs/reference/cli.md", "docs/reference/python"];
 
 #[test]
 fn files_are_short() {
@@ -20,7 +20,7 @@ fn files_are_short() {
         let lines_max = match () {
             () if file.is("rs") && file.is_test() => TEST_FILE_LINES_MAX,
             () if ["rs", "py", "go"].iter().any(|ending| file.is(ending)) => FILE_LINES_MAX,
-            () if MADE.contains(&file.path.as_str()) => continue,
+            () if MADE.iter().any(|made| file.path.starts_with(made)) => continue,
             () if file.path == "README.md" => README_LINES_MAX,
             () if file.is("md") => DOCUMENT_LINES_MAX,
             () => continue,
