@@ -19,10 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def report(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(ROOT))
     names = ("page", "picture", "stamps", "suites")
-    return SimpleNamespace(**{name: importlib.import_module(f"bench.python.report.{name}") for name in names})
+    return SimpleNamespace(
+        **{name: importlib.import_module(f"bench.python.report.{name}") for name in names}
+    )
 
 
-def row(suite: str, name: str, against: str, ratio: float, aim: float | None, **rest: Any) -> dict[str, Any]:
+def row(
+    suite: str, name: str, against: str, ratio: float, aim: float | None, **rest: Any
+) -> dict[str, Any]:
     return {
         "suite": suite, "name": name, "unit": "rows/s", "value": 15.6e6, "against": against,
         "against_value": 4.2e6, "ratio": ratio, "aim": aim, "note": "median of 3", **rest,
@@ -30,7 +34,13 @@ def row(suite: str, name: str, against: str, ratio: float, aim: float | None, **
 
 
 RESULTS = [
-    row("table", "CSV file to durable table, trades [DuckDB, 2 threads]", "DuckDB, 2 threads", 3.71, 1.0),
+    row(
+        "table",
+        "CSV file to durable table, trades [DuckDB, 2 threads]",
+        "DuckDB, 2 threads",
+        3.71,
+        1.0,
+    ),
     row("table", "full scan to Arrow [memcpy]", "memcpy", 0.083, 0.5),
     row("table", "a | b", "-", 1.0, None),
     row("logs-python", "rare word [ripgrep]", "ripgrep", 0.5, 20.0, unit="ms"),
@@ -40,7 +50,9 @@ RESULTS = [
 
 def section(text: str, title: str) -> str:
     return re.split(r"^## ", text, flags=re.MULTILINE)[
-        [part.partition("\n")[0] for part in re.split(r"^## ", text, flags=re.MULTILINE)].index(title)
+        [part.partition("\n")[0] for part in re.split(r"^## ", text, flags=re.MULTILINE)].index(
+            title
+        )
     ]
 
 
@@ -56,7 +68,10 @@ def test_a_page_has_each_row_with_figure_peer_ratio_aim_and_verdict(
         "| CSV file to durable table, trades | 15.6 M rows/s | DuckDB, 2 threads: 4.20 M rows/s | 3.71 | 1.00 | reached |"
         in tables
     )
-    assert "| full scan to Arrow | 15.6 M rows/s | memcpy: 4.20 M rows/s | 0.08 | 0.50 | **short** |" in tables
+    assert (
+        "| full scan to Arrow | 15.6 M rows/s | memcpy: 4.20 M rows/s | 0.08 | 0.50 | **short** |"
+        in tables
+    )
     assert "| a \\| b | 15.6 M rows/s |" in tables
     assert "make bench SUITE=table" in tables
     stamp = report.stamps.read(results)["table"]
@@ -81,7 +96,9 @@ def test_a_page_says_which_suites_were_not_measured_and_which_in_parts(
     assert "| 3 |" not in section(text, "Topics")
 
 
-def test_a_picture_has_a_figure_a_model_and_says_what_is_not_measured(report: SimpleNamespace) -> None:
+def test_a_picture_has_a_figure_a_model_and_says_what_is_not_measured(
+    report: SimpleNamespace,
+) -> None:
     drawn = xml.fromstring(report.picture.svg(RESULTS))
     words = [element.text or "" for element in drawn.iter() if element.tag.endswith("text")]
     assert "3.71 x DuckDB" in words and "0.50 x ripgrep" in words

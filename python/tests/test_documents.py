@@ -57,7 +57,9 @@ def test_a_reference_is_as_it_would_be_made_now(name: str) -> None:
 def test_the_python_reference_has_every_public_name() -> None:
     import timestrata
 
-    text = "".join(path.read_text(encoding="utf-8") for path in references.FOLDER.glob("python*.md"))
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in references.FOLDER.glob("python*.md")
+    )
     headings = set(re.findall(r"^## `?(\w+)`?$", text, re.MULTILINE))
     errors = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     assert set(timestrata.__all__) <= headings | errors

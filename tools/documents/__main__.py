@@ -1,7 +1,7 @@
 """Writes the pages that are made of the real thing, and builds the site:
 
-    python -m tools.documents references      writes docs/reference/{cli,python*,settings}.md
-    python -m tools.documents site FOLDER     builds the site, into FOLDER/site
+python -m tools.documents references      writes docs/reference/{cli,python*,settings}.md
+python -m tools.documents site FOLDER     builds the site, into FOLDER/site
 """
 
 from __future__ import annotations

@@ -40,6 +40,10 @@ def told(command: Path, verbs: list[str]) -> Iterator[str]:
 def help_of(command: Path, verbs: list[str]) -> str:
     # Wrapped as where there is no terminal, whatever the environment says of one.
     done = subprocess.run(
-        [command, *verbs, "--help"], capture_output=True, text=True, check=True, env={"COLUMNS": "100"}
+        [command, *verbs, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"COLUMNS": "100"},
     )
     return "\n".join(line.rstrip() for line in done.stdout.splitlines())

@@ -49,7 +49,13 @@ def text(package: ModuleType, page: str) -> str:
     stubs = stub_members()
     title, beside, names = SECTIONS[page]
     own = [f"`{name}`" for name in names if not name.endswith("Iter")]
-    out = [HEAD] if not page else [f"# {title}\n\nThe reference of {', '.join(own[:-1])} and {own[-1]}. Beside it: {beside}.\n"]
+    out = (
+        [HEAD]
+        if not page
+        else [
+            f"# {title}\n\nThe reference of {', '.join(own[:-1])} and {own[-1]}. Beside it: {beside}.\n"
+        ]
+    )
     for name in names:
         out.extend(of_name(package, name, stubs))
     if not page:
@@ -69,7 +75,9 @@ def of_name(package: ModuleType, name: str, stubs: dict[str, list[str]]) -> Iter
         yield signature(stubs[name])
     yield markdown(thing.__doc__ or "")
     if inspect.isclass(thing):
-        for member in dict.fromkeys(key.partition(".")[2] for key in stubs if key.startswith(f"{name}.")):
+        for member in dict.fromkeys(
+            key.partition(".")[2] for key in stubs if key.startswith(f"{name}.")
+        ):
             yield from of_member(thing, name, member, stubs[f"{name}.{member}"])
 
 
@@ -123,7 +131,9 @@ def stub_members() -> dict[str, list[str]]:
 
     def add(path: str, node: ast.FunctionDef) -> None:
         words = [ast.unparse(each) for each in node.decorator_list]
-        members.setdefault(path, []).append(("@property " if "property" in words else "") + told(node))
+        members.setdefault(path, []).append(
+            ("@property " if "property" in words else "") + told(node)
+        )
 
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):

@@ -25,7 +25,9 @@ def command() -> Path:
             return path
     found = shutil.which("timestrata")
     if found is None:
-        raise FileNotFoundError("no command `timestrata`: install the package, or name the command with TIMESTRATA_COMMAND")
+        raise FileNotFoundError(
+            "no command `timestrata`: install the package, or name the command with TIMESTRATA_COMMAND"
+        )
     return Path(found)
 
 
@@ -37,10 +39,7 @@ def _python(page: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": lambda: command_reference.text(command()),
-    **{
-        f"python{page}.md": partial(_python, page)
-        for page in python_reference.SECTIONS
-    },
+    **{f"python{page}.md": partial(_python, page) for page in python_reference.SECTIONS},
     "settings.md": lambda: settings_reference.text(command()),
 }
 

@@ -65,14 +65,19 @@ LINK = re.compile(r"\[`(?:crate::)?([^`]+)`\]")
 def text(command: Path) -> str:
     """The whole page."""
     store = (f"| `{name}` | {said} |" for name, said in of_store())
-    server = (f"| `{name}` | {default and f'`{default}`'} | {said} |" for name, default, said in of_server(command))
+    server = (
+        f"| `{name}` | {default and f'`{default}`'} | {said} |"
+        for name, default, said in of_server(command)
+    )
     return "\n".join([HEAD, *store, SERVER, *server]) + "\n"
 
 
 def of_store() -> Iterator[tuple[str, str]]:
     """Names and meanings, from the comments of the engine's `Settings`."""
     sources = sorted((ROOT / "crates" / "engine" / "src").rglob("settings.rs"))
-    found = next(found for path in sources if (found := STRUCT.search(path.read_text(encoding="utf-8"))))
+    found = next(
+        found for path in sources if (found := STRUCT.search(path.read_text(encoding="utf-8")))
+    )
     for field in FIELD.finditer(found["fields"]):
         lines = (line.strip().removeprefix("///").strip() for line in field["doc"].splitlines())
         yield field["name"], LINK.sub(r"`\1`", " ".join(lines)).replace("|", r"\|")

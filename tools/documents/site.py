@@ -53,7 +53,9 @@ def lay_out(folder: Path, all_pages: list[Page]) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(other, target)
     config = (ROOT / CONFIG).read_text(encoding="utf-8")
-    (folder / CONFIG).write_text(NAV_LINE.sub(lambda line: placed(line, places), config), encoding="utf-8")
+    (folder / CONFIG).write_text(
+        NAV_LINE.sub(lambda line: placed(line, places), config), encoding="utf-8"
+    )
 
 
 def placed(line: re.Match[str], places: dict[str, str]) -> str:

@@ -15,11 +15,15 @@ from bench.python.report.suites import SUITES
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.python.report", description=__doc__)
     names = [suite.key for suite in SUITES]
-    parser.add_argument("suite", nargs="?", choices=[*names, "all"], help="measured just now, whole")
+    parser.add_argument(
+        "suite", nargs="?", choices=[*names, "all"], help="measured just now, whole"
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "latest.json")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
     asked = parser.parse_args()
-    results = json.loads(asked.results.read_text(encoding="utf-8")) if asked.results.exists() else []
+    results = (
+        json.loads(asked.results.read_text(encoding="utf-8")) if asked.results.exists() else []
+    )
     for suite in SUITES:
         if asked.suite in (suite.key, "all") and suite.rows(results):
             stamps.stamp(asked.results, suite, suite.rows(results))

@@ -24,7 +24,10 @@ compared, with which settings and in which order.
 def text(results: list[Row], stamps: dict[str, Stamp]) -> str:
     """The whole page."""
     parts = [HEAD, "\n".join(overview(results, stamps)) + "\n"]
-    parts += ["\n".join(of_suite(suite, suite.rows(results), stamps.get(suite.key))) + "\n" for suite in SUITES]
+    parts += [
+        "\n".join(of_suite(suite, suite.rows(results), stamps.get(suite.key))) + "\n"
+        for suite in SUITES
+    ]
     return "\n".join(parts)
 
 
@@ -65,7 +68,9 @@ def of_suite(suite: Suite, rows: list[Row], stamp: Stamp | None) -> Iterator[str
 
 
 def line(row: Row) -> str:
-    name = row["name"].removesuffix(f" [{row['against']}]").removesuffix(f": against {row['against']}")
+    name = (
+        row["name"].removesuffix(f" [{row['against']}]").removesuffix(f": against {row['against']}")
+    )
     other = f"{cell(row['against'])}: {value(row, 'against_value')}"
     aim = "-" if row["aim"] is None else readable(row["aim"])
     verdict = "" if row["aim"] is None else "reached" if is_reached(row) else "**short**"

@@ -33,7 +33,7 @@ def svg(results: list[Row]) -> str:
         f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13" role="img">\n'
         "<title>Five figures, one a model, each held against a named peer</title>\n"
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n'
-        f'{words(16, 24, "How many times as fast as a named peer, on the same machine and data", TEXT, 15)}\n'
+        f"{words(16, 24, 'How many times as fast as a named peer, on the same machine and data', TEXT, 15)}\n"
         f"{body}\n</svg>\n"
     )
 
@@ -54,7 +54,13 @@ def bar(at: int, figure: Figure, row: Row | None, least: float, most: float) -> 
         yield words(LEFT + 8, y + 16, f"not measured yet: {command}", FAINT, 12)
         return
     unit = row["unit"]
-    yield words(16, y + 28, f"{readable(row['value'])} {unit}; {row['against']}: {readable(row['against_value'])} {unit}", FAINT, 11)
+    yield words(
+        16,
+        y + 28,
+        f"{readable(row['value'])} {unit}; {row['against']}: {readable(row['against_value'])} {unit}",
+        FAINT,
+        11,
+    )
     one, end = place(1.0, least, most), place(max(row["ratio"], least), least, most)
     x, width = min(one, end), max(abs(end - one), 1.0)
     yield f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="22" fill="{BAR if row["ratio"] >= 1 else LESS}"/>'

@@ -51,7 +51,9 @@ def commit() -> str:
     """The commit that is checked out, and whether anything differs from it."""
 
     def git(*arguments: str) -> str:
-        done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False
+        )
         return done.stdout if done.returncode == 0 else ""
 
     head = git("rev-parse", "--short=12", "HEAD").strip()
@@ -65,7 +67,11 @@ def machine() -> str:
     model = platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = (line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name"))
+        names = (
+            line.partition(":")[2].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        )
         model = next(names, model)
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)
