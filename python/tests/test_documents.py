@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -85,12 +84,18 @@ def test_what_a_block_prints_is_held_against_its_page(tmp_path: Path) -> None:
 
 
 def test_links_lead_to_where_the_site_has_a_page() -> None:
-    page: ModuleType = site
     places = {"docs/a/b.md": "a/b.md", "docs/c.md": "c.md", "SECURITY.md": "project/security.md"}
     text = "[c](../c.md#x) [s](../../SECURITY.md) [code](../../crates/x.rs) [w](https://w.w/x.md)"
-    assert page.relinked(text, "docs/a/b.md", places) == (
+    assert site.relinked(text, "docs/a/b.md", places) == (
         "[c](../c.md#x) [s](../project/security.md) code [w](https://w.w/x.md)"
     )
+
+
+def test_a_site_takes_the_place_of_nothing_but_a_site(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="something else"):
+        site.build(tmp_path)
+    assert (tmp_path / "mine.txt").exists()
 
 
 def test_llms_txt_lists_every_page_with_a_summary() -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from tools.documents.pages import CONFIG, DOCS, LINK, NAV_LINE, ROOT, Page, pages
 
 README = "README.md"
+# A file that says of a folder that all in it was made here, and may go.
+MARK = ".made-by-documents"
 # A fenced block, within which nothing is a link.
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -25,7 +27,9 @@ FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 def build(folder: Path) -> Path:
     """Builds it, and gives the folder that it is in. What is wrong with a link is an error."""
     all_pages = pages()
-    if folder.exists():
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / MARK).exists():
+            raise FileExistsError(f"{folder}: holds something else than a site that was built here")
         shutil.rmtree(folder)
     lay_out(folder, all_pages)
     generator = Path(sys.executable).with_name("zensical")
@@ -43,6 +47,8 @@ def lay_out(folder: Path, all_pages: list[Page]) -> None:
     """Lays the pages out as the site has them."""
     places = {page.source: page.place for page in all_pages}
     places[README] = "index.md"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
     for page in all_pages:
         target = folder / DOCS / page.place
         target.parent.mkdir(parents=True, exist_ok=True)
