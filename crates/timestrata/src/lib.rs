@@ -37,7 +37,7 @@
 //! [`Changes`] and [`Snapshot::scan`].
 #![forbid(unsafe_code)]
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "ingest", feature = "sql"))]
 mod documents;
 
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
