@@ -11,8 +11,6 @@ use arrow_array::types::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::memtable;
-
 /// A value for one column. The variant must fit the column's type exactly; nothing is cast.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
@@ -41,7 +39,7 @@ impl<'a> Cell<'a> {
             return None;
         }
         if array.is_null(row) {
-            return memtable::is_expressible(array.data_type()).then_some(Self::Null);
+            return Self::can_express(array.data_type()).then_some(Self::Null);
         }
         Some(match array.data_type() {
             T::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(row)),
@@ -85,7 +83,32 @@ impl<'a> Cell<'a> {
     /// Whether cells can express the values of a column of this type. Others (lists, structs,
     /// decimals, ...) come in record batches only.
     pub fn can_express(data_type: &DataType) -> bool {
-        memtable::is_expressible(data_type)
+        use DataType as T;
+        match data_type {
+            T::Boolean
+            | T::Int8
+            | T::Int16
+            | T::Int32
+            | T::Int64
+            | T::UInt8
+            | T::UInt16
+            | T::UInt32
+            | T::UInt64
+            | T::Float32
+            | T::Float64
+            | T::Date32
+            | T::Date64
+            | T::Time32(_)
+            | T::Time64(_)
+            | T::Timestamp(_, _)
+            | T::Duration(_)
+            | T::Binary
+            | T::LargeBinary
+            | T::Utf8
+            | T::LargeUtf8 => true,
+            T::FixedSizeBinary(width) => *width >= 0,
+            _ => false,
+        }
     }
 
     /// Length of a value whose column may be of variable width.

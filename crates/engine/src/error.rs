@@ -1,12 +1,14 @@
 //! The engine's one error: what happened, to which file, and what to do.
 
+mod missing;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use timestrata_format::{DecodeError, HeaderError};
 
-use crate::MissingRange;
+pub use self::missing::MissingRange;
 
 /// What the engine's calls return.
 pub type Result<T> = std::result::Result<T, Error>;

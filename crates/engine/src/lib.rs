@@ -7,20 +7,23 @@
 //! (`recovery`).
 
 mod backup;
+mod catalog;
 mod cell;
 mod changes;
 mod check;
+mod commit;
 mod compaction;
 mod damage;
+mod directory;
 mod error;
 mod key;
+mod lock;
 mod maintenance;
 mod manifest;
 mod memory;
 mod memtable;
 #[doc(hidden)]
 pub mod planted;
-mod poison;
 mod query;
 mod recovery;
 mod repair;
@@ -28,6 +31,7 @@ mod run;
 mod scan;
 mod settings;
 mod snapshot;
+mod state;
 mod store;
 mod stream;
 mod tombstones;
@@ -38,18 +42,17 @@ pub use backup::{BackupOptions, BackupReport};
 pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
-pub use damage::MissingRange;
-pub use error::{Error, ErrorKind, Result};
-pub use maintenance::ScrubStats;
+pub use directory::QuarantinedFile;
+pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
-pub use recovery::{QuarantinedFile, RecoveryReport};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
 pub use scan::{ColumnSize, Row, Scan, ScanSpec, Sieve, Survey, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
-pub use store::{Access, BulkCommit, PinInfo, RowAppender, Store, StoreStats, StreamStats};
+pub use state::{PinInfo, RecoveryReport, ScrubStats};
+pub use store::{Access, BulkCommit, RowAppender, Store, StoreStats, StreamStats};
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec, WORDS_PROPERTY,
 };

@@ -1,5 +1,8 @@
 //! Streams: a name, an Arrow schema, a sort key and a merge rule.
 
+mod definition;
+mod widening;
+
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,7 +11,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
 use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
-use crate::run::evolve;
+pub(crate) use self::definition::{from_definition, to_definition};
+pub(crate) use self::widening::widens;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the column that marks deleted keys in the runs of `Latest` streams.
@@ -204,8 +208,7 @@ impl Stream {
         }
         for (index, (from, to)) in old.iter().zip(new).enumerate() {
             let fits = from.name() == to.name()
-                && (from.data_type() == to.data_type()
-                    || evolve::widens(from.data_type(), to.data_type()))
+                && (from.data_type() == to.data_type() || widens(from.data_type(), to.data_type()))
                 && (to.is_nullable() || !from.is_nullable());
             if !fits || (self.key_columns.contains(&index) && from != to) {
                 return refuse(format!("column {from} can't become {to}"));

@@ -4,6 +4,7 @@
 
 use minicbor::Decoder;
 use minicbor::data::Type;
+use twox_hash::XxHash64;
 
 /// Whether a character is part of a word.
 pub fn is_word_char(c: char) -> bool {
@@ -26,6 +27,11 @@ pub fn fold(c: char) -> char {
 /// Text in the case that words are compared in.
 pub fn folded(text: &str) -> String {
     text.chars().map(fold).collect()
+}
+
+/// The hash of a folded word, by which filters of blocks know it.
+pub(crate) fn hash(word: &[u8]) -> u64 {
+    XxHash64::oneshot(0, word)
 }
 
 /// Calls `take` with each word of a text, folded.

@@ -13,14 +13,16 @@ use timestrata_format::manifest::StreamDefinition;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, WalId};
 use timestrata_io::{Bytes, DirEntry, DiskFile, OpenMode};
 
+use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::maintenance::write_memtable;
-use crate::manifest::{ManifestLog, ManifestState, StreamEntry, to_definition};
+use crate::manifest::{ManifestLog, ManifestState, StreamEntry};
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{self, RunWriter};
-use crate::store::{Engine, RUNS_DIR, RunHandle, Version, WAL_DIR};
+use crate::state::{Engine, RunHandle, Version};
+use crate::stream::to_definition;
 use crate::tombstones::Tombstones;
-use crate::{Error, ErrorKind, MissingRange, Result, Store, Stream};
+use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 const COPY_BYTES: usize = 1 << 20;
 /// What is given up at once where bytes can't be read.
@@ -94,41 +96,6 @@ struct Copy<'a> {
     options: BackupOptions,
     /// The run files so far.
     made: Vec<PathBuf>,
-}
-
-impl Store {
-    /// Copies the store to the directory `destination`, which must be missing or empty,
-    /// consistently, while writing goes on. Pins are not copied.
-    ///
-    /// # Errors
-    /// `AlreadyExists` if the destination holds something; `Corruption`, which says which rows of which stream are
-    /// missing, where a run is damaged or missing: then there is no copy. See [`Store::backup_with`].
-    pub fn backup(&self, destination: &Path) -> Result<BackupReport> {
-        self.backup_with(destination, BackupOptions::default())
-    }
-
-    /// As [`Store::backup`], with options.
-    ///
-    /// ```
-    /// # use timestrata_engine::{BackupOptions, Settings, Store};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let temporary = tempfile::tempdir()?;
-    /// # let store = Store::open(temporary.path().join("store"), Settings::default())?;
-    /// # let destination = temporary.path().join("copy");
-    /// let report = store.backup_with(&destination, BackupOptions { with_damage: true })?;
-    /// for missing in &report.damaged {
-    ///     println!("damaged in the copy too: {missing}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Store::backup`]; with `with_damage` none of damage.
-    pub fn backup_with(&self, destination: &Path, options: BackupOptions) -> Result<BackupReport> {
-        self.engine().check_open()?;
-        self.engine().backup(destination, options)
-    }
 }
 
 impl Engine {

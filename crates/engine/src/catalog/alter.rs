@@ -9,11 +9,9 @@ use arrow_schema::SchemaRef;
 use timestrata_format::StreamId;
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 
-use super::core::StreamState;
-use super::engine::Engine;
 use super::streams::as_stored;
-use super::version::Version;
 use crate::run::check_column_types;
+use crate::state::{Engine, StreamState, Version, no_stream};
 use crate::wal::check_loggable;
 use crate::{Result, Stream};
 
@@ -54,7 +52,7 @@ impl Engine {
         let mut manifest = self.lock_manifest()?;
         let (old, version, last_seq) = {
             let core = self.core.lock();
-            let state = core.at(slot, id).ok_or_else(|| super::core::no_stream(id))?;
+            let state = core.at(slot, id).ok_or_else(|| no_stream(id))?;
             (Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
         };
         let altered = old.altered(schema)?;

@@ -1,58 +1,15 @@
 //! Pins: named snapshots that outlive the process.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream, VersionEdit};
 use timestrata_format::{SeqNo, StreamId};
 
-use super::PinInfo;
-use super::core::{Core, Slot};
-use super::engine::Engine;
-use super::version::{RunFolder, RunHandle, Version, heeded};
-use crate::scan::StreamView;
+use crate::state::{Core, Engine, PinInfo, PinState, Slot, StreamState, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Snapshot};
 
 const NAME_BYTES_MAX: usize = 255;
-
-/// A pin of an open store.
-#[derive(Debug)]
-pub(crate) struct PinState {
-    info: PinInfo,
-    snapshot: Snapshot,
-    runs: Vec<Arc<RunHandle>>,
-}
-
-impl PinState {
-    /// The view that a pin keeps. Runs that the streams still have are shared with them.
-    pub(crate) fn load(folder: &RunFolder, core: &Core, pin: &Pin) -> Result<Self> {
-        let mut views = Vec::with_capacity(pin.streams.len());
-        let mut all_runs = Vec::new();
-        for pinned in &pin.streams {
-            let state = &core.streams[core.slot_of(pinned.stream)?];
-            let mut runs = Vec::with_capacity(pinned.runs.len());
-            for meta in &pinned.runs {
-                runs.push(match state.version.run(meta.id) {
-                    Some(run) => Arc::clone(run),
-                    None => folder.handle(&state.stream, meta.clone())?,
-                });
-            }
-            all_runs.extend(runs.iter().cloned());
-            let tombstones = Tombstones::of(pinned.tombstones.iter().copied());
-            let version = Version::new(runs, tombstones);
-            let view = StreamView {
-                stream: Arc::clone(&state.stream),
-                sources: version.sources(),
-                tombstones: version.tombstones,
-            };
-            views.push((pinned.stream, Arc::new(view)));
-        }
-        let info =
-            PinInfo { name: pin.name.clone(), seq: pin.seq, created_wall_ns: pin.created_wall_ns };
-        Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs })
-    }
-}
 
 /// The range deletes of all streams up to a commit. Those of later ones, which large commits may bring
 /// meanwhile, would take the place of older ones that the pin has to heed.
@@ -114,7 +71,7 @@ impl Engine {
     /// What every stream's runs hold of the commits up to `seq`.
     fn pin_at(&self, name: &str, seq: SeqNo, deletes: &Deletes) -> Pin {
         let core = self.core.lock();
-        let of_stream = |state: &super::core::StreamState| {
+        let of_stream = |state: &StreamState| {
             let mut runs = state.version.metas();
             runs.retain(|meta| meta.seq_max <= seq);
             let stream = state.stream.id();

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition, VersionEdit};
 use timestrata_format::{SeqNo, StreamId};
 
-use super::core::{Slot, StreamState};
-use super::engine::Engine;
-use super::version::Version;
-use crate::manifest::{ManifestLog, ManifestState, from_definition, to_definition};
+use crate::manifest::{ManifestLog, ManifestState};
 use crate::run;
+use crate::state::{Engine, Slot, StreamState, Version};
+use crate::stream::{from_definition, to_definition};
 use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 

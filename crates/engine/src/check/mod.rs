@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use timestrata_io::Io;
 
-use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, from_definition};
-use crate::recovery::{self, survey};
+use crate::directory::{RUNS_DIR, WAL_DIR, list_files, list_quarantine};
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry};
 use crate::run::{self, BlockCache, RunReader};
-use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalReader};
 use crate::{Error, ErrorKind, Result};
 
@@ -133,16 +133,16 @@ fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckRep
         check_stream(io, dir, loaded, entry, &mut report)?;
     }
     check_wal(io, dir, loaded, &mut report)?;
-    let survey = survey(&*io.disk, dir, &loaded.state)?;
-    for path in survey.orphans {
+    let files = list_files(&*io.disk, dir, &loaded.state)?;
+    for path in files.orphans {
         let message = "a run that no version names; the next open for writing sets it aside";
         report.findings.push(Finding::remark(path, None, message));
     }
-    for file in recovery::list_quarantine(&*io.disk, dir)? {
+    for file in list_quarantine(&*io.disk, dir)? {
         let message = "a run that no version names, set aside by an open for writing";
         report.findings.push(Finding::remark(file.path, None, message));
     }
-    for path in survey.strays {
+    for path in files.strays {
         report.findings.push(Finding::remark(
             path,
             None,

@@ -15,11 +15,11 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use timestrata_format::{LeadKey, RunFormat, Tombstone};
 
-use super::commit::Prepared;
-use super::engine::Engine;
+use super::write::Prepared;
 use crate::key::{KeyOrder, KeyView};
 use crate::memtable::{PreparedBatch, sorted};
 use crate::run::RunWriter;
+use crate::state::Engine;
 use crate::{Error, ErrorKind, Result, Stream, memory};
 
 /// What a batch takes besides its buffers, about: many small ones must count too.
@@ -224,18 +224,18 @@ impl StreamRows {
 
 /// All changes of a commit. Dropped, it removes the files it has begun.
 #[derive(Debug, Default)]
-pub(super) struct Filling {
+pub(crate) struct BulkLoad {
     pub(super) streams: Vec<StreamRows>,
     pub(super) deletes: Vec<(Arc<Stream>, Tombstone)>,
 }
 
-impl Filling {
+impl BulkLoad {
     /// Adds a change; writes rows to runs if there are too many to keep.
     ///
     /// # Errors
     /// `InvalidData` where the stream has got other columns since an earlier change (nothing is
     /// added then); the disk's own, after which all there is to do is to drop it.
-    pub(super) fn add(&mut self, engine: &Engine, change: Prepared) -> Result<()> {
+    pub(crate) fn add(&mut self, engine: &Engine, change: Prepared) -> Result<()> {
         match change {
             Prepared::DeleteRange { stream, tombstone } => self.deletes.push((stream, tombstone)),
             Prepared::Rows { stream, batch } => {
@@ -263,7 +263,7 @@ impl Filling {
     }
 
     /// Bytes of rows in memory.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.streams.iter().map(StreamRows::bytes).sum()
     }
 

@@ -7,17 +7,15 @@
 use std::sync::Arc;
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunFormat, RunMeta, SeqNo, Tombstone};
+use timestrata_format::{RunMeta, SeqNo, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
-use super::commit::{Prepared, slot_for_rows};
-use super::core::{Core, Slot};
-use super::engine::Engine;
-use super::filling::Filling;
-use super::version::RunHandle;
+use super::bulk_load::BulkLoad;
+use super::write::{Prepared, slot_for_rows};
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
-use crate::{Durability, Result, Stream};
+use crate::state::{Core, Engine, RunHandle, Slot};
+use crate::{Durability, Result};
 
 /// What a commit adds to its streams.
 #[derive(Default)]
@@ -29,28 +27,28 @@ struct Additions {
 impl Engine {
     /// Commits changes by writing runs. The commit is synced when this returns.
     pub(crate) fn commit_direct(&self, prepared: Vec<Prepared>) -> Result<SeqNo> {
-        let mut filling = Filling::default();
+        let mut load = BulkLoad::default();
         for change in prepared {
-            filling.add(self, change)?;
+            load.add(self, change)?;
         }
-        self.commit_runs(filling)
+        self.commit_runs(load)
     }
 
     /// Commits what was given batch by batch: through the log if it is small.
-    pub(super) fn commit_filling(&self, filling: Filling) -> Result<SeqNo> {
-        if filling.has_runs() || filling.bytes() >= self.direct_bytes_min() {
-            return self.commit_runs(filling);
+    pub(crate) fn commit_bulk_load(&self, load: BulkLoad) -> Result<SeqNo> {
+        if load.has_runs() || load.bytes() >= self.direct_bytes_min() {
+            return self.commit_runs(load);
         }
-        self.commit_prepared(filling.into_prepared()?, Durability::Synced)
+        self.commit_prepared(load.into_prepared()?, Durability::Synced)
     }
 
-    fn commit_runs(&self, mut filling: Filling) -> Result<SeqNo> {
-        filling.write_all(self)?;
+    fn commit_runs(&self, mut load: BulkLoad) -> Result<SeqNo> {
+        load.write_all(self)?;
         let (mut manifest, mut core) = self.lock_for_runs()?;
-        // Dropped by an error, the filling removes its files.
-        let slots_of_rows = filling.streams.iter().map(|rows| slot_for_rows(&core, rows.stream()));
+        // Dropped by an error, the load removes its files.
+        let slots_of_rows = load.streams.iter().map(|rows| slot_for_rows(&core, rows.stream()));
         let slots_of_rows: Vec<Slot> = slots_of_rows.collect::<Result<_>>()?;
-        let slots_of_deletes = filling.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
+        let slots_of_deletes = load.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
         let slots_of_deletes: Vec<Slot> = slots_of_deletes.collect::<Result<_>>()?;
         let mut settled: Vec<Slot> =
             slots_of_rows.iter().chain(&slots_of_deletes).copied().collect();
@@ -64,13 +62,13 @@ impl Engine {
         let seq = core.last_seq.next();
         let mut edit = VersionEdit::default();
         let mut added = Additions::default();
-        for ((stream, tombstone), slot) in filling.deletes.drain(..).zip(slots_of_deletes) {
+        for ((stream, tombstone), slot) in load.deletes.drain(..).zip(slots_of_deletes) {
             let tombstone = Tombstone { seq, ..tombstone };
             edit.ops.push(ManifestOp::AddTombstone { stream: stream.id(), tombstone });
             added.deletes.push((slot, tombstone));
         }
         let mut finished = Vec::new();
-        for (rows, slot) in filling.streams.drain(..).zip(slots_of_rows) {
+        for (rows, slot) in load.streams.drain(..).zip(slots_of_rows) {
             let own = added.deletes.iter().filter(|(of, _)| *of == slot).map(|(_, delete)| delete);
             let mut heeded = core.streams[slot].version.tombstones.pieces();
             heeded.extend(own);
@@ -111,20 +109,6 @@ impl Engine {
             drop(manifest);
             self.room.wait(&mut core);
         }
-    }
-
-    /// A writer for a new run of a stream.
-    pub(crate) fn new_run(&self, stream: &Arc<Stream>, format: RunFormat) -> Result<RunWriter> {
-        let folder = &self.folder;
-        RunWriter::create(
-            &self.io,
-            &folder.dir,
-            folder.store_id,
-            stream,
-            self.new_run_id(),
-            format,
-            &self.settings,
-        )
     }
 
     fn finish_direct(

@@ -6,12 +6,10 @@ use arrow_array::cast::AsArray;
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
-use super::core::{Core, Slot};
-use super::engine::Engine;
 use crate::changes::Change;
-use crate::maintenance::Work;
 use crate::memtable::PreparedBatch;
 use crate::planted::{self, Plant, is_planted};
+use crate::state::{Core, Engine, Slot, Work};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
@@ -168,7 +166,7 @@ impl Engine {
     }
 
     /// Checks and orders a change; `None` if it changes nothing. Nothing is locked for long.
-    pub(super) fn prepare_change(&self, change: Change) -> Result<Option<Prepared>> {
+    pub(crate) fn prepare_change(&self, change: Change) -> Result<Option<Prepared>> {
         match change {
             Change::Insert { stream, batch } => {
                 let stream = self.stream_by_id(stream)?;
@@ -278,7 +276,7 @@ impl Engine {
 
     /// As [`Engine::doubt_unless_refused`]. Where the log had no room, what holds most of
     /// it is flushed, as soon as there is room for that.
-    pub(super) fn refused_by_log(&self, core: &mut Core, seq: SeqNo, error: Error) -> Error {
+    pub(crate) fn refused_by_log(&self, core: &mut Core, seq: SeqNo, error: Error) -> Error {
         let error = self.doubt_unless_refused(seq, error);
         if error.kind() == ErrorKind::NoSpace
             && let Some(slot) = Self::oldest_unflushed(core)
@@ -291,7 +289,7 @@ impl Engine {
 
     /// As [`Engine::fail_unless_refused`], of the commit `seq`: where its write failed, all of it may have
     /// been written.
-    pub(super) fn doubt_unless_refused(&self, seq: SeqNo, error: Error) -> Error {
+    pub(crate) fn doubt_unless_refused(&self, seq: SeqNo, error: Error) -> Error {
         if self.wal.as_ref().is_some_and(|wal| wal.has_failed()) {
             planted::placed(seq);
         }

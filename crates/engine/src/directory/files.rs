@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use timestrata_format::{RunFormat, RunId};
 use timestrata_io::Disk;
 
-use super::quarantine::QUARANTINE_DIR;
+use super::{LOCK_NAME, QUARANTINE_DIR, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
 use crate::manifest::{MANIFEST_NAMES, ManifestState};
 use crate::planted::{Plant, is_planted};
 use crate::run;
-use crate::store::{LOCK_NAME, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
 use crate::wal;
 use crate::{Error, Result};
 
 /// The files of a store's directory.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub(crate) struct DirectoryFiles {
     /// Run files in no version. An interrupted flush or compaction leaves such.
     pub(crate) orphans: Vec<PathBuf>,
     /// Not the store's.
@@ -26,8 +25,12 @@ pub(crate) struct Survey {
 }
 
 /// Lists the directory. Nothing is changed.
-pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Result<Survey> {
-    let mut survey = Survey::default();
+pub(crate) fn list_files(
+    disk: &dyn Disk,
+    dir: &Path,
+    state: &ManifestState,
+) -> Result<DirectoryFiles> {
+    let mut found = DirectoryFiles::default();
     let list = |dir: &Path| disk.list(dir).map_err(|e| Error::io("list the directory", dir, e));
     for entry in list(dir)? {
         let known = match entry.is_dir {
@@ -38,7 +41,7 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
             }
         };
         if !known {
-            survey.strays.push(dir.join(entry.name));
+            found.strays.push(dir.join(entry.name));
         }
     }
     let known_runs = state.all_runs();
@@ -46,12 +49,12 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
     for entry in list(&runs_dir)? {
         let path = runs_dir.join(&entry.name);
         match run::parse_file_name(&entry.name).filter(|_| !entry.is_dir) {
-            None => survey.strays.push(path),
+            None => found.strays.push(path),
             Some((id, format)) => {
-                survey.runs.insert(key(id, format), entry.len);
+                found.runs.insert(key(id, format), entry.len);
                 let is_planted = is_planted(Plant::NamedRunSetAside);
                 if is_planted || known_runs.get(&id).is_none_or(|meta| meta.format != format) {
-                    survey.orphans.push(path);
+                    found.orphans.push(path);
                 }
             }
         }
@@ -63,19 +66,19 @@ pub(crate) fn survey(disk: &dyn Disk, dir: &Path, state: &ManifestState) -> Resu
         entries => {
             for entry in entries.map_err(|e| Error::io("list the directory", &wal_dir, e))? {
                 if entry.is_dir || !wal::is_file_name(&entry.name) {
-                    survey.strays.push(wal_dir.join(entry.name));
+                    found.strays.push(wal_dir.join(entry.name));
                 }
             }
         }
     }
-    Ok(survey)
+    Ok(found)
 }
 
 fn key(id: RunId, format: RunFormat) -> (RunId, u8) {
     (id, u8::from(format == RunFormat::Cold))
 }
 
-impl Survey {
+impl DirectoryFiles {
     /// The first run that the manifest names and that isn't there.
     fn missing_run(&self, dir: &Path, state: &ManifestState) -> Option<PathBuf> {
         let all = state.all_runs();

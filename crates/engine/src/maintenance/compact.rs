@@ -15,12 +15,12 @@ use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
-use crate::store::{Core, Engine, Slot, StreamState, Version, heeded};
+use crate::state::{Core, Engine, Slot, StreamState, Version, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
 /// A stream as compaction finds it.
-pub(crate) struct Ground {
+pub(crate) struct CompactionTarget {
     slot: Slot,
     stream: Arc<Stream>,
     version: Arc<Version>,
@@ -29,7 +29,7 @@ pub(crate) struct Ground {
     set_aside: Vec<RunId>,
 }
 
-impl Ground {
+impl CompactionTarget {
     pub(crate) fn of(core: &Core, slot: Slot, state: &StreamState, damaged: &[RunId]) -> Self {
         let is_here = |id: &&RunId| state.version.run(**id).is_some();
         Self {
@@ -101,19 +101,19 @@ impl Engine {
     }
 
     fn compact_around(&self, slot: Slot, force: bool, damaged: &[RunId]) -> Result<bool> {
-        let ground = {
+        let target = {
             let core = self.core.lock();
             match core.streams.get(slot) {
-                Some(state) if !state.dropped => Ground::of(&core, slot, state, damaged),
+                Some(state) if !state.dropped => CompactionTarget::of(&core, slot, state, damaged),
                 _ => return Ok(false),
             }
         };
-        let metas = ground.metas();
-        let tombstones = ground.tombstones();
+        let metas = target.metas();
+        let tombstones = target.tombstones();
         let plan = compaction::choose_around(
-            &ground.stream,
+            &target.stream,
             &metas,
-            &ground.set_aside,
+            &target.set_aside,
             &tombstones,
             &self.settings,
             force,
@@ -121,17 +121,17 @@ impl Engine {
         match plan {
             None => Ok(false),
             Some(Plan::Drop { runs }) => {
-                self.replace_runs(&ground, &runs, Vec::new())?;
+                self.replace_runs(&target, &runs, Vec::new())?;
                 Ok(true)
             }
             Some(Plan::Rewrite(plan)) => {
                 if !force && !self.is_manual() {
-                    self.wait_for_room(&ground, &plan)?;
+                    self.wait_for_room(&target, &plan)?;
                 }
-                let Some(added) = self.rewrite(&ground, &plan, &tombstones, !force)? else {
+                let Some(added) = self.rewrite(&target, &plan, &tombstones, !force)? else {
                     return Ok(false);
                 };
-                self.replace_runs(&ground, &plan.inputs, added)?;
+                self.replace_runs(&target, &plan.inputs, added)?;
                 self.counters.compactions.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
             }
@@ -139,15 +139,15 @@ impl Engine {
     }
 
     /// An error where what is left on the disk had better be for those who can't wait.
-    fn wait_for_room(&self, ground: &Ground, plan: &Rewrite) -> Result<()> {
-        let inputs = ground.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id));
+    fn wait_for_room(&self, target: &CompactionTarget, plan: &Rewrite) -> Result<()> {
+        let inputs = target.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id));
         let bytes = inputs.map(|run| run.meta.file_bytes).fold(0, u64::saturating_add);
         if self.reserve.leaves_room_for(bytes) {
             return Ok(());
         }
         let message = format!(
             "the disk is nearly full: compaction of stream '{}' waits for room for {bytes} bytes",
-            ground.stream.name()
+            target.stream.name()
         );
         Err(Error::new(ErrorKind::NoSpace, message).at(&self.dir))
     }
@@ -156,13 +156,13 @@ impl Engine {
     /// being closed meanwhile and the compaction may be given up for that.
     fn rewrite(
         &self,
-        ground: &Ground,
+        target: &CompactionTarget,
         plan: &Rewrite,
         tombstones: &Tombstones,
         ends_with_store: bool,
     ) -> Result<Option<Vec<RunMeta>>> {
         let inputs: Vec<_> =
-            ground.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
+            target.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
         let sources = inputs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
         let metas: Vec<&RunMeta> = inputs.iter().map(|run| &run.meta).collect();
         let provenance = Provenance {
@@ -176,10 +176,10 @@ impl Engine {
                 .max()
                 .unwrap_or_default(),
         };
-        let merged = merge_sources(&ground.stream, sources, tombstones, !plan.drop_delete_markers);
+        let merged = merge_sources(&target.stream, sources, tombstones, !plan.drop_delete_markers);
         let mut outputs = Outputs {
             engine: self,
-            ground,
+            target,
             plan,
             provenance,
             tombstones,
@@ -256,13 +256,18 @@ impl Engine {
         Ok(true)
     }
 
-    fn replace_runs(&self, ground: &Ground, removed: &[RunId], added: Vec<RunMeta>) -> Result<()> {
+    fn replace_runs(
+        &self,
+        target: &CompactionTarget,
+        removed: &[RunId],
+        added: Vec<RunMeta>,
+    ) -> Result<()> {
         if !added.is_empty() {
             self.sync_runs_dir()?;
         }
         let replaced = {
             let replace = |mut manifest: MutexGuard<'_, ManifestLog>| {
-                let at = (ground.slot, ground.stream.id());
+                let at = (target.slot, target.stream.id());
                 self.replace_runs_locked(&mut manifest, at, removed, &added)
             };
             self.lock_manifest().and_then(replace)
@@ -272,17 +277,6 @@ impl Engine {
             self.remove_unnamed(&added);
         }
         replaced.map(|_| ())
-    }
-
-    /// Removes files of runs that no manifest names, as far as that works: the next open does the rest.
-    /// Where the store is poisoned the manifest may name them.
-    pub(crate) fn remove_unnamed(&self, runs: &[RunMeta]) {
-        if self.poison.is_set() {
-            return;
-        }
-        for meta in runs {
-            let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
-        }
     }
 }
 
@@ -310,7 +304,7 @@ fn applied_through(inputs: &[&RunMeta], tombstones: &Tombstones) -> SeqNo {
 /// Output runs of one compaction, cut where the plan says.
 struct Outputs<'a> {
     engine: &'a Engine,
-    ground: &'a Ground,
+    target: &'a CompactionTarget,
     plan: &'a Rewrite,
     provenance: Provenance,
     tombstones: &'a Tombstones,
@@ -324,7 +318,7 @@ impl Outputs<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
-            let keys = KeyView::of(&self.ground.stream, &rest)?;
+            let keys = KeyView::of(&self.target.stream, &rest)?;
             let first = keys.get(0);
             let next_cut = self.plan.cuts.keys.iter().copied().find(|cut| *cut > first);
             if self.is_cut_before(first) {
@@ -337,7 +331,7 @@ impl Outputs<'_> {
             let rows = if self.is_full() { same_key.min(to_cut) } else { to_cut };
             let piece = rest.slice(0, rows);
             rest = rest.slice(rows, rest.num_rows() - rows);
-            self.last_key = KeyView::of(&self.ground.stream, &piece)?.last();
+            self.last_key = KeyView::of(&self.target.stream, &piece)?.last();
             self.write_piece(&piece)?;
         }
         Ok(())
@@ -358,7 +352,7 @@ impl Outputs<'_> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => {
-                let new = self.engine.new_run(&self.ground.stream, self.plan.format)?;
+                let new = self.engine.new_run(&self.target.stream, self.plan.format)?;
                 self.writer.insert(new)
             }
         };

@@ -8,12 +8,11 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
 use timestrata_io::DiskFile;
 
-use super::troubles::Work;
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::merge_sources;
-use crate::store::{Core, Engine, Slot, Version, heeded};
+use crate::state::{Core, Engine, Slot, Version, Work, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, Result, Stream};
 

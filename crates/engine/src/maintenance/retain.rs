@@ -6,7 +6,7 @@ use timestrata_format::{RunId, StreamId};
 
 use crate::Result;
 use crate::compaction;
-use crate::store::{Engine, Slot};
+use crate::state::{Engine, Slot};
 
 impl Engine {
     /// Drops the runs of a stream that its retention lets go; false if there are none.

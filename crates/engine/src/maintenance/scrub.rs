@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use timestrata_format::{RunId, SCRUB_MARK_BYTES, ScrubMark};
 use timestrata_io::OpenMode;
-use timestrata_io::sync::Mutex;
 
-use crate::run::RunReader;
-use crate::store::{Engine, RunHandle, SCRUB_NAME};
+use crate::directory::SCRUB_NAME;
+use crate::state::{Engine, RunHandle, ScrubProgress, ScrubStats};
 use crate::{ErrorKind, Result};
 
 /// Read at once.
@@ -22,41 +21,6 @@ const ROUND_PAUSE_NS: i64 = 24 * 60 * 60 * 1_000_000_000;
 const NOTE_BYTES: u64 = 16 << 20;
 /// Time that has passed unused counts up to this: a busy thread doesn't read in one go what it left out.
 const BUDGET_NS_MAX: u64 = 1_000_000_000;
-
-/// Figures of the scrubber, which reads runs against their checksums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ScrubStats {
-    /// Rounds over all runs that have ended since the store was opened.
-    pub rounds: u64,
-    /// Wall clock when the last round ended, also before the store was opened: nanoseconds since the epoch.
-    pub round_ended_wall_ns: Option<i64>,
-    /// Bytes read in the round under way.
-    pub round_bytes: u64,
-    /// Bytes read since the store was opened.
-    pub bytes: u64,
-    /// Whether damage was found in the round under way or in the one before.
-    pub found_damage: bool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    is_loaded: bool,
-    run: RunId,
-    offset: u64,
-    /// The run has been whole so far, from its beginning.
-    is_whole: bool,
-    stats: ScrubStats,
-    found_in_round: bool,
-    /// Of the run under way, and gone with it: a store has more runs than may be kept open.
-    reader: Option<Arc<RunReader>>,
-    noted_bytes: u64,
-    /// By the monotonic clock: up to when bytes have been accounted for.
-    paced_ns: Option<u64>,
-}
-
-/// How far the scrubber has come.
-#[derive(Debug, Default)]
-pub(crate) struct Scrubber(Mutex<State>);
 
 impl Engine {
     /// Figures of the scrubber.
@@ -195,7 +159,7 @@ impl Engine {
     }
 
     /// Reads where an earlier process was, once.
-    fn load_scrub(&self, state: &mut State) {
+    fn load_scrub(&self, state: &mut ScrubProgress) {
         if std::mem::replace(&mut state.is_loaded, true) || self.path.is_none() {
             return;
         }
@@ -217,7 +181,7 @@ impl Engine {
     }
 
     /// Notes the place; nothing comes of a failure but a round that begins anew.
-    fn note_scrub(&self, state: &mut State) {
+    fn note_scrub(&self, state: &mut ScrubProgress) {
         state.noted_bytes = state.stats.bytes;
         let path = self.dir.join(SCRUB_NAME);
         if self.path.is_none() || self.check_writable().is_err() {

@@ -3,12 +3,10 @@
 //! [`ManifestState`] is what the edits add up to; [`ManifestLog`] is the file. An edit is
 //! durable before anything it describes is shown to readers or its WAL is let go.
 
-mod definition;
 mod load;
 mod log;
 mod state;
 
-pub(crate) use definition::{from_definition, to_definition};
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, EditError, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

@@ -276,11 +276,6 @@ impl ColumnBuilder {
     }
 }
 
-/// Whether cells can express a column of this type.
-pub(crate) fn is_expressible(data_type: &DataType) -> bool {
-    Values::new(data_type).is_some()
-}
-
 /// Whether a column may be left null by single rows, which can't express its values: lists.
 pub(crate) fn takes_only_null(field: &Field) -> bool {
     field.is_nullable() && matches!(field.data_type(), DataType::List(_))

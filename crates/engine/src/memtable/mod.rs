@@ -37,7 +37,7 @@ use chain::chained;
 use chunk::{Chunk, Commits};
 pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
-pub(crate) use column::{is_expressible, takes_only_null};
+pub(crate) use column::takes_only_null;
 pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::{CELL_BYTES_MAX, check_row};
 pub use row_batch::RowBatch;

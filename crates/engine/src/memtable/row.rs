@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, make_array};
 use arrow_schema::{DataType, Field};
 use timestrata_format::LeadKey;
 
-use super::column::{is_expressible, takes_only_null};
+use super::column::takes_only_null;
 use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 
 /// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
@@ -68,7 +68,7 @@ fn fits(field: &Field, cell: Cell<'_>) -> bool {
         // Rounded to the nearest; only what would become infinite is refused.
         (T::Float32, Cell::Float(value)) => !value.is_finite() || (value as f32).is_finite(),
         (data_type, Cell::Null) => {
-            field.is_nullable() && (is_expressible(data_type) || takes_only_null(field))
+            field.is_nullable() && (Cell::can_express(data_type) || takes_only_null(field))
         }
         _ => false,
     }
@@ -77,7 +77,7 @@ fn fits(field: &Field, cell: Cell<'_>) -> bool {
 #[cold]
 fn misfit(stream: &Stream, field: &Field, cell: Cell<'_>) -> Error {
     let (name, column, data_type) = (stream.name(), field.name(), field.data_type());
-    if !is_expressible(data_type) {
+    if !Cell::can_express(data_type) {
         return Error::new(
             ErrorKind::InvalidData,
             format!(

@@ -1,99 +1,76 @@
 //! Following a writer: a read-only store catches up with what another process commits.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use timestrata_format::SeqNo;
-use timestrata_io::sync::Mutex;
 
-use super::RecoveryReport;
 use super::load::{KnownRuns, Loaded, LogFrom, catch_up, load_core};
 use crate::manifest::{self, LoadedManifest, ManifestStamp};
-use crate::store::{Engine, RunFolder};
-use crate::wal::{ReadMode, WalPosition};
+use crate::state::{Engine, Follower, FollowerProgress, RecoveryReport, RunFolder};
+use crate::wal::ReadMode;
 use crate::{Error, ErrorKind, Result};
 
 /// Tries before giving up on a writer that changes files faster than we read them.
 const TRIES: usize = 16;
 
-/// How far a read-only store has read.
-#[derive(Debug)]
-struct Progress {
-    manifest: ManifestStamp,
-    position: WalPosition,
-}
-
-/// A read-only store's memory of how far it has read.
-#[derive(Debug)]
-pub(crate) struct Follower {
-    wal_dir: PathBuf,
-    progress: Mutex<Progress>,
-}
-
-impl Follower {
-    pub(crate) fn new(wal_dir: PathBuf, loaded: &LoadedManifest, position: WalPosition) -> Self {
-        Self { wal_dir, progress: Mutex::new(Progress { manifest: loaded.stamp(), position }) }
-    }
-
-    /// Catches up; gives the last commit seen.
-    pub(crate) fn refresh(&self, engine: &Engine) -> Result<SeqNo> {
-        let mut progress = self.progress.lock();
-        let mut last_error = None;
-        for _ in 0..TRIES {
-            match self.try_refresh(engine, &mut progress) {
-                Ok(seq) => return Ok(seq),
-                // The writer may have replaced files between our reading of the manifest and
-                // of what it names; then the manifest has changed too.
-                Err(error) if has_moved(engine, progress.manifest)? => last_error = Some(error),
-                Err(error) => return Err(error),
-            }
+/// Catches up; gives the last commit seen.
+pub(crate) fn refresh(engine: &Engine, follower: &Follower) -> Result<SeqNo> {
+    let mut progress = follower.progress.lock();
+    let mut last_error = None;
+    for _ in 0..TRIES {
+        match try_refresh(engine, &follower.wal_dir, &mut progress) {
+            Ok(seq) => return Ok(seq),
+            // The writer may have replaced files between our reading of the manifest and
+            // of what it names; then the manifest has changed too.
+            Err(error) if has_moved(engine, progress.manifest)? => last_error = Some(error),
+            Err(error) => return Err(error),
         }
-        Err(last_error.unwrap_or_else(|| {
-            Error::new(ErrorKind::Io, "the writer changes the store faster than it can be read")
-        }))
     }
+    Err(last_error.unwrap_or_else(|| {
+        Error::new(ErrorKind::Io, "the writer changes the store faster than it can be read")
+    }))
+}
 
-    fn try_refresh(&self, engine: &Engine, progress: &mut Progress) -> Result<SeqNo> {
-        let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
-            return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
+fn try_refresh(engine: &Engine, wal_dir: &Path, progress: &mut FollowerProgress) -> Result<SeqNo> {
+    let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
+        return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
+    };
+    let mut report = RecoveryReport::default();
+    if loaded.stamp() == progress.manifest {
+        // What is missing before a commit went straight to runs meanwhile, unless the manifest is
+        // the same even now.
+        let manifest = progress.manifest;
+        let mut at_gap = || match has_moved(engine, manifest)? {
+            true => Err(Error::new(ErrorKind::NotFound, "the writer has moved on")),
+            false => Ok(()),
         };
-        let mut report = RecoveryReport::default();
-        if loaded.stamp() == progress.manifest {
-            // What is missing before a commit went straight to runs meanwhile, unless the manifest is
-            // the same even now.
-            let manifest = progress.manifest;
-            let mut at_gap = || match has_moved(engine, manifest)? {
-                true => Err(Error::new(ErrorKind::NotFound, "the writer has moved on")),
-                false => Ok(()),
-            };
-            let mut core = engine.core.lock();
-            let tail = catch_up(
-                &engine.folder,
-                &self.wal_dir,
-                ReadMode::Follower,
-                LogFrom::Position(progress.position),
-                &mut core,
-                &mut report,
-                &mut at_gap,
-            )?;
-            progress.position = tail.position;
-            core.recount();
-            return Ok(core.last_seq);
-        }
-        let known = engine.core.lock().run_handles();
-        let (loaded, fresh) =
-            load_beside(&engine.folder, &engine.dir, &self.wal_dir, loaded, &known)?;
-        if let Some(error) = fresh.damage.first()
-            && has_moved(engine, loaded.stamp())?
-        {
-            // The writer may have removed what seems to be missing.
-            return Err(error.duplicate());
-        }
-        let seq = fresh.core.last_seq;
-        let old = std::mem::replace(&mut *engine.core.lock(), fresh.core);
-        drop(old);
-        *progress = Progress { manifest: loaded.stamp(), position: fresh.tail.position };
-        Ok(seq)
+        let mut core = engine.core.lock();
+        let tail = catch_up(
+            &engine.folder,
+            wal_dir,
+            ReadMode::Follower,
+            LogFrom::Position(progress.position),
+            &mut core,
+            &mut report,
+            &mut at_gap,
+        )?;
+        progress.position = tail.position;
+        core.recount();
+        return Ok(core.last_seq);
     }
+    let known = engine.core.lock().run_handles();
+    let (loaded, fresh) = load_beside(&engine.folder, &engine.dir, wal_dir, loaded, &known)?;
+    if let Some(error) = fresh.damage.first()
+        && has_moved(engine, loaded.stamp())?
+    {
+        // The writer may have removed what seems to be missing.
+        return Err(error.duplicate());
+    }
+    let seq = fresh.core.last_seq;
+    let old = std::mem::replace(&mut *engine.core.lock(), fresh.core);
+    drop(old);
+    *progress = FollowerProgress { manifest: loaded.stamp(), position: fresh.tail.position };
+    Ok(seq)
 }
 
 fn has_moved(engine: &Engine, manifest: ManifestStamp) -> Result<bool> {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::RecoveryReport;
-use super::files::survey;
 use super::replay::Replay;
-use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState, from_definition};
+use crate::directory::list_files;
+use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState};
 use crate::scan::Source;
-use crate::store::{Core, PinState, RunFolder, RunHandle, StreamState, Version};
+use crate::state::{Core, PinState, RecoveryReport, RunFolder, RunHandle, StreamState, Version};
+use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
@@ -49,8 +49,8 @@ pub(crate) fn recover(
     loaded: &LoadedManifest,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
-    let survey = survey(disk, dir, &loaded.state)?;
-    let damaged_runs = survey.damaged_runs(disk, dir, &loaded.state)?;
+    let files = list_files(disk, dir, &loaded.state)?;
+    let damaged_runs = files.damaged_runs(disk, dir, &loaded.state)?;
     let mode = ReadMode::Recovery;
     let known = KnownRuns::new();
     let Loaded { core, mut report, mut tail, .. } =
@@ -62,11 +62,11 @@ pub(crate) fn recover(
         // The log knows of no commit any more. What is written to it comes behind all the same.
         tail.start.previous_seq = core.last_seq;
     }
-    let next_run = survey.next_run().max(loaded.state.next_run);
-    report.strays = survey.strays;
+    let next_run = files.next_run().max(loaded.state.next_run);
+    report.strays = files.strays;
     report.damaged_runs = damaged_runs;
     report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
-    Ok(Recovered { core, report, orphans: survey.orphans, next_run, wal_start: tail.start })
+    Ok(Recovered { core, report, orphans: files.orphans, next_run, wal_start: tail.start })
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it, to its end or through a

@@ -8,7 +8,7 @@ use timestrata_format::{SeqNo, StreamId, Tombstone};
 
 use crate::memtable::PreparedBatch;
 use crate::planted::{Plant, is_planted};
-use crate::store::{Core, Slot, StreamState};
+use crate::state::{Core, Slot, StreamState};
 use crate::wal::{WalRecord, decode_batch, decode_range};
 use crate::{Error, Result};
 

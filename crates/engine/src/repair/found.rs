@@ -7,9 +7,9 @@ use timestrata_format::{RunFormat, RunId, StoreId};
 use timestrata_io::Io;
 
 use super::report::{FileLeftOut, RepairReport};
-use crate::recovery::list_quarantine;
+use crate::directory::RUNS_DIR;
+use crate::directory::list_quarantine;
 use crate::run::{Peeked, parse_file_name, peek};
-use crate::store::RUNS_DIR;
 use crate::{Error, ErrorKind, Result};
 
 /// A run file that says what it is.

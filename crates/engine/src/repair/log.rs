@@ -9,10 +9,11 @@ use timestrata_io::Io;
 
 use super::report::RepairReport;
 use super::state::{Plan, manifest_path};
+use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::memtable::MemtableView;
 use crate::recovery::{self, KnownRuns, Replay};
 use crate::run::BlockCache;
-use crate::store::{Core, RUNS_DIR, RunFolder, WAL_DIR};
+use crate::state::{Core, RunFolder};
 use crate::wal::{self, WalReader};
 use crate::{Error, ErrorKind, Result};
 

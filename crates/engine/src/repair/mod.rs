@@ -22,7 +22,7 @@ use timestrata_io::{Io, LockOutcome};
 
 pub use report::{FileLeftOut, RepairReport, RepairedStream};
 
-use crate::store::LOCK_NAME;
+use crate::directory::LOCK_NAME;
 use crate::{Error, ErrorKind, Result};
 
 /// How a store is repaired.

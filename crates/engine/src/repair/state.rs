@@ -11,9 +11,9 @@ use super::lineage::{Candidate, judge};
 use super::pins::keep_pins;
 use super::report::{FileLeftOut, RepairReport};
 use super::streams;
+use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestState, StreamEntry};
 use crate::run;
-use crate::store::{RUNS_DIR, WAL_DIR};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, MissingRange, Result};
 

@@ -10,8 +10,9 @@ use timestrata_format::{LeadKey, RunFormat, RunId, StreamId};
 use super::found::Found;
 use super::report::RepairReport;
 use crate::key::KeyView;
-use crate::manifest::{ManifestState, from_definition, to_definition};
+use crate::manifest::ManifestState;
 use crate::stream::DELETED_COLUMN;
+use crate::stream::{from_definition, to_definition};
 use crate::{Stream, StreamSpec};
 
 /// The definition of a stream, and what is in doubt about it. `Err` says why its rows can't be used.

@@ -12,12 +12,13 @@ use timestrata_io::{Io, OpenMode};
 use super::log::FromLog;
 use super::report::{RepairReport, RepairedStream};
 use super::state::{Plan, manifest_path};
+use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::key::KeyView;
 use crate::maintenance::write_memtable;
-use crate::manifest::{ManifestLog, ManifestState, StreamEntry, from_definition};
+use crate::manifest::{ManifestLog, ManifestState, StreamEntry};
 use crate::run::{self, BlockCache, Lineage, Provenance, RunReader, RunWriter};
 use crate::scan::Source;
-use crate::store::{RUNS_DIR, WAL_DIR};
+use crate::stream::from_definition;
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 

@@ -14,7 +14,7 @@ mod cold;
 mod dictionary;
 mod encoder;
 mod encodings;
-pub(crate) mod evolve;
+mod evolve;
 mod gather;
 mod hot;
 mod layout;
@@ -37,7 +37,7 @@ pub(crate) use layout::check_column_types;
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use peek::{Peeked, peek};
 pub(crate) use reader::RunReader;
-pub(crate) use word_filter::hash as hash_of_word;
+
 pub(crate) use writer::{Lineage, Provenance, RunWriter};
 
 /// The key under which a run file's own metadata carries the run's tail, in base64.

@@ -11,11 +11,11 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use hashbrown::DefaultHashBuilder;
 use timestrata_format::WordFilters;
-use twox_hash::XxHash64;
 
 use super::checked::CheckedFile;
 use crate::scan::SoughtWord;
-use crate::{Result, Stream, words};
+use crate::words::{self, hash};
+use crate::{Result, Stream};
 
 /// Bits of a filter for each different word. With 12, about one word in 200 that a block doesn't have
 /// seems to be there.
@@ -37,11 +37,6 @@ const SALTS: [u32; 8] = [
 
 /// The Unicode version by which this build tells letters and digits.
 pub(super) const UNICODE: u32 = UNICODE_VERSION.0 as u32;
-
-/// The hash of a folded word.
-pub(crate) fn hash(word: &[u8]) -> u64 {
-    XxHash64::oneshot(0, word)
-}
 
 /// The filter of a block of rows; empty where something in it is no text and no CBOR, so that
 /// nobody can tell which words it has.

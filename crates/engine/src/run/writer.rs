@@ -18,7 +18,7 @@ use super::sink::Sink;
 use super::tail::{self, RunTail, Zone};
 use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
 use crate::key::KeyView;
-use crate::manifest::to_definition;
+use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
 /// Range deletes that a run tells of at most. Compaction lets go of them where there are so many.

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use timestrata_format::{KeyRange, LeadKey};
 
 use super::StreamView;
-use crate::{Error, ErrorKind, Result, run, words};
+use crate::{Error, ErrorKind, Result, words};
 
 /// A word that rows must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Sieve {
     pub fn with_any_word<'a>(mut self, any_of: impl IntoIterator<Item = &'a str>) -> Self {
         let sought = any_of.into_iter().map(|word| {
             let folded = words::folded(word);
-            SoughtWord { hash: run::hash_of_word(folded.as_bytes()), is_ascii: folded.is_ascii() }
+            SoughtWord { hash: words::hash(folded.as_bytes()), is_ascii: folded.is_ascii() }
         });
         self.words.push(sought.collect());
         self

@@ -199,7 +199,7 @@ impl Core {
     }
 
     /// A stream of which a view would have to merge much first, of some or of all.
-    pub(super) fn merge_due(&mut self, of: Option<&[StreamId]>) -> Option<ToMerge> {
+    pub(crate) fn merge_due(&mut self, of: Option<&[StreamId]>) -> Option<ToMerge> {
         if self.snapshot.is_some() {
             return None;
         }

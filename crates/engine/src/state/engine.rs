@@ -6,27 +6,32 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
-use timestrata_format::{RunId, SeqNo, StoreId};
+use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StoreId};
 use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
 
-use super::bulk::OpenBulks;
+use super::bulks::OpenBulks;
 use super::core::{Core, Slot};
+use super::follower::Follower;
+use super::poison::Poison;
+use super::report::RecoveryReport;
 use super::reserve::{Reserve, frees_space};
+use super::scrubber::Scrubber;
+use super::troubles::Troubles;
 use super::version::RunFolder;
-use crate::maintenance::{Scrubber, Troubles, Workers};
+use super::workers::Workers;
+use crate::lock::still_ours;
 use crate::manifest::{EditError, ManifestLog};
 use crate::planted::{Plant, is_planted};
-use crate::poison::Poison;
 use crate::query::Queries;
-use crate::recovery::Follower;
+use crate::run::RunWriter;
 use crate::wal::Wal;
-use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
+use crate::{Error, ErrorKind, Maintenance, Result, Settings, Stream};
 
 /// Counters since open.
 #[derive(Debug, Default)]
@@ -69,7 +74,7 @@ pub(crate) struct Engine {
     /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.
     pub(crate) room: Condvar,
     pub(crate) workers: Workers,
-    pub(super) bulks: OpenBulks,
+    pub(crate) bulks: OpenBulks,
     /// What models keep, by its type: see [`crate::Store::model_state`].
     pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
@@ -121,6 +126,31 @@ impl Engine {
     /// An identity for a new run.
     pub(crate) fn new_run_id(&self) -> RunId {
         RunId(self.next_run.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A writer for a new run of a stream.
+    pub(crate) fn new_run(&self, stream: &Arc<Stream>, format: RunFormat) -> Result<RunWriter> {
+        let folder = &self.folder;
+        RunWriter::create(
+            &self.io,
+            &folder.dir,
+            folder.store_id,
+            stream,
+            self.new_run_id(),
+            format,
+            &self.settings,
+        )
+    }
+
+    /// Removes files of runs that no manifest names, as far as that works: the next open does the rest.
+    /// Where the store is poisoned the manifest may name them.
+    pub(crate) fn remove_unnamed(&self, runs: &[RunMeta]) {
+        if self.poison.is_set() {
+            return;
+        }
+        for meta in runs {
+            let _ = self.io.disk.remove(&self.folder.path(meta.id, meta.format));
+        }
     }
 
     /// Makes all commits up to `seq` survive a power cut.
@@ -204,35 +234,5 @@ impl Engine {
     pub(crate) fn oldest_unflushed(core: &Core) -> Option<Slot> {
         let with_seq = core.live().filter_map(|(slot, state)| Some((state.unflushed_min()?, slot)));
         with_seq.min().map(|(_, slot)| slot)
-    }
-}
-
-/// An error where a writer's lock has been pulled away: somebody has removed the lock's file, or
-/// put another directory in the store's place.
-pub(crate) fn still_ours(lock: &dyn LockGuard, dir: &Path) -> Result<()> {
-    if is_planted(Plant::UnlookedLock) {
-        return Ok(());
-    }
-    let held = lock.still_held();
-    match held.map_err(|error| Error::io("look at the store's lock", dir, error))? {
-        true => Ok(()),
-        false => {
-            let message = "the lock file or the directory of the open store has been removed, \
-                           replaced or renamed, so another writer may have the store open";
-            Err(Error::new(ErrorKind::Locked, message).at(dir))
-        }
-    }
-}
-
-/// A reference that closes the engine when the last store handle goes.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) engine: Arc<Engine>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // Nobody is left to hear of a failure; what was acknowledged is safe in the WAL.
-        let _ = self.engine.close();
     }
 }

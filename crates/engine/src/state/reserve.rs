@@ -13,9 +13,9 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_io::Io;
 use timestrata_io::sync::Mutex;
 
+use crate::directory::RESERVE_NAME;
 use crate::{ErrorKind, Result, Settings};
 
-pub(crate) const RESERVE_NAME: &str = "RESERVE";
 /// Enough for the manifest anew, and for a segment of the log as short as they get.
 const RESERVE_BYTES: u64 = 2 << 20;
 /// Where the segments are so short that this is more than so many of them, less is held.

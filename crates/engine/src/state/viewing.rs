@@ -16,10 +16,10 @@ use super::engine::Engine;
 const MERGES_MAX: usize = 8;
 
 /// A stream with a large merge to be made, and the lock for that.
-pub(super) struct ToMerge {
-    pub(super) slot: Slot,
-    pub(super) stream: StreamId,
-    pub(super) merging: Arc<Mutex<()>>,
+pub(crate) struct ToMerge {
+    pub(crate) slot: Slot,
+    pub(crate) stream: StreamId,
+    pub(crate) merging: Arc<Mutex<()>>,
 }
 
 impl Engine {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use timestrata_format::SeqNo;
 use timestrata_format::wal::ALIGNED_PAYLOAD_BYTES_MIN;
 
-use super::core::{Core, Slot, no_stream};
-use super::engine::{Engine, Handle};
+use super::handle::Handle;
 use crate::memtable;
+use crate::state::{Core, Engine, Slot, no_stream};
 use crate::wal::{RowLayout, RowRecord};
 use crate::{Cell, Durability, Result, Stream};
 
@@ -22,7 +22,7 @@ pub struct RowAppender {
 }
 
 impl RowAppender {
-    pub(crate) fn new(handle: Arc<Handle>, stream: Arc<Stream>, slot: Slot) -> Result<Self> {
+    pub(super) fn new(handle: Arc<Handle>, stream: Arc<Stream>, slot: Slot) -> Result<Self> {
         let layout = RowLayout::of(stream.schema())?;
         Ok(Self { handle, stream, slot, layout, record: RowRecord::new() })
     }

@@ -1,18 +1,19 @@
 //! One commit of as many rows as a caller likes, given batch by batch.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, SeqNo, StreamId};
 use timestrata_io::sync::Mutex;
 
-use super::engine::{Engine, Handle};
-use super::filling::Filling;
+use super::handle::Handle;
 use crate::changes::Change;
+use crate::commit::BulkLoad;
+use crate::state::{Engine, GiveUp};
 use crate::{Error, ErrorKind, Result};
 
 /// What was given so far, or why it was given up.
-type State = Result<Filling>;
+type State = Result<BulkLoad>;
 
 /// One atomic commit of any number of rows, given batch by batch (see [`crate::Store::bulk`]).
 ///
@@ -36,32 +37,18 @@ pub struct BulkCommit {
     rows: u64,
 }
 
-/// The bulk commits that are open, so that closing the store can give them up: their files may
-/// not be in the way of whoever opens it next.
-#[derive(Debug, Default)]
-pub(super) struct OpenBulks(Mutex<Vec<Weak<Mutex<State>>>>);
-
-impl OpenBulks {
-    fn add(&self, bulk: &Arc<Mutex<State>>) {
-        let mut list = self.0.lock();
-        list.retain(|other| other.strong_count() > 0);
-        list.push(Arc::downgrade(bulk));
-    }
-
-    /// Removes the files of all, and waits for those that are being committed.
-    pub(super) fn give_up(&self) {
-        let list = std::mem::take(&mut *self.0.lock());
-        for bulk in list.iter().filter_map(Weak::upgrade) {
-            *bulk.lock() = Err(Error::new(ErrorKind::Closed, "the store is closed"));
-        }
+impl GiveUp for Mutex<State> {
+    fn give_up(&self) {
+        *self.lock() = Err(Error::new(ErrorKind::Closed, "the store is closed"));
     }
 }
 
 impl BulkCommit {
     pub(super) fn new(handle: Arc<Handle>) -> Result<Self> {
         handle.engine.check_writable()?;
-        let state = Arc::new(Mutex::new(Ok(Filling::default())));
-        handle.engine.bulks.add(&state);
+        let state = Arc::new(Mutex::new(Ok(BulkLoad::default())));
+        let open: Arc<dyn GiveUp> = state.clone();
+        handle.engine.bulks.add(&open);
         Ok(Self { state, handle, rows: 0 })
     }
 
@@ -103,7 +90,7 @@ impl BulkCommit {
 
     /// Bytes of rows that wait in memory.
     pub fn bytes(&self) -> u64 {
-        self.state.lock().as_ref().map_or(0, Filling::bytes)
+        self.state.lock().as_ref().map_or(0, BulkLoad::bytes)
     }
 
     /// Commits everything, [`crate::Durability::Synced`]. What is small goes through the log, as
@@ -116,9 +103,9 @@ impl BulkCommit {
         let mut state = self.state.lock();
         engine.check_writable()?;
         let done = Error::new(ErrorKind::Closed, "the bulk commit is done");
-        let filling = std::mem::replace(&mut *state, Err(done))?;
+        let load = std::mem::replace(&mut *state, Err(done))?;
         // Locked to the end: closing the store waits.
-        engine.commit_filling(filling)
+        engine.commit_bulk_load(load)
     }
 
     fn add(&self, change: Change) -> Result<()> {
@@ -133,7 +120,7 @@ impl BulkCommit {
         }
         let Some(change) = engine.prepare_change(change)? else { return Ok(()) };
         let added = match &mut *state {
-            Ok(filling) => filling.add(engine, change),
+            Ok(load) => load.add(engine, change),
             Err(error) => Err(error.duplicate()),
         };
         added.inspect_err(|error| *state = Err(error.duplicate()))

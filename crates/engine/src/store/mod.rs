@@ -1,22 +1,14 @@
 //! The store: open, commit, read, maintain, close.
 
-mod alter;
 mod appender;
+mod backup;
 mod bulk;
-mod commit;
-mod core;
-mod direct;
-mod engine;
-mod filling;
+mod close;
+mod handle;
 mod open;
-mod pins;
-mod reserve;
 mod stats;
-mod streams;
 #[cfg(test)]
 mod tests;
-mod version;
-mod viewing;
 
 use std::any::{Any, TypeId};
 use std::path::{Path, PathBuf};
@@ -31,28 +23,17 @@ use timestrata_io::sync::RwLock;
 
 pub use self::appender::RowAppender;
 pub use self::bulk::BulkCommit;
-pub(crate) use self::core::{Core, Slot, StreamState};
-use self::engine::Handle;
-pub(crate) use self::engine::{Engine, still_ours};
+use self::handle::Handle;
 use self::open::Opening;
-pub(crate) use self::pins::PinState;
-pub(crate) use self::reserve::RESERVE_NAME;
 pub use self::stats::{StoreStats, StreamStats};
-use self::streams::no_stream_named;
-pub(crate) use self::version::{RunFolder, RunHandle, Version, heeded};
+use crate::catalog::no_stream_named;
+use crate::directory::{self, QuarantinedFile};
+use crate::recovery;
+use crate::state::{Engine, PinInfo, RecoveryReport};
 use crate::{
-    Changes, CheckReport, Durability, Maintenance, QuarantinedFile, QueryInfo, RecoveryReport,
-    Result, RunningQuery, Settings, Snapshot, Stream, StreamSpec,
+    Changes, CheckReport, Durability, Maintenance, QueryInfo, Result, RunningQuery, Settings,
+    Snapshot, Stream, StreamSpec,
 };
-
-/// Directory of run files, in the store's.
-pub(crate) const RUNS_DIR: &str = "runs";
-/// Directory of WAL segments, in the store's.
-pub(crate) const WAL_DIR: &str = "wal";
-/// How far the scrubber has come.
-pub(crate) const SCRUB_NAME: &str = "SCRUB";
-/// The file that the writer's lock is on.
-pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,17 +46,6 @@ pub enum Access {
     /// For reading: no lock, no write permission needed; sees the writer's commits as of
     /// the open and of each [`Store::refresh`].
     Read,
-}
-
-/// A pin as listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PinInfo {
-    /// Its name.
-    pub name: String,
-    /// The commit it sees.
-    pub seq: SeqNo,
-    /// Wall clock when it was made, nanoseconds since the epoch.
-    pub created_wall_ns: i64,
 }
 
 /// An open store. Cheap to clone; all clones are the same store, which closes when the last
@@ -135,7 +105,7 @@ impl Store {
     /// them; the oldest first. [`Settings::quarantine_bytes_max`] and
     /// [`Settings::quarantine_age_max`] say how long they stay.
     pub fn quarantine(&self) -> Result<Vec<QuarantinedFile>> {
-        crate::recovery::list_quarantine(&*self.engine().io.disk, &self.engine().dir)
+        directory::list_quarantine(&*self.engine().io.disk, &self.engine().dir)
     }
 
     /// Where it is; `None` in memory.
@@ -572,7 +542,7 @@ impl Store {
     pub fn refresh(&self) -> Result<SeqNo> {
         self.engine().check_open()?;
         match &self.engine().follower {
-            Some(follower) => follower.refresh(self.engine()),
+            Some(follower) => recovery::refresh(self.engine(), follower),
             None => Ok(self.engine().core.lock().last_seq),
         }
     }

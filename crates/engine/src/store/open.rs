@@ -1,29 +1,28 @@
-//! Opening and closing a store.
+//! Opening a store: which files, in which order; recovery does what is between.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunId, StoreId};
 use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
-use super::bulk::OpenBulks;
-use super::core::Core;
-use super::engine::{Counters, Engine};
-use super::reserve::{Reserve, fit};
-use super::version::RunFolder;
-use super::{Access, LOCK_NAME, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
-use crate::maintenance::{Scrubber, Troubles, Workers};
+use super::Access;
+use crate::directory::{
+    self, LOCK_NAME, QUARANTINE_DIR, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR,
+};
+use crate::maintenance;
 use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
-use crate::poison::Poison;
 use crate::query::Queries;
-use crate::recovery::{self, Follower, KnownRuns, Loaded, QUARANTINE_DIR, Recovered};
+use crate::recovery::{self, KnownRuns, Loaded, Recovered};
 use crate::run::BlockCache;
+use crate::state::{
+    Core, Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, Troubles,
+    Workers, fit,
+};
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
@@ -51,7 +50,7 @@ impl Opening {
         };
         let engine = Arc::new(engine);
         if engine.manifest.is_some() && engine.settings.maintenance == Maintenance::Background {
-            engine.workers.start(&engine)?;
+            maintenance::start(&engine)?;
         }
         Ok(engine)
     }
@@ -114,7 +113,7 @@ impl Opening {
     ) -> Result<()> {
         match store.damage.first() {
             Some(error) if has_moved => Err(error.duplicate()),
-            _ => recovery::survey(&*self.io.disk, &self.dir, &loaded.state)?
+            _ => directory::list_files(&*self.io.disk, &self.dir, &loaded.state)?
                 .expect_current(&self.dir, &loaded.state),
         }
     }
@@ -149,7 +148,7 @@ impl Opening {
         // where all that the manifest names is whole: then nobody can want them.
         let is_sound = report.damaged_runs.is_empty();
         if is_sound {
-            let aside = recovery::set_aside(&self.io, &self.dir, &orphans, &self.settings)?;
+            let aside = directory::set_aside(&self.io, &self.dir, &orphans, &self.settings)?;
             report.orphans_quarantined = aside.kept;
             report.orphans_removed = aside.removed;
         }
@@ -412,59 +411,4 @@ struct Parts {
     follower: Option<Follower>,
     next_run: RunId,
     writer_lock: Option<Arc<dyn LockGuard>>,
-}
-
-impl Engine {
-    /// Flushes, syncs, notes the good order, and lets go of the lock. A second call does
-    /// nothing.
-    pub(crate) fn close(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.workers.stop();
-        let outcome = match self.manifest {
-            Some(_) => self.settle(),
-            None => Ok(()),
-        };
-        self.closed.store(true, Ordering::Release);
-        self.room.notify_all();
-        self.bulks.give_up();
-        *self.writer_lock.lock() = None;
-        outcome
-    }
-
-    /// Leaves nothing for recovery to replay, and takes no more commits.
-    fn settle(&self) -> Result<()> {
-        self.check_writable()?;
-        if let Err(error) = self.flush_all()
-            && (self.poison.is_set() || self.wal.is_none())
-        {
-            return Err(error);
-        }
-        // What there was no room to flush is safe in the log: the next open replays it.
-        let mut manifest = self.lock_manifest()?;
-        let (last_seq, log_needed_from) = {
-            let core = self.core.lock();
-            // Whoever commits looks at this under the same lock: none comes behind the last.
-            self.closed.store(true, Ordering::Release);
-            (core.last_seq, core.log_needed_from(&BTreeMap::new()))
-        };
-        if log_needed_from <= last_seq {
-            // Or somebody committed while we flushed.
-            return self.sync_through(last_seq).map(|_| ());
-        }
-        let floor = self.wal.as_ref().map(|wal| ManifestOp::WalFloor(wal.next_id()));
-        let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
-        edit.ops.push(ManifestOp::Closed { last_seq });
-        if let Err(error) = self.commit_edit(&mut manifest, &edit, last_seq) {
-            // With no room for the edit the store is as a process leaves it that is killed: all there.
-            return if self.poison.is_set() { Err(error) } else { Ok(()) };
-        }
-        manifest.sync_copy();
-        self.recycle_wal(floor);
-        if let Some(wal) = &self.wal {
-            wal.shed_spares();
-        }
-        Ok(())
-    }
 }

@@ -4,10 +4,9 @@ use std::sync::atomic::Ordering;
 
 use timestrata_format::SeqNo;
 
-use super::core::StreamState;
-use super::engine::Engine;
 use crate::MissingRange;
-use crate::maintenance::{Ground, ScrubStats};
+use crate::maintenance::CompactionTarget;
+use crate::state::{Engine, ScrubStats, StreamState};
 
 /// Figures of one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,17 +71,19 @@ impl Engine {
         let damaged = self.folder.damage.ids();
         let core = self.core.lock();
         // Planning takes longer than a commit may wait for the lock.
-        let states: Vec<(StreamStats, Ground)> = core
+        let states: Vec<(StreamStats, CompactionTarget)> = core
             .live()
-            .map(|(slot, state)| (stream_stats(state), Ground::of(&core, slot, state, &damaged)))
+            .map(|(slot, state)| {
+                (stream_stats(state), CompactionTarget::of(&core, slot, state, &damaged))
+            })
             .collect();
         let (last_seq, memtable_bytes) = (core.last_seq, core.memory_bytes);
         drop(core);
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let mut streams: Vec<StreamStats> = states
             .into_iter()
-            .map(|(stats, ground)| StreamStats {
-                compaction_debt_bytes: ground.debt_bytes(&self.settings),
+            .map(|(stats, target)| StreamStats {
+                compaction_debt_bytes: target.debt_bytes(&self.settings),
                 ..stats
             })
             .collect();

@@ -17,8 +17,8 @@ use super::segment::{
 };
 use super::spares::{NoSegment, OldSegments, Spares};
 use super::sync::GroupSync;
+use crate::lock::still_ours;
 use crate::planted::{Plant, is_planted};
-use crate::store::still_ours;
 use crate::{Error, ErrorKind, Result, Settings};
 
 /// Bytes of an older segment that are read and written again at once.

@@ -1,0 +1,7 @@
+//! The catalog: streams and pins are made, changed and dropped through the manifest alone.
+
+mod alter;
+mod pins;
+mod streams;
+
+pub(crate) use streams::no_stream_named;

@@ -1,0 +1,35 @@
+//! What all parts of an open store share: its locks and what they guard.
+//!
+//! Owns [`Engine`], with the order of its locks; [`Core`], what the commit lock guards; the
+//! [`Version`]s of streams; and [`Edit`], by which alone the manifest is changed. What is done with
+//! them is above: flush and compaction in `maintenance`, commits in `commit`, streams and pins in `catalog`,
+//! opening in `recovery` and `store`. Nothing here calls any of these.
+
+mod bulks;
+mod core;
+mod engine;
+mod follower;
+mod pins;
+mod poison;
+mod report;
+mod reserve;
+mod scrubber;
+mod troubles;
+mod version;
+mod viewing;
+mod workers;
+
+pub(crate) use self::bulks::{GiveUp, OpenBulks};
+pub(crate) use self::core::{Core, Slot, StreamState, no_stream};
+pub(crate) use self::engine::{Counters, Engine};
+pub(crate) use self::follower::{Follower, FollowerProgress};
+pub use self::pins::PinInfo;
+pub(crate) use self::pins::PinState;
+pub(crate) use self::poison::Poison;
+pub use self::report::RecoveryReport;
+pub(crate) use self::reserve::{Reserve, fit};
+pub use self::scrubber::ScrubStats;
+pub(crate) use self::scrubber::{ScrubProgress, Scrubber};
+pub(crate) use self::troubles::{Troubles, Work};
+pub(crate) use self::version::{RunFolder, RunHandle, Version, heeded};
+pub(crate) use self::workers::{Role, Workers};
