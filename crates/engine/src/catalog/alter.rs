@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use timestrata_format::StreamId;
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 
 use super::streams::as_stored;
 use crate::run::check_column_types;
-use crate::state::{Engine, StreamState, Version, no_stream};
+use crate::state::{Edit, Engine, StreamState, Version, no_stream};
 use crate::wal::check_loggable;
 use crate::{Result, Stream};
 
@@ -59,8 +58,10 @@ impl Engine {
         let (definition, stream) = as_stored(id, altered.spec())?;
         let runs = version.runs.iter().map(|run| self.folder.following(&stream, run));
         let runs = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
-        let edit = VersionEdit { ops: vec![ManifestOp::AlterStream(definition)] };
-        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        let mut edit = Edit::begin(self, &mut manifest);
+        edit.alter_stream(definition);
+        edit.waits_for(last_seq);
+        edit.commit()?.recycle();
         let mut core = self.core.lock();
         let flushed_through = core.streams[slot].flushed_through;
         let mut state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream, VersionEdit};
+use timestrata_format::manifest::{Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
-use crate::state::{Core, Engine, PinInfo, PinState, Slot, StreamState, heeded};
+use crate::state::{Core, Edit, Engine, PinInfo, PinState, Slot, StreamState, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Snapshot};
 
@@ -53,8 +53,10 @@ impl Engine {
             return Err(Error::new(ErrorKind::AlreadyExists, format!("the pin '{name}' exists")));
         }
         let pin = self.pin_at(name, seq, &deletes);
-        let edit = VersionEdit { ops: vec![ManifestOp::AddPin(pin.clone())] };
-        self.commit_edit(&mut manifest, &edit, seq)?;
+        let mut edit = Edit::begin(self, &mut manifest);
+        edit.add_pin(pin.clone());
+        edit.waits_for(seq);
+        edit.commit()?.recycle();
         let mut core = self.core.lock();
         let state = PinState::load(&self.folder, &core, &pin)?;
         core.pins.insert(name.to_owned(), state);
@@ -93,8 +95,9 @@ impl Engine {
         if !manifest.state().pins.contains_key(name) {
             return Err(no_pin(name));
         }
-        let edit = VersionEdit { ops: vec![ManifestOp::RemovePin(name.to_owned())] };
-        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let mut edit = Edit::begin(self, &mut manifest);
+        edit.remove_pin(name);
+        edit.commit()?.recycle();
         let live = manifest.state().all_runs();
         let Some(state) = self.core.lock().pins.remove(name) else { return Ok(()) };
         for run in state.runs.iter().filter(|run| !live.contains_key(&run.meta.id)) {

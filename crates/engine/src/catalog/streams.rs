@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition, VersionEdit};
+use timestrata_format::manifest::{Retention, StreamDefinition};
 use timestrata_format::{SeqNo, StreamId};
 
 use crate::manifest::{ManifestLog, ManifestState};
 use crate::run;
-use crate::state::{Engine, Slot, StreamState, Version};
+use crate::state::{Edit, Engine, Slot, StreamState, Version};
 use crate::stream::{from_definition, to_definition};
 use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
@@ -20,8 +20,8 @@ impl Engine {
         let mut ids = Vec::with_capacity(specs.len());
         let mut made: HashMap<&str, Arc<Stream>> = HashMap::new();
         let mut states = Vec::new();
-        let mut edit = VersionEdit::default();
         let mut next = manifest.state().next_stream;
+        let mut edit = Edit::begin(self, &mut manifest);
         for spec in specs {
             let existing = made.get(spec.name.as_str()).cloned();
             if let Some(existing) = existing.or_else(|| self.stream_by_name(&spec.name)) {
@@ -32,7 +32,7 @@ impl Engine {
             run::check_column_types(&spec.schema)?;
             check_loggable(&spec.schema)?;
             let (definition, stream) = as_stored(next, spec)?;
-            edit.ops.push(ManifestOp::CreateStream(definition));
+            edit.create_stream(definition);
             made.insert(&spec.name, Arc::clone(&stream));
             states.push(StreamState::new(stream, Version::default(), SeqNo::default())?);
             ids.push(next);
@@ -41,7 +41,7 @@ impl Engine {
         if states.is_empty() {
             return Ok(ids);
         }
-        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        edit.commit()?.recycle();
         let mut core = self.core.lock();
         for state in states {
             core.add_stream(state);
@@ -75,9 +75,10 @@ impl Engine {
             return Ok(());
         }
         check_unpinned(manifest.state(), dropped.iter().map(|(_, stream, _)| stream))?;
-        let ops = dropped.iter().map(|(_, stream, _)| ManifestOp::DropStream(stream.id()));
-        let edit = VersionEdit { ops: ops.collect() };
-        self.commit_edit(&mut manifest, &edit, last_seq)?;
+        let mut edit = Edit::begin(self, &mut manifest);
+        dropped.iter().for_each(|(_, stream, _)| edit.drop_stream(stream.id()));
+        edit.waits_for(last_seq);
+        edit.commit()?.recycle();
         dropped
             .iter()
             .flat_map(|(_, _, version)| &version.runs)
@@ -96,8 +97,9 @@ impl Engine {
         let mut manifest = self.lock_manifest()?;
         let stream = self.stream_by_id(id)?;
         let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
-        let edit = VersionEdit { ops: vec![ManifestOp::SetRetention { stream: id, retention }] };
-        self.commit_edit(&mut manifest, &edit, SeqNo::default())?;
+        let mut edit = Edit::begin(self, &mut manifest);
+        edit.set_retention(id, retention);
+        edit.commit()?.recycle();
         let mut core = self.core.lock();
         let slot = core.slot_of(id)?;
         core.redefine_stream(slot, Arc::new(changed));
@@ -140,8 +142,9 @@ impl Engine {
         let id = stream.id();
         Stream::new(id, spec.clone())?;
         let (definition, changed) = as_stored(id, spec)?;
-        let edit = VersionEdit { ops: vec![ManifestOp::AlterStream(definition)] };
-        self.commit_edit(manifest, &edit, SeqNo::default())?;
+        let mut edit = Edit::begin(self, manifest);
+        edit.alter_stream(definition);
+        edit.commit()?.recycle();
         let mut core = self.core.lock();
         let slot = core.slot_of(id)?;
         core.redefine_stream(slot, Arc::clone(&changed));

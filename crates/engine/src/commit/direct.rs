@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunMeta, SeqNo, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
@@ -14,7 +13,7 @@ use super::bulk_load::BulkLoad;
 use super::write::{Prepared, slot_for_rows};
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
-use crate::state::{Core, Engine, RunHandle, Slot};
+use crate::state::{Core, Edit, Engine, RunHandle, Slot};
 use crate::{Durability, Result};
 
 /// What a commit adds to its streams.
@@ -60,11 +59,11 @@ impl Engine {
         }
         settled.retain(|slot| core.streams[*slot].unflushed_min().is_none());
         let seq = core.last_seq.next();
-        let mut edit = VersionEdit::default();
+        let mut edit = Edit::begin(self, &mut manifest);
         let mut added = Additions::default();
         for ((stream, tombstone), slot) in load.deletes.drain(..).zip(slots_of_deletes) {
             let tombstone = Tombstone { seq, ..tombstone };
-            edit.ops.push(ManifestOp::AddTombstone { stream: stream.id(), tombstone });
+            edit.add_tombstone(stream.id(), tombstone);
             added.deletes.push((slot, tombstone));
         }
         let mut finished = Vec::new();
@@ -75,20 +74,18 @@ impl Engine {
             for run in rows.into_runs() {
                 let finish = self.finish_direct(run, seq, &heeded);
                 let meta = finish.inspect_err(|_| self.remove_unnamed(&finished))?;
-                edit.ops.push(ManifestOp::AddRun(meta.clone()));
+                edit.add_run(&meta);
                 finished.push(meta.clone());
                 added.runs.push((slot, meta));
             }
         }
-        edit.ops.extend(settled.iter().map(|slot| {
-            let stream = core.streams[*slot].stream.id();
-            ManifestOp::FlushedThrough { stream, seq }
-        }));
+        for slot in &settled {
+            edit.flushed_through(core.streams[*slot].stream.id(), seq);
+        }
         self.sync_runs_dir()?;
         crate::planted::placed(seq);
-        let before = core.last_seq;
-        self.commit_edit(&mut manifest, &edit, before)
-            .inspect_err(|_| self.remove_unnamed(&finished))?;
+        edit.waits_for(core.last_seq);
+        edit.commit().inspect_err(|_| self.remove_unnamed(&finished))?.recycle();
         core.last_seq = seq;
         self.install_direct(&mut core, added, &settled, seq)?;
         drop(core);

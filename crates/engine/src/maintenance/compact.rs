@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use timestrata_io::sync::MutexGuard;
@@ -15,7 +14,7 @@ use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
-use crate::state::{Core, Engine, Slot, StreamState, Version, heeded};
+use crate::state::{Core, Edit, Engine, Slot, StreamState, Version, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
@@ -229,15 +228,15 @@ impl Engine {
             .collect::<Result<Vec<_>>>()?;
         let left = old.runs.iter().map(|run| &run.meta).filter(|run| !removed.contains(&run.id));
         let kept = still_heeded(left.chain(added), old.tombstones.pieces(), unflushed_min);
-        let mut edit = VersionEdit::default();
-        edit.ops.extend(removed.iter().map(|run| ManifestOp::RemoveRun { stream: id, run: *run }));
-        edit.ops.extend(added.iter().cloned().map(ManifestOp::AddRun));
-        if let Some(entry) = manifest.state().streams.get(&id) {
-            edit.ops.extend(entry.to_tombstones(&kept));
+        let mut edit = Edit::begin(self, manifest);
+        removed.iter().for_each(|run| edit.remove_run(id, *run));
+        for run in added {
+            edit.add_run(run);
+            edit.waits_for(run.seq_max);
         }
+        edit.settle_tombstones(id, &kept);
         let kept = Tombstones::of_pieces(kept);
-        let through = added.iter().map(|meta| meta.seq_max).max().unwrap_or_default();
-        self.commit_edit(manifest, &edit, through)?;
+        edit.commit()?.recycle();
         for run in removed.iter().filter_map(|id| old.run(*id)) {
             if !manifest.state().is_pinned(run.meta.id) {
                 run.mark_obsolete();

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
 use timestrata_io::DiskFile;
 
@@ -12,7 +11,7 @@ use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::merge_sources;
-use crate::state::{Core, Engine, Slot, Version, Work, heeded};
+use crate::state::{Core, Edit, Engine, Slot, Version, Work, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, Result, Stream};
 
@@ -159,28 +158,24 @@ impl Engine {
         let runs = runs_of(&flushed);
         let next = self.next_versions(&flushed, versions);
         let next = next.inspect_err(|_| self.remove_unnamed(&runs))?;
-        let mut edit = VersionEdit::default();
-        edit.ops.extend(runs.iter().cloned().map(ManifestOp::AddRun));
+        let mut edit = Edit::begin(self, &mut manifest);
+        runs.iter().for_each(|run| edit.add_run(run));
         for next in next.values() {
-            if next.has_new_tombstones
-                && let Some(entry) = manifest.state().streams.get(&next.stream)
-            {
-                edit.ops.extend(entry.to_tombstones(&next.version.tombstones.pieces()));
+            if next.has_new_tombstones {
+                edit.settle_tombstones(next.stream, &next.version.tombstones.pieces());
             }
-            edit.ops.push(ManifestOp::FlushedThrough { stream: next.stream, seq: next.through });
+            edit.flushed_through(next.stream, next.through);
+            edit.waits_for(next.through);
         }
-        let floor = self.wal_floor_op(log_needed_from)?;
-        edit.ops.extend(floor.clone());
-        let through = next.values().map(|next| next.through).max().unwrap_or_default();
-        self.commit_edit(&mut manifest, &edit, through)
-            .inspect_err(|_| self.remove_unnamed(&runs))?;
+        edit.release_log(log_needed_from)?;
+        let released = edit.commit().inspect_err(|_| self.remove_unnamed(&runs))?;
         let replaced: Vec<_> = {
             let mut core = self.core.lock();
             next.into_iter().map(|(slot, next)| next.install(&mut core, slot)).collect()
         };
         self.room.notify_all();
         drop(replaced);
-        self.recycle_wal(floor);
+        released.recycle();
         self.counters.flushes.fetch_add(flushed.len() as u64, Ordering::Relaxed);
         Ok(())
     }

@@ -5,12 +5,11 @@
 //! copy and the last step of a commit that goes straight to a run.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StoreId};
 use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
@@ -20,13 +19,12 @@ use super::core::{Core, Slot};
 use super::follower::Follower;
 use super::poison::Poison;
 use super::report::RecoveryReport;
-use super::reserve::{Reserve, frees_space};
+use super::reserve::Reserve;
 use super::scrubber::Scrubber;
 use super::troubles::Troubles;
 use super::version::RunFolder;
 use super::workers::Workers;
-use crate::lock::still_ours;
-use crate::manifest::{EditError, ManifestLog};
+use crate::manifest::ManifestLog;
 use crate::planted::{Plant, is_planted};
 use crate::query::Queries;
 use crate::run::RunWriter;
@@ -161,72 +159,11 @@ impl Engine {
         }
     }
 
-    /// Makes an edit durable. What it makes durable may not outrun the WAL: every commit
-    /// before `through` must survive a power cut too, or the store would come back without
-    /// a prefix of its commits. After an error the edit has not been made, unless the store is
-    /// poisoned.
-    pub(crate) fn commit_edit(
-        &self,
-        manifest: &mut ManifestLog,
-        edit: &VersionEdit,
-        through: SeqNo,
-    ) -> Result<()> {
-        self.sync_through(through)?;
-        self.check_lock()?;
-        let mut outcome = manifest.commit(edit);
-        if let Err(EditError::NotMade(error)) = &outcome
-            && error.kind() == ErrorKind::NoSpace
-            && frees_space(edit)
-            && self.reserve.release()
-        {
-            outcome = manifest.commit(edit);
-        }
-        outcome.map_err(|why| match why {
-            EditError::NotMade(error) => error,
-            EditError::InDoubt(error) => self.fail(error),
-        })
-    }
-
-    /// An error, and the end of all writing, if another writer may have been let in.
-    fn check_lock(&self) -> Result<()> {
-        let lock = self.writer_lock.lock().clone();
-        let Some(lock) = lock else { return Ok(()) };
-        still_ours(&*lock, &self.dir).map_err(|error| self.fail(error))
-    }
-
     /// Makes the names of new run files durable.
     pub(crate) fn sync_runs_dir(&self) -> Result<()> {
         self.io.disk.sync_dir(&self.folder.dir).map_err(|error| {
             self.fail(Error::io("sync the directory of runs", &self.folder.dir, error))
         })
-    }
-
-    /// The WAL floor that holds once everything before `needed_from` is in runs, as an
-    /// operation for the edit that makes it so.
-    pub(crate) fn wal_floor_op(&self, needed_from: SeqNo) -> Result<Option<ManifestOp>> {
-        let Some(wal) = &self.wal else { return Ok(None) };
-        let released = wal
-            .release_through(SeqNo(needed_from.0.saturating_sub(1)))
-            .map_err(|error| self.fail(error))?;
-        Ok(released.map(ManifestOp::WalFloor))
-    }
-
-    /// Recycles WAL segments after the edit that let them go is durable.
-    pub(crate) fn recycle_wal(&self, floor: Option<ManifestOp>) {
-        if let (Some(wal), Some(ManifestOp::WalFloor(floor))) = (&self.wal, floor) {
-            wal.recycle_below(floor);
-        }
-    }
-
-    /// Lets go of the log that no stream needs any more, now that one has been dropped. What can't be
-    /// done goes with the next flush.
-    pub(crate) fn release_log(&self, manifest: &mut ManifestLog) -> Result<()> {
-        let needed_from = self.core.lock().log_needed_from(&BTreeMap::new());
-        let Some(floor) = self.wal_floor_op(needed_from)? else { return Ok(()) };
-        let edit = VersionEdit { ops: vec![floor.clone()] };
-        self.commit_edit(manifest, &edit, SeqNo::default())?;
-        self.recycle_wal(Some(floor));
-        Ok(())
     }
 
     /// The stream to flush so that the WAL can shrink: the one with the oldest change that is

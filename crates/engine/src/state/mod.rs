@@ -7,6 +7,7 @@
 
 mod bulks;
 mod core;
+mod edit;
 mod engine;
 mod follower;
 mod pins;
@@ -21,6 +22,7 @@ mod workers;
 
 pub(crate) use self::bulks::{GiveUp, OpenBulks};
 pub(crate) use self::core::{Core, Slot, StreamState, no_stream};
+pub(crate) use self::edit::Edit;
 pub(crate) use self::engine::{Counters, Engine};
 pub(crate) use self::follower::{Follower, FollowerProgress};
 pub use self::pins::PinInfo;

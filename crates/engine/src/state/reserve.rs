@@ -9,7 +9,6 @@
 
 use std::path::{Path, PathBuf};
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_io::Io;
 use timestrata_io::sync::Mutex;
 
@@ -89,22 +88,6 @@ impl Reserve {
             outcome => outcome,
         }
     }
-}
-
-/// Whether an edit lets files go, or the log.
-pub(crate) fn frees_space(edit: &VersionEdit) -> bool {
-    edit.ops.iter().any(|op| {
-        matches!(
-            op,
-            ManifestOp::DropStream(_)
-                | ManifestOp::RemoveRun { .. }
-                | ManifestOp::RemovePin(_)
-                | ManifestOp::SetRetention { .. }
-                | ManifestOp::AddTombstone { .. }
-                | ManifestOp::WalFloor(_)
-                | ManifestOp::Closed { .. }
-        )
-    })
 }
 
 /// The settings for a disk with so much free space: a log that would fill it is kept shorter.

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
-
 use crate::Result;
-use crate::state::Engine;
+use crate::state::{Edit, Engine};
 
 impl Engine {
     /// Flushes, syncs, notes the good order, and lets go of the lock. A second call does
@@ -47,15 +45,15 @@ impl Engine {
             // Or somebody committed while we flushed.
             return self.sync_through(last_seq).map(|_| ());
         }
-        let floor = self.wal.as_ref().map(|wal| ManifestOp::WalFloor(wal.next_id()));
-        let mut edit = VersionEdit { ops: floor.clone().into_iter().collect() };
-        edit.ops.push(ManifestOp::Closed { last_seq });
-        if let Err(error) = self.commit_edit(&mut manifest, &edit, last_seq) {
+        let mut edit = Edit::begin(self, &mut manifest);
+        edit.close(last_seq);
+        let released = match edit.commit() {
+            Ok(released) => released,
             // With no room for the edit the store is as a process leaves it that is killed: all there.
-            return if self.poison.is_set() { Err(error) } else { Ok(()) };
-        }
+            Err(error) => return if self.poison.is_set() { Err(error) } else { Ok(()) },
+        };
         manifest.sync_copy();
-        self.recycle_wal(floor);
+        released.recycle();
         if let Some(wal) = &self.wal {
             wal.shed_spares();
         }

@@ -1,0 +1,196 @@
+//! The one place where edits of the manifest are put together and made durable.
+//!
+//! Whoever holds the manifest's lock begins an [`Edit`], says what is to change by the methods here, and
+//! ends it with [`Edit::commit`]: all of it is durable then, or nothing has changed. What an edit makes
+//! durable may not outrun the log: every commit up to the one that it was told of ([`Edit::waits_for`])
+//! is synced first, or the store would come back without a prefix of its commits.
+//!
+//! ```text
+//! put together   runs added and removed, range deletes settled, flushed through, floor of the log
+//! commit         sync the log through `waits_for` -> look at the lock -> append to the manifest, sync
+//!                    (where the disk is full and the edit frees space: once more, with the reserve)
+//! afterwards     the caller shows it to readers -> the log below the floor is used again
+//! ```
+
+use std::collections::BTreeMap;
+
+use timestrata_format::manifest::{ManifestOp, Pin, Retention, StreamDefinition, VersionEdit};
+use timestrata_format::{RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+
+use super::engine::Engine;
+use crate::lock::still_ours;
+use crate::manifest::{EditError, ManifestLog};
+use crate::{ErrorKind, Result};
+
+/// An edit of the manifest that is being put together.
+pub(crate) struct Edit<'engine, 'locked> {
+    engine: &'engine Engine,
+    manifest: &'locked mut ManifestLog,
+    edit: VersionEdit,
+    /// What has to survive a power cut before the edit does.
+    through: SeqNo,
+    /// The log's segments below are let go by it.
+    floor: Option<WalId>,
+}
+
+/// Log that a durable edit has let go: used again once readers see what took its place.
+#[must_use = "the log's segments are used again only by `recycle`"]
+pub(crate) struct ReleasedLog<'a> {
+    engine: &'a Engine,
+    floor: Option<WalId>,
+}
+
+impl ReleasedLog<'_> {
+    /// Lets the log use the segments again.
+    pub(crate) fn recycle(self) {
+        if let (Some(wal), Some(floor)) = (&self.engine.wal, self.floor) {
+            wal.recycle_below(floor);
+        }
+    }
+}
+
+impl<'engine, 'locked> Edit<'engine, 'locked> {
+    /// An edit that changes nothing yet. `manifest` is that of `engine`, locked.
+    pub(crate) fn begin(engine: &'engine Engine, manifest: &'locked mut ManifestLog) -> Self {
+        let edit = VersionEdit::default();
+        Self { engine, manifest, edit, through: SeqNo::default(), floor: None }
+    }
+
+    /// Every commit up to this has to survive a power cut before the edit does.
+    pub(crate) fn waits_for(&mut self, seq: SeqNo) {
+        self.through = self.through.max(seq);
+    }
+
+    pub(crate) fn create_stream(&mut self, definition: StreamDefinition) {
+        self.edit.ops.push(ManifestOp::CreateStream(definition));
+    }
+
+    pub(crate) fn alter_stream(&mut self, definition: StreamDefinition) {
+        self.edit.ops.push(ManifestOp::AlterStream(definition));
+    }
+
+    pub(crate) fn set_retention(&mut self, stream: StreamId, retention: Retention) {
+        self.edit.ops.push(ManifestOp::SetRetention { stream, retention });
+    }
+
+    pub(crate) fn drop_stream(&mut self, stream: StreamId) {
+        self.edit.ops.push(ManifestOp::DropStream(stream));
+    }
+
+    pub(crate) fn add_pin(&mut self, pin: Pin) {
+        self.edit.ops.push(ManifestOp::AddPin(pin));
+    }
+
+    pub(crate) fn remove_pin(&mut self, name: &str) {
+        self.edit.ops.push(ManifestOp::RemovePin(name.to_owned()));
+    }
+
+    pub(crate) fn add_run(&mut self, run: &RunMeta) {
+        self.edit.ops.push(ManifestOp::AddRun(run.clone()));
+    }
+
+    pub(crate) fn remove_run(&mut self, stream: StreamId, run: RunId) {
+        self.edit.ops.push(ManifestOp::RemoveRun { stream, run });
+    }
+
+    /// Adds a range delete of a commit that doesn't go through the log.
+    pub(crate) fn add_tombstone(&mut self, stream: StreamId, tombstone: Tombstone) {
+        self.edit.ops.push(ManifestOp::AddTombstone { stream, tombstone });
+    }
+
+    /// Leaves a stream these range deletes, which are all different, and no others: those that some run
+    /// still has to heed.
+    pub(crate) fn settle_tombstones(&mut self, stream: StreamId, kept: &[Tombstone]) {
+        if let Some(entry) = self.manifest.state().streams.get(&stream) {
+            self.edit.ops.extend(entry.to_tombstones(kept));
+        }
+    }
+
+    /// A stream's commits up to this are in runs: replaying the log passes over them.
+    pub(crate) fn flushed_through(&mut self, stream: StreamId, seq: SeqNo) {
+        self.edit.ops.push(ManifestOp::FlushedThrough { stream, seq });
+    }
+
+    /// Lets go of the log before a commit, which [`super::Core::log_needed_from`] gives.
+    pub(crate) fn release_log(&mut self, needed_from: SeqNo) -> Result<()> {
+        let Some(wal) = &self.engine.wal else { return Ok(()) };
+        let through = SeqNo(needed_from.0.saturating_sub(1));
+        let released = wal.release_through(through).map_err(|error| self.engine.fail(error))?;
+        self.set_floor(released);
+        Ok(())
+    }
+
+    /// Notes that the store is closed in good order: nothing is left to replay.
+    pub(crate) fn close(&mut self, last_seq: SeqNo) {
+        self.set_floor(self.engine.wal.as_ref().map(|wal| wal.next_id()));
+        self.edit.ops.push(ManifestOp::Closed { last_seq });
+        self.waits_for(last_seq);
+    }
+
+    fn set_floor(&mut self, floor: Option<WalId>) {
+        self.floor = floor;
+        self.edit.ops.extend(floor.map(ManifestOp::WalFloor));
+    }
+
+    /// Whether it changes nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.edit.ops.is_empty()
+    }
+
+    /// Makes the edit durable. After an error it has not been made, unless the store is poisoned.
+    pub(crate) fn commit(self) -> Result<ReleasedLog<'engine>> {
+        let Self { engine, manifest, edit, through, floor } = self;
+        engine.sync_through(through)?;
+        engine.check_lock()?;
+        let mut outcome = manifest.commit(&edit);
+        if let Err(EditError::NotMade(error)) = &outcome
+            && error.kind() == ErrorKind::NoSpace
+            && frees_space(&edit)
+            && engine.reserve.release()
+        {
+            outcome = manifest.commit(&edit);
+        }
+        match outcome {
+            Ok(()) => Ok(ReleasedLog { engine, floor }),
+            Err(EditError::NotMade(error)) => Err(error),
+            Err(EditError::InDoubt(error)) => Err(engine.fail(error)),
+        }
+    }
+}
+
+impl Engine {
+    /// An error, and the end of all writing, if another writer may have been let in.
+    fn check_lock(&self) -> Result<()> {
+        let lock = self.writer_lock.lock().clone();
+        let Some(lock) = lock else { return Ok(()) };
+        still_ours(&*lock, &self.dir).map_err(|error| self.fail(error))
+    }
+
+    /// Lets go of the log that no stream needs any more, now that one has been dropped. What can't be
+    /// done goes with the next flush.
+    pub(crate) fn release_log(&self, manifest: &mut ManifestLog) -> Result<()> {
+        let needed_from = self.core.lock().log_needed_from(&BTreeMap::new());
+        let mut edit = Edit::begin(self, manifest);
+        edit.release_log(needed_from)?;
+        if !edit.is_empty() {
+            edit.commit()?.recycle();
+        }
+        Ok(())
+    }
+}
+
+/// Whether an edit lets files go, or the log.
+fn frees_space(edit: &VersionEdit) -> bool {
+    edit.ops.iter().any(|op| {
+        matches!(
+            op,
+            ManifestOp::DropStream(_)
+                | ManifestOp::RemoveRun { .. }
+                | ManifestOp::RemovePin(_)
+                | ManifestOp::SetRetention { .. }
+                | ManifestOp::AddTombstone { .. }
+                | ManifestOp::WalFloor(_)
+                | ManifestOp::Closed { .. }
+        )
+    })
+}
