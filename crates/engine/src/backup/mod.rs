@@ -105,6 +105,8 @@ impl Engine {
         destination: &Path,
         options: BackupOptions,
     ) -> Result<BackupReport> {
+        let began =
+            self.began(tracing::enabled!(target: "timestrata::backup", tracing::Level::INFO));
         self.prepare_destination(destination)?;
         let mut copy = Copy { destination, options, made: Vec::new() };
         let copied = self.copy_streams(&mut copy);
@@ -125,6 +127,15 @@ impl Engine {
             sync(parent)?;
         }
         report.files += 1;
+        tracing::info!(
+            target: "timestrata::backup",
+            destination = %destination.display(),
+            files = report.files,
+            bytes = report.bytes,
+            damaged = report.damaged.len(),
+            ms = self.ms_since(began),
+            "made a backup"
+        );
         Ok(report)
     }
 

@@ -201,6 +201,7 @@ impl Engine {
 
     /// The commit lock, once there is room for `bytes` more in memory.
     pub(crate) fn lock_with_room(&self, bytes: u64) -> Result<MutexGuard<'_, Core>> {
+        let mut stalled = None;
         loop {
             let mut core = self.core.lock();
             self.check_writable()?;
@@ -210,8 +211,15 @@ impl Engine {
             }
             let bound = self.settings.memory_bytes_max;
             if core.memory_bytes == 0 || core.memory_bytes.saturating_add(bytes) <= bound {
-                return Ok(core);
+                if stalled.is_none() {
+                    return Ok(core);
+                }
+                // Who listens may write to this store: so without the lock, and then once more.
+                drop(core);
+                self.tell_stall(bytes, stalled.take());
+                continue;
             }
+            stalled = stalled.or_else(|| self.began(is_stall_heard()));
             if core.live().all(|(_, state)| state.sealed.is_empty()) {
                 let largest = core.live().max_by_key(|(_, state)| state.active.bytes());
                 if let Some(slot) = largest.map(|(slot, _)| slot) {
@@ -237,6 +245,17 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Tells of a commit that had to wait for memory.
+    fn tell_stall(&self, bytes: u64, began: Option<u64>) {
+        tracing::warn!(
+            target: "timestrata::stall",
+            bytes,
+            memory_bytes_max = self.settings.memory_bytes_max,
+            ms = self.ms_since(began),
+            "a commit has waited for memory: flushes have fallen behind"
+        );
     }
 
     fn busy(&self, core: &Core, bytes: u64) -> Error {
@@ -303,6 +322,10 @@ impl Engine {
         }
         error
     }
+}
+
+fn is_stall_heard() -> bool {
+    tracing::enabled!(target: "timestrata::stall", tracing::Level::WARN)
 }
 
 /// The slots of the changes' streams; an error if one has been dropped, or has got other columns,

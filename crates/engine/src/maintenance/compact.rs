@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use timestrata_io::sync::MutexGuard;
+use tracing::Level;
 
 use crate::compaction::{self, Plan, Rewrite};
 use crate::key::KeyView;
@@ -46,6 +47,12 @@ impl CompactionTarget {
         let mut metas = self.version.metas();
         metas.retain(|meta| meta.seq_max <= self.settled_through);
         metas
+    }
+
+    /// Bytes of some of its runs.
+    fn bytes_of(&self, runs: &[RunId]) -> u64 {
+        let metas = self.version.runs.iter().map(|run| &run.meta);
+        bytes_of(metas.filter(|meta| runs.contains(&meta.id)))
     }
 
     /// Bytes that compaction of the stream would rewrite now.
@@ -117,10 +124,17 @@ impl Engine {
             &self.settings,
             force,
         );
+        let began = self.began(tracing::enabled!(target: "timestrata::compaction", Level::DEBUG));
         match plan {
             None => Ok(false),
             Some(Plan::Drop { runs }) => {
                 self.replace_runs(&target, &runs, Vec::new())?;
+                tracing::debug!(
+                    target: "timestrata::compaction",
+                    stream = target.stream.name(),
+                    runs = runs.len(),
+                    "dropped runs whose rows are all deleted"
+                );
                 Ok(true)
             }
             Some(Plan::Rewrite(plan)) => {
@@ -130,8 +144,21 @@ impl Engine {
                 let Some(added) = self.rewrite(&target, &plan, &tombstones, !force)? else {
                     return Ok(false);
                 };
+                let (outputs, bytes_out) = (added.len(), bytes_of(added.iter()));
                 self.replace_runs(&target, &plan.inputs, added)?;
                 self.counters.compactions.fetch_add(1, Ordering::Relaxed);
+                if began.is_some() {
+                    tracing::debug!(
+                        target: "timestrata::compaction",
+                        stream = target.stream.name(),
+                        inputs = plan.inputs.len(),
+                        outputs,
+                        bytes_in = target.bytes_of(&plan.inputs),
+                        bytes_out,
+                        ms = self.ms_since(began),
+                        "compacted runs"
+                    );
+                }
                 Ok(true)
             }
         }
@@ -139,8 +166,7 @@ impl Engine {
 
     /// An error where what is left on the disk had better be for those who can't wait.
     fn wait_for_room(&self, target: &CompactionTarget, plan: &Rewrite) -> Result<()> {
-        let inputs = target.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id));
-        let bytes = inputs.map(|run| run.meta.file_bytes).fold(0, u64::saturating_add);
+        let bytes = target.bytes_of(&plan.inputs);
         if self.reserve.leaves_room_for(bytes) {
             return Ok(());
         }
@@ -277,6 +303,10 @@ impl Engine {
         }
         replaced.map(|_| ())
     }
+}
+
+fn bytes_of<'a>(runs: impl Iterator<Item = &'a RunMeta>) -> u64 {
+    runs.map(|run| run.file_bytes).fold(0, u64::saturating_add)
 }
 
 /// Of disjoint range deletes in key order those that a run has to heed, or rows in memory do that are

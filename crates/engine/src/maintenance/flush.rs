@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
 use timestrata_io::DiskFile;
+use tracing::Level;
 
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
@@ -47,24 +48,40 @@ impl Engine {
 
     /// Flushes a round of sealed memtables; false if there were none.
     pub(crate) fn flush_step(&self) -> Result<bool> {
-        let _flushing = self.flushing.lock();
-        self.flush_oldest()
+        let flushing = self.flushing.lock();
+        let round = self.flush_round()?;
+        drop(flushing);
+        Ok(round.map(|round| self.tell_flush(&round)).is_some())
     }
 
     /// As [`Engine::flush_step`], for callers who hold the flush lock.
     pub(crate) fn flush_oldest(&self) -> Result<bool> {
+        let round = self.flush_round()?;
+        Ok(round.map(|round| self.tell_flush(&round)).is_some())
+    }
+
+    /// A round of sealed memtables; `None` if there were none.
+    fn flush_round(&self) -> Result<Option<Round>> {
         self.check_writable()?;
         let round = self.choose_flush();
         if round.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         if let Some(wal) = &self.wal {
             // The edit that installs the runs waits for the log; let them be written side by side.
             wal.start_writing_back();
         }
+        let began = self.began(tracing::enabled!(target: "timestrata::flush", Level::DEBUG));
         let flushed = self.write_flush(round)?;
-        self.install_flush(flushed)?;
-        Ok(true)
+        let flushed = self.install_flush(flushed)?;
+        Ok(Some(Round { flushed, began }))
+    }
+
+    fn tell_flush(&self, round: &Round) {
+        if round.began.is_some() {
+            let ms = self.ms_since(round.began);
+            round.flushed.iter().for_each(|flushed| flushed.tell(ms));
+        }
     }
 
     /// The sealed memtables with the oldest changes: a memtable's worth of bytes, or several small ones,
@@ -143,7 +160,9 @@ impl Engine {
         writer.map(|writer| writer.finish_unsynced(provenance, lineage)).transpose()
     }
 
-    fn install_flush(&self, flushed: Vec<Flushed>) -> Result<()> {
+    /// Makes runs durable parts of the store and shows them to readers. Gives those of streams that are
+    /// still there.
+    fn install_flush(&self, flushed: Vec<Flushed>) -> Result<Vec<Flushed>> {
         let mut manifest = self.lock_manifest()?;
         let Moment { mut log_needed_from, last_seq, versions } = self.moment_of(&flushed);
         if is_planted(Plant::StaleFloor) && log_needed_from > last_seq {
@@ -153,7 +172,7 @@ impl Engine {
             flushed.into_iter().partition(|flushed| versions.contains_key(&flushed.due.slot));
         self.remove_unnamed(&runs_of(&of_dropped));
         if flushed.is_empty() {
-            return Ok(());
+            return Ok(flushed);
         }
         let runs = runs_of(&flushed);
         let next = self.next_versions(&flushed, versions);
@@ -177,7 +196,7 @@ impl Engine {
         drop(replaced);
         released.recycle();
         self.counters.flushes.fetch_add(flushed.len() as u64, Ordering::Relaxed);
-        Ok(())
+        Ok(flushed)
     }
 
     /// What holds just now, all at one moment: whatever is committed from here on comes behind
@@ -245,6 +264,27 @@ struct Due {
 struct Flushed {
     due: Due,
     run: Option<RunMeta>,
+}
+
+/// A round of flushes that is done.
+struct Round {
+    flushed: Vec<Flushed>,
+    /// When it began, if somebody wants to hear of it.
+    began: Option<u64>,
+}
+
+impl Flushed {
+    /// Tells of it; `ms` is what its whole round took.
+    fn tell(&self, ms: u64) {
+        tracing::debug!(
+            target: "timestrata::flush",
+            stream = self.due.stream.name(),
+            rows = self.run.as_ref().map_or(0, |run| run.rows),
+            bytes = self.run.as_ref().map_or(0, |run| run.file_bytes),
+            ms,
+            "flushed a memtable"
+        );
+    }
 }
 
 fn runs_of(flushed: &[Flushed]) -> Vec<RunMeta> {

@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use timestrata_format::{RunId, StreamId};
+use timestrata_format::{RunId, RunMeta};
 
-use crate::Result;
 use crate::compaction;
 use crate::state::{Engine, Slot};
+use crate::{Result, Stream};
+
+/// What a stream's retention lets go.
+struct Expired {
+    stream: Arc<Stream>,
+    runs: Vec<RunId>,
+    bytes: u64,
+}
 
 impl Engine {
     /// Drops the runs of a stream that its retention lets go; false if there are none.
@@ -17,14 +24,24 @@ impl Engine {
             return Ok(false);
         }
         let mut manifest = self.lock_manifest()?;
-        match self.expired_of(slot) {
-            None => Ok(false),
-            Some((id, runs)) => self.replace_runs_locked(&mut manifest, (slot, id), &runs, &[]),
+        let Some(Expired { stream, runs, bytes }) = self.expired_of(slot) else { return Ok(false) };
+        let at = (slot, stream.id());
+        let is_done = self.replace_runs_locked(&mut manifest, at, &runs, &[])?;
+        drop(manifest);
+        if is_done {
+            tracing::debug!(
+                target: "timestrata::retention",
+                stream = stream.name(),
+                runs = runs.len(),
+                bytes,
+                "let go of runs that have expired"
+            );
         }
+        Ok(is_done)
     }
 
     /// The stream of a slot and its runs that retention lets go, if there are any.
-    fn expired_of(&self, slot: Slot) -> Option<(StreamId, Vec<RunId>)> {
+    fn expired_of(&self, slot: Slot) -> Option<Expired> {
         let (stream, version, settled_through) = {
             let core = self.core.lock();
             let state = core.streams.get(slot).filter(|state| !state.dropped)?;
@@ -38,6 +55,8 @@ impl Engine {
         let mut metas = version.metas();
         metas.retain(|meta| meta.seq_max <= settled_through);
         let runs = compaction::expired(&stream, &metas, &rule, self.io.clock.wall_ns()).runs;
-        (!runs.is_empty()).then(|| (stream.id(), runs))
+        let is_expired = |meta: &&RunMeta| runs.contains(&meta.id);
+        let bytes = metas.iter().filter(is_expired).map(|meta| meta.file_bytes).sum();
+        (!runs.is_empty()).then_some(Expired { stream, runs, bytes })
     }
 }

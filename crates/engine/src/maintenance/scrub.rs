@@ -11,7 +11,7 @@ use timestrata_io::OpenMode;
 
 use crate::directory::SCRUB_NAME;
 use crate::state::{Engine, RunHandle, ScrubProgress, ScrubStats};
-use crate::{ErrorKind, Result};
+use crate::{ErrorKind, MissingRange, Result};
 
 /// Read at once.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -93,6 +93,7 @@ impl Engine {
             Ok(piece) => piece,
             Err(error) if error.kind() == ErrorKind::Corruption => {
                 // All of it is missing.
+                error.missing().into_iter().for_each(tell_damage);
                 self.folder.damage.note(id, &Err::<(), _>(error));
                 self.pass(id, handle.meta.file_bytes, 0, true, handle.meta.file_bytes);
                 return Ok(Some(0));
@@ -104,6 +105,7 @@ impl Engine {
         };
         if let Some(error) = &piece.damage {
             for missing in reader.missing_for(error, offset, piece.end) {
+                tell_damage(&missing);
                 self.folder.damage.add(id, missing);
             }
         }
@@ -148,14 +150,23 @@ impl Engine {
 
     fn end_round(&self) {
         let mut state = self.scrubber.0.lock();
+        let bytes = state.stats.round_bytes;
         state.stats.rounds += 1;
         state.stats.round_ended_wall_ns = Some(self.io.clock.wall_ns());
         state.stats.found_damage = std::mem::take(&mut state.found_in_round);
         state.stats.round_bytes = 0;
         (state.run, state.offset) = (RunId(0), 0);
+        let found_damage = state.stats.found_damage;
         if state.noted_bytes > 0 {
             self.note_scrub(&mut state);
         }
+        drop(state);
+        tracing::debug!(
+            target: "timestrata::scrub",
+            bytes,
+            found_damage,
+            "read all runs against their checksums"
+        );
     }
 
     /// Reads where an earlier process was, once.
@@ -201,4 +212,8 @@ impl Engine {
         };
         let _ = opened.and_then(|file| file.write_at(0, &mark.encode()));
     }
+}
+
+fn tell_damage(missing: &MissingRange) {
+    tracing::warn!(target: "timestrata::scrub", %missing, "found damage");
 }

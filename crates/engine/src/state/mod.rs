@@ -15,6 +15,7 @@ mod poison;
 mod report;
 mod reserve;
 mod scrubber;
+mod tell;
 mod troubles;
 mod version;
 mod viewing;

@@ -5,6 +5,7 @@
 //! their work, and the store's figures, are told why it doesn't get done.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
 use timestrata_format::StreamId;
@@ -39,6 +40,16 @@ impl Work {
     }
 }
 
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flush => f.write_str("flush"),
+            Self::LogFile => f.write_str("a file for the log"),
+            Self::Compaction(stream) => write!(f, "compaction of stream {stream}"),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Trouble {
     error: Error,
@@ -52,11 +63,15 @@ struct Trouble {
 pub(crate) struct Troubles(Mutex<HashMap<Work, Trouble>>);
 
 impl Troubles {
-    /// Notes what came of a try at `now_ns`.
+    /// Notes what came of a try at `now_ns`, and tells of it: of a failure, and of the success after one.
     pub(crate) fn note<T>(&self, work: Work, outcome: &Result<T>, now_ns: u64) {
         let mut troubles = self.0.lock();
         let Err(error) = outcome else {
-            troubles.remove(&work);
+            let was = troubles.remove(&work);
+            drop(troubles);
+            if was.is_some() {
+                tracing::info!(target: "timestrata::trouble", %work, "done at last, after it had failed");
+            }
             return;
         };
         let pause = troubles.get(&work).map_or(PAUSE_MIN, |trouble| trouble.pause * 2);
@@ -64,6 +79,15 @@ impl Troubles {
         let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         let not_before_ns = now_ns.saturating_add(pause_ns);
         troubles.insert(work, Trouble { error: error.duplicate(), pause, not_before_ns });
+        drop(troubles);
+        let retry_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        tracing::warn!(
+            target: "timestrata::trouble",
+            %work,
+            %error,
+            retry_ms,
+            "work in the background has failed, and will be tried again"
+        );
     }
 
     /// Whether it is too early for another try.

@@ -137,6 +137,6 @@ fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
         };
         let Some(engine) = engine.upgrade().filter(|_| goes_on) else { return };
         // A failure has been noted, or has poisoned the store: writes and figures tell of it.
-        let _ = (role.work)(&engine);
+        let _ = engine.telling((role.work)(&engine));
     }
 }

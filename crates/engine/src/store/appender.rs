@@ -35,11 +35,13 @@ impl RowAppender {
     /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
         let to_sync = durability == Durability::Synced;
-        let (seq, flush_due) = self.place(cells, to_sync)?;
-        if flush_due || to_sync {
-            self.handle.engine.after_commit(seq, durability, flush_due)?;
-        }
-        Ok(seq)
+        let outcome = self.place(cells, to_sync).and_then(|(seq, flush_due)| {
+            if flush_due || to_sync {
+                self.handle.engine.after_commit(seq, durability, flush_due)?;
+            }
+            Ok(seq)
+        });
+        self.handle.engine.telling(outcome)
     }
 
     /// As [`append`](Self::append) with [`Durability::Written`], for a caller who lets go of a lock of its
@@ -48,9 +50,11 @@ impl RowAppender {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn append_to_sync(&mut self, cells: &[Cell<'_>]) -> Result<SeqNo> {
-        let (seq, flush_due) = self.place(cells, true)?;
-        self.handle.engine.after_commit(seq, Durability::Written, flush_due)?;
-        Ok(seq)
+        let outcome = self.place(cells, true).and_then(|(seq, flush_due)| {
+            self.handle.engine.after_commit(seq, Durability::Written, flush_due)?;
+            Ok(seq)
+        });
+        self.handle.engine.telling(outcome)
     }
 
     /// Gives a row its place in the order of commits; and whether a flush is due.
@@ -87,6 +91,11 @@ impl RowAppender {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn try_append(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
+        let outcome = self.try_place(cells);
+        self.handle.engine.telling(outcome)
+    }
+
+    fn try_place(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
         // Before the work for a record that the log takes in pieces only.
         if cells.iter().map(Cell::variable_bytes).sum::<usize>() >= ALIGNED_PAYLOAD_BYTES_MIN {
             return Ok(None);

@@ -105,7 +105,9 @@ impl BulkCommit {
         let done = Error::new(ErrorKind::Closed, "the bulk commit is done");
         let load = std::mem::replace(&mut *state, Err(done))?;
         // Locked to the end: closing the store waits.
-        engine.commit_bulk_load(load)
+        let outcome = engine.commit_bulk_load(load);
+        drop(state);
+        engine.telling(outcome)
     }
 
     fn add(&self, change: Change) -> Result<()> {

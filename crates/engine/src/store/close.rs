@@ -22,7 +22,17 @@ impl Engine {
         self.room.notify_all();
         self.bulks.give_up();
         *self.writer_lock.lock() = None;
-        outcome
+        let store = self.dir.display();
+        match &outcome {
+            Ok(()) => tracing::info!(target: "timestrata::close", %store, "closed a store"),
+            Err(error) => tracing::warn!(
+                target: "timestrata::close",
+                %store,
+                %error,
+                "closed a store, not in good order"
+            ),
+        }
+        self.telling(outcome)
     }
 
     /// Leaves nothing for recovery to replay, and takes no more commits.

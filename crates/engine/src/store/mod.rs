@@ -149,7 +149,7 @@ impl Store {
     /// # Errors
     /// As [`Store::create_stream`]: none was made.
     pub fn create_streams(&self, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
-        self.engine().create_streams(specs)
+        self.engine().telling(self.engine().create_streams(specs))
     }
 
     /// A stream by name.
@@ -183,12 +183,12 @@ impl Store {
     /// # Errors
     /// `NotFound` if one of them isn't there, `InvalidArgument` if a pin keeps one: none was removed.
     pub fn drop_streams(&self, names: &[&str]) -> Result<()> {
-        self.engine().drop_streams(names)
+        self.engine().telling(self.engine().drop_streams(names))
     }
 
     /// Changes a stream's retention, durably.
     pub fn set_retention(&self, stream: StreamId, retention: Retention) -> Result<()> {
-        self.engine().set_retention(stream, retention)
+        self.engine().telling(self.engine().set_retention(stream, retention))
     }
 
     /// Gives a stream other columns, durably: new nullable ones behind those it has, and wider
@@ -218,7 +218,7 @@ impl Store {
     /// `InvalidArgument` if the rows there would not fit the new columns, or a type can't be
     /// stored; `NotFound`, and what a flush may fail with.
     pub fn alter_stream(&self, stream: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
-        self.engine().alter_stream(stream, schema)
+        self.engine().telling(self.engine().alter_stream(stream, schema))
     }
 
     /// Gives a stream another name, durably. Its id stays, and so do its rows, and what was got
@@ -228,7 +228,7 @@ impl Store {
     /// `AlreadyExists` for a name that another stream has, `InvalidArgument` for one that no stream
     /// may have, `NotFound`.
     pub fn rename_stream(&self, stream: StreamId, name: &str) -> Result<Arc<Stream>> {
-        self.engine().rename_stream(stream, name)
+        self.engine().telling(self.engine().rename_stream(stream, name))
     }
 
     /// Gives a stream other [`StreamSpec::properties`], durably, in place of all it had.
@@ -240,7 +240,7 @@ impl Store {
         stream: StreamId,
         properties: Vec<(String, String)>,
     ) -> Result<Arc<Stream>> {
-        self.engine().alter_stream_properties(stream, properties)
+        self.engine().telling(self.engine().alter_stream_properties(stream, properties))
     }
 
     /// A lock for the model on top that reads a stream before it writes to it. The engine never
@@ -353,7 +353,7 @@ impl Store {
     /// `NoSpace`, `Io`, `Poisoned`: nothing was written either, unless the store
     /// [is poisoned](Store::is_poisoned): then the commit is in doubt, and reopening tells.
     pub fn commit(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
-        self.engine().commit(changes, durability)
+        self.engine().telling(self.engine().commit(changes, durability))
     }
 
     /// As [`Store::commit`] with [`Durability::Written`], for a caller who lets go of a lock of its own
@@ -362,7 +362,7 @@ impl Store {
     /// # Errors
     /// As [`Store::commit`].
     pub fn commit_to_sync(&self, changes: Changes) -> Result<SeqNo> {
-        self.engine().commit_to_sync(changes)
+        self.engine().telling(self.engine().commit_to_sync(changes))
     }
 
     /// What to answer a write with that finds nothing to change, or what it asks for done already: it
@@ -375,7 +375,7 @@ impl Store {
         self.engine().check_writable()?;
         let last_seq = self.engine().core.lock().last_seq;
         match durability {
-            Durability::Synced => self.engine().sync_through(last_seq),
+            Durability::Synced => self.engine().telling(self.engine().sync_through(last_seq)),
             Durability::Buffered | Durability::Written => Ok(last_seq),
         }
     }
@@ -452,12 +452,12 @@ impl Store {
     /// # Errors
     /// `AlreadyExists` for a name that is taken.
     pub fn pin(&self, name: &str) -> Result<SeqNo> {
-        self.engine().pin(name)
+        self.engine().telling(self.engine().pin(name))
     }
 
     /// Removes a pin; files that only it kept are removed.
     pub fn unpin(&self, name: &str) -> Result<()> {
-        self.engine().unpin(name)
+        self.engine().telling(self.engine().unpin(name))
     }
 
     /// All pins, by name.
@@ -475,19 +475,19 @@ impl Store {
     pub fn sync(&self) -> Result<SeqNo> {
         self.engine().check_writable()?;
         let last_seq = self.engine().core.lock().last_seq;
-        self.engine().sync_through(last_seq)
+        self.engine().telling(self.engine().sync_through(last_seq))
     }
 
     /// Makes this commit and all before it survive a power cut; whoever asks meanwhile shares the
     /// sync. Gives the last commit that does.
     pub fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
         self.engine().check_writable()?;
-        self.engine().sync_through(seq)
+        self.engine().telling(self.engine().sync_through(seq))
     }
 
     /// Writes all memtables to runs.
     pub fn flush(&self) -> Result<()> {
-        self.engine().flush_all()
+        self.engine().telling(self.engine().flush_all())
     }
 
     /// Compacts one stream, or all, until nothing is left to do; applies retention.
@@ -496,12 +496,17 @@ impl Store {
             Some(stream) => Some(self.engine().core.lock().slot_of(stream)?),
             None => None,
         };
-        self.engine().compact_fully(slot)
+        self.engine().telling(self.engine().compact_fully(slot))
     }
 
     /// Does one piece of due maintenance in this thread; false if there was none.
     pub fn maintain_step(&self) -> Result<bool> {
-        Ok(self.engine().flush_step()? || self.engine().maintain_runs()?)
+        let engine = self.engine();
+        let outcome = engine.flush_step().and_then(|done| match done {
+            true => Ok(true),
+            false => engine.maintain_runs(),
+        });
+        engine.telling(outcome)
     }
 
     /// Reads about `bytes_max` bytes of runs against their checksums, from where the last call or the

@@ -48,6 +48,7 @@ impl Opening {
             Access::Read => self.open_reading(start_ns)?,
             Access::Write | Access::WriteExisting => self.open_writing(start_ns)?,
         };
+        tell_report(&engine);
         let engine = Arc::new(engine);
         if engine.manifest.is_some() && engine.settings.maintenance == Maintenance::Background {
             maintenance::start(&engine)?;
@@ -399,6 +400,55 @@ fn not_moved(error: Error) -> Error {
         }
         _ => error,
     }
+}
+
+/// Tells what opening found and did.
+fn tell_report(engine: &Engine) {
+    let (report, store) = (&engine.report, engine.dir.display());
+    let ms = u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX);
+    let last_seq = report.last_seq.0;
+    if let Some((path, offset)) = &report.torn_tail {
+        let file = path.display();
+        tracing::info!(target: "timestrata::recovery", %file, offset, "cut a torn end");
+    }
+    if let Some(damage) = &report.manifest_mended {
+        tracing::warn!(
+            target: "timestrata::recovery",
+            damage,
+            "the manifest was damaged: its copy stood in for it"
+        );
+    }
+    for run in &report.damaged_runs {
+        tracing::warn!(target: "timestrata::recovery", file = %run.display(), "a run is damaged");
+    }
+    for file in &report.orphans_quarantined {
+        let file = file.display();
+        tracing::info!(target: "timestrata::quarantine", %file, "set a run aside that no version names");
+    }
+    for file in &report.orphans_removed {
+        let file = file.display();
+        tracing::info!(target: "timestrata::quarantine", %file, "let go of a run for good");
+    }
+    if !report.clean {
+        tracing::info!(
+            target: "timestrata::recovery",
+            %store,
+            commits = report.commits_replayed,
+            bytes = report.bytes_replayed,
+            last_seq,
+            ms,
+            "recovered a store that was not closed in good order"
+        );
+    }
+    tracing::info!(
+        target: "timestrata::open",
+        %store,
+        created = report.created,
+        read_only = engine.manifest.is_none(),
+        last_seq,
+        ms,
+        "opened a store"
+    );
 }
 
 /// What opening has gathered.
