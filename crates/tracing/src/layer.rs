@@ -17,9 +17,20 @@ pub const QUEUE_ENTRIES: usize = 10_000;
 /// Writes events to a log. An entry has the event's level and message, its fields and those of the spans
 /// around it (the innermost counts where a name is there twice), `target`, `file` and `line` of the code,
 /// and `spans`, the names of the spans, outermost first; what the program itself calls so counts instead.
+/// What the engine says of its own work is no entry, unless asked for
+/// ([`with_engine_events`](Self::with_engine_events)).
 #[derive(Debug)]
 pub struct LogsLayer {
     queue: Queue,
+    with_engine: bool,
+}
+
+/// What the store's engine says has this target, or one below.
+const ENGINE_TARGET: &str = "timestrata";
+
+fn is_engine(target: &str) -> bool {
+    let below = target.strip_prefix(ENGINE_TARGET);
+    below.is_some_and(|below| below.is_empty() || below.starts_with("::"))
 }
 
 /// What a span was given, kept with it.
@@ -41,7 +52,16 @@ impl LogsLayer {
     /// As [`new`](Self::new).
     pub fn with_queue(logs: &Logs, entries: usize) -> Result<(Self, Writer)> {
         let (queue, writer) = Writer::start(logs.clone(), entries.max(1))?;
-        Ok((Self { queue }, writer))
+        Ok((Self { queue, with_engine: false }, writer))
+    }
+
+    /// The same, with what the engine says itself (targets `timestrata::flush` and others). Without this it
+    /// is left out, for to write such an entry may be what the engine tells of next: so only for a log of
+    /// another store than those that are told of.
+    #[must_use]
+    pub fn with_engine_events(mut self) -> Self {
+        self.with_engine = true;
+        self
     }
 }
 
@@ -71,8 +91,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogsLayer {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let mut entry = NewEntry::default();
         let metadata = event.metadata();
+        if !self.with_engine && is_engine(metadata.target()) {
+            return;
+        }
+        let mut entry = NewEntry::default();
         entry.source_time = Some(self.queue.wall_ns());
         entry.level = Some(level_of(*metadata.level()));
         entry.fields.text("target", metadata.target());

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use timestrata::logs::{Entries, Fields, Level, Logs, LogsOptions, NewEntry, Query};
-use timestrata::{BusyPolicy, Settings, Store};
+use timestrata::{BusyPolicy, Maintenance, Settings, Store};
 use timestrata_tracing::{LogsLayer, Writer};
 use tracing::subscriber::with_default;
 use tracing_subscriber::prelude::*;
@@ -157,4 +157,29 @@ fn a_log_that_takes_nothing_any_more_is_counted() {
     // It ends once it is done with what was said.
     let lost = writer.end();
     assert_eq!(lost, 10);
+}
+
+/// Each entry that is written may be what the engine tells of next.
+#[test]
+fn what_the_engine_says_itself_is_no_entry_unless_that_is_asked_for() {
+    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+    let store = Store::memory(settings).unwrap();
+    let logs = Logs::create(&store, "app", &LogsOptions::default()).unwrap();
+    let say = |layer: LogsLayer| {
+        with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::info!(target: "timestrata_of_ours", "one");
+            logs.write(&NewEntry::new("a row")).unwrap();
+            store.flush().unwrap();
+        });
+    };
+    let count = |filter: &str| logs.count(&Query::of(filter).unwrap()).unwrap();
+    let (layer, writer) = LogsLayer::new(&logs).unwrap();
+    say(layer);
+    drop(writer);
+    assert_eq!((count("one"), count("flushed")), (1, 0));
+    let (layer, writer) = LogsLayer::new(&logs).unwrap();
+    say(layer.with_engine_events());
+    drop(writer);
+    assert_eq!(count("one"), 2);
+    assert!(count("flushed target=timestrata::flush") > 0);
 }
