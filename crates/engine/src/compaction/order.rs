@@ -3,6 +3,21 @@
 //! Owns the closure of a set of runs, and the layers in which runs lie over each other.
 //! Called by all strategies. Indexes are places in the slice of runs that the strategy
 //! was given.
+//!
+//! Of two runs that share a key, all rows of one were committed before all rows of the other: that is how readers
+//! know which row is newer, without a number for each row. A merge of runs whose commits lie around those of
+//! another run with keys among theirs would end that. So [`close`] takes such a run in, and looks again,
+//! for the span of the chosen runs has grown.
+//!
+//! ```text
+//!   commits
+//!     9   C |=========|                        A and C are chosen: together they span the keys 0 to 20 and the
+//!     7   D           |=============|           commits 2 to 9. B shares keys with that, and its commit 5 is among
+//!     5   B      |=========|                   these: it comes in, and the span is 0 to 30. Now D shares keys with it
+//!     2   A |=========|                        and comes in too: 0 to 50. E doesn't: its commit 1 is before all of
+//!     1   E                |===========|       theirs, so it is older than all rows of the output, as it was before.
+//!    keys   0    10   20   30   40   50   60
+//! ```
 
 use timestrata_format::{LeadKey, RunMeta, SeqNo};
 

@@ -1,10 +1,31 @@
 //! The merge of sorted sources: rows in key order, equals in commit order.
 //!
-//! Sources and blocks wait, unread, until the merge comes to their least key. Of the
-//! cursors at rows, the one with the smallest head gives all rows that go before the next
-//! one's head at once: a long piece is a slice of its block, so sources that don't overlap
-//! are chained without copying. In `Latest` streams a row goes only if no newer source
-//! has its key.
+//! A cursor walks over one source, block by block. It *waits*, its next block unread, until the merge
+//! comes to that block's least key, its *bound*; then the block is loaded, and the cursor is among the
+//! *heads*, which are in the order of the rows that they are at. The first head gives all rows that go
+//! before the second head's row, and before the least bound of those that wait, as one *piece*: a long piece is
+//! a slice of its block, so sources that don't overlap are chained without copying. In streams that
+//! keep the latest row a key, a row goes only if no newer source has its key.
+//!
+//! ```text
+//!              oldest                                          bound
+//!   cursor 0   [ 10 20 30 40 ]                                  10
+//!   cursor 1          [ 25 30 ]                                 25
+//!   cursor 2                       [ 50 60 70 80 ]              50
+//!              newest
+//!
+//!   step                          heads (key, cursor)   waiting     given
+//!   1  no head: load cursor 0     (10,0)                25, 50      10 20      up to the bound 25
+//!   2  head at 30: load cursor 1  (25,1) (30,0)         50          25         up to the head 30
+//!   3  equal keys: older first    (30,0) (30,1)         50          30         cursor 0's
+//!   4                             (30,1) (40,0)         50          30         cursor 1's
+//!   5  cursor 1 has ended         (40,0)                50          40         up to the bound 50
+//!   6  no head: load cursor 2     (50,2)                            50 .. 80   to its end
+//! ```
+//!
+//! In a stream that keeps the latest row a key, step 3 gives nothing: a newer source has the key 30. A range
+//! delete is no source: it has taken rows out of a cursor's window before the merge comes to them (see
+//! [`crate::tombstones`]).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -2,6 +2,24 @@
 //!
 //! They are found as a reading comes to them, so that one that ends early, or never comes to most of
 //! its range, doesn't pay for the deletes there. No row is ever compared with a tombstone.
+//!
+//! The verdict is one for a whole source: a delete hides its keys there if it is newer than `than`, which is the
+//! greater of the source's last commit and of the delete through which it has been cleaned. A source whose commits
+//! are on both sides of a delete can't be: what is in memory is sealed, and runs are merged, so that there is none.
+//!
+//! ```text
+//!   keys                 0         10        20        30        40        50
+//!   delete of commit 7             [---------)
+//!   delete of commit 4                                 [---------)
+//!
+//!   run of commits 1-3   [=========]         [=========]         [==========]    than = 3: both hide
+//!   run of commits 5-6   [=========]         [===============================]    than = 6: 7 hides, 4 doesn't
+//!   run of commit 8      [===================================================]    than = 8: nothing hides
+//! ```
+//!
+//! From the first run, with the range [0, 50), [`Visible::from`] gives [0, 10), asked again from 10 on
+//! [20, 30), and from 30 on [40, 50). Where deletes lie over each other in several layers, the search goes on
+//! until no layer moves the beginning any more.
 
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 

@@ -6,6 +6,32 @@
 //! synced; a hole below that is an error and never a shorter log. `docs/format.md` has the
 //! byte maps.
 //!
+//! The log is a chain of segments, files of one length that are filled from front to back. The manifest's *floor* is
+//! the first that is still needed; those below are used again, under a new name. A flush moves the floor up: to the
+//! segment that holds the first commit which is in no run yet.
+//!
+//! ```text
+//!            floor = 7
+//!    5.wal   7.wal                          8.wal                            9.spare
+//!    ~~~~~   start commit commit synced end start commit commit 0 ~ ~ ~      made ahead
+//!            (10)   11     12     12    12  (12)   13     14    |
+//!                                                               appends go here; behind it is what is left of
+//!                                                               the file's earlier life, which no checksum fits
+//! ```
+//!
+//! Say commits 11 and 12 are synced, 13 and 14 only written, and the power goes. What recovery finds at the first
+//! place without a whole record decides:
+//!
+//! ```text
+//!   found                                                            means
+//!   13 whole, 14 torn, nothing behind                                the log ends with 13; 14 was not acknowledged as
+//!                                                                    synced. Its bytes stay; the log goes on in 9.wal
+//!   12 damaged, but the record `synced` behind it is whole           a durable commit is missing: corruption, which
+//!                                                                    names 7.wal and the place of 12
+//!   13 torn, and 9.wal begins with a start record that says "12"     an earlier recovery stopped here: on with 9.wal
+//!   7.wal is not there                                               corruption, which names 7.wal
+//! ```
+//!
 //! A payload is a sequence of entries, which [`PayloadBuilder`] and [`RowRecord`] lay out:
 //! single rows ([`RowLayout`]), Arrow batches ([`encode_batch`]), range deletes. The store is the caller
 //! of all of it: appends come in commit order under its commit lock, syncs from any thread.
