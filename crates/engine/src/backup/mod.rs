@@ -54,12 +54,12 @@ pub struct BackupReport {
 }
 
 /// Where a run is copied from.
-enum Original {
+enum RunOriginal {
     File(Arc<dyn DiskFile>),
     Mapped(Bytes),
 }
 
-impl Original {
+impl RunOriginal {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
             Self::File(file) => file.read_at(offset, buffer),
@@ -84,14 +84,14 @@ impl Original {
 }
 
 /// One stream at the instant of the backup.
-struct Frozen {
+struct FrozenStream {
     stream: Arc<Stream>,
     version: Arc<Version>,
     memtables: Vec<Arc<MemtableView>>,
 }
 
 /// A backup that is being made.
-struct Copy<'a> {
+struct BackupCopy<'a> {
     destination: &'a Path,
     options: BackupOptions,
     /// The run files so far.
@@ -108,7 +108,7 @@ impl Engine {
         let began =
             self.began(tracing::enabled!(target: "timestrata::backup", tracing::Level::INFO));
         self.prepare_destination(destination)?;
-        let mut copy = Copy { destination, options, made: Vec::new() };
+        let mut copy = BackupCopy { destination, options, made: Vec::new() };
         let copied = self.copy_streams(&mut copy);
         if copied.is_err() {
             // So that it can be tried again. Only what it has made itself: another backup may have been
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     /// Copies all runs, and makes runs of what is in memory.
-    fn copy_streams(&self, copy: &mut Copy<'_>) -> Result<(ManifestState, BackupReport)> {
+    fn copy_streams(&self, copy: &mut BackupCopy<'_>) -> Result<(ManifestState, BackupReport)> {
         let (seq, frozen) = self.freeze();
         let mut report = BackupReport { seq, ..BackupReport::default() };
         let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
@@ -182,7 +182,7 @@ impl Engine {
         Ok(())
     }
 
-    fn freeze(&self) -> (SeqNo, Vec<Frozen>) {
+    fn freeze(&self) -> (SeqNo, Vec<FrozenStream>) {
         let mut core = self.core_to_view(None);
         let seq = core.last_seq;
         if is_planted(Plant::BackupOfTwoMoments) {
@@ -195,7 +195,7 @@ impl Engine {
             if !state.active.is_empty() {
                 memtables.push(state.active.view());
             }
-            Frozen {
+            FrozenStream {
                 stream: Arc::clone(&state.stream),
                 version: Arc::clone(&state.version),
                 memtables,
@@ -206,8 +206,8 @@ impl Engine {
 
     fn copy_stream(
         &self,
-        copy: &mut Copy<'_>,
-        frozen: &Frozen,
+        copy: &mut BackupCopy<'_>,
+        frozen: &FrozenStream,
         state: &mut ManifestState,
         report: &mut BackupReport,
     ) -> Result<StreamEntry> {
@@ -247,7 +247,7 @@ impl Engine {
     /// process; if a writer in another one has removed it, what this one has mapped is copied.
     fn copy_run(
         &self,
-        copy: &mut Copy<'_>,
+        copy: &mut BackupCopy<'_>,
         run: &RunHandle,
         report: &mut BackupReport,
     ) -> Result<bool> {
@@ -273,19 +273,24 @@ impl Engine {
         }
     }
 
-    fn original(&self, run: &RunHandle) -> Result<Original> {
+    fn original(&self, run: &RunHandle) -> Result<RunOriginal> {
         let from = self.folder.path(run.meta.id, run.meta.format);
         match self.io.disk.open(&from, OpenMode::Read) {
-            Ok(file) => Ok(Original::File(file)),
+            Ok(file) => Ok(RunOriginal::File(file)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                run.reader.bytes().map(Original::Mapped)
+                run.reader.bytes().map(RunOriginal::Mapped)
             }
             Err(error) => Err(Error::io("read a run to copy", &from, error)),
         }
     }
 
     /// Whether what was copied is what was written.
-    fn copy_bytes(&self, copy: &mut Copy<'_>, run: &RunHandle, source: &Original) -> Result<bool> {
+    fn copy_bytes(
+        &self,
+        copy: &mut BackupCopy<'_>,
+        run: &RunHandle,
+        source: &RunOriginal,
+    ) -> Result<bool> {
         let meta = &run.meta;
         let from = self.folder.path(meta.id, meta.format);
         let to = copy.destination.join(RUNS_DIR).join(run::file_name(meta.id, meta.format));
@@ -348,7 +353,7 @@ impl Engine {
     fn write_copy(
         &self,
         destination: &Path,
-        frozen: &Frozen,
+        frozen: &FrozenStream,
         memtable: &MemtableView,
         id: RunId,
     ) -> Result<Option<RunMeta>> {

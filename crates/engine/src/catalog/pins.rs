@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use timestrata_format::manifest::{Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
-use crate::state::{Core, Edit, Engine, PinInfo, PinState, Slot, StreamState, heeded};
+use crate::state::{Edit, Engine, PinInfo, PinState, Slot, StoreState, StreamState, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Snapshot};
 
@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 255;
 struct Deletes(HashMap<StreamId, Tombstones>);
 
 impl Deletes {
-    fn of(core: &mut Core) -> Self {
+    fn of(core: &mut StoreState) -> Self {
         let live = core.streams.iter_mut().filter(|state| !state.dropped);
         Self(live.map(|state| (state.stream.id(), state.view().tombstones.clone())).collect())
     }

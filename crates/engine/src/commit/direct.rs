@@ -13,7 +13,7 @@ use super::bulk_load::BulkLoad;
 use super::write::{Prepared, slot_for_rows};
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
-use crate::state::{Core, Edit, Engine, RunHandle, Slot};
+use crate::state::{Edit, Engine, RunHandle, Slot, StoreState};
 use crate::{Durability, Result};
 
 /// What a commit adds to its streams.
@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// The locks that the last step needs, while no stream is getting other columns.
-    fn lock_for_runs(&self) -> Result<(MutexGuard<'_, ManifestLog>, MutexGuard<'_, Core>)> {
+    fn lock_for_runs(&self) -> Result<(MutexGuard<'_, ManifestLog>, MutexGuard<'_, StoreState>)> {
         loop {
             let manifest = self.lock_manifest()?;
             let mut core = self.core.lock();
@@ -121,7 +121,7 @@ impl Engine {
 
     fn install_direct(
         &self,
-        core: &mut Core,
+        core: &mut StoreState,
         added: Additions,
         settled: &[Slot],
         seq: SeqNo,

@@ -9,7 +9,7 @@ use timestrata_io::sync::MutexGuard;
 use crate::changes::Change;
 use crate::memtable::PreparedBatch;
 use crate::planted::{self, Plant, is_planted};
-use crate::state::{Core, Engine, Slot, Work};
+use crate::state::{Engine, Slot, StoreState, Work};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
@@ -200,7 +200,7 @@ impl Engine {
     }
 
     /// The commit lock, once there is room for `bytes` more in memory.
-    pub(crate) fn lock_with_room(&self, bytes: u64) -> Result<MutexGuard<'_, Core>> {
+    pub(crate) fn lock_with_room(&self, bytes: u64) -> Result<MutexGuard<'_, StoreState>> {
         let mut stalled = None;
         loop {
             let mut core = self.core.lock();
@@ -258,7 +258,7 @@ impl Engine {
         );
     }
 
-    fn busy(&self, core: &Core, bytes: u64) -> Error {
+    fn busy(&self, core: &StoreState, bytes: u64) -> Error {
         Error::new(
             ErrorKind::Busy,
             format!(
@@ -271,7 +271,7 @@ impl Engine {
 
     /// Seals a memtable that has reached its bound: of bytes, or of range deletes, which a reader
     /// of what is older has to look through and which a flush makes fewer.
-    pub(crate) fn seal_if_full(&self, core: &mut Core, slot: Slot) -> bool {
+    pub(crate) fn seal_if_full(&self, core: &mut StoreState, slot: Slot) -> bool {
         let active = &core.streams[slot].active;
         let is_full = active.bytes() as u64 >= self.settings.memtable_bytes_max
             || active.tombstones() >= TOMBSTONES_MAX;
@@ -279,7 +279,7 @@ impl Engine {
     }
 
     /// Seals the memtable that keeps the most WAL, when there is too much of it.
-    pub(crate) fn seal_for_wal(&self, core: &mut Core) -> bool {
+    pub(crate) fn seal_for_wal(&self, core: &mut StoreState) -> bool {
         let Some(wal) = &self.wal else { return false };
         if wal.needs_spare() {
             self.workers.wake();
@@ -295,7 +295,7 @@ impl Engine {
 
     /// As [`Engine::doubt_unless_refused`]. Where the log had no room, what holds most of
     /// it is flushed, as soon as there is room for that.
-    pub(crate) fn refused_by_log(&self, core: &mut Core, seq: SeqNo, error: Error) -> Error {
+    pub(crate) fn refused_by_log(&self, core: &mut StoreState, seq: SeqNo, error: Error) -> Error {
         let error = self.doubt_unless_refused(seq, error);
         if error.kind() == ErrorKind::NoSpace
             && let Some(slot) = Self::oldest_unflushed(core)
@@ -330,7 +330,7 @@ fn is_stall_heard() -> bool {
 
 /// The slots of the changes' streams; an error if one has been dropped, or has got other columns,
 /// since.
-fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
+fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
     let slot = |change: &Prepared| match change {
         Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
         Prepared::DeleteRange { stream, .. } => core.slot_of(stream.id()),
@@ -339,7 +339,7 @@ fn resolve(core: &Core, prepared: &[Prepared]) -> Result<Vec<Slot>> {
 }
 
 /// The slot of a stream that still has the columns it is known with.
-pub(super) fn slot_for_rows(core: &Core, stream: &Stream) -> Result<Slot> {
+pub(super) fn slot_for_rows(core: &StoreState, stream: &Stream) -> Result<Slot> {
     let slot = core.slot_of(stream.id())?;
     match core.streams[slot].stream.schema_version() == stream.schema_version() {
         true => Ok(slot),
@@ -348,7 +348,7 @@ pub(super) fn slot_for_rows(core: &Core, stream: &Stream) -> Result<Slot> {
 }
 
 /// Applies a change that has its place in the order. Can't fail: everything was checked.
-pub(crate) fn apply(core: &mut Core, slot: Slot, change: Prepared, seq: SeqNo) {
+pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: SeqNo) {
     core.touch(slot);
     let active = &mut core.streams[slot].active;
     match change {

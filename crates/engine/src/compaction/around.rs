@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use timestrata_format::{RunId, RunMeta};
 
-use super::choose::{self, Plan, Rewrite};
+use super::choose::{self, CompactionPlan, Rewrite};
 use super::order;
 use crate::tombstones::Tombstones;
 use crate::{Settings, Stream};
@@ -45,7 +45,7 @@ pub(crate) fn choose_around(
     tombstones: &Tombstones,
     settings: &Settings,
     force: bool,
-) -> Option<Plan> {
+) -> Option<CompactionPlan> {
     let is_damaged = |run: &&RunMeta| set_aside.contains(&run.id);
     let damaged: Vec<&RunMeta> = runs.iter().filter(is_damaged).collect();
     if damaged.is_empty() {
@@ -64,8 +64,10 @@ pub(crate) fn choose_around(
     }
     groups.values().find_map(|group| {
         match choose::choose(stream, group, tombstones, settings, force)? {
-            Plan::Rewrite(rewrite) => within_all(runs, rewrite).map(Plan::Rewrite),
-            plan @ Plan::Drop { .. } => Some(plan),
+            CompactionPlan::Rewrite(rewrite) => {
+                within_all(runs, rewrite).map(CompactionPlan::Rewrite)
+            }
+            plan @ CompactionPlan::Drop { .. } => Some(plan),
         }
     })
 }

@@ -1,6 +1,6 @@
 //! The most useful piece of compaction of one stream.
 //!
-//! Owns [`Plan`] and the order of urgency: drop what a range delete covers, merge what lies
+//! Owns [`CompactionPlan`] and the order of urgency: drop what a range delete covers, merge what lies
 //! too deep, rewrite what is largely deleted, join what is small, change the format of what
 //! has settled. Called by the worker, which carries one plan a stream out at a time: the
 //! runs given must be all of the stream's.
@@ -26,7 +26,7 @@ const DEBT_PLANS_MAX: usize = 32;
 
 /// One piece of compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Plan {
+pub(crate) enum CompactionPlan {
     /// Merge the inputs, apply the tombstones, write outputs.
     Rewrite(Rewrite),
     /// Every row of these runs is deleted: remove them from the version without reading them.
@@ -54,7 +54,7 @@ pub(crate) struct Rewrite {
 
 /// What strategies see.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scene<'a> {
+pub(super) struct StrategyInput<'a> {
     pub(super) runs: &'a [RunMeta],
     pub(super) format: RunFormat,
     /// Runs of similar size that may lie over each other, at least 2.
@@ -66,12 +66,12 @@ pub(super) struct Scene<'a> {
     pub(super) force: bool,
 }
 
-impl Scene<'_> {
+impl StrategyInput<'_> {
     /// A rewrite of the closure of `chosen`.
-    pub(super) fn rewrite(&self, chosen: &[usize], output_level: u8, cuts: Cuts) -> Plan {
+    pub(super) fn rewrite(&self, chosen: &[usize], output_level: u8, cuts: Cuts) -> CompactionPlan {
         let inputs = order::close(self.runs, chosen);
         let drop_delete_markers = order::has_nothing_older(self.runs, &inputs);
-        Plan::Rewrite(Rewrite {
+        CompactionPlan::Rewrite(Rewrite {
             inputs: inputs.iter().map(|index| self.runs[*index].id).collect(),
             output_level,
             format: self.format,
@@ -102,8 +102,8 @@ pub(super) fn choose(
     tombstones: &Tombstones,
     settings: &Settings,
     force: bool,
-) -> Option<Plan> {
-    let scene = Scene {
+) -> Option<CompactionPlan> {
+    let input = StrategyInput {
         runs,
         format: stream.spec().run_format,
         layers_max: settings.level0_runs_max.max(2),
@@ -113,10 +113,10 @@ pub(super) fn choose(
     };
     let is_id = matches!(stream.lead_kind(), LeadKind::Id16 | LeadKind::Id32);
     drop_covered(runs, tombstones)
-        .or_else(|| if force { merge_overlapping(&scene) } else { None })
-        .or_else(|| if is_id { leveled::choose(&scene) } else { window::choose(&scene) })
-        .or_else(|| rewrite_deleted(&scene, tombstones))
-        .or_else(|| concatenate::choose(&scene))
+        .or_else(|| if force { merge_overlapping(&input) } else { None })
+        .or_else(|| if is_id { leveled::choose(&input) } else { window::choose(&input) })
+        .or_else(|| rewrite_deleted(&input, tombstones))
+        .or_else(|| concatenate::choose(&input))
 }
 
 fn span_max(stream: &Stream) -> Option<u64> {
@@ -138,12 +138,12 @@ pub(crate) fn debt_bytes(
     let mut debt: u64 = 0;
     for _ in 0..DEBT_PLANS_MAX {
         let done = match choose_around(stream, &rest, set_aside, tombstones, settings, false) {
-            Some(Plan::Rewrite(rewrite)) => {
+            Some(CompactionPlan::Rewrite(rewrite)) => {
                 let inputs = rest.iter().filter(|run| rewrite.inputs.contains(&run.id));
                 debt = inputs.map(|run| run.file_bytes).fold(debt, u64::saturating_add);
                 rewrite.inputs
             }
-            Some(Plan::Drop { runs }) => runs,
+            Some(CompactionPlan::Drop { runs }) => runs,
             None => break,
         };
         rest.retain(|run| !done.contains(&run.id));
@@ -188,28 +188,28 @@ fn hidden_bytes(run: &RunMeta, from: LeadKey, hi: LeadKey) -> u64 {
 }
 
 /// Lets go of runs of which all rows are deleted.
-pub(super) fn drop_covered(runs: &[RunMeta], tombstones: &Tombstones) -> Option<Plan> {
+pub(super) fn drop_covered(runs: &[RunMeta], tombstones: &Tombstones) -> Option<CompactionPlan> {
     if tombstones.is_empty() {
         return None;
     }
     let covered = runs.iter().filter(|run| hidden(run, tombstones) == Hidden::All);
     let runs: Vec<RunId> = covered.map(|run| run.id).collect();
-    (!runs.is_empty()).then_some(Plan::Drop { runs })
+    (!runs.is_empty()).then_some(CompactionPlan::Drop { runs })
 }
 
 /// The run of which most is deleted, if that is worth a rewrite.
-fn rewrite_deleted(scene: &Scene<'_>, tombstones: &Tombstones) -> Option<Plan> {
+fn rewrite_deleted(input: &StrategyInput<'_>, tombstones: &Tombstones) -> Option<CompactionPlan> {
     if tombstones.is_empty() {
         return None;
     }
     let is_crowded = tombstones.len() > TOMBSTONES_MAX;
     let mut best: Option<((bool, u64, usize), usize)> = None;
-    for (index, run) in scene.runs.iter().enumerate() {
+    for (index, run) in input.runs.iter().enumerate() {
         let Hidden::Some { bytes, stretches } = hidden(run, tombstones) else {
             continue;
         };
         let is_large = bytes >= run.file_bytes.div_ceil(DELETED_PART).max(1);
-        if stretches == 0 || !(is_large || scene.force || is_crowded) {
+        if stretches == 0 || !(is_large || input.force || is_crowded) {
             continue;
         }
         let worth = (is_large, if is_large { bytes } else { 0 }, stretches);
@@ -218,17 +218,17 @@ fn rewrite_deleted(scene: &Scene<'_>, tombstones: &Tombstones) -> Option<Plan> {
         }
     }
     let (_, index) = best?;
-    let level = scene.runs[index].level;
-    Some(scene.rewrite(&[index], level, Cuts::by_size(scene.run_bytes_max)))
+    let level = input.runs[index].level;
+    Some(input.rewrite(&[index], level, Cuts::by_size(input.run_bytes_max)))
 }
 
 /// Under force: all runs of the stretch of overlapping runs that is cheapest.
-fn merge_overlapping(scene: &Scene<'_>) -> Option<Plan> {
-    let mut by_key: Vec<usize> = (0..scene.runs.len()).collect();
-    by_key.sort_by_key(|index| scene.runs[*index].key_min);
+fn merge_overlapping(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
+    let mut by_key: Vec<usize> = (0..input.runs.len()).collect();
+    by_key.sort_by_key(|index| input.runs[*index].key_min);
     let mut stretches: Vec<(LeadKey, Vec<usize>)> = Vec::new();
     for index in by_key {
-        let run = &scene.runs[index];
+        let run = &input.runs[index];
         match stretches.last_mut() {
             Some((end, members)) if run.key_min <= *end => {
                 *end = run.key_max.max(*end);
@@ -240,8 +240,8 @@ fn merge_overlapping(scene: &Scene<'_>) -> Option<Plan> {
     let (_, chosen) = stretches
         .into_iter()
         .filter(|(_, members)| members.len() > 1)
-        .min_by_key(|(_, members)| order::bytes_of(scene.runs, members))?;
-    Some(scene.rewrite(&chosen, 1, Cuts::by_size(scene.run_bytes_max)))
+        .min_by_key(|(_, members)| order::bytes_of(input.runs, members))?;
+    Some(input.rewrite(&chosen, 1, Cuts::by_size(input.run_bytes_max)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use timestrata_format::RunFormat;
 
-use super::choose::{Plan, Scene};
+use super::choose::{CompactionPlan, StrategyInput};
 use super::cut::Cuts;
 use super::order;
 
@@ -19,22 +19,22 @@ const HOT_RUNS_AT_ONCE: u64 = 8;
 /// A run has settled when so many times the runs that may overlap are newer.
 const SETTLED_FACTOR: usize = 2;
 
-pub(super) fn choose(scene: &Scene<'_>) -> Option<Plan> {
-    let chains = lone_chains(scene);
+pub(super) fn choose(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
+    let chains = lone_chains(input);
     let joined =
-        || chains.iter().filter_map(|chain| small_neighbours(scene, chain)).max_by_key(Vec::len);
-    let settled = || settled_hot(scene, &chains);
-    let chosen = match scene.force {
+        || chains.iter().filter_map(|chain| small_neighbours(input, chain)).max_by_key(Vec::len);
+    let settled = || settled_hot(input, &chains);
+    let chosen = match input.force {
         // Else each run that has become small would be joined with all that were before it.
         true => settled().or_else(joined),
         false => joined().or_else(settled),
     }?;
-    Some(scene.rewrite(&chosen, 1, Cuts::by_size(scene.run_bytes_max)))
+    Some(input.rewrite(&chosen, 1, Cuts::by_size(input.run_bytes_max)))
 }
 
 /// Runs that overlap no other, as chains of neighbours in key order.
-fn lone_chains(scene: &Scene<'_>) -> Vec<Vec<usize>> {
-    let runs = scene.runs;
+fn lone_chains(input: &StrategyInput<'_>) -> Vec<Vec<usize>> {
+    let runs = input.runs;
     let mut by_key: Vec<usize> = (0..runs.len()).collect();
     by_key.sort_by_key(|index| runs[*index].key_min);
     let mut chains = vec![Vec::new()];
@@ -57,25 +57,25 @@ fn lone_chains(scene: &Scene<'_>) -> Vec<Vec<usize>> {
 
 /// The longest stretch of a chain that is worth joining: enough runs, none of them more
 /// than half of the whole (or two, under force), and no more than a full run together.
-fn small_neighbours(scene: &Scene<'_>, chain: &[usize]) -> Option<Vec<usize>> {
-    let (small, total_max, count_min) = if scene.force {
-        (scene.run_bytes_max / 2, scene.run_bytes_max / 4 * 3, 2)
+fn small_neighbours(input: &StrategyInput<'_>, chain: &[usize]) -> Option<Vec<usize>> {
+    let (small, total_max, count_min) = if input.force {
+        (input.run_bytes_max / 2, input.run_bytes_max / 4 * 3, 2)
     } else {
-        (scene.run_bytes_max / SMALL_PART, scene.run_bytes_max, scene.layers_max)
+        (input.run_bytes_max / SMALL_PART, input.run_bytes_max, input.layers_max)
     };
-    let bytes = |index: &usize| scene.runs[*index].file_bytes;
+    let bytes = |index: &usize| input.runs[*index].file_bytes;
     let mut best: Option<&[usize]> = None;
     for start in 0..chain.len() {
         let (mut total, mut largest) = (0_u64, 0);
         for (end, index) in chain.iter().enumerate().skip(start) {
             total = total.saturating_add(bytes(index));
             largest = bytes(index).max(largest);
-            let is_close = scene.is_close(chain[start], *index);
+            let is_close = input.is_close(chain[start], *index);
             if largest >= small || total > total_max || !is_close {
                 break;
             }
             let stretch = &chain[start..=end];
-            let is_worth = scene.force || largest.saturating_mul(2) <= total;
+            let is_worth = input.force || largest.saturating_mul(2) <= total;
             if stretch.len() >= count_min
                 && is_worth
                 && best.is_none_or(|best| stretch.len() > best.len())
@@ -89,14 +89,14 @@ fn small_neighbours(scene: &Scene<'_>, chain: &[usize]) -> Option<Vec<usize>> {
 
 /// Hot runs of a cold stream that are old enough to stay as they are: neighbours up to some
 /// full runs, or one that lies under others.
-fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
-    if scene.format == RunFormat::Hot {
+fn settled_hot(input: &StrategyInput<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
+    if input.format == RunFormat::Hot {
         return None;
     }
-    let newer_min = if scene.force { 0 } else { SETTLED_FACTOR * scene.layers_max };
+    let newer_min = if input.force { 0 } else { SETTLED_FACTOR * input.layers_max };
     let is_settled = |index: &usize| {
-        let run = &scene.runs[*index];
-        let newer = scene.runs.iter().filter(|other| other.seq_min > run.seq_max).count();
+        let run = &input.runs[*index];
+        let newer = input.runs.iter().filter(|other| other.seq_min > run.seq_max).count();
         run.format == RunFormat::Hot && newer >= newer_min
     };
     for chain in chains {
@@ -107,14 +107,14 @@ fn settled_hot(scene: &Scene<'_>, chains: &[Vec<usize>]) -> Option<Vec<usize>> {
         let mut chosen = vec![first];
         for index in rest.take_while(is_settled) {
             chosen.push(index);
-            let bytes_max = scene.run_bytes_max.saturating_mul(HOT_RUNS_AT_ONCE);
-            let is_full = order::bytes_of(scene.runs, &chosen) > bytes_max;
-            if is_full || !scene.is_close(first, index) {
+            let bytes_max = input.run_bytes_max.saturating_mul(HOT_RUNS_AT_ONCE);
+            let is_full = order::bytes_of(input.runs, &chosen) > bytes_max;
+            if is_full || !input.is_close(first, index) {
                 chosen.pop();
                 break;
             }
         }
         return Some(chosen);
     }
-    (0..scene.runs.len()).find(is_settled).map(|index| vec![index])
+    (0..input.runs.len()).find(is_settled).map(|index| vec![index])
 }

@@ -7,20 +7,20 @@
 //! Cells keep the order of commits apart: a merge in one drags in no other. Called by
 //! `choose`.
 
-use super::choose::{Plan, Scene};
+use super::choose::{CompactionPlan, StrategyInput};
 use super::cut;
 use super::window::{Layer, fresh_and_settled, pick};
 
 /// A flushed batch is cut into cells of at least about this part of a full run.
 const CELL_PART: u64 = 4;
 
-pub(super) fn choose(scene: &Scene<'_>) -> Option<Plan> {
-    let (fresh, settled) = fresh_and_settled(scene.runs);
-    let cell_bytes = scene.run_bytes_max / CELL_PART;
-    let chosen = pick(scene, &fresh, &|layers| layers.len() >= scene.layers_max && !grows(layers))
-        .or_else(|| pick(scene, &settled, &|layers| !grows(layers)))?;
-    let cuts = cut::by_bytes(&scene.metas(&chosen), cell_bytes, scene.run_bytes_max);
-    Some(scene.rewrite(&chosen, 1, cuts))
+pub(super) fn choose(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
+    let (fresh, settled) = fresh_and_settled(input.runs);
+    let cell_bytes = input.run_bytes_max / CELL_PART;
+    let chosen = pick(input, &fresh, &|layers| layers.len() >= input.layers_max && !grows(layers))
+        .or_else(|| pick(input, &settled, &|layers| !grows(layers)))?;
+    let cuts = cut::by_bytes(&input.metas(&chosen), cell_bytes, input.run_bytes_max);
+    Some(input.rewrite(&chosen, 1, cuts))
 }
 
 /// Whether each layer, newest first, is of a higher power of ten than all above it together.

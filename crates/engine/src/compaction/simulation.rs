@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_format::manifest::Merge;
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
-use super::{Plan, Rewrite, choose_around};
+use super::{CompactionPlan, Rewrite, choose_around};
 use crate::tombstones::Tombstones;
 use crate::{LeadKind, Settings, Stream, StreamSpec};
 
@@ -139,11 +139,11 @@ impl Simulation {
             let plan = choose_around(stream, runs, set_aside, &tombstones, settings, force);
             match plan {
                 None => return,
-                Some(Plan::Drop { runs }) => runs.iter().for_each(|id| {
+                Some(CompactionPlan::Drop { runs }) => runs.iter().for_each(|id| {
                     let (_, rows) = self.take(*id);
                     assert!(rows.iter().all(|row| self.is_hidden(row)), "dropped a live row");
                 }),
-                Some(Plan::Rewrite(rewrite)) => self.carry_out(&rewrite),
+                Some(CompactionPlan::Rewrite(rewrite)) => self.carry_out(&rewrite),
             }
             self.check_order();
             let runs = &self.runs;

@@ -9,7 +9,7 @@
 
 use timestrata_format::RunMeta;
 
-use super::choose::{Plan, Scene};
+use super::choose::{CompactionPlan, StrategyInput};
 use super::cut;
 use super::order;
 
@@ -30,22 +30,22 @@ pub(super) struct Layer {
     pub(super) largest_bytes: u64,
 }
 
-pub(super) fn choose(scene: &Scene<'_>) -> Option<Plan> {
-    let (fresh, settled) = fresh_and_settled(scene.runs);
-    if let Some(chosen) = pick(scene, &fresh, &|layers| is_worth(scene, layers)) {
-        let others: Vec<RunMeta> = scene
+pub(super) fn choose(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
+    let (fresh, settled) = fresh_and_settled(input.runs);
+    if let Some(chosen) = pick(input, &fresh, &|layers| is_worth(input, layers)) {
+        let others: Vec<RunMeta> = input
             .runs
             .iter()
             .enumerate()
             .filter(|(index, _)| !chosen.contains(index))
             .map(|(_, run)| run.clone())
             .collect();
-        let cuts = cut::by_age(&scene.metas(&chosen), &others, scene.run_bytes_max);
-        return Some(scene.rewrite(&chosen, 1, cuts));
+        let cuts = cut::by_age(&input.metas(&chosen), &others, input.run_bytes_max);
+        return Some(input.rewrite(&chosen, 1, cuts));
     }
-    let chosen = pick(scene, &settled, &|layers| is_worth(scene, layers))?;
-    let cuts = cut::by_bytes(&scene.metas(&chosen), scene.run_bytes_max, scene.run_bytes_max);
-    Some(scene.rewrite(&chosen, 1, cuts))
+    let chosen = pick(input, &settled, &|layers| is_worth(input, layers))?;
+    let cuts = cut::by_bytes(&input.metas(&chosen), input.run_bytes_max, input.run_bytes_max);
+    Some(input.rewrite(&chosen, 1, cuts))
 }
 
 /// Flushed runs with nothing compacted over them, and all others; both oldest first.
@@ -65,15 +65,15 @@ pub(super) fn fresh_and_settled(runs: &[RunMeta]) -> (Vec<usize>, Vec<usize>) {
 /// Whether merging these layers at least doubles what each of their rows lives in: its run,
 /// or its layer where that is more than a run may be long. A layer that is small beside the
 /// others is no reason to rewrite them.
-fn is_worth(scene: &Scene<'_>, layers: &[Layer]) -> bool {
+fn is_worth(input: &StrategyInput<'_>, layers: &[Layer]) -> bool {
     let total: u64 = layers.iter().map(|layer| layer.bytes).fold(0, u64::saturating_add);
-    let heaviest = layers.iter().map(|layer| layer.bytes.min(scene.run_bytes_max)).max();
-    let growth = (scene.layers_max as u64).saturating_sub(1).max(2);
+    let heaviest = layers.iter().map(|layer| layer.bytes.min(input.run_bytes_max)).max();
+    let growth = (input.layers_max as u64).saturating_sub(1).max(2);
     let weighty = heaviest.unwrap_or(0) / WEIGHTY_PART;
-    layers.iter().filter(|layer| layer.bytes >= weighty).count() >= scene.layers_max
+    layers.iter().filter(|layer| layer.bytes >= weighty).count() >= input.layers_max
         && layers.iter().all(|layer| {
             let home =
-                if layer.bytes > scene.run_bytes_max { layer.bytes } else { layer.largest_bytes };
+                if layer.bytes > input.run_bytes_max { layer.bytes } else { layer.largest_bytes };
             home.saturating_mul(growth) <= total
         })
 }
@@ -81,29 +81,29 @@ fn is_worth(scene: &Scene<'_>, layers: &[Layer]) -> bool {
 /// The cheapest set of layers of the pool that is `worth` merging, closed over the order
 /// of commits; where runs lie too deep, the newest even if they are not worth it.
 pub(super) fn pick(
-    scene: &Scene<'_>,
+    input: &StrategyInput<'_>,
     pool: &[usize],
     worth: &dyn Fn(&[Layer]) -> bool,
 ) -> Option<Vec<usize>> {
-    let depth = order::layers(scene.runs, pool);
+    let depth = order::layers(input.runs, pool);
     let mut best: Option<(u64, Vec<usize>)> = None;
     for anchor in pool {
-        let over = layers_over(scene.runs, pool, &depth, *anchor);
+        let over = layers_over(input.runs, pool, &depth, *anchor);
         let least = best.as_ref().map_or(u64::MAX, |(bytes, _)| *bytes);
-        let found = match worthwhile(scene, &over, worth, least) {
-            None if over.len() > DEEP * scene.layers_max => {
+        let found = match worthwhile(input, &over, worth, least) {
+            None if over.len() > DEEP * input.layers_max => {
                 let chosen: Vec<usize> = over
                     .iter()
-                    .take(scene.layers_max)
+                    .take(input.layers_max)
                     .flat_map(|layer| layer.runs.iter().copied())
                     .collect();
-                let closed = order::close(scene.runs, &chosen);
-                (layers_among(scene.runs, &closed).len() > 1).then_some(closed)
+                let closed = order::close(input.runs, &chosen);
+                (layers_among(input.runs, &closed).len() > 1).then_some(closed)
             }
             found => found,
         };
         if let Some(chosen) = found {
-            let bytes = order::bytes_of(scene.runs, &chosen);
+            let bytes = order::bytes_of(input.runs, &chosen);
             if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
                 best = Some((bytes, chosen));
             }
@@ -139,7 +139,7 @@ fn layers_over(runs: &[RunMeta], pool: &[usize], depth: &[usize], anchor: usize)
 /// The newest stretch of neighbouring layers that is worth merging, also after its closure,
 /// and that is not dearer than what was found before.
 fn worthwhile(
-    scene: &Scene<'_>,
+    input: &StrategyInput<'_>,
     over: &[Layer],
     worth: &dyn Fn(&[Layer]) -> bool,
     bytes_below: u64,
@@ -150,12 +150,12 @@ fn worthwhile(
             if over[start..end].iter().map(|layer| layer.bytes).sum::<u64>() >= bytes_below {
                 continue;
             }
-            let end = widened(scene, over, start, end, worth);
+            let end = widened(input, over, start, end, worth);
             let chosen: Vec<usize> =
                 over[start..end].iter().flat_map(|layer| layer.runs.iter().copied()).collect();
-            let closed = order::close(scene.runs, &chosen);
+            let closed = order::close(input.runs, &chosen);
             // Layers are counted over the whole pool: what looked like two may be one here.
-            if worth(&layers_among(scene.runs, &closed)) {
+            if worth(&layers_among(input.runs, &closed)) {
                 return Some(closed);
             }
         }
@@ -165,7 +165,7 @@ fn worthwhile(
 
 /// Takes further layers of similar size along, which saves merging the result with them.
 fn widened(
-    scene: &Scene<'_>,
+    input: &StrategyInput<'_>,
     over: &[Layer],
     start: usize,
     end: usize,
@@ -177,7 +177,7 @@ fn widened(
         let largest = taken.iter().map(|layer| layer.bytes).max().unwrap_or(0);
         let bytes: u64 = taken.iter().map(|layer| layer.bytes).sum();
         if next.bytes > largest.saturating_mul(SIMILAR)
-            || bytes.saturating_add(next.bytes) > scene.run_bytes_max.saturating_mul(WIDEN_RUNS_MAX)
+            || bytes.saturating_add(next.bytes) > input.run_bytes_max.saturating_mul(WIDEN_RUNS_MAX)
             || !worth(&over[start..=end])
         {
             break;

@@ -10,12 +10,12 @@ use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 use timestrata_io::sync::MutexGuard;
 use tracing::Level;
 
-use crate::compaction::{self, Plan, Rewrite};
+use crate::compaction::{self, CompactionPlan, Rewrite};
 use crate::key::KeyView;
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::{Source, merge_sources};
-use crate::state::{Core, Edit, Engine, Slot, StreamState, Version, heeded};
+use crate::state::{Edit, Engine, Slot, StoreState, StreamState, Version, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
@@ -30,7 +30,12 @@ pub(crate) struct CompactionTarget {
 }
 
 impl CompactionTarget {
-    pub(crate) fn of(core: &Core, slot: Slot, state: &StreamState, damaged: &[RunId]) -> Self {
+    pub(crate) fn of(
+        core: &StoreState,
+        slot: Slot,
+        state: &StreamState,
+        damaged: &[RunId],
+    ) -> Self {
         let is_here = |id: &&RunId| state.version.run(**id).is_some();
         Self {
             set_aside: damaged.iter().filter(is_here).copied().collect(),
@@ -127,7 +132,7 @@ impl Engine {
         let began = self.began(tracing::enabled!(target: "timestrata::compaction", Level::DEBUG));
         match plan {
             None => Ok(false),
-            Some(Plan::Drop { runs }) => {
+            Some(CompactionPlan::Drop { runs }) => {
                 self.replace_runs(&target, &runs, Vec::new())?;
                 tracing::debug!(
                     target: "timestrata::compaction",
@@ -137,7 +142,7 @@ impl Engine {
                 );
                 Ok(true)
             }
-            Some(Plan::Rewrite(plan)) => {
+            Some(CompactionPlan::Rewrite(plan)) => {
                 if !force && !self.is_manual() {
                     self.wait_for_room(&target, &plan)?;
                 }

@@ -12,7 +12,7 @@ use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::scan::merge_sources;
-use crate::state::{Core, Edit, Engine, Slot, Version, Work, heeded};
+use crate::state::{Edit, Engine, Slot, StoreState, Version, Work, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, Result, Stream};
 
@@ -86,7 +86,7 @@ impl Engine {
 
     /// The sealed memtables with the oldest changes: a memtable's worth of bytes, or several small ones,
     /// which share the syncs of their names and of the manifest.
-    fn choose_flush(&self) -> Vec<Due> {
+    fn choose_flush(&self) -> Vec<DueMemtable> {
         let core = self.core.lock();
         let mut waiting: Vec<(SeqNo, Slot, usize)> = core
             .live()
@@ -101,7 +101,7 @@ impl Engine {
         for (_, slot, place) in waiting.into_iter().take(RUNS_A_ROUND) {
             let state = &core.streams[slot];
             let Some(memtable) = state.sealed.get(place) else { continue };
-            round.push(Due {
+            round.push(DueMemtable {
                 slot,
                 stream: Arc::clone(&state.stream),
                 memtable: Arc::clone(memtable),
@@ -118,7 +118,7 @@ impl Engine {
 
     /// The memtables as runs of the store, durable with their names. Those that there is no room for are
     /// left for another round.
-    fn write_flush(&self, round: Vec<Due>) -> Result<Vec<Flushed>> {
+    fn write_flush(&self, round: Vec<DueMemtable>) -> Result<Vec<Flushed>> {
         let mut flushed: Vec<Flushed> = Vec::with_capacity(round.len());
         let mut files = Vec::new();
         for due in round {
@@ -152,7 +152,7 @@ impl Engine {
     }
 
     /// Writes a memtable to a run; `None` where its range deletes leave no row of it.
-    fn write_run(&self, due: &Due) -> Result<Option<(RunMeta, Arc<dyn DiskFile>)>> {
+    fn write_run(&self, due: &DueMemtable) -> Result<Option<(RunMeta, Arc<dyn DiskFile>)>> {
         let create = || self.new_run(&due.stream, RunFormat::Hot);
         let writer = write_rows(&due.stream, &due.memtable, due.over_older, create)?;
         let provenance = provenance_of(&due.memtable, self.io.clock.wall_ns());
@@ -219,8 +219,8 @@ impl Engine {
         &self,
         flushed: &[Flushed],
         versions: BTreeMap<Slot, Arc<Version>>,
-    ) -> Result<BTreeMap<Slot, Next>> {
-        let mut all: BTreeMap<Slot, Next> = BTreeMap::new();
+    ) -> Result<BTreeMap<Slot, NextVersion>> {
+        let mut all: BTreeMap<Slot, NextVersion> = BTreeMap::new();
         for Flushed { due, run } in flushed {
             let before = match all.get(&due.slot) {
                 Some(next) => &next.version,
@@ -233,7 +233,7 @@ impl Engine {
             let (heeded, tombstones) = with_flushed(before, &due.memtable);
             let version = before.changed(&[], handle.into_iter().collect(), tombstones);
             let known = all.get(&due.slot);
-            let next = Next {
+            let next = NextVersion {
                 stream: due.stream.id(),
                 version: Arc::new(version),
                 has_new_tombstones: heeded || known.is_some_and(|next| next.has_new_tombstones),
@@ -250,7 +250,7 @@ impl Engine {
 const RUNS_A_ROUND: usize = 128;
 
 /// A sealed memtable whose turn it is.
-struct Due {
+struct DueMemtable {
     slot: Slot,
     stream: Arc<Stream>,
     memtable: Arc<MemtableView>,
@@ -262,7 +262,7 @@ struct Due {
 
 /// One that is in a run, if any row was left.
 struct Flushed {
-    due: Due,
+    due: DueMemtable,
     run: Option<RunMeta>,
 }
 
@@ -300,7 +300,7 @@ struct Moment {
 }
 
 /// What a stream becomes by a round.
-struct Next {
+struct NextVersion {
     stream: StreamId,
     version: Arc<Version>,
     has_new_tombstones: bool,
@@ -309,9 +309,9 @@ struct Next {
     memtables: usize,
 }
 
-impl Next {
+impl NextVersion {
     /// Shows it to readers; gives what they need no more, to be dropped without the lock.
-    fn install(self, core: &mut Core, slot: Slot) -> (Arc<Version>, Vec<Arc<MemtableView>>) {
+    fn install(self, core: &mut StoreState, slot: Slot) -> (Arc<Version>, Vec<Arc<MemtableView>>) {
         let state = &mut core.streams[slot];
         let old = std::mem::replace(&mut state.version, self.version);
         let memtables = state.sealed.drain(..self.memtables.min(state.sealed.len())).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use timestrata_format::StreamId;
 
 use crate::Result;
-use crate::state::{Core, Engine, Role, Slot, StreamState, Version, Work};
+use crate::state::{Engine, Role, Slot, StoreState, StreamState, Version, Work};
 
 /// Compaction and retention look for work at least this often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -26,7 +26,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
 }
 
 /// A stream that there may be something to do for.
-struct Candidate {
+struct DueStream {
     slot: Slot,
     id: StreamId,
     version: Weak<Version>,
@@ -36,7 +36,7 @@ struct Candidate {
 }
 
 /// Streams that have changed since they were looked at, or whose rows grow too old with time.
-fn candidates(core: &Core) -> Vec<Candidate> {
+fn candidates(core: &StoreState) -> Vec<DueStream> {
     let is_due = |state: &StreamState| {
         let is_idle = is_version(&state.idle, &state.version);
         let ages = state.stream.spec().retention.age_ns.is_some();
@@ -48,13 +48,13 @@ fn candidates(core: &Core) -> Vec<Candidate> {
         let newest = runs.max().max(state.version.tombstones.newest());
         let is_settled = newest <= Some(core.settled_through(state));
         let version = Arc::downgrade(&state.version);
-        Candidate { slot, id: state.stream.id(), version, is_settled }
+        DueStream { slot, id: state.stream.id(), version, is_settled }
     })
     .collect()
 }
 
 /// Remembers that there is nothing to do for a version, if the stream still has it.
-fn note_idle(core: &mut Core, slot: Slot, id: StreamId, version: Weak<Version>) {
+fn note_idle(core: &mut StoreState, slot: Slot, id: StreamId, version: Weak<Version>) {
     if core.at(slot, id).is_some_and(|state| is_version(&version, &state.version)) {
         core.streams[slot].idle = version;
     }
@@ -132,7 +132,7 @@ impl Engine {
     pub(crate) fn maintain_runs(&self) -> Result<bool> {
         let candidates = candidates(&self.core.lock());
         let mut trouble = None;
-        for Candidate { slot, id, version, is_settled } in candidates {
+        for DueStream { slot, id, version, is_settled } in candidates {
             self.check_open()?;
             if self.workers.is_stopping() {
                 return Ok(false);

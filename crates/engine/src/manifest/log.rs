@@ -77,7 +77,7 @@ impl ManifestLog {
         let log_begun = false;
         let header = ManifestHeader { format_version, store_id, generation, log_begins, log_begun };
         let written = write_whole(&*disk, dir, &header, &state).map_err(EditError::into_error)?;
-        let Written { file, copy, bytes } = written;
+        let WrittenManifest { file, copy, bytes } = written;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
         Ok(Self { disk, dir, file, copy, header, state, log_bytes, rewritten_bytes })
@@ -147,7 +147,7 @@ impl ManifestLog {
             ..self.header
         };
         match write_whole(&*self.disk, &self.dir, &header, &self.state) {
-            Ok(Written { file, copy, bytes }) => {
+            Ok(WrittenManifest { file, copy, bytes }) => {
                 self.header = header;
                 self.file = file;
                 self.copy = copy;
@@ -192,7 +192,7 @@ impl ManifestLog {
 }
 
 /// What [`write_whole`] wrote.
-struct Written {
+struct WrittenManifest {
     file: Arc<dyn DiskFile>,
     copy: Option<Arc<dyn DiskFile>>,
     bytes: u64,
@@ -204,7 +204,7 @@ fn write_whole(
     dir: &Path,
     header: &ManifestHeader,
     state: &ManifestState,
-) -> std::result::Result<Written, EditError> {
+) -> std::result::Result<WrittenManifest, EditError> {
     let (new_path, path) = (dir.join(NEW_NAME), dir.join(MANIFEST_NAME));
     let mut bytes = header.encode().to_vec();
     append_frame(&mut bytes, header.store_id, &encode_edit(&state.to_edit()));
@@ -222,7 +222,7 @@ fn write_whole(
         EditError::NotMade(failed(error))
     })?;
     let file = install().map_err(|error| EditError::InDoubt(failed(error)))?;
-    Ok(Written { file, copy: write_copy(disk, dir, &bytes), bytes: bytes.len() as u64 })
+    Ok(WrittenManifest { file, copy: write_copy(disk, dir, &bytes), bytes: bytes.len() as u64 })
 }
 
 /// Writes the copy of a manifest that has its name; `None` where that can't be done.

@@ -84,7 +84,7 @@ pub(crate) struct ManifestState {
 
 /// What an edit changes: see [`ManifestState::before`].
 #[derive(Debug)]
-pub(crate) struct Before {
+pub(crate) struct StateBefore {
     streams: Vec<(StreamId, Option<StreamEntry>)>,
     pins: Option<BTreeMap<String, Pin>>,
     numbers: (RunId, StreamId, WalId, Option<SeqNo>),
@@ -224,12 +224,12 @@ impl ManifestState {
     }
 
     /// What an edit is going to change, as it is before.
-    pub(crate) fn before(&self, edit: &VersionEdit) -> Before {
+    pub(crate) fn before(&self, edit: &VersionEdit) -> StateBefore {
         let streams: BTreeSet<StreamId> = edit.ops.iter().filter_map(stream_of).collect();
         let entry = |id| (id, self.streams.get(&id).cloned());
         let changes_pins =
             |op: &ManifestOp| matches!(op, ManifestOp::AddPin(_) | ManifestOp::RemovePin(_));
-        Before {
+        StateBefore {
             streams: streams.into_iter().map(entry).collect(),
             pins: edit.ops.iter().any(changes_pins).then(|| self.pins.clone()),
             numbers: (self.next_run, self.next_stream, self.wal_floor, self.closed),
@@ -237,7 +237,7 @@ impl ManifestState {
     }
 
     /// Takes an edit back, or the part of it that was applied.
-    pub(crate) fn take_back(&mut self, before: Before) {
+    pub(crate) fn take_back(&mut self, before: StateBefore) {
         for (id, _) in &before.streams {
             if let Some(entry) = self.streams.remove(id) {
                 self.names.remove(&entry.definition.name);

@@ -9,9 +9,9 @@ use std::time::Duration;
 use timestrata_io::Clock;
 use timestrata_io::sync::Mutex;
 
-use super::{Ear, QueryInfo, RunningQuery, Shared};
+use super::{Ear, QueryInfo, RunningQuery, SharedQuery};
 
-type Listing = Mutex<BTreeMap<u64, Weak<Shared>>>;
+type Listing = Mutex<BTreeMap<u64, Weak<SharedQuery>>>;
 
 /// All queries that are worked on.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Queries {
     /// Those that somebody still holds. They are let go of outside of the lock: the last one to go
     /// takes it.
     fn held(&self) -> Vec<RunningQuery> {
-        let running: Vec<Weak<Shared>> = self.running.lock().values().cloned().collect();
+        let running: Vec<Weak<SharedQuery>> = self.running.lock().values().cloned().collect();
         let held = running.iter().filter_map(Weak::upgrade);
         held.map(|shared| RunningQuery { shared }).collect()
     }

@@ -97,10 +97,10 @@ type Ear = dyn Fn() -> bool + Send + Sync;
 /// ```
 #[derive(Clone)]
 pub struct RunningQuery {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQuery>,
 }
 
-struct Shared {
+struct SharedQuery {
     text: String,
     begun_wall_ns: i64,
     time_max: Option<Duration>,
@@ -142,7 +142,7 @@ impl RunningQuery {
         listed: Listed,
     ) -> Self {
         let now_ns = clock.monotonic_ns();
-        let shared = Shared {
+        let shared = SharedQuery {
             text: text.chars().take(TEXT_CHARS_MAX).collect(),
             begun_wall_ns: clock.wall_ns(),
             time_max,

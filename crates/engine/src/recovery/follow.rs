@@ -4,7 +4,7 @@ use std::path::Path;
 
 use timestrata_format::SeqNo;
 
-use super::load::{KnownRuns, Loaded, LogFrom, catch_up, load_core};
+use super::load::{KnownRuns, LoadedStore, LogFrom, catch_up, load_core};
 use crate::manifest::{self, LoadedManifest, ManifestStamp};
 use crate::state::{Engine, Follower, FollowerProgress, RecoveryReport, RunFolder};
 use crate::wal::ReadMode;
@@ -93,7 +93,7 @@ pub(crate) fn load_beside(
     wal_dir: &Path,
     loaded: LoadedManifest,
     known: &KnownRuns,
-) -> Result<(LoadedManifest, Loaded)> {
+) -> Result<(LoadedManifest, LoadedStore)> {
     let load = |manifest: &LoadedManifest, through| {
         load_core(folder, dir, wal_dir, ReadMode::Follower, manifest, known, through)
     };

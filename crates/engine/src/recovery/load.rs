@@ -8,7 +8,9 @@ use super::replay::Replay;
 use crate::directory::list_files;
 use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState};
 use crate::scan::Source;
-use crate::state::{Core, PinState, RecoveryReport, RunFolder, RunHandle, StreamState, Version};
+use crate::state::{
+    PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
+};
 use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, ErrorKind, Result};
@@ -18,8 +20,8 @@ use timestrata_format::{RunId, SeqNo, WalId};
 pub(crate) type KnownRuns = HashMap<RunId, Arc<RunHandle>>;
 
 /// A store's state as its manifest and its log tell it.
-pub(crate) struct Loaded {
-    pub(crate) core: Core,
+pub(crate) struct LoadedStore {
+    pub(crate) core: StoreState,
     pub(crate) report: RecoveryReport,
     pub(crate) tail: WalTail,
     /// Whether the log has a commit of which one before it is neither in the log nor in the manifest: it was
@@ -31,7 +33,7 @@ pub(crate) struct Loaded {
 
 /// A store's state as its files tell it, and what a writer has to know to go on.
 pub(crate) struct Recovered {
-    pub(crate) core: Core,
+    pub(crate) core: StoreState,
     pub(crate) report: RecoveryReport,
     /// Run files in no version.
     pub(crate) orphans: Vec<PathBuf>,
@@ -53,7 +55,7 @@ pub(crate) fn recover(
     let damaged_runs = files.damaged_runs(disk, dir, &loaded.state)?;
     let mode = ReadMode::Recovery;
     let known = KnownRuns::new();
-    let Loaded { core, mut report, mut tail, .. } =
+    let LoadedStore { core, mut report, mut tail, .. } =
         load_core(folder, dir, wal_dir, mode, loaded, &known, None)?;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
@@ -79,7 +81,7 @@ pub(crate) fn load_core(
     loaded: &LoadedManifest,
     known: &KnownRuns,
     through: Option<SeqNo>,
-) -> Result<Loaded> {
+) -> Result<LoadedStore> {
     let state = &loaded.state;
     let mut core = build_core(folder, &dir.join(MANIFEST_NAME), state, known)?;
     let damage = match mode {
@@ -101,7 +103,7 @@ pub(crate) fn load_core(
     }
     report.last_seq = core.last_seq;
     core.recount();
-    Ok(Loaded { core, report, tail, has_gap, damage })
+    Ok(LoadedStore { core, report, tail, has_gap, damage })
 }
 
 /// Where reading the log begins.
@@ -127,7 +129,7 @@ pub(crate) fn catch_up(
     wal_dir: &Path,
     mode: ReadMode,
     from: LogFrom,
-    core: &mut Core,
+    core: &mut StoreState,
     report: &mut RecoveryReport,
     at_gap: &mut dyn FnMut() -> Result<()>,
 ) -> Result<WalTail> {
@@ -168,8 +170,8 @@ pub(crate) fn build_core(
     manifest_path: &Path,
     state: &ManifestState,
     known: &KnownRuns,
-) -> Result<Core> {
-    let mut core = Core::default();
+) -> Result<StoreState> {
+    let mut core = StoreState::default();
     core.next_stream = state.next_stream;
     for entry in state.streams.values() {
         let stream = from_definition(&entry.definition).map_err(|problem| {
@@ -202,7 +204,7 @@ pub(crate) fn build_core(
 
 /// Maps all runs: what is mapped may be removed by a writer, who doesn't wait for us. Gives what is wrong with
 /// those that are damaged or missing.
-fn map_runs(core: &Core) -> Result<Vec<Error>> {
+fn map_runs(core: &StoreState) -> Result<Vec<Error>> {
     let mut damage = Vec::new();
     for run in core.live().flat_map(|(_, state)| &state.version.runs) {
         match run.blocks() {

@@ -29,5 +29,5 @@ mod load;
 mod replay;
 
 pub(crate) use follow::{load_beside, refresh};
-pub(crate) use load::{KnownRuns, Loaded, Recovered, build_core, recover};
+pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
 pub(crate) use replay::Replay;

@@ -8,19 +8,19 @@ use timestrata_format::{SeqNo, StreamId, Tombstone};
 
 use crate::memtable::PreparedBatch;
 use crate::planted::{Plant, is_planted};
-use crate::state::{Core, Slot, StreamState};
+use crate::state::{Slot, StoreState, StreamState};
 use crate::wal::{WalRecord, decode_batch, decode_range};
 use crate::{Error, Result};
 
 /// Applies commits to the memtables, one after the other.
 pub(crate) struct Replay<'a> {
-    core: &'a mut Core,
+    core: &'a mut StoreState,
     /// The stream of the last entry.
-    current: Option<Current>,
+    current: Option<CurrentStream>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Current {
+struct CurrentStream {
     stream: StreamId,
     slot: Slot,
     /// The last commit of which the manifest has a run or a range delete.
@@ -28,7 +28,7 @@ struct Current {
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(core: &'a mut Core) -> Self {
+    pub(crate) fn new(core: &'a mut StoreState) -> Self {
         Self { core, current: None }
     }
 
@@ -75,14 +75,18 @@ impl<'a> Replay<'a> {
 
     /// The stream of an entry; `None` if it was dropped later.
     #[inline]
-    fn current(&mut self, entry: &EntryRef<'_>, record: &WalRecord<'_>) -> Result<Option<Current>> {
+    fn current(
+        &mut self,
+        entry: &EntryRef<'_>,
+        record: &WalRecord<'_>,
+    ) -> Result<Option<CurrentStream>> {
         match self.current {
             Some(current) if current.stream == entry.stream => Ok(Some(current)),
             _ => self.find(entry.stream, record),
         }
     }
 
-    fn find(&mut self, stream: StreamId, record: &WalRecord<'_>) -> Result<Option<Current>> {
+    fn find(&mut self, stream: StreamId, record: &WalRecord<'_>) -> Result<Option<CurrentStream>> {
         let Ok(slot) = self.core.slot_of(stream) else {
             if stream < self.core.next_stream {
                 // A stream that was dropped later has left its entries behind.
@@ -95,7 +99,7 @@ impl<'a> Replay<'a> {
         // Nobody can look while this holds the core, so one notice does for all that follows.
         self.core.touch(slot);
         let manifest_seq = in_manifest(&self.core.streams[slot]).unwrap_or_default();
-        self.current = Some(Current { stream, slot, manifest_seq });
+        self.current = Some(CurrentStream { stream, slot, manifest_seq });
         Ok(self.current)
     }
 
@@ -119,7 +123,7 @@ impl<'a> Replay<'a> {
 /// A commit that went straight to runs split the memtable of its time in two; so must recovery,
 /// or a memtable would hold commits from both sides of a run or of a range delete.
 #[inline]
-fn must_seal(state: &StreamState, current: Current, seq: SeqNo) -> bool {
+fn must_seal(state: &StreamState, current: CurrentStream, seq: SeqNo) -> bool {
     let Some(last) = state.active.seq_max() else { return false };
     last < current.manifest_seq && state.version.splits(last, seq)
 }

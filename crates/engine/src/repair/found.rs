@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// A run file that says what it is.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FoundRun {
     pub(super) path: PathBuf,
     pub(super) run: Peeked,
     /// An open for writing has set it aside: no version named it then.
@@ -33,7 +33,7 @@ pub(super) struct Unreadable {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// One file a run: of two, the one that was not set aside.
-    pub(super) runs: BTreeMap<RunId, Found>,
+    pub(super) runs: BTreeMap<RunId, FoundRun>,
     pub(super) unreadable: Vec<Unreadable>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn find(
                 path,
                 why: format!("it is run {}, under the name of another", run.meta.id),
             }),
-            Ok(run) => found.push(Found { path, run, is_aside }),
+            Ok(run) => found.push(FoundRun { path, run, is_aside }),
             Err(error) if error.kind() == ErrorKind::UnsupportedVersion => return Err(error),
             Err(error) => findings.unreadable.push(Unreadable { path, id, error }),
         }
@@ -78,7 +78,7 @@ pub(super) fn find(
     Ok(findings)
 }
 
-fn most_frequent(found: &[Found]) -> Option<StoreId> {
+fn most_frequent(found: &[FoundRun]) -> Option<StoreId> {
     let mut counts: Vec<(StoreId, usize)> = Vec::new();
     for found in found {
         match counts.iter_mut().find(|(id, _)| *id == found.run.store_id) {

@@ -12,7 +12,7 @@ use timestrata_format::{RunId, RunMeta, RunOrigin};
 
 /// A run on disk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<'a> {
+pub(super) struct RunCandidate<'a> {
     pub(super) meta: &'a RunMeta,
     pub(super) origin: Option<&'a RunOrigin>,
     /// Set aside by an open.
@@ -37,14 +37,14 @@ struct Group<'a> {
 }
 
 /// Judges all runs of a store.
-pub(super) fn judge(candidates: &[Candidate<'_>]) -> Verdicts {
+pub(super) fn judge(candidates: &[RunCandidate<'_>]) -> Verdicts {
     let mut verdicts = Verdicts::default();
     by_origin(candidates, &mut verdicts);
     by_rectangle(candidates, &mut verdicts);
     verdicts
 }
 
-fn groups<'a>(candidates: &[Candidate<'a>]) -> BTreeMap<RunId, Group<'a>> {
+fn groups<'a>(candidates: &[RunCandidate<'a>]) -> BTreeMap<RunId, Group<'a>> {
     let mut groups: BTreeMap<RunId, Group<'a>> = BTreeMap::new();
     for candidate in candidates {
         let Some(origin) = candidate.origin.filter(|origin| !origin.replaces.is_empty()) else {
@@ -60,8 +60,8 @@ fn groups<'a>(candidates: &[Candidate<'a>]) -> BTreeMap<RunId, Group<'a>> {
     groups
 }
 
-fn by_origin(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
-    let by_id: BTreeMap<RunId, &Candidate<'_>> =
+fn by_origin(candidates: &[RunCandidate<'_>], verdicts: &mut Verdicts) {
+    let by_id: BTreeMap<RunId, &RunCandidate<'_>> =
         candidates.iter().map(|candidate| (candidate.meta.id, candidate)).collect();
     let groups = groups(candidates);
     // The newest compaction that took a run: later ones begin with later ids.
@@ -113,7 +113,7 @@ fn by_origin(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
 
 /// Whether two runs can't both be live: they share keys and commits. Those of one commit may, if one
 /// edit of the manifest can have named both.
-fn clash(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+fn clash(one: &RunCandidate<'_>, other: &RunCandidate<'_>) -> bool {
     let (a, b) = (one.meta, other.meta);
     let has_one = |run: &RunMeta| run.seq_min == run.seq_max;
     let are_of_one_commit =
@@ -128,11 +128,11 @@ fn clash(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
 
 /// What is left after the lineage: files that were set aside give way, and older builds' runs are
 /// told apart by what they cover.
-fn by_rectangle(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
-    let mut left: Vec<&Candidate<'_>> = candidates.iter().collect();
+fn by_rectangle(candidates: &[RunCandidate<'_>], verdicts: &mut Verdicts) {
+    let mut left: Vec<&RunCandidate<'_>> = candidates.iter().collect();
     // Those in 'runs' first, the newest first: an output is newer than what it was made of.
     left.sort_by_key(|candidate| (candidate.is_aside, std::cmp::Reverse(candidate.meta.id)));
-    let mut kept: Vec<&Candidate<'_>> = Vec::new();
+    let mut kept: Vec<&RunCandidate<'_>> = Vec::new();
     for candidate in left {
         if verdicts.dead.contains_key(&candidate.meta.id) {
             continue;
@@ -165,7 +165,7 @@ fn by_rectangle(candidates: &[Candidate<'_>], verdicts: &mut Verdicts) {
 
 /// Whether the outputs that clash with a run, together with others of the same compaction, reach from
 /// its first key to its last.
-fn covers(kept: &[&Candidate<'_>], clashing: &[usize], run: &RunMeta) -> bool {
+fn covers(kept: &[&RunCandidate<'_>], clashing: &[usize], run: &RunMeta) -> bool {
     let mark = |meta: &RunMeta| (meta.seq_min, meta.seq_max, meta.tombstones_applied_through);
     clashing.iter().any(|index| {
         let output = kept[*index].meta;

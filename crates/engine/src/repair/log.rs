@@ -8,12 +8,12 @@ use timestrata_format::{SeqNo, StreamId, WalId};
 use timestrata_io::Io;
 
 use super::report::RepairReport;
-use super::state::{Plan, manifest_path};
+use super::state::{RepairPlan, manifest_path};
 use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::memtable::MemtableView;
 use crate::recovery::{self, KnownRuns, Replay};
 use crate::run::BlockCache;
-use crate::state::{Core, RunFolder};
+use crate::state::{RunFolder, StoreState};
 use crate::wal::{self, WalReader};
 use crate::{Error, ErrorKind, Result};
 
@@ -29,7 +29,12 @@ pub(super) struct FromLog {
 }
 
 /// Reads the log as far as it can be read, past damage too.
-pub(super) fn read(io: &Io, dir: &Path, plan: &Plan, report: &mut RepairReport) -> Result<FromLog> {
+pub(super) fn read(
+    io: &Io,
+    dir: &Path,
+    plan: &RepairPlan,
+    report: &mut RepairReport,
+) -> Result<FromLog> {
     let folder = RunFolder {
         io: io.clone(),
         dir: dir.join(RUNS_DIR),
@@ -75,7 +80,7 @@ pub(super) fn read(io: &Io, dir: &Path, plan: &Plan, report: &mut RepairReport) 
 }
 
 struct Reading<'a> {
-    plan: &'a Plan,
+    plan: &'a RepairPlan,
     /// Streams that nothing tells of.
     unknown: BTreeSet<StreamId>,
     commits: BTreeMap<StreamId, u64>,
@@ -89,7 +94,7 @@ impl Reading<'_> {
         io: &Io,
         wal_dir: &Path,
         segments: &[WalId],
-        core: &mut Core,
+        core: &mut StoreState,
         report: &mut RepairReport,
     ) -> Result<Option<WalId>> {
         let first = segments.first().copied().unwrap_or_default();

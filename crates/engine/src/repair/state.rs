@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use timestrata_format::{RunId, RunMeta, StoreId, StreamId, WalId};
 use timestrata_io::Io;
 
-use super::found::{Findings, Found, find};
-use super::lineage::{Candidate, judge};
+use super::found::{Findings, FoundRun, find};
+use super::lineage::{RunCandidate, judge};
 use super::pins::keep_pins;
 use super::report::{FileLeftOut, RepairReport};
 use super::streams;
@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind, MissingRange, Result};
 
 /// What is to be written.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct RepairPlan {
     pub(super) store_id: StoreId,
     pub(super) generation: u64,
     /// Streams with their live runs, and pins.
@@ -33,7 +33,7 @@ pub(super) struct Plan {
 }
 
 /// Finds out what makes the store.
-pub(super) fn plan(io: &Io, dir: &Path, report: &mut RepairReport) -> Result<Plan> {
+pub(super) fn plan(io: &Io, dir: &Path, report: &mut RepairReport) -> Result<RepairPlan> {
     let (known, mut why) = match manifest::load(&*io.disk, dir) {
         Ok(Some(loaded)) => {
             let torn = loaded.torn_at.map(|offset| format!("its end is torn at byte {offset}"));
@@ -64,7 +64,7 @@ pub(super) fn plan(io: &Io, dir: &Path, report: &mut RepairReport) -> Result<Pla
 }
 
 /// An error where the directory has nothing of a store's.
-fn nothing_there(io: &Io, dir: &Path, plan: &Plan) -> Result<()> {
+fn nothing_there(io: &Io, dir: &Path, plan: &RepairPlan) -> Result<()> {
     let exists = |path: &Path| io.disk.exists(path).unwrap_or(false);
     if !exists(dir) {
         return Err(Error::new(ErrorKind::NotFound, "there is no such store").at(dir));
@@ -112,7 +112,7 @@ fn by_manifest(
     loaded: LoadedManifest,
     findings: Findings,
     report: &mut RepairReport,
-) -> Plan {
+) -> RepairPlan {
     let mut state = loaded.state;
     let mut files = BTreeMap::new();
     for entry in state.streams.values_mut() {
@@ -138,7 +138,7 @@ fn by_manifest(
     let others = findings.runs.values().filter(|found| !files.contains_key(&found.run.meta.id));
     let unnamed = || "no version of the store names it".to_owned();
     report.left_out.extend(others.map(|f| FileLeftOut { path: f.path.clone(), why: unnamed() }));
-    Plan {
+    RepairPlan {
         store_id: loaded.store_id,
         generation: loaded.generation,
         log_floor: state.wal_floor,
@@ -154,7 +154,7 @@ fn by_runs(
     known: Option<LoadedManifest>,
     findings: Findings,
     report: &mut RepairReport,
-) -> Result<Plan> {
+) -> Result<RepairPlan> {
     let generation = known.as_ref().map_or(0, |loaded| loaded.generation);
     let store_id = known.as_ref().map(|loaded| loaded.store_id);
     let any_run = findings.runs.values().next().map(|found| found.run.store_id);
@@ -162,10 +162,10 @@ fn by_runs(
     old.closed = None;
     let named: BTreeSet<RunId> =
         old.streams.values().flat_map(|entry| entry.runs.keys().copied()).collect();
-    let candidates: Vec<Candidate<'_>> = findings.runs.values().map(candidate).collect();
+    let candidates: Vec<RunCandidate<'_>> = findings.runs.values().map(candidate).collect();
     let verdicts = judge(&candidates);
     report.doubts.extend(verdicts.doubts);
-    let mut live: BTreeMap<StreamId, Vec<&Found>> = BTreeMap::new();
+    let mut live: BTreeMap<StreamId, Vec<&FoundRun>> = BTreeMap::new();
     for (id, found) in &findings.runs {
         match verdicts.dead.get(id) {
             Some(why) => {
@@ -207,12 +207,12 @@ fn by_runs(
     let store_id = store_id.or(any_run).unwrap_or_default();
     // Which segments are needed nobody knows: what is in runs is passed over.
     let log_floor = WalId(0);
-    Ok(Plan { store_id, generation, state, files, is_told: false, log_floor })
+    Ok(RepairPlan { store_id, generation, state, files, is_told: false, log_floor })
 }
 
-fn candidate(found: &Found) -> Candidate<'_> {
+fn candidate(found: &FoundRun) -> RunCandidate<'_> {
     let (meta, origin) = (&found.run.meta, found.run.origin.as_ref());
-    Candidate { meta, origin, is_aside: found.is_aside }
+    RunCandidate { meta, origin, is_aside: found.is_aside }
 }
 
 /// Runs that a manifest named and that nothing stands in for, and files that say nothing.
@@ -255,7 +255,7 @@ fn tell_missing(dir: &Path, old: &ManifestState, findings: &Findings, report: &m
 
 fn entry_of(
     id: StreamId,
-    runs: &[&Found],
+    runs: &[&FoundRun],
     old: Option<&StreamEntry>,
     named: &BTreeSet<RunId>,
     report: &mut RepairReport,

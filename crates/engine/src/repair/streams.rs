@@ -7,7 +7,7 @@ use arrow_schema::Schema;
 use timestrata_format::manifest::{Merge, Retention, StreamDefinition};
 use timestrata_format::{LeadKey, RunFormat, RunId, StreamId};
 
-use super::found::Found;
+use super::found::FoundRun;
 use super::report::RepairReport;
 use crate::key::KeyView;
 use crate::manifest::ManifestState;
@@ -18,7 +18,7 @@ use crate::{Stream, StreamSpec};
 /// The definition of a stream, and what is in doubt about it. `Err` says why its rows can't be used.
 pub(super) fn definition(
     id: StreamId,
-    runs: &[&Found],
+    runs: &[&FoundRun],
     of_manifest: Option<&StreamDefinition>,
     named: &BTreeSet<RunId>,
 ) -> Result<(StreamDefinition, Option<String>), String> {
@@ -55,7 +55,7 @@ fn later<'a>(a: &'a StreamDefinition, b: &'a StreamDefinition) -> &'a StreamDefi
 }
 
 /// From the columns of files that an earlier build has written.
-fn guess(id: StreamId, runs: &[&Found]) -> Result<(StreamDefinition, Option<String>), String> {
+fn guess(id: StreamId, runs: &[&FoundRun]) -> Result<(StreamDefinition, Option<String>), String> {
     let newest = runs.iter().max_by_key(|found| found.run.meta.id).ok_or("it has no runs")?;
     let schema = &newest.run.schema;
     let is_latest = schema.fields().last().is_some_and(|field| field.name() == DELETED_COLUMN);

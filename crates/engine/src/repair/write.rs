@@ -11,7 +11,7 @@ use timestrata_io::{Io, OpenMode};
 
 use super::log::FromLog;
 use super::report::{RepairReport, RepairedStream};
-use super::state::{Plan, manifest_path};
+use super::state::{RepairPlan, manifest_path};
 use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::key::KeyView;
 use crate::maintenance::write_memtable;
@@ -44,8 +44,14 @@ pub(super) fn check_destination(io: &Io, to: &Path) -> Result<()> {
 }
 
 /// Reads all that would be taken over.
-pub(super) fn try_out(io: &Io, plan: Plan, log: FromLog, report: &mut RepairReport) -> Result<()> {
-    let work = Work { io, store_id: plan.store_id, runs_dir: None, settings: Settings::default() };
+pub(super) fn try_out(
+    io: &Io,
+    plan: RepairPlan,
+    log: FromLog,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let work =
+        RepairWriter { io, store_id: plan.store_id, runs_dir: None, settings: Settings::default() };
     let (mut state, log) = (plan.state, log);
     work.streams(&mut state, &plan.files, &log, report)
 }
@@ -54,7 +60,7 @@ pub(super) fn try_out(io: &Io, plan: Plan, log: FromLog, report: &mut RepairRepo
 pub(super) fn write(
     io: &Io,
     to: &Path,
-    plan: Plan,
+    plan: RepairPlan,
     log: FromLog,
     report: &mut RepairReport,
 ) -> Result<()> {
@@ -66,7 +72,7 @@ pub(super) fn write(
         io.disk.sync_dir(dir).map_err(|error| Error::io("sync the repaired store's", dir, error))
     };
     let mut state = plan.state;
-    let work = Work {
+    let work = RepairWriter {
         io,
         store_id: plan.store_id,
         runs_dir: Some(runs_dir.clone()),
@@ -92,7 +98,7 @@ pub(super) fn write(
     }
 }
 
-struct Work<'a> {
+struct RepairWriter<'a> {
     io: &'a Io,
     store_id: timestrata_format::StoreId,
     /// `None`: nothing is written.
@@ -101,13 +107,13 @@ struct Work<'a> {
 }
 
 /// What became of one run.
-struct Taken {
+struct TakenOver {
     /// `None`: no row of it could be read.
     meta: Option<RunMeta>,
     rows: u64,
 }
 
-impl Work<'_> {
+impl RepairWriter<'_> {
     /// Takes all runs over, and what only the log has; `state` then says what there is.
     fn streams(
         &self,
@@ -213,8 +219,8 @@ impl Work<'_> {
     }
 
     /// Copies a whole run, byte by byte.
-    fn copy(&self, from: &Path, meta: &RunMeta) -> Result<Taken> {
-        let taken = Taken { meta: Some(meta.clone()), rows: meta.rows };
+    fn copy(&self, from: &Path, meta: &RunMeta) -> Result<TakenOver> {
+        let taken = TakenOver { meta: Some(meta.clone()), rows: meta.rows };
         let Some(runs_dir) = &self.runs_dir else { return Ok(taken) };
         let to = runs_dir.join(run::file_name(meta.id, meta.format));
         let read_error = |error| Error::io("read a run to copy", from, error);
@@ -242,7 +248,7 @@ impl Work<'_> {
         meta: &RunMeta,
         tombstones: &Tombstones,
         report: &mut RepairReport,
-    ) -> Result<Taken> {
+    ) -> Result<TakenOver> {
         let cache = Arc::new(BlockCache::new(CACHE_BYTES));
         let id = self.store_id;
         let reader = RunReader::open_at(self.io, path.to_owned(), id, stream, meta.clone(), cache)?;
@@ -250,7 +256,7 @@ impl Work<'_> {
             Ok(blocks) => blocks.len(),
             Err(error) => {
                 lost(error, report)?;
-                return Ok(Taken { meta: None, rows: 0 });
+                return Ok(TakenOver { meta: None, rows: 0 });
             }
         };
         let columns: Vec<usize> = (0..stream.stored_schema().fields().len()).collect();
@@ -276,7 +282,7 @@ impl Work<'_> {
                 writer.write(&batch)?;
             }
         }
-        let Some(writer) = writer else { return Ok(Taken { meta: None, rows }) };
+        let Some(writer) = writer else { return Ok(TakenOver { meta: None, rows }) };
         let provenance = Provenance {
             seq_min: meta.seq_min,
             seq_max: meta.seq_max,
@@ -285,7 +291,7 @@ impl Work<'_> {
             created_wall_ns: meta.created_wall_ns,
         };
         let lineage = Lineage { tombstones: tombstones.pieces(), ..Lineage::default() };
-        Ok(Taken { meta: Some(writer.finish(provenance, lineage)?), rows })
+        Ok(TakenOver { meta: Some(writer.finish(provenance, lineage)?), rows })
     }
 }
 

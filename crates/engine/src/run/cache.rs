@@ -11,7 +11,7 @@ const COLUMN_BYTES_TYPICAL: u64 = 256 << 10;
 const SHARDS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct BlockColumn {
     run: RunId,
     block: u32,
     column: u32,
@@ -30,8 +30,8 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 struct Bytes;
 
-impl Weighter<Place, ArrayRef> for Bytes {
-    fn weight(&self, _: &Place, column: &ArrayRef) -> u64 {
+impl Weighter<BlockColumn, ArrayRef> for Bytes {
+    fn weight(&self, _: &BlockColumn, column: &ArrayRef) -> u64 {
         // Zero would mean: never evict.
         column.get_array_memory_size().max(1) as u64
     }
@@ -40,7 +40,7 @@ impl Weighter<Place, ArrayRef> for Bytes {
 /// The decoded-block cache of a store: one for all of its runs.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
-    columns: Cache<Place, ArrayRef, Bytes>,
+    columns: Cache<BlockColumn, ArrayRef, Bytes>,
 }
 
 impl BlockCache {
@@ -95,8 +95,8 @@ impl BlockCache {
     }
 }
 
-fn place(run: RunId, block: usize, column: usize, form: Form) -> Option<Place> {
-    Some(Place { run, block: block.try_into().ok()?, column: column.try_into().ok()?, form })
+fn place(run: RunId, block: usize, column: usize, form: Form) -> Option<BlockColumn> {
+    Some(BlockColumn { run, block: block.try_into().ok()?, column: column.try_into().ok()?, form })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::{Error, Result, Stream};
 
 /// Where a column of the stream is in an older file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum ColumnOrigin {
     Same(usize),
     /// Through these types in turn, as the rows of today went.
     Widened(usize, Vec<DataType>),
@@ -25,13 +25,13 @@ enum Place {
 /// The way from an older file's columns to the stream's.
 #[derive(Debug)]
 pub(super) struct Evolution {
-    places: Vec<Place>,
+    places: Vec<ColumnOrigin>,
 }
 
 impl Evolution {
     /// Whether all columns that the file has are of today's types.
     pub(super) fn keeps_types(&self) -> bool {
-        !self.places.iter().any(|place| matches!(place, Place::Widened(..)))
+        !self.places.iter().any(|place| matches!(place, ColumnOrigin::Widened(..)))
     }
 
     /// From a file's columns to a stream's.
@@ -55,15 +55,15 @@ impl Evolution {
                 if !field.is_nullable() {
                     return Err(bad(format!("'{}' is missing", field.name())));
                 }
-                places.push(Place::Missing(field.data_type().clone()));
+                places.push(ColumnOrigin::Missing(field.data_type().clone()));
                 continue;
             };
             places.push(if found.data_type() == field.data_type() {
-                Place::Same(next)
+                ColumnOrigin::Same(next)
             } else if widens(found.data_type(), field.data_type()) {
                 let mut types = stream.types_since(field.name(), found.data_type());
                 types.push(field.data_type().clone());
-                Place::Widened(next, types)
+                ColumnOrigin::Widened(next, types)
             } else {
                 return Err(bad(format!("{found} in place of {field}")));
             });
@@ -89,19 +89,19 @@ impl Evolution {
         let of_file: Vec<usize> = places
             .clone()
             .filter_map(|place| match place {
-                Place::Same(column) | Place::Widened(column, _) => Some(*column),
-                Place::Missing(_) => None,
+                ColumnOrigin::Same(column) | ColumnOrigin::Widened(column, _) => Some(*column),
+                ColumnOrigin::Missing(_) => None,
             })
             .collect();
         let mut found = read(&of_file)?.into_iter();
         let mut next = || found.next().ok_or_else(|| unread("a column of an older run"));
         places
             .map(|place| match place {
-                Place::Same(_) => next(),
-                Place::Widened(_, types) => {
+                ColumnOrigin::Same(_) => next(),
+                ColumnOrigin::Widened(_, types) => {
                     types.iter().try_fold(next()?, |column, to| widened(&column, to))
                 }
-                Place::Missing(data_type) => Ok(new_null_array(data_type, rows)),
+                ColumnOrigin::Missing(data_type) => Ok(new_null_array(data_type, rows)),
             })
             .collect()
     }

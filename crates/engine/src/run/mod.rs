@@ -8,6 +8,7 @@
 //! [`timestrata_format::RunMeta`]; no byte of a file is handed out before its checksum has
 //! been compared. Flush and compaction write runs; scans and `check` read them.
 
+mod block_builder;
 mod cache;
 mod checked;
 mod cold;
@@ -15,7 +16,6 @@ mod dictionary;
 mod encoder;
 mod encodings;
 mod evolve;
-mod gather;
 mod hot;
 mod layout;
 mod name;

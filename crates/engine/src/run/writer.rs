@@ -12,8 +12,8 @@ use timestrata_format::{
 };
 use timestrata_io::{DiskFile, Io, OpenMode};
 
+use super::block_builder::BlockBuilder;
 use super::encoder::Encoder;
-use super::gather::Gather;
 use super::sink::Sink;
 use super::tail::{self, RunTail, Zone};
 use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
@@ -73,7 +73,7 @@ pub(crate) struct RunWriter {
     stream: Arc<Stream>,
     id: RunId,
     format: RunFormat,
-    gather: Gather,
+    builder: BlockBuilder,
     encoder: Encoder,
     /// Bytes of the data that one checksum covers.
     checksum_bytes: u32,
@@ -134,7 +134,7 @@ impl RunWriter {
             stream: Arc::clone(stream),
             id,
             format,
-            gather: Gather::new(stream.stored_schema().clone(), block_rows),
+            builder: BlockBuilder::new(stream.stored_schema().clone(), block_rows),
             encoder,
             checksum_bytes,
             zones: Vec::new(),
@@ -157,7 +157,7 @@ impl RunWriter {
         }
         self.check_order(batch)?;
         let mut blocks = Vec::new();
-        self.gather
+        self.builder
             .add(batch, &mut blocks)
             .map_err(|error| self.failed("gather rows of a run", error.into()))?;
         self.rows += batch.num_rows() as u64;
@@ -326,7 +326,7 @@ impl RunWriter {
     /// Writes the rows that wait for a full block as a shorter one: they take no more memory.
     pub(crate) fn end_block(&mut self) -> Result<()> {
         let rest = self
-            .gather
+            .builder
             .take()
             .map_err(|error| self.failed("gather rows of a run", error.into()))?;
         rest.map_or(Ok(()), |block| self.write_block(&block))

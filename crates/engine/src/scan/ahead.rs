@@ -21,18 +21,18 @@ const BYTES_AHEAD_MAX: usize = 64 << 20;
 const PIECES_AHEAD_A_THREAD: usize = 4;
 
 /// What is read: `pieces` follow each other in the order of reading.
-struct Work {
+struct SharedScan {
     view: Arc<StreamView>,
     spec: ScanSpec,
     pieces: Vec<KeyRange>,
     pieces_ahead_max: usize,
-    state: Mutex<State>,
+    state: Mutex<ReadAhead>,
     /// A piece has been read, or taken, or nobody wants more.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ReadAhead {
     /// The piece that will be read next.
     next: usize,
     /// The piece that will be taken next.
@@ -44,7 +44,7 @@ struct State {
 
 /// The batches of a range that threads of its own read.
 pub(super) struct Ahead {
-    work: Arc<Work>,
+    work: Arc<SharedScan>,
     threads: Vec<JoinHandle<()>>,
     ready: VecDeque<RecordBatch>,
 }
@@ -61,7 +61,7 @@ impl Ahead {
         if spec.reverse {
             pieces.reverse();
         }
-        let work = Arc::new(Work {
+        let work = Arc::new(SharedScan {
             view: Arc::clone(view),
             spec: ScanSpec { threads: 1, limit: None, ..spec.clone() },
             pieces,
@@ -130,7 +130,7 @@ impl Drop for Ahead {
     }
 }
 
-impl Work {
+impl SharedScan {
     /// What each thread does.
     fn read_pieces(&self) {
         while let Some(index) = self.take_piece() {
@@ -171,7 +171,7 @@ impl Work {
 
 /// Whoever waits for a piece gets an answer, even where reading it panics.
 struct Promise<'a> {
-    work: &'a Work,
+    work: &'a SharedScan,
     index: usize,
     outcome: Option<Result<Vec<RecordBatch>>>,
 }

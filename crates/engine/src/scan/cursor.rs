@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_format::{KeyRange, LeadKey};
 
-use super::plan::Plan;
+use super::plan::ScanPlan;
 use super::{Block, Source};
 use crate::Result;
 use crate::key::KeyView;
@@ -19,22 +19,22 @@ use crate::tombstones::Visible;
 
 /// A block as read.
 #[derive(Debug, Clone)]
-pub(super) struct Loaded {
+pub(super) struct LoadedBlock {
     pub(super) block: usize,
     pub(super) batch: RecordBatch,
     /// Delete markers, where some are to be dropped.
     pub(super) markers: Option<BooleanArray>,
 }
 
-impl Loaded {
-    pub(super) fn read(plan: &Plan, source: &dyn Source, block: usize) -> Result<Self> {
+impl LoadedBlock {
+    pub(super) fn read(plan: &ScanPlan, source: &dyn Source, block: usize) -> Result<Self> {
         let batch = plan.read_block(source, block)?;
         let markers = plan.markers(&batch);
         Ok(Self { block, batch, markers })
     }
 
     /// Rough size of one row of the columns given.
-    pub(super) fn row_bytes(&self, plan: &Plan) -> usize {
+    pub(super) fn row_bytes(&self, plan: &ScanPlan) -> usize {
         let columns = plan.output_columns(&self.batch);
         let bytes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));
         bytes.sum::<usize>() / self.batch.num_rows().max(1)
@@ -50,7 +50,7 @@ pub(super) struct Cursor {
     /// The next block to read.
     block: usize,
     opened: bool,
-    pub(super) loaded: Option<Loaded>,
+    pub(super) loaded: Option<LoadedBlock>,
     /// Rows of `loaded` that come next.
     pub(super) window: Range<usize>,
     /// Rises with each block read: names `loaded`.
@@ -63,7 +63,11 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// A cursor over the `visible` parts of a source; `spare` is a block read before.
-    pub(super) fn new(source: Arc<dyn Source>, visible: Visible, spare: Option<Loaded>) -> Self {
+    pub(super) fn new(
+        source: Arc<dyn Source>,
+        visible: Visible,
+        spare: Option<LoadedBlock>,
+    ) -> Self {
         Self {
             source,
             visible,
@@ -111,7 +115,7 @@ impl Cursor {
 
     /// From waiting to being at rows, if the next block has visible ones; else the next
     /// bound (or the end) is found by [`Cursor::bound`].
-    pub(super) fn load(&mut self, plan: &Plan) -> Result<()> {
+    pub(super) fn load(&mut self, plan: &ScanPlan) -> Result<()> {
         self.opened = true;
         self.window = 0..0;
         let Some(block) = self.next_block()? else {
@@ -120,7 +124,7 @@ impl Cursor {
         };
         if self.loaded.as_ref().is_none_or(|loaded| loaded.block != self.block) {
             self.loaded = None;
-            match Loaded::read(plan, self.source.as_ref(), self.block) {
+            match LoadedBlock::read(plan, self.source.as_ref(), self.block) {
                 Ok(loaded) => self.loaded = Some(loaded),
                 Err(error) => {
                     plan.leave_out(error)?;
@@ -142,7 +146,7 @@ impl Cursor {
     }
 
     /// Shows nothing more of some keys.
-    pub(super) fn hide(&mut self, plan: &Plan, keys: &[KeyRange]) -> Result<()> {
+    pub(super) fn hide(&mut self, plan: &ScanPlan, keys: &[KeyRange]) -> Result<()> {
         self.visible = self.visible.without(keys);
         self.part = None;
         match self.window.is_empty() {
@@ -152,12 +156,12 @@ impl Cursor {
     }
 
     /// From the end of a window to the next one of the same block, if there is one.
-    pub(super) fn advance(&mut self, plan: &Plan) -> Result<()> {
+    pub(super) fn advance(&mut self, plan: &ScanPlan) -> Result<()> {
         self.seek(plan, self.window.end)
     }
 
     /// Shows the first visible rows of the block from row `row` on.
-    fn seek(&mut self, plan: &Plan, mut row: usize) -> Result<()> {
+    fn seek(&mut self, plan: &ScanPlan, mut row: usize) -> Result<()> {
         self.window = 0..0;
         let Some(loaded) = &self.loaded else { return Ok(()) };
         let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
@@ -196,7 +200,7 @@ impl Cursor {
     }
 
     /// The least visible key; reads a block only where the zone maps don't say.
-    pub(super) fn first_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
+    pub(super) fn first_key(&mut self, plan: &ScanPlan) -> Result<Option<LeadKey>> {
         let min = self.source.key_min();
         if self.visible.covers(min, min) {
             return Ok(Some(min));
@@ -218,7 +222,7 @@ impl Cursor {
     }
 
     /// The block that was read last, for a later cursor.
-    pub(super) fn into_spare(self) -> Option<Loaded> {
+    pub(super) fn into_spare(self) -> Option<LoadedBlock> {
         self.loaded
     }
 }

@@ -7,7 +7,7 @@ use timestrata_format::{KeyRange, LeadKey};
 use super::StreamView;
 use super::cursor::Cursor;
 use super::merge::{Batches, Purpose, merge};
-use super::plan::{Meeting, Plan};
+use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
 use super::tail::Tail;
 use super::view::{Seen, forward, meeting};
@@ -43,7 +43,7 @@ impl StreamView {
     }
 
     fn count_together(&self, seen: Vec<Seen>) -> Result<u64> {
-        let plan = Plan::of_columns(&self.stream, Some(&[]), meeting(&seen))?;
+        let plan = ScanPlan::of_columns(&self.stream, Some(&[]), meeting(&seen))?;
         let cursors = seen.into_iter().map(|(source, visible)| Cursor::new(source, visible, None));
         merge(Arc::new(plan), cursors.collect(), Purpose::Count)?.count()
     }
@@ -55,7 +55,7 @@ impl StreamView {
             let plan = self.lead_plan(meeting(&seen))?;
             return first_key_of(forward(plan, seen, Purpose::Batches)?.as_mut());
         }
-        let plan = self.lead_plan(Meeting { several: false, drop_markers: false })?;
+        let plan = self.lead_plan(RowsMeeting { several: false, drop_markers: false })?;
         seen.sort_by_key(|(source, _)| source.key_min());
         let mut least: Option<LeadKey> = None;
         for (source, visible) in seen {
@@ -75,7 +75,7 @@ impl StreamView {
             let plan = self.lead_plan(meeting(&seen))?;
             return first_key_of(&mut Reverse::new(plan, seen));
         }
-        let plan = self.lead_plan(Meeting { several: false, drop_markers: false })?;
+        let plan = self.lead_plan(RowsMeeting { several: false, drop_markers: false })?;
         seen.sort_by_key(|(source, _)| std::cmp::Reverse(source.key_max()));
         let mut greatest: Option<LeadKey> = None;
         for seen in seen {
@@ -87,8 +87,12 @@ impl StreamView {
         Ok(greatest)
     }
 
-    fn lead_plan(&self, meeting: Meeting) -> Result<Arc<Plan>> {
-        Ok(Arc::new(Plan::of_columns(&self.stream, Some(&[self.stream.lead_column()]), meeting)?))
+    fn lead_plan(&self, meeting: RowsMeeting) -> Result<Arc<ScanPlan>> {
+        Ok(Arc::new(ScanPlan::of_columns(
+            &self.stream,
+            Some(&[self.stream.lead_column()]),
+            meeting,
+        )?))
     }
 }
 

@@ -35,11 +35,11 @@ use arrow_array::RecordBatch;
 use timestrata_format::KeyRange;
 
 use super::Source;
-use super::cursor::{Cursor, Loaded};
-use super::gather::Gather;
+use super::batch_builder::BatchBuilder;
+use super::cursor::{Cursor, LoadedBlock};
 use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
 use super::pair::{Pacing, merge_pair};
-use super::plan::{Meeting, Plan};
+use super::plan::{RowsMeeting, ScanPlan};
 use super::ties::{At, Ties};
 use crate::key::KeyView;
 use crate::tombstones::Tombstones;
@@ -56,7 +56,7 @@ pub(super) trait Merging: Batches {
     /// Counts what is left.
     fn count(&mut self) -> Result<u64>;
     /// The blocks that the cursors hold.
-    fn into_spares(self: Box<Self>) -> Vec<Option<Loaded>>;
+    fn into_spares(self: Box<Self>) -> Vec<Option<LoadedBlock>>;
 }
 
 /// What becomes of the rows and blocks of a merge.
@@ -72,15 +72,15 @@ pub(super) enum Purpose {
 
 /// A merge of cursors, which are in commit order.
 pub(super) fn merge(
-    plan: Arc<Plan>,
+    plan: Arc<ScanPlan>,
     cursors: Vec<Cursor>,
     purpose: Purpose,
 ) -> Result<Box<dyn Merging>> {
     Ok(match plan.stream.lead_kind() {
-        LeadKind::Time => Box::new(Core::<Time>::new(plan, cursors, purpose)?),
-        LeadKind::Offset => Box::new(Core::<Offset>::new(plan, cursors, purpose)?),
-        LeadKind::Id16 => Box::new(Core::<Id16>::new(plan, cursors, purpose)?),
-        LeadKind::Id32 => Box::new(Core::<Id32>::new(plan, cursors, purpose)?),
+        LeadKind::Time => Box::new(KeyedMerge::<Time>::new(plan, cursors, purpose)?),
+        LeadKind::Offset => Box::new(KeyedMerge::<Offset>::new(plan, cursors, purpose)?),
+        LeadKind::Id16 => Box::new(KeyedMerge::<Id16>::new(plan, cursors, purpose)?),
+        LeadKind::Id32 => Box::new(KeyedMerge::<Id32>::new(plan, cursors, purpose)?),
     })
 }
 
@@ -98,13 +98,13 @@ pub(super) struct Lane<'a, S> {
     pub(super) keys: &'a [S],
     pub(super) row: usize,
     pub(super) end: usize,
-    pub(super) loaded: &'a Loaded,
+    pub(super) loaded: &'a LoadedBlock,
     at: At<'a>,
     pub(super) held: Option<(u64, usize)>,
 }
 
-struct Core<L: Lead> {
-    plan: Arc<Plan>,
+struct KeyedMerge<L: Lead> {
+    plan: Arc<ScanPlan>,
     latest: bool,
     purpose: Purpose,
     cursors: Vec<Cursor>,
@@ -113,12 +113,12 @@ struct Core<L: Lead> {
     /// Cursors at rows, the one whose row goes first in front.
     heads: Vec<Head<L::Value>>,
     ties: Ties,
-    gather: Gather,
+    builder: BatchBuilder,
     done: bool,
 }
 
-impl<L: Lead> Core<L> {
-    fn new(plan: Arc<Plan>, cursors: Vec<Cursor>, purpose: Purpose) -> Result<Self> {
+impl<L: Lead> KeyedMerge<L> {
+    fn new(plan: Arc<ScanPlan>, cursors: Vec<Cursor>, purpose: Purpose) -> Result<Self> {
         let mut core = Self {
             latest: plan.stream.is_latest(),
             purpose,
@@ -126,7 +126,7 @@ impl<L: Lead> Core<L> {
             cursors,
             heads: Vec::new(),
             ties: Ties::default(),
-            gather: Gather::new(Arc::clone(&plan), purpose == Purpose::Count),
+            builder: BatchBuilder::new(Arc::clone(&plan), purpose == Purpose::Count),
             plan,
             done: false,
         };
@@ -141,14 +141,14 @@ impl<L: Lead> Core<L> {
         self.open_reached()?;
         if self.heads.is_empty() {
             self.done = true;
-            return self.gather.flush();
+            return self.builder.flush();
         }
         if let Some(cursor) = self.sweep(rows_wanted)? {
             self.cursors[cursor].advance(&self.plan)?;
             self.place(cursor)?;
         }
-        if self.gather.is_full(rows_wanted) {
-            self.gather.flush()?;
+        if self.builder.is_full(rows_wanted) {
+            self.builder.flush()?;
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl<L: Lead> Core<L> {
         if [head, waiting].into_iter().flatten().any(|other| other <= key_max) {
             return Ok(false);
         }
-        self.gather.count += rows as u64;
+        self.builder.count += rows as u64;
         self.cursors[cursor].skip_block();
         Ok(true)
     }
@@ -250,7 +250,7 @@ impl<L: Lead> Core<L> {
     /// returned, no longer among the heads), a waiting cursor's turn comes, or a batch is full.
     fn sweep(&mut self, rows_wanted: usize) -> Result<Option<usize>> {
         let stop = self.waiting.peek().map(|Reverse((bound, _))| *bound);
-        let Self { plan, cursors, heads, ties, gather, latest, .. } = self;
+        let Self { plan, cursors, heads, ties, builder, latest, .. } = self;
         let mut lanes: Vec<Lane<'_, L::Stored>> = Vec::with_capacity(heads.len());
         for head in heads.iter_mut() {
             let Some(lane) = lane_of::<L>(plan, cursors, head.cursor)? else { continue };
@@ -263,13 +263,13 @@ impl<L: Lead> Core<L> {
             && stop.is_none_or(|stop| head.key < stop)
         {
             if plan.rest.is_empty() && pacing.is_due() {
-                let room = gather.room(rows_wanted);
-                let rows = merge_pair::<L>(heads, &mut lanes, gather, *latest, stop, room);
+                let room = builder.room(rows_wanted);
+                let rows = merge_pair::<L>(heads, &mut lanes, builder, *latest, stop, room);
                 pacing.note(rows);
                 if rows > 0 {
                     reorder(plan, &mut heads[1..], &lanes, ties);
                     reorder(plan, heads, &lanes, ties);
-                    if gather.must_stop(rows_wanted) {
+                    if builder.must_stop(rows_wanted) {
                         break;
                     }
                     continue;
@@ -281,7 +281,7 @@ impl<L: Lead> Core<L> {
             let next = lane.row + rows.max(1);
             // No row goes before an equal of a newer source: it is replaced by that one.
             if rows > 0 || !*latest {
-                gather.push(lane.loaded, &mut lane.held, lane.row..next)?;
+                builder.push(lane.loaded, &mut lane.held, lane.row..next)?;
             }
             lane.row = next;
             if next >= lane.end {
@@ -290,7 +290,7 @@ impl<L: Lead> Core<L> {
             }
             heads[0].key = L::load(&lane.keys[next]);
             reorder(plan, heads, &lanes, ties);
-            if gather.must_stop(rows_wanted) {
+            if builder.must_stop(rows_wanted) {
                 break;
             }
         }
@@ -312,7 +312,7 @@ fn row_of(cursors: &[Cursor], cursor: usize) -> Option<(At<'_>, usize)> {
 }
 
 fn lane_of<'a, L: Lead>(
-    plan: &Plan,
+    plan: &ScanPlan,
     cursors: &'a [Cursor],
     cursor: usize,
 ) -> Result<Option<Lane<'a, L::Stored>>> {
@@ -327,7 +327,7 @@ fn lane_of<'a, L: Lead>(
 /// How many rows of the first head go before the second head and before `stop`.
 #[inline]
 fn rows_before<L: Lead>(
-    plan: &Plan,
+    plan: &ScanPlan,
     latest: bool,
     heads: &[Head<L::Value>],
     lanes: &[Lane<'_, L::Stored>],
@@ -367,7 +367,7 @@ fn rows_before<L: Lead>(
 /// Moves the first head, whose row has changed, to its place.
 #[inline]
 fn reorder<V: Ord + Copy, S>(
-    plan: &Plan,
+    plan: &ScanPlan,
     heads: &mut [Head<V>],
     lanes: &[Lane<'_, S>],
     ties: &mut Ties,
@@ -388,10 +388,10 @@ fn reorder<V: Ord + Copy, S>(
     heads[before] = first;
 }
 
-impl<L: Lead> Batches for Core<L> {
+impl<L: Lead> Batches for KeyedMerge<L> {
     fn next_batch(&mut self, rows_wanted: usize) -> Option<Result<RecordBatch>> {
         loop {
-            if let Some(batch) = self.gather.pop() {
+            if let Some(batch) = self.builder.pop() {
                 return Some(Ok(batch));
             }
             if self.done {
@@ -399,22 +399,22 @@ impl<L: Lead> Batches for Core<L> {
             }
             if let Err(error) = self.step(rows_wanted.max(1)) {
                 self.done = true;
-                self.gather.clear();
+                self.builder.clear();
                 return Some(Err(error));
             }
         }
     }
 }
 
-impl<L: Lead> Merging for Core<L> {
+impl<L: Lead> Merging for KeyedMerge<L> {
     fn count(&mut self) -> Result<u64> {
         while !self.done {
             self.step(usize::MAX)?;
         }
-        Ok(self.gather.count)
+        Ok(self.builder.count)
     }
 
-    fn into_spares(self: Box<Self>) -> Vec<Option<Loaded>> {
+    fn into_spares(self: Box<Self>) -> Vec<Option<LoadedBlock>> {
         self.cursors.into_iter().map(Cursor::into_spare).collect()
     }
 }
@@ -434,12 +434,12 @@ pub(crate) fn merge_sources(
     tombstones: &Tombstones,
     keep_delete_markers: bool,
 ) -> Merge {
-    let meeting = Meeting {
+    let meeting = RowsMeeting {
         several: sources.len() > 1,
         drop_markers: !keep_delete_markers
             && sources.iter().any(|source| source.delete_markers() > 0),
     };
-    let plan = Arc::new(Plan::stored(stream, meeting));
+    let plan = Arc::new(ScanPlan::stored(stream, meeting));
     let cursors = sources.into_iter().filter_map(|source| {
         let visible = source.visible(&KeyRange::ALL, tombstones)?;
         Some(Cursor::new(source, visible, None))

@@ -9,9 +9,9 @@
 //! unless that is a delete marker.
 
 mod ahead;
+mod batch_builder;
 mod copy;
 mod cursor;
-mod gather;
 mod lead;
 mod measure;
 mod merge;

@@ -8,8 +8,8 @@
 
 use std::hint::select_unpredictable;
 
+use super::batch_builder::{BatchBuilder, SLICE_ROWS_MIN, add_piece};
 use super::copy::Piece;
-use super::gather::{Gather, SLICE_ROWS_MIN, add_piece};
 use super::lead::{Lead, gallop};
 use super::merge::{Head, Lane};
 
@@ -56,13 +56,13 @@ struct Side<'a, S> {
     older: bool,
 }
 
-/// Merges rows of the first two heads into `gather`, as many as can be and about `room` at
+/// Merges rows of the first two heads into `builder`, as many as can be and about `room` at
 /// most; gives how many rows it went past. The heads have their new keys then, but not their
 /// new places.
 pub(super) fn merge_pair<L: Lead>(
     heads: &mut [Head<L::Value>],
     lanes: &mut [Lane<'_, L::Stored>],
-    gather: &mut Gather,
+    builder: &mut BatchBuilder,
     latest: bool,
     stop: Option<L::Value>,
     room: usize,
@@ -75,14 +75,14 @@ pub(super) fn merge_pair<L: Lead>(
     let bounds = others.first().map(|other| other.key).into_iter().chain(stop).chain(ends);
     let Some(bound) = bounds.min() else { return 0 };
     let marked = [first.slot, second.slot].iter().any(|slot| lanes[*slot].loaded.markers.is_some());
-    if bound <= second.key || marked || gather.counting {
+    if bound <= second.key || marked || builder.counting {
         return 0;
     }
     let mut side = |head: &Head<L::Value>, older: bool| {
         let lane = &mut lanes[head.slot];
         let rows = &lane.keys[lane.row..lane.end];
         let below = gallop(rows.len(), |row| L::load(&rows[row]) < bound);
-        let held = gather.index_of(lane.loaded, &mut lane.held);
+        let held = builder.index_of(lane.loaded, &mut lane.held);
         Side { keys: lane.keys, row: lane.row, end: lane.row + below, held, older }
     };
     let first_is_older = first.cursor < second.cursor;
@@ -91,13 +91,13 @@ pub(super) fn merge_pair<L: Lead>(
     if swapped {
         std::mem::swap(&mut many, &mut few);
     }
-    let mut pieces = gather.lend_pieces();
+    let mut pieces = builder.lend_pieces();
     let (rows, kept) = match (latest, many.older) {
         (false, true) => merge_keep::<L>(&mut many, &mut few, &mut pieces, room, |a, b| a <= b),
         (false, false) => merge_keep::<L>(&mut many, &mut few, &mut pieces, room, |a, b| a < b),
         (true, _) => merge_latest::<L>(&mut many, &mut few, &mut pieces, room),
     };
-    gather.take_back(pieces, kept);
+    builder.take_back(pieces, kept);
     let (of_first, of_second) = if swapped { (few, many) } else { (many, few) };
     for (head, side) in [(first, of_first), (second, of_second)] {
         lanes[head.slot].row = side.row;

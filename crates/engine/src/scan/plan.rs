@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result, Stream};
 
 /// Columns to read and columns to give.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ScanPlan {
     pub(super) stream: Arc<Stream>,
     /// Columns of the stored schema that are read.
     pub(super) read: Vec<usize>,
@@ -34,19 +34,19 @@ pub(super) struct Plan {
 
 /// How the rows of a reading meet each other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Meeting {
+pub(super) struct RowsMeeting {
     /// Rows of several sources are to be compared.
     pub(super) several: bool,
     /// Some rows are delete markers that are to be dropped.
     pub(super) drop_markers: bool,
 }
 
-impl Plan {
+impl ScanPlan {
     /// A plan that gives the columns that `spec` names (all where it names none).
     ///
     /// # Errors
     /// `InvalidArgument` for a column that isn't there.
-    pub(super) fn new(stream: &Arc<Stream>, spec: &ScanSpec, meeting: Meeting) -> Result<Self> {
+    pub(super) fn new(stream: &Arc<Stream>, spec: &ScanSpec, meeting: RowsMeeting) -> Result<Self> {
         let mut plan = Self::of_columns(stream, spec.columns.as_deref(), meeting)?;
         plan.left_out = spec.skip_damaged.then(Arc::default);
         Ok(if spec.text_views { plan.with_views() } else { plan })
@@ -67,7 +67,7 @@ impl Plan {
     pub(super) fn of_columns(
         stream: &Arc<Stream>,
         columns: Option<&[usize]>,
-        meeting: Meeting,
+        meeting: RowsMeeting,
     ) -> Result<Self> {
         let schema = stream.schema();
         let Some(columns) = columns else {
@@ -87,13 +87,18 @@ impl Plan {
     }
 
     /// A plan that gives all columns of the stored schema.
-    pub(super) fn stored(stream: &Arc<Stream>, meeting: Meeting) -> Self {
+    pub(super) fn stored(stream: &Arc<Stream>, meeting: RowsMeeting) -> Self {
         let schema = Arc::clone(stream.stored_schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         Self::with(stream, &all, schema, meeting)
     }
 
-    fn with(stream: &Arc<Stream>, columns: &[usize], schema: SchemaRef, meeting: Meeting) -> Self {
+    fn with(
+        stream: &Arc<Stream>,
+        columns: &[usize],
+        schema: SchemaRef,
+        meeting: RowsMeeting,
+    ) -> Self {
         let mut read = Vec::with_capacity(columns.len() + stream.key_columns().len());
         let mut position_of =
             |column: usize| match read.iter().position(|candidate| *candidate == column) {

@@ -54,7 +54,7 @@ struct Sought<'a> {
 }
 
 /// A row that was found.
-struct Found {
+struct FoundRow {
     block: usize,
     row: Row,
 }
@@ -97,7 +97,7 @@ impl Sought<'_> {
     }
 
     /// The first row of a source with the key, unless a range delete hides it.
-    fn find_in(&self, source: &dyn Source) -> Result<Option<Found>> {
+    fn find_in(&self, source: &dyn Source) -> Result<Option<FoundRow>> {
         if self.lead < source.key_min() || source.key_max() < self.lead {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl Sought<'_> {
             let batch = source.read_rows(index, self.stream.schema().fields().len())?;
             if let Some(row) = self.find_row(&batch)? {
                 let row = Row { batch: batch.into_owned(), index: row };
-                return Ok(Some(Found { block: index, row }));
+                return Ok(Some(FoundRow { block: index, row }));
             }
         }
         Ok(None)

@@ -13,7 +13,7 @@ use timestrata_format::{KeyRange, LeadKey};
 
 use super::cursor::Cursor;
 use super::merge::{Batches, Purpose, merge};
-use super::plan::{Plan, unfit};
+use super::plan::{ScanPlan, unfit};
 use super::tail::Tail;
 use super::view::Seen;
 use crate::key::KeyView;
@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 const ROWS_GROWTH: usize = 4;
 
 pub(super) struct Reverse {
-    plan: Arc<Plan>,
+    plan: Arc<ScanPlan>,
     /// Sources that may have more rows, the greatest key first.
     tails: Vec<Tail>,
     /// What is left is below this; at first all is.
@@ -36,7 +36,7 @@ pub(super) struct Reverse {
 }
 
 impl Reverse {
-    pub(super) fn new(plan: Arc<Plan>, seen: Vec<Seen>) -> Self {
+    pub(super) fn new(plan: Arc<ScanPlan>, seen: Vec<Seen>) -> Self {
         let mut tails: Vec<Tail> =
             seen.into_iter().enumerate().map(|(index, seen)| Tail::new(index, seen)).collect();
         tails.sort_by_key(|tail| std::cmp::Reverse(tail.source.key_max()));
@@ -147,7 +147,7 @@ impl Batches for Reverse {
 }
 
 /// The last rows of a batch, as many as wanted, last first.
-fn turned(plan: &Plan, batch: &RecordBatch, rows_wanted: usize) -> Result<RecordBatch> {
+fn turned(plan: &ScanPlan, batch: &RecordBatch, rows_wanted: usize) -> Result<RecordBatch> {
     let rows = batch.num_rows();
     let end = u32::try_from(rows).unwrap_or(u32::MAX);
     let start = u32::try_from(rows.saturating_sub(rows_wanted)).unwrap_or(u32::MAX);

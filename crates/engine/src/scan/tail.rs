@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use timestrata_format::LeadKey;
 
-use super::cursor::Loaded;
-use super::plan::Plan;
+use super::cursor::LoadedBlock;
+use super::plan::ScanPlan;
 use super::view::Seen;
 use super::{Block, Source};
 use crate::Result;
@@ -19,7 +19,7 @@ pub(super) struct Tail {
     pub(super) source: Arc<dyn Source>,
     pub(super) visible: Visible,
     /// The block that was read last.
-    pub(super) spare: Option<Loaded>,
+    pub(super) spare: Option<LoadedBlock>,
 }
 
 impl Tail {
@@ -50,16 +50,16 @@ impl Tail {
     }
 
     /// Reads a block, unless it was the last one read.
-    pub(super) fn load(&mut self, plan: &Plan, block: usize) -> Result<&Loaded> {
+    pub(super) fn load(&mut self, plan: &ScanPlan, block: usize) -> Result<&LoadedBlock> {
         let loaded = match self.spare.take() {
             Some(loaded) if loaded.block == block => loaded,
-            _ => Loaded::read(plan, self.source.as_ref(), block)?,
+            _ => LoadedBlock::read(plan, self.source.as_ref(), block)?,
         };
         Ok(self.spare.insert(loaded))
     }
 
     /// The greatest visible key; reads a block only where the zone maps don't say.
-    pub(super) fn last_key(&mut self, plan: &Plan) -> Result<Option<LeadKey>> {
+    pub(super) fn last_key(&mut self, plan: &ScanPlan) -> Result<Option<LeadKey>> {
         let max = self.source.key_max();
         if self.visible.covers(max, max) {
             return Ok(Some(max));

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::SortOptions;
 
-use super::plan::{Plan, unfit};
+use super::plan::{ScanPlan, unfit};
 use crate::{Error, Result};
 
 /// Comparators of pairs of blocks, made when two blocks first share a leading key.
@@ -32,7 +32,7 @@ impl Ties {
     /// leading one. Where they can't be compared, [`Ties::failure`] says why.
     pub(super) fn compare(
         &mut self,
-        plan: &Plan,
+        plan: &ScanPlan,
         (a, row_a): (At<'_>, usize),
         (b, row_b): (At<'_>, usize),
     ) -> Ordering {

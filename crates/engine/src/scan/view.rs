@@ -9,7 +9,7 @@ use timestrata_format::{KeyRange, LeadKey};
 use super::ahead::Ahead;
 use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
-use super::plan::{Meeting, Plan};
+use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
 use super::{Row, Scan, ScanSpec, Source, StreamView};
 use crate::tombstones::Visible;
@@ -26,7 +26,7 @@ impl StreamView {
     /// stream's. The batches may be the errors of the sources.
     pub(crate) fn scan(self: &Arc<Self>, spec: &ScanSpec) -> Result<Scan> {
         let mut seen = self.seen(&spec.range)?;
-        let plan = Arc::new(Plan::new(&self.stream, spec, meeting(&seen))?);
+        let plan = Arc::new(ScanPlan::new(&self.stream, spec, meeting(&seen))?);
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();
         if left_out.is_some() {
@@ -89,7 +89,7 @@ impl StreamView {
 }
 
 /// The sources without those of which nothing can be read, as their ends are damaged.
-fn without_unreadable(plan: &Plan, seen: Vec<Seen>) -> Result<Vec<Seen>> {
+fn without_unreadable(plan: &ScanPlan, seen: Vec<Seen>) -> Result<Vec<Seen>> {
     let mut left: Vec<Seen> = Vec::with_capacity(seen.len());
     for (source, visible) in seen {
         let Err(error) = source.blocks() else {
@@ -112,7 +112,7 @@ fn without_unreadable(plan: &Plan, seen: Vec<Seen>) -> Result<Vec<Seen>> {
 
 /// Reads all of some sources.
 pub(super) fn forward(
-    plan: Arc<Plan>,
+    plan: Arc<ScanPlan>,
     seen: Vec<Seen>,
     purpose: Purpose,
 ) -> Result<Box<dyn Merging>> {
@@ -121,8 +121,8 @@ pub(super) fn forward(
     merge(plan, cursors, purpose)
 }
 
-pub(super) fn meeting(seen: &[Seen]) -> Meeting {
-    Meeting {
+pub(super) fn meeting(seen: &[Seen]) -> RowsMeeting {
+    RowsMeeting {
         several: seen.len() > 1,
         drop_markers: seen.iter().any(|(source, _)| source.delete_markers() > 0),
     }

@@ -12,7 +12,7 @@ use crate::{
     Survey, Values,
 };
 
-struct Inner {
+struct SnapshotInner {
     seq: SeqNo,
     /// By stream id.
     views: Vec<(StreamId, Arc<StreamView>)>,
@@ -22,7 +22,7 @@ struct Inner {
 /// between threads; it keeps what it sees alive, and never changes.
 #[derive(Clone)]
 pub struct Snapshot {
-    inner: Arc<Inner>,
+    inner: Arc<SnapshotInner>,
     /// What it is read for: reading stops when that is no longer wanted.
     query: Option<RunningQuery>,
 }
@@ -36,7 +36,7 @@ impl fmt::Debug for Snapshot {
 impl Snapshot {
     pub(crate) fn new(seq: SeqNo, mut views: Vec<(StreamId, Arc<StreamView>)>) -> Self {
         views.sort_by_key(|(id, _)| *id);
-        Self { inner: Arc::new(Inner { seq, views }), query: None }
+        Self { inner: Arc::new(SnapshotInner { seq, views }), query: None }
     }
 
     /// The same view, read for a query: each step of a read asks it whether to go on, and fails as it

@@ -17,7 +17,7 @@ use crate::tombstones::Tombstones;
 use crate::wal::RowLayout;
 use crate::{Error, ErrorKind, Result, Stream};
 
-/// Place of a stream in [`Core::streams`]; stays the same while the store is open.
+/// Place of a stream in [`StoreState::streams`]; stays the same while the store is open.
 pub(crate) type Slot = usize;
 
 /// One stream's state.
@@ -31,13 +31,13 @@ pub(crate) struct StreamState {
     pub(crate) sealed: VecDeque<Arc<MemtableView>>,
     pub(crate) version: Arc<Version>,
     /// Commits of the log up to this are in runs: what a replay passes over. There may be later
-    /// ones in runs too; [`Core::settled_through`] knows.
+    /// ones in runs too; [`StoreState::settled_through`] knows.
     pub(crate) flushed_through: SeqNo,
     pub(crate) dropped: bool,
     /// The version of which neither compaction nor retention has made anything, and will not before
     /// there is another. Held weakly, so that it keeps no file that has become obsolete.
     pub(crate) idle: Weak<Version>,
-    /// What of [`Core::memory_bytes`] is this stream's.
+    /// What of [`StoreState::memory_bytes`] is this stream's.
     counted_bytes: u64,
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
     pub(crate) row_layout: Option<Arc<RowLayout>>,
@@ -156,7 +156,7 @@ fn all_tombstones(version: &Version, memtables: &[&Arc<MemtableView>]) -> Tombst
 
 /// Everything that the commit lock guards.
 #[derive(Debug, Default)]
-pub(crate) struct Core {
+pub(crate) struct StoreState {
     pub(crate) streams: Vec<StreamState>,
     by_name: HashMap<String, Slot>,
     by_id: HashMap<StreamId, Slot>,
@@ -174,7 +174,7 @@ pub(crate) struct Core {
     snapshot: Option<Snapshot>,
 }
 
-impl Core {
+impl StoreState {
     /// Adds a stream, in the slot of one that was dropped if there is one.
     pub(crate) fn add_stream(&mut self, state: StreamState) -> Slot {
         let slot = self.free.pop().unwrap_or(self.streams.len());
@@ -244,7 +244,7 @@ impl Core {
     }
 
     /// Takes a stream out. Its slot stays, empty, until another stream gets it: who still holds its
-    /// number asks by [`Core::at`].
+    /// number asks by [`StoreState::at`].
     pub(crate) fn remove_stream(&mut self, slot: Slot) {
         let Some(state) = self.streams.get_mut(slot).filter(|state| !state.dropped) else { return };
         self.by_name.remove(state.stream.name());

@@ -111,7 +111,7 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
         self.edit.ops.push(ManifestOp::FlushedThrough { stream, seq });
     }
 
-    /// Lets go of the log before a commit, which [`super::Core::log_needed_from`] gives.
+    /// Lets go of the log before a commit, which [`super::StoreState::log_needed_from`] gives.
     pub(crate) fn release_log(&mut self, needed_from: SeqNo) -> Result<()> {
         let Some(wal) = &self.engine.wal else { return Ok(()) };
         let through = SeqNo(needed_from.0.saturating_sub(1));

@@ -15,7 +15,7 @@ use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
-use super::core::{Core, Slot};
+use super::core::{Slot, StoreState};
 use super::follower::Follower;
 use super::poison::Poison;
 use super::report::RecoveryReport;
@@ -57,7 +57,7 @@ pub(crate) struct Engine {
     pub(crate) compacting: Mutex<()>,
     /// `None`: read-only.
     pub(crate) manifest: Option<Mutex<ManifestLog>>,
-    pub(crate) core: Mutex<Core>,
+    pub(crate) core: Mutex<StoreState>,
     /// `None`: read-only or memory only.
     pub(crate) wal: Option<Wal>,
     /// Read-only stores follow the writer.
@@ -168,7 +168,7 @@ impl Engine {
 
     /// The stream to flush so that the WAL can shrink: the one with the oldest change that is
     /// only in memory.
-    pub(crate) fn oldest_unflushed(core: &Core) -> Option<Slot> {
+    pub(crate) fn oldest_unflushed(core: &StoreState) -> Option<Slot> {
         let with_seq = core.live().filter_map(|(slot, state)| Some((state.unflushed_min()?, slot)));
         with_seq.min().map(|(_, slot)| slot)
     }

@@ -1,6 +1,6 @@
 //! What all parts of an open store share: its locks and what they guard.
 //!
-//! Owns [`Engine`], with the order of its locks; [`Core`], what the commit lock guards; the
+//! Owns [`Engine`], with the order of its locks; [`StoreState`], what the commit lock guards; the
 //! [`Version`]s of streams; and [`Edit`], by which alone the manifest is changed. What is done with
 //! them is above: flush and compaction in `maintenance`, commits in `commit`, streams and pins in `catalog`,
 //! opening in `recovery` and `store`. Nothing here calls any of these.
@@ -22,7 +22,7 @@ mod viewing;
 mod workers;
 
 pub(crate) use self::bulks::{GiveUp, OpenBulks};
-pub(crate) use self::core::{Core, Slot, StreamState, no_stream};
+pub(crate) use self::core::{Slot, StoreState, StreamState, no_stream};
 pub(crate) use self::edit::Edit;
 pub(crate) use self::engine::{Counters, Engine};
 pub(crate) use self::follower::{Follower, FollowerProgress};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use timestrata_format::SeqNo;
 use timestrata_format::manifest::Pin;
 
-use super::core::Core;
+use super::core::StoreState;
 use super::version::{RunFolder, RunHandle, Version};
 use crate::scan::StreamView;
 use crate::tombstones::Tombstones;
@@ -32,7 +32,7 @@ pub(crate) struct PinState {
 
 impl PinState {
     /// The view that a pin keeps. Runs that the streams still have are shared with them.
-    pub(crate) fn load(folder: &RunFolder, core: &Core, pin: &Pin) -> Result<Self> {
+    pub(crate) fn load(folder: &RunFolder, core: &StoreState, pin: &Pin) -> Result<Self> {
         let mut views = Vec::with_capacity(pin.streams.len());
         let mut all_runs = Vec::new();
         for pinned in &pin.streams {

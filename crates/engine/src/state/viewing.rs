@@ -8,7 +8,7 @@ use std::sync::Arc;
 use timestrata_format::StreamId;
 use timestrata_io::sync::{Mutex, MutexGuard};
 
-use super::core::{Core, Slot};
+use super::core::{Slot, StoreState};
 use super::engine::Engine;
 
 /// Large merges before a view, at most: rows that come faster than they are merged would have a reader merge
@@ -24,7 +24,7 @@ pub(crate) struct ToMerge {
 
 impl Engine {
     /// The commit lock, with little left to do for a view of some streams, or of all.
-    pub(crate) fn core_to_view(&self, of: Option<&[StreamId]>) -> MutexGuard<'_, Core> {
+    pub(crate) fn core_to_view(&self, of: Option<&[StreamId]>) -> MutexGuard<'_, StoreState> {
         let mut core = self.core.lock();
         for _ in 0..MERGES_MAX {
             let Some(to_merge) = core.merge_due(of) else { break };

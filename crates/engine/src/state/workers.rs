@@ -11,19 +11,19 @@ use crate::planted;
 use crate::{Error, ErrorKind, Result};
 
 #[derive(Debug, Default)]
-struct State {
+struct Calls {
     /// Rises with every call for work.
     calls: u64,
     stopping: bool,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct WorkerSignals {
+    state: Mutex<Calls>,
     called: Condvar,
 }
 
-impl Shared {
+impl WorkerSignals {
     /// Waits for a call newer than `seen`, for the time to pass, or for the end; false at
     /// the end.
     fn wait(&self, seen: &mut u64, at_most: Duration) -> bool {
@@ -55,7 +55,7 @@ pub(crate) struct Role {
 /// The threads. What they do is for [`crate::maintenance`] to say.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
-    shared: Arc<Shared>,
+    shared: Arc<WorkerSignals>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -128,7 +128,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     })
 }
 
-fn run(shared: &Shared, engine: &Weak<Engine>, role: &Role) {
+fn run(shared: &WorkerSignals, engine: &Weak<Engine>, role: &Role) {
     let mut seen = 0;
     loop {
         let goes_on = match role.hears_calls {

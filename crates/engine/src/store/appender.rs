@@ -7,7 +7,7 @@ use timestrata_format::wal::ALIGNED_PAYLOAD_BYTES_MIN;
 
 use super::handle::Handle;
 use crate::memtable;
-use crate::state::{Core, Engine, Slot, no_stream};
+use crate::state::{Engine, Slot, StoreState, no_stream};
 use crate::wal::{RowLayout, RowRecord};
 use crate::{Cell, Durability, Result, Stream};
 
@@ -146,7 +146,7 @@ impl RowAppender {
 
 impl Engine {
     /// Whether a row can be committed without a flush or a merge before or after it.
-    fn takes_at_once(&self, core: &Core, slot: Slot, cells: &[Cell<'_>]) -> bool {
+    fn takes_at_once(&self, core: &StoreState, slot: Slot, cells: &[Cell<'_>]) -> bool {
         let active = &core.streams[slot].active;
         let Some(bytes) = active.growth(cells) else { return false };
         let settings = &self.settings;
@@ -158,14 +158,14 @@ impl Engine {
 
 /// The stream as it is now, if it has got other columns; an error if it has been dropped.
 #[inline]
-fn altered(core: &Core, slot: Slot, known: &Stream) -> Result<Option<Arc<Stream>>> {
+fn altered(core: &StoreState, slot: Slot, known: &Stream) -> Result<Option<Arc<Stream>>> {
     let state = core.at(slot, known.id()).ok_or_else(|| no_stream(known.id()))?;
     let is_altered = state.stream.schema_version() != known.schema_version();
     Ok(is_altered.then(|| Arc::clone(&state.stream)))
 }
 
 /// Applies a row that has been logged.
-fn apply(core: &mut Core, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
+fn apply(core: &mut StoreState, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
     core.last_seq = seq;
     crate::planted::placed(seq);
     core.touch(slot);

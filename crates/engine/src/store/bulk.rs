@@ -13,7 +13,7 @@ use crate::state::{Engine, GiveUp};
 use crate::{Error, ErrorKind, Result};
 
 /// What was given so far, or why it was given up.
-type State = Result<BulkLoad>;
+type BulkState = Result<BulkLoad>;
 
 /// One atomic commit of any number of rows, given batch by batch (see [`crate::Store::bulk`]).
 ///
@@ -32,12 +32,12 @@ type State = Result<BulkLoad>;
 #[derive(Debug)]
 pub struct BulkCommit {
     /// First, so that files are gone before the store may close.
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BulkState>>,
     handle: Arc<Handle>,
     rows: u64,
 }
 
-impl GiveUp for Mutex<State> {
+impl GiveUp for Mutex<BulkState> {
     fn give_up(&self) {
         *self.lock() = Err(Error::new(ErrorKind::Closed, "the store is closed"));
     }

@@ -65,7 +65,7 @@ impl Engine {
         manifest.sync_copy();
         released.recycle();
         if let Some(wal) = &self.wal {
-            wal.shed_spares();
+            wal.remove_spares();
         }
         Ok(())
     }

@@ -17,11 +17,11 @@ use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
 use crate::query::Queries;
-use crate::recovery::{self, KnownRuns, Loaded, Recovered};
+use crate::recovery::{self, KnownRuns, LoadedStore, Recovered};
 use crate::run::BlockCache;
 use crate::state::{
-    Core, Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, Troubles,
-    Workers, fit,
+    Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, StoreState,
+    Troubles, Workers, fit,
 };
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
@@ -59,7 +59,7 @@ impl Opening {
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
         let mut tries = 0;
         let known = KnownRuns::new();
-        let (loaded, folder, Loaded { core, mut report, tail, damage, .. }) = loop {
+        let (loaded, folder, LoadedStore { core, mut report, tail, damage, .. }) = loop {
             tries += 1;
             let Some(loaded) = self.load_existing()? else {
                 if tries < READ_TRIES {
@@ -92,7 +92,7 @@ impl Opening {
             && loaded.damage.is_none();
         report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
         report.took = self.took(start_ns);
-        let parts = Parts {
+        let parts = OpenedParts {
             follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
             next_run: loaded.state.next_run,
             folder,
@@ -109,7 +109,7 @@ impl Opening {
     fn accept_damage(
         &self,
         loaded: &LoadedManifest,
-        store: &Loaded,
+        store: &LoadedStore,
         has_moved: bool,
     ) -> Result<()> {
         match store.damage.first() {
@@ -170,7 +170,7 @@ impl Opening {
         report.took = self.took(start_ns);
         let manifest = Some(manifest);
         let follower = None;
-        Ok(self.engine(Parts {
+        Ok(self.engine(OpenedParts {
             folder,
             core,
             report,
@@ -359,7 +359,7 @@ impl Opening {
         std::time::Duration::from_nanos(self.io.clock.monotonic_ns().saturating_sub(start_ns))
     }
 
-    fn engine(self, parts: Parts) -> Engine {
+    fn engine(self, parts: OpenedParts) -> Engine {
         let reserve = Reserve::new(&self.io, &self.dir, &self.settings);
         Engine {
             io: self.io,
@@ -452,9 +452,9 @@ fn tell_report(engine: &Engine) {
 }
 
 /// What opening has gathered.
-struct Parts {
+struct OpenedParts {
     folder: RunFolder,
-    core: Core,
+    core: StoreState,
     report: RecoveryReport,
     manifest: Option<ManifestLog>,
     wal: Option<Wal>,

@@ -127,7 +127,7 @@ struct Shape<'a> {
 
 /// Where the walk along the schema is.
 #[derive(Default)]
-struct Place {
+struct SchemaPosition {
     node: usize,
     buffer: usize,
     variadic: usize,
@@ -164,7 +164,7 @@ impl Shape<'_> {
                 );
             }
         }
-        let mut place = Place::default();
+        let mut place = SchemaPosition::default();
         for field in schema.fields() {
             self.walk(field.data_type(), Some(rows), &mut place)?;
         }
@@ -179,7 +179,7 @@ impl Shape<'_> {
         &self,
         data_type: &DataType,
         rows: Option<i64>,
-        place: &mut Place,
+        place: &mut SchemaPosition,
     ) -> std::result::Result<(), DecodeError> {
         let wrong = |what: &'static str, expected: &str, found: &dyn std::fmt::Display| {
             Err(DecodeError::new(0, what, expected, found))
@@ -233,7 +233,7 @@ impl Shape<'_> {
     }
 
     /// Goes past the data buffers of a view column.
-    fn skip_variadic(&self, place: &mut Place) -> std::result::Result<(), DecodeError> {
+    fn skip_variadic(&self, place: &mut SchemaPosition) -> std::result::Result<(), DecodeError> {
         let counts = self.message.variadicBufferCounts();
         let count = counts
             .filter(|counts| place.variadic < counts.len())
@@ -253,12 +253,12 @@ impl Shape<'_> {
         Ok(())
     }
 
-    fn buffers_left(&self, place: &Place) -> usize {
+    fn buffers_left(&self, place: &SchemaPosition) -> usize {
         self.message.buffers().map_or(0, |buffers| buffers.len()).saturating_sub(place.buffer)
     }
 
     /// Length of the next buffer, which is gone past.
-    fn buffer_bytes(&self, place: &mut Place) -> std::result::Result<i64, DecodeError> {
+    fn buffer_bytes(&self, place: &mut SchemaPosition) -> std::result::Result<i64, DecodeError> {
         match self.message.buffers().filter(|buffers| place.buffer < buffers.len()) {
             Some(buffers) => {
                 let length = buffers.get(place.buffer).length();

@@ -14,14 +14,14 @@ use crate::{Error, ErrorKind, Result, Stream};
 pub(crate) struct PayloadBuilder {
     /// Headers, padding and small bodies, one behind the other.
     inline: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<PayloadPart>,
     /// Inline bytes that are in `pieces` already.
     inline_in_pieces: usize,
     shared_bytes: usize,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum PayloadPart {
     Inline(std::ops::Range<usize>),
     Shared(Buffer),
 }
@@ -57,9 +57,9 @@ impl PayloadBuilder {
             .of_schema(stream.schema_version());
         self.inline.extend_from_slice(&header.encode());
         self.inline.resize(self.inline.len() + usize::from(header.padding), 0);
-        self.pieces.push(Piece::Inline(self.inline_in_pieces..self.inline.len()));
+        self.pieces.push(PayloadPart::Inline(self.inline_in_pieces..self.inline.len()));
         self.inline_in_pieces = self.inline.len();
-        self.pieces.extend(body.into_iter().map(Piece::Shared));
+        self.pieces.extend(body.into_iter().map(PayloadPart::Shared));
         self.shared_bytes += body_bytes as usize;
         self.pad();
         Ok(())
@@ -77,8 +77,8 @@ impl PayloadBuilder {
             return take(&[rest]);
         }
         let pieces = self.pieces.iter().map(|piece| match piece {
-            Piece::Inline(range) => &self.inline[range.clone()],
-            Piece::Shared(buffer) => buffer.as_slice(),
+            PayloadPart::Inline(range) => &self.inline[range.clone()],
+            PayloadPart::Shared(buffer) => buffer.as_slice(),
         });
         let parts: Vec<&[u8]> = pieces.chain([rest]).collect();
         take(&parts)

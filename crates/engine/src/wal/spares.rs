@@ -58,11 +58,11 @@ pub(super) struct Spares {
     dir: PathBuf,
     store_id: StoreId,
     segment_bytes: u64,
-    state: Mutex<State>,
+    state: Mutex<SpareFiles>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SpareFiles {
     /// The next segment, ready to be written to.
     prepared: Option<Segment>,
     /// The segment to make next. It is counted here, under this lock, so that no id is made
@@ -97,7 +97,7 @@ impl Spares {
             dir: dir.to_path_buf(),
             store_id,
             segment_bytes,
-            state: Mutex::new(State {
+            state: Mutex::new(SpareFiles {
                 prepared: None,
                 next,
                 idle: Vec::new(),
@@ -230,7 +230,7 @@ impl Spares {
         }
     }
 
-    fn make(&self, state: &mut State) -> std::result::Result<Segment, NoSegment> {
+    fn make(&self, state: &mut SpareFiles) -> std::result::Result<Segment, NoSegment> {
         let id = state.next;
         let path = segment_path(&self.dir, id);
         let header = SegmentHeader::new(self.store_id, id, self.segment_bytes);

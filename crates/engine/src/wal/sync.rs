@@ -13,12 +13,12 @@ use crate::{Error, ErrorKind, Result};
 /// Who syncs, how far, and whether anything has failed for ever.
 #[derive(Debug, Default)]
 pub(super) struct GroupSync {
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     done: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct GroupState {
     leading: bool,
     synced: SeqNo,
     failure: Option<Error>,
@@ -27,7 +27,7 @@ struct State {
 impl GroupSync {
     /// With all up to `synced` durable.
     pub(super) fn new(synced: SeqNo) -> Self {
-        let state = State { leading: false, synced, failure: None };
+        let state = GroupState { leading: false, synced, failure: None };
         Self { state: Mutex::new(state), done: Condvar::new() }
     }
 
@@ -81,7 +81,7 @@ impl GroupSync {
     }
 }
 
-impl State {
+impl GroupState {
     /// The first failure is the one to tell of.
     fn fail(&mut self, error: &Error) {
         self.failure.get_or_insert_with(|| error.duplicate());

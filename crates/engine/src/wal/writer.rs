@@ -461,7 +461,7 @@ impl Wal {
 
     /// Removes the files that wait to be used. For a log that ends in good order: the next writer
     /// uses the last segment's file again, and makes more when it needs them.
-    pub(crate) fn shed_spares(&self) {
+    pub(crate) fn remove_spares(&self) {
         self.spares.shed();
     }
 

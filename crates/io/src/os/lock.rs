@@ -38,8 +38,8 @@ pub(super) fn try_lock(path: &Path, owner: &str) -> io::Result<LockOutcome> {
         Attempt::Held => return Ok(LockOutcome::Held(owner_of(&path))),
         Attempt::Unknown => false,
     };
-    let dir_place = Place::of(&dir.metadata()?);
-    let dir = Held { file: dir, locked: dir_locked };
+    let dir_place = FileIdentity::of(&dir.metadata()?);
+    let dir = LockedFile { file: dir, locked: dir_locked };
     for _ in 0..TRIES {
         let file = open_lock_file(&path)?;
         match attempt(&file)? {
@@ -47,10 +47,10 @@ pub(super) fn try_lock(path: &Path, owner: &str) -> io::Result<LockOutcome> {
             Attempt::Held => return Ok(LockOutcome::Held(read_owner(&file))),
             Attempt::Unknown => return Err(io::ErrorKind::Unsupported.into()),
         }
-        let file = Held { file, locked: true };
-        let place = Place::of(&file.file.metadata()?);
+        let file = LockedFile { file, locked: true };
+        let place = FileIdentity::of(&file.file.metadata()?);
         // Removed between opening and locking: what is locked is no longer what others open.
-        if Place::at(&path)? != Some(place) {
+        if FileIdentity::at(&path)? != Some(place) {
             continue;
         }
         file.file.set_len(0)?;
@@ -116,12 +116,12 @@ fn read_owner(file: &File) -> String {
 
 /// Which file a name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Place {
+impl FileIdentity {
     fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
@@ -149,12 +149,12 @@ impl Place {
 
 /// An open file that may be locked.
 #[derive(Debug)]
-struct Held {
+struct LockedFile {
     file: File,
     locked: bool,
 }
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         if self.locked {
             // Closing alone would leave the lock with a forked child that inherited the file.
@@ -166,18 +166,18 @@ impl Drop for Held {
 #[derive(Debug)]
 struct Flock {
     path: PathBuf,
-    place: Place,
+    place: FileIdentity,
     dir_path: PathBuf,
-    dir_place: Place,
+    dir_place: FileIdentity,
     // Let go of in this order: who finds the directory free finds the file free too.
-    _file: Held,
-    _dir: Held,
+    _file: LockedFile,
+    _dir: LockedFile,
 }
 
 impl LockGuard for Flock {
     fn still_held(&self) -> io::Result<bool> {
         // The directory may be named by a link, which was followed then too.
-        let dir = Place::found(std::fs::metadata(&self.dir_path))?;
-        Ok(dir == Some(self.dir_place) && Place::at(&self.path)? == Some(self.place))
+        let dir = FileIdentity::found(std::fs::metadata(&self.dir_path))?;
+        Ok(dir == Some(self.dir_place) && FileIdentity::at(&self.path)? == Some(self.place))
     }
 }

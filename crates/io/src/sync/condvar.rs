@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::WaitTimeoutResult;
 
 use super::MutexGuard;
-use super::schedule::{self, Place, Woken};
+use super::schedule::{self, LockId, Woken};
 
 /// As `parking_lot::Condvar`.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl Condvar {
         woken
     }
 
-    fn place(&self) -> Place {
-        Place::of(&self.0)
+    fn place(&self) -> LockId {
+        LockId::of(&self.0)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::schedule::{self, Place};
+use super::schedule::{self, LockId};
 
 /// As `parking_lot::Mutex`.
 #[derive(Default)]
@@ -54,8 +54,8 @@ impl<T: ?Sized> Mutex<T> {
         schedule::acquire(self.place(), || self.0.try_lock())
     }
 
-    fn place(&self) -> Place {
-        Place::of(&self.0)
+    fn place(&self) -> LockId {
+        LockId::of(&self.0)
     }
 }
 

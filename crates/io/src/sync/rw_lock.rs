@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::schedule::{self, Place};
+use super::schedule::{self, LockId};
 
 /// As `parking_lot::RwLock`.
 #[derive(Default)]
@@ -12,14 +12,14 @@ pub struct RwLock<T: ?Sized>(parking_lot::RwLock<T>);
 /// As `parking_lot::RwLockReadGuard`.
 #[must_use]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
-    place: Place,
+    place: LockId,
     guard: Option<parking_lot::RwLockReadGuard<'a, T>>,
 }
 
 /// As `parking_lot::RwLockWriteGuard`.
 #[must_use]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    place: Place,
+    place: LockId,
     guard: Option<parking_lot::RwLockWriteGuard<'a, T>>,
 }
 
@@ -38,7 +38,7 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     /// Waits until nobody writes.
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
-        let place = Place::of(&self.0);
+        let place = LockId::of(&self.0);
         if !schedule::is_scheduled() {
             return RwLockReadGuard { place, guard: Some(self.0.read()) };
         }
@@ -49,7 +49,7 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Waits until nobody else reads or writes.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let place = Place::of(&self.0);
+        let place = LockId::of(&self.0);
         if !schedule::is_scheduled() {
             return RwLockWriteGuard { place, guard: Some(self.0.write()) };
         }
@@ -62,14 +62,14 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         schedule::pause();
         let guard = Some(self.0.try_read()?);
-        Some(RwLockReadGuard { place: Place::of(&self.0), guard })
+        Some(RwLockReadGuard { place: LockId::of(&self.0), guard })
     }
 
     /// The lock, if nobody else reads or writes.
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         schedule::pause();
         let guard = Some(self.0.try_write()?);
-        Some(RwLockWriteGuard { place: Place::of(&self.0), guard })
+        Some(RwLockWriteGuard { place: LockId::of(&self.0), guard })
     }
 
     /// What is in it, to its only holder.
@@ -78,7 +78,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-fn let_go(place: Place) {
+fn let_go(place: LockId) {
     if schedule::is_scheduled() {
         schedule::free(place);
         schedule::pause();

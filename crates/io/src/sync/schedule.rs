@@ -20,14 +20,14 @@ use std::time::Duration;
 pub use self::choice::Manner;
 pub use self::current::{Joined, is_scheduled, pause};
 pub(super) use self::current::{acquire, free, notify, now_ns, spawn_actor, wait};
-use self::state::{State, Status};
+use self::state::{ScheduleState, Status};
 use crate::{Clock, ManualClock};
 
 /// A lock or a condition, by its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct LockId(usize);
 
-impl Place {
+impl LockId {
     pub(super) fn of<T: ?Sized>(place: &T) -> Self {
         Self(std::ptr::from_ref(place).cast::<u8>().addr())
     }
@@ -64,8 +64,8 @@ pub struct Ran {
 
 /// What all actors of a schedule share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    state: parking_lot::Mutex<State>,
+pub(super) struct SharedSchedule {
+    state: parking_lot::Mutex<ScheduleState>,
     /// Who runs.
     running: AtomicUsize,
     clock: Arc<ManualClock>,
@@ -81,7 +81,7 @@ const STEPS_MAX: u64 = 20_000_000;
 /// An order of actors, drawn from a seed.
 #[derive(Debug)]
 pub struct Schedule {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSchedule>,
     end: Receiver<End>,
 }
 
@@ -89,9 +89,9 @@ impl Schedule {
     /// A schedule whose waits end by `clock`, which nobody else moves back.
     pub fn new(seed: u64, manner: Manner, clock: Arc<ManualClock>) -> Self {
         let (ended, end) = channel();
-        let state = parking_lot::Mutex::new(State::new(seed, manner));
+        let state = parking_lot::Mutex::new(ScheduleState::new(seed, manner));
         let running = AtomicUsize::new(NOBODY);
-        Self { shared: Arc::new(Shared { state, running, clock, ended }), end }
+        Self { shared: Arc::new(SharedSchedule { state, running, clock, ended }), end }
     }
 
     /// Runs `body` as the first actor, and all that it spawns, until all have ended or nobody can go
@@ -115,7 +115,7 @@ impl Schedule {
     }
 }
 
-impl Shared {
+impl SharedSchedule {
     /// Makes one more actor, which waits for its first turn.
     fn start(
         self: &Arc<Self>,

@@ -181,12 +181,17 @@ fn forced_compaction_leaves_no_overlap_and_no_tombstone_and_the_stream_format() 
     }
 }
 
-fn choose_now(simulation: &Simulation, force: bool) -> Option<Plan> {
+fn choose_now(simulation: &Simulation, force: bool) -> Option<CompactionPlan> {
     let Simulation { stream, runs, tombstones, settings, .. } = simulation;
     choose(stream, runs, &Tombstones::of(tombstones.iter().copied()), settings, force)
 }
 
-fn plan_for(merge: Merge, runs: &[RunMeta], tombstones: &[Tombstone], force: bool) -> Option<Plan> {
+fn plan_for(
+    merge: Merge,
+    runs: &[RunMeta],
+    tombstones: &[Tombstone],
+    force: bool,
+) -> Option<CompactionPlan> {
     let stream = stream_of(LeadKind::Time, merge, RunFormat::Hot);
     let tombstones = Tombstones::of(tombstones.iter().copied());
     choose(&stream, runs, &tombstones, &small_settings(), force)
@@ -212,11 +217,17 @@ fn a_run_that_tombstones_cover_together_is_dropped_unread() {
     let tombstone = |lo, hi, seq| Tombstone { range: KeyRange::times(lo, hi), seq: SeqNo(seq) };
     let tombstones = [tombstone(50, 100, 21), tombstone(-5, 50, 20)];
     let plan = plan_for(Merge::Keep, &runs, &tombstones, false);
-    assert_eq!(plan, Some(Plan::Drop { runs: vec![RunId(1)] }));
+    assert_eq!(plan, Some(CompactionPlan::Drop { runs: vec![RunId(1)] }));
     let with_gap = [tombstone(51, 100, 21), tombstone(-5, 50, 20)];
-    assert!(matches!(plan_for(Merge::Keep, &runs, &with_gap, false), Some(Plan::Rewrite(_))));
+    assert!(matches!(
+        plan_for(Merge::Keep, &runs, &with_gap, false),
+        Some(CompactionPlan::Rewrite(_))
+    ));
     let up_to_last = [tombstone(0, 99, 20)];
-    assert!(matches!(plan_for(Merge::Keep, &runs, &up_to_last, false), Some(Plan::Rewrite(_))));
+    assert!(matches!(
+        plan_for(Merge::Keep, &runs, &up_to_last, false),
+        Some(CompactionPlan::Rewrite(_))
+    ));
     let older_than_rows = [tombstone(0, 100, 5)];
     assert_eq!(plan_for(Merge::Keep, &runs, &older_than_rows, false), None);
 }
@@ -226,7 +237,10 @@ fn a_small_deletion_waits_until_forced() {
     let runs = [run(1, 1, (0, 99), (1, 9), 1 << 16)];
     let tombstones = [Tombstone { range: KeyRange::times(10, 20), seq: SeqNo(10) }];
     assert_eq!(plan_for(Merge::Keep, &runs, &tombstones, false), None);
-    assert!(matches!(plan_for(Merge::Keep, &runs, &tombstones, true), Some(Plan::Rewrite(_))));
+    assert!(matches!(
+        plan_for(Merge::Keep, &runs, &tombstones, true),
+        Some(CompactionPlan::Rewrite(_))
+    ));
     let mut applied = runs.clone();
     applied[0].tombstones_applied_through = SeqNo(10);
     assert_eq!(plan_for(Merge::Keep, &applied, &tombstones, true), None);
@@ -247,7 +261,9 @@ fn delete_markers_go_only_where_nothing_older_is_left_below() {
     let mut runs: Vec<RunMeta> =
         (1..=4).map(|id| run(id, 0, (0, 99), (id * 10, id * 10 + 9), 1 << 12)).collect();
     let dropped = |plan| match plan {
-        Some(Plan::Rewrite(rewrite)) => (rewrite.inputs.len(), rewrite.drop_delete_markers),
+        Some(CompactionPlan::Rewrite(rewrite)) => {
+            (rewrite.inputs.len(), rewrite.drop_delete_markers)
+        }
         other => panic!("no rewrite: {other:?}"),
     };
     assert_eq!(dropped(plan_for(Merge::Latest, &runs, &[], false)), (4, true));

@@ -75,9 +75,9 @@ fn old(run: Run) -> Run {
 }
 
 fn live(runs: &[Run]) -> Vec<u64> {
-    let candidates: Vec<Candidate<'_>> = runs
+    let candidates: Vec<RunCandidate<'_>> = runs
         .iter()
-        .map(|run| Candidate {
+        .map(|run| RunCandidate {
             meta: &run.meta,
             origin: run.origin.as_ref(),
             is_aside: run.is_aside,

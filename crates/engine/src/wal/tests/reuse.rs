@@ -69,7 +69,7 @@ fn a_log_that_ends_in_good_order_leaves_its_last_segment_only() {
     assert!(wal.segments() > 2);
     let floor = wal.next_id();
     wal.recycle_below(floor);
-    wal.shed_spares();
+    wal.remove_spares();
     assert_eq!(io.disk.list(&dir()).unwrap().len(), 1);
     let (records, tail) = read(&io, ReadMode::Recovery, floor).unwrap();
     assert!(records.is_empty());

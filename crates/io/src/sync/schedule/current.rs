@@ -8,14 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::state::Status;
-use super::{Place, Shared, Woken, as_ns};
+use super::{LockId, SharedSchedule, Woken, as_ns};
 
 thread_local! {
     static IS_ACTOR: Cell<bool> = const { Cell::new(false) };
-    static ACTOR: RefCell<Option<(Arc<Shared>, usize)>> = const { RefCell::new(None) };
+    static ACTOR: RefCell<Option<(Arc<SharedSchedule>, usize)>> = const { RefCell::new(None) };
 }
 
-pub(super) fn enter(shared: &Arc<Shared>, id: usize) {
+pub(super) fn enter(shared: &Arc<SharedSchedule>, id: usize) {
     ACTOR.set(Some((Arc::clone(shared), id)));
     IS_ACTOR.set(true);
 }
@@ -33,7 +33,7 @@ pub fn is_scheduled() -> bool {
 }
 
 /// This thread's schedule, and who it is there.
-fn current() -> Option<(Arc<Shared>, usize)> {
+fn current() -> Option<(Arc<SharedSchedule>, usize)> {
     match is_scheduled() {
         true => ACTOR.with_borrow(Clone::clone),
         false => None,
@@ -48,7 +48,7 @@ pub fn pause() {
 }
 
 /// Tries until it has what it wants, and waits in between until the place is free.
-pub(in crate::sync) fn acquire<G>(place: Place, attempt: impl Fn() -> Option<G>) -> G {
+pub(in crate::sync) fn acquire<G>(place: LockId, attempt: impl Fn() -> Option<G>) -> G {
     loop {
         if let Some(guard) = attempt() {
             return guard;
@@ -62,14 +62,14 @@ pub(in crate::sync) fn acquire<G>(place: Place, attempt: impl Fn() -> Option<G>)
 }
 
 /// A lock is free: who waits for it may try again.
-pub(in crate::sync) fn free(place: Place) {
+pub(in crate::sync) fn free(place: LockId) {
     if let Some((shared, _)) = current() {
         shared.state.lock().wake_all(Status::Locked(place));
     }
 }
 
 /// Waits for a condition.
-pub(in crate::sync) fn wait(place: Place, timeout: Option<Duration>) -> Woken {
+pub(in crate::sync) fn wait(place: LockId, timeout: Option<Duration>) -> Woken {
     let Some((shared, id)) = current() else { return Woken::ByNotice };
     let until = timeout.map(|timeout| shared.now_ns().saturating_add(as_ns(timeout)));
     shared.step(id, Status::Waiting { place, until });
@@ -80,7 +80,7 @@ pub(in crate::sync) fn wait(place: Place, timeout: Option<Duration>) -> Woken {
 }
 
 /// Wakes up to so many who wait for a condition; whether anyone did.
-pub(in crate::sync) fn notify(place: Place, at_most: usize) -> bool {
+pub(in crate::sync) fn notify(place: LockId, at_most: usize) -> bool {
     let Some((shared, _)) = current() else { return false };
     let woken = shared.state.lock().notify(place, at_most);
     pause();
@@ -95,7 +95,7 @@ pub(in crate::sync) fn now_ns() -> i64 {
 /// An actor whose end can be waited for.
 #[derive(Debug)]
 pub struct Joined {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSchedule>,
     id: usize,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::thread::Thread;
 
 use super::choice::{Chooser, Manner};
-use super::{Place, STEPS_MAX};
+use super::{LockId, STEPS_MAX};
 use crate::{Clock, ManualClock};
 
 /// Time that passes with each step, so that no two are at the same moment.
@@ -17,9 +17,9 @@ pub(super) enum Status {
     Starting,
     /// It runs, or may.
     Ready,
-    Locked(Place),
+    Locked(LockId),
     Waiting {
-        place: Place,
+        place: LockId,
         until: Option<i64>,
     },
     /// It waits for the end of another.
@@ -44,7 +44,7 @@ impl Actor {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ScheduleState {
     pub(super) actors: Vec<Actor>,
     pub(super) panics: Vec<String>,
     pub(super) steps: u64,
@@ -55,7 +55,7 @@ pub(super) struct State {
     ready: Vec<usize>,
 }
 
-impl State {
+impl ScheduleState {
     pub(super) fn new(seed: u64, manner: Manner) -> Self {
         Self {
             actors: Vec::new(),
@@ -94,7 +94,7 @@ impl State {
     }
 
     /// Wakes those who wait for a condition; who is first is drawn.
-    pub(super) fn notify(&mut self, place: Place, at_most: usize) -> usize {
+    pub(super) fn notify(&mut self, place: LockId, at_most: usize) -> usize {
         let waits = |actor: &Actor| matches!(actor.status, Status::Waiting { place: at, .. } if at == place);
         let mut waiting: Vec<usize> =
             (0..self.actors.len()).filter(|id| waits(&self.actors[*id])).collect();
@@ -162,8 +162,10 @@ impl State {
         for actor in self.actors.iter().filter(|actor| actor.status != Status::Ended) {
             // Writing to a string never fails.
             let _ = match actor.status {
-                Status::Locked(Place(at)) => write!(text, "; {} waits for lock {at:x}", actor.name),
-                Status::Waiting { place: Place(at), .. } => {
+                Status::Locked(LockId(at)) => {
+                    write!(text, "; {} waits for lock {at:x}", actor.name)
+                }
+                Status::Waiting { place: LockId(at), .. } => {
                     write!(text, "; {} waits for condition {at:x}", actor.name)
                 }
                 Status::Joining(other) => {

@@ -10,7 +10,7 @@ const BLOCK_BYTES_MAX: usize = 64 << 20;
 
 /// Takes batches of any size in key order and gives blocks in the same order.
 #[derive(Debug)]
-pub(super) struct Gather {
+pub(super) struct BlockBuilder {
     schema: SchemaRef,
     rows_max: usize,
     pending: Vec<RecordBatch>,
@@ -18,7 +18,7 @@ pub(super) struct Gather {
     pending_bytes: usize,
 }
 
-impl Gather {
+impl BlockBuilder {
     pub(super) fn new(schema: SchemaRef, rows_max: usize) -> Self {
         // Zone maps count rows in 32 bits.
         let rows_max = rows_max.clamp(1, 1 << 24);
@@ -106,12 +106,12 @@ mod tests {
     }
 
     fn gathered(rows_max: usize, batches: &[RecordBatch]) -> Vec<RecordBatch> {
-        let mut gather = Gather::new(batches[0].schema(), rows_max);
+        let mut builder = BlockBuilder::new(batches[0].schema(), rows_max);
         let mut blocks = Vec::new();
         for batch in batches {
-            gather.add(batch, &mut blocks).unwrap();
+            builder.add(batch, &mut blocks).unwrap();
         }
-        blocks.extend(gather.take().unwrap());
+        blocks.extend(builder.take().unwrap());
         blocks
     }
 

@@ -11,8 +11,8 @@ use arrow_schema::ArrowError;
 use arrow_select::interleave::interleave;
 
 use super::copy::{Piece, copy_pieces};
-use super::cursor::Loaded;
-use super::plan::{Plan, unfit};
+use super::cursor::LoadedBlock;
+use super::plan::{ScanPlan, unfit};
 use crate::{Error, ErrorKind, Result};
 
 /// A piece of at least this many rows leaves as a slice...
@@ -29,8 +29,8 @@ const GATHER_BYTES: usize = 16 << 20;
 
 /// Where the merge's rows go.
 #[derive(Debug)]
-pub(super) struct Gather {
-    plan: Arc<Plan>,
+pub(super) struct BatchBuilder {
+    plan: Arc<ScanPlan>,
     /// Blocks that pieces are of.
     held: Vec<RecordBatch>,
     /// Rises whenever `held` is emptied.
@@ -46,8 +46,8 @@ pub(super) struct Gather {
     pub(super) count: u64,
 }
 
-impl Gather {
-    pub(super) fn new(plan: Arc<Plan>, counting: bool) -> Self {
+impl BatchBuilder {
+    pub(super) fn new(plan: Arc<ScanPlan>, counting: bool) -> Self {
         Self {
             plan,
             held: Vec::new(),
@@ -94,7 +94,7 @@ impl Gather {
     #[inline]
     pub(super) fn push(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedBlock,
         held: &mut Option<(u64, usize)>,
         rows: Range<usize>,
     ) -> Result<()> {
@@ -107,7 +107,7 @@ impl Gather {
     #[cold]
     fn push_unmarked(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedBlock,
         markers: &BooleanArray,
         held: &mut Option<(u64, usize)>,
         rows: Range<usize>,
@@ -130,7 +130,7 @@ impl Gather {
     #[inline]
     fn push_piece(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedBlock,
         held: &mut Option<(u64, usize)>,
         rows: Range<usize>,
     ) -> Result<()> {
@@ -154,7 +154,11 @@ impl Gather {
 
     /// Place of a block among those held.
     #[inline]
-    pub(super) fn index_of(&mut self, loaded: &Loaded, held: &mut Option<(u64, usize)>) -> usize {
+    pub(super) fn index_of(
+        &mut self,
+        loaded: &LoadedBlock,
+        held: &mut Option<(u64, usize)>,
+    ) -> usize {
         match *held {
             Some((round, index)) if round == self.round => index,
             _ => self.hold(loaded, held),
@@ -175,7 +179,7 @@ impl Gather {
     }
 
     #[cold]
-    fn hold(&mut self, loaded: &Loaded, held: &mut Option<(u64, usize)>) -> usize {
+    fn hold(&mut self, loaded: &LoadedBlock, held: &mut Option<(u64, usize)>) -> usize {
         let row_bytes = loaded.row_bytes(&self.plan).max(1);
         self.rows_full = self.rows_full.min(GATHER_BYTES / row_bytes).max(1);
         self.held.push(loaded.batch.clone());
