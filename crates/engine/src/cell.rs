@@ -12,6 +12,29 @@ use arrow_array::types::{
 use arrow_schema::{DataType, TimeUnit};
 
 /// A value for one column. The variant must fit the column's type exactly; nothing is cast.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let mut appender = store.appender(kitchen)?;
+/// appender.append(&[Cell::Int(4_000), Cell::Null], Durability::Written)?;
+/// let row = store.snapshot()?.last(kitchen, &KeyRange::ALL)?.unwrap();
+/// assert_eq!(Cell::of(row.batch.column(1), row.index), Some(Cell::Null));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
     /// Missing; only where the column is nullable.

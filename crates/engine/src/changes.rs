@@ -4,6 +4,11 @@ use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, StreamId};
 
 /// How much an acknowledged commit survives. Ordered: each survives what the ones before do.
+///
+/// ```
+/// # use timestrata_engine::Durability;
+/// assert!(Durability::Buffered < Durability::Written && Durability::Written < Durability::Synced);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Durability {
     /// Nothing yet; on disk within `sync_interval`, or at `sync()`.
@@ -28,6 +33,33 @@ pub(crate) enum Change {
 /// All changes of one commit have one place in the order of commits. Range deletes hide rows
 /// of *earlier* commits only: a row inserted in the same commit stays. In a `Latest` stream,
 /// of several changes to one key in one commit (inserts, deletes by key) the last one added wins.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, Int64Array, RecordBatch};
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let times = Int64Array::from(vec![4_000, 5_000]);
+/// let celsius = Float64Array::from(vec![Some(22.0), None]);
+/// let stream = store.stream_of(kitchen)?;
+/// let rows = RecordBatch::try_new(stream.schema().clone(), vec![Arc::new(times), Arc::new(celsius)])?;
+/// let changes = Changes::new().delete_range(kitchen, KeyRange::ALL).insert(kitchen, rows);
+/// store.commit(changes, Durability::Written)?;
+/// assert_eq!(store.snapshot()?.count(kitchen, &KeyRange::ALL)?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     pub(crate) list: Vec<Change>,

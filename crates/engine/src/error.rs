@@ -14,6 +14,16 @@ pub use self::missing::MissingRange;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kinds of failure, each with what the user should do.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let error = store.expect_stream("cellar").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -97,6 +107,17 @@ impl ErrorKind {
 /// An error of the engine.
 ///
 /// `Display` gives one sentence that names what and where; [`Error::hint`] says what to do.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// let error = Store::open_with(Io::os(), &dir, Access::WriteExisting, Settings::default()).unwrap_err();
+/// assert_eq!((error.kind(), error.path()), (ErrorKind::NotFound, Some(dir.as_path())));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

@@ -48,7 +48,7 @@ pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
-pub use scan::{ColumnSize, Row, Scan, ScanSpec, Sieve, Survey, Values};
+pub use scan::{ColumnSize, PruneFilter, Row, Scan, ScanEstimate, ScanSpec, Values};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};

@@ -10,6 +10,16 @@ use crate::{Error, ErrorKind, Result};
 const MIB: u64 = 1 << 20;
 
 /// Who flushes and compacts.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+/// let store = Store::memory(settings)?;
+/// while store.maintain_step()? {} // does what threads would do else
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Maintenance {
     /// Four threads of the store's own: one flushes, one compacts, one syncs, one prepares the log.
@@ -21,6 +31,16 @@ pub enum Maintenance {
 }
 
 /// What a commit does when flushes have fallen behind and memory is at its bound.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let settings = Settings { busy_policy: BusyPolicy::Raise, ..Settings::default() };
+/// let store = Store::memory(settings)?; // commits fail with `ErrorKind::Busy` rather than wait
+/// # assert!(store.streams().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BusyPolicy {
     /// Refuse with `Busy`; nothing of the commit is kept.
@@ -33,6 +53,16 @@ pub enum BusyPolicy {
 }
 
 /// Settings of a store. `Settings::default()` fits a machine with a few GB to spare.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let settings = Settings { memtable_bytes_max: 16 << 20, ..Settings::default() };
+/// let store = Store::memory(settings)?;
+/// # assert!(store.streams().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Rows of one stream in memory before they are flushed to a run, in bytes. Default

@@ -31,7 +31,7 @@ pub const COLD_BLOCK_ROWS_PROPERTY: &str = "cold_block_rows";
 
 /// The property of streams whose cold runs tell which words each block may have, in the text of all
 /// `Utf8` columns and of the CBOR items in `Binary` columns, whose names are its value, separated by
-/// commas; see [`crate::Snapshot::sift`].
+/// commas; see [`crate::Snapshot::prune`].
 pub const WORDS_PROPERTY: &str = "words";
 
 /// The property that counts how often a stream's columns have changed.
@@ -41,6 +41,36 @@ const SCHEMA_VERSION_PROPERTY: &str = "schema_version";
 const WAS_PREFIX: &str = "was.";
 
 /// What a new stream is to be.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let columns = vec![
+///     Field::new("id", DataType::FixedSizeBinary(16), false),
+///     Field::new("name", DataType::Utf8, true),
+/// ];
+/// let spec = StreamSpec {
+///     key: vec!["id".to_owned()],
+///     merge: Merge::Latest, // one row a key: the newest
+///     ..StreamSpec::new("people", Arc::new(Schema::new(columns)))
+/// };
+/// let people = store.create_stream(spec)?;
+/// assert_eq!(store.stream_of(people)?.spec().merge, Merge::Latest);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSpec {
     /// Unique in the store: 1 to 255 bytes without control characters. Never used as a path.
@@ -80,6 +110,19 @@ impl StreamSpec {
 }
 
 /// The three kinds of leading key.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::{LeadKind, Settings, Store, StreamSpec};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let columns = vec![Field::new("offset", DataType::UInt64, false)];
+/// store.create_stream(StreamSpec::new("events", Arc::new(Schema::new(columns))))?;
+/// assert_eq!(store.expect_stream("events")?.lead_kind(), LeadKind::Offset);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LeadKind {
     /// Signed 64-bit time.
@@ -105,6 +148,28 @@ impl LeadKind {
 }
 
 /// A stream of an open store, with its key resolved.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let stream = store.expect_stream("kitchen")?;
+/// assert_eq!((stream.name(), stream.lead_kind()), ("kitchen", LeadKind::Time));
+/// assert_eq!(stream.schema().field(1).name(), "celsius");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Stream {
     id: StreamId,

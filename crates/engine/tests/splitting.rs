@@ -32,9 +32,9 @@ fn parts_of_ordered_rows_are_about_equal() {
         let rows = snapshot.count(stream, part).unwrap();
         assert!((200..=300).contains(&rows), "{part} has {rows} of 1,000 rows");
     }
-    let survey = snapshot.survey(stream, &[KeyRange::times(150, 160)]).unwrap();
-    assert_eq!((survey.runs_read, survey.runs_skipped, survey.chunks_read), (1, 9, 0));
-    assert!(survey.counts_cheaply);
+    let estimate = snapshot.estimate(stream, &[KeyRange::times(150, 160)]).unwrap();
+    assert_eq!((estimate.runs_read, estimate.runs_skipped, estimate.chunks_read), (1, 9, 0));
+    assert!(estimate.counts_cheaply);
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn replaced_rows_are_not_counted_cheaply() {
     let stream = store.create_stream(latest("events")).unwrap();
     insert(&store, stream, &rows(&[1, 2, 3]), Durability::Written);
     store.flush().unwrap();
-    let survey =
-        |store: &Store| store.snapshot().unwrap().survey(stream, &[KeyRange::ALL]).unwrap();
-    assert!(survey(&store).counts_cheaply);
+    let estimate =
+        |store: &Store| store.snapshot().unwrap().estimate(stream, &[KeyRange::ALL]).unwrap();
+    assert!(estimate(&store).counts_cheaply);
     insert(&store, stream, &rows(&[2]), Durability::Written);
-    assert!(!survey(&store).counts_cheaply);
-    assert_eq!(survey(&store).rows_max, 4);
+    assert!(!estimate(&store).counts_cheaply);
+    assert_eq!(estimate(&store).rows_max, 4);
 }
 
 proptest! {

@@ -43,6 +43,11 @@ number_id!(
 );
 
 /// Random identity of a store: tells its files from another store's.
+///
+/// ```
+/// # use timestrata_format::StoreId;
+/// assert_eq!(StoreId([7; 16]).0[0], 7);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct StoreId(pub [u8; 16]);
 

@@ -4,6 +4,12 @@ use std::fmt;
 
 /// One value of a stream's leading key column. Two keys of one stream are always of the
 /// same variant, and compare by value.
+///
+/// ```
+/// # use timestrata_format::LeadKey;
+/// assert!(LeadKey::Time(-1) < LeadKey::Time(2));
+/// assert_eq!(LeadKey::Time(i64::MAX).successor(), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeadKey {
     /// Signed 64-bit time; the unit is the column's.
@@ -64,6 +70,13 @@ impl fmt::Display for LeadKey {
 
 /// A half-open range of leading keys, `[lo, hi)`. A missing end is open: only a range with
 /// no `hi` can hold the greatest key.
+///
+/// ```
+/// # use timestrata_format::{KeyRange, LeadKey};
+/// let range = KeyRange::times(1_000, 2_000);
+/// assert!(range.contains(LeadKey::Time(1_000)) && !range.contains(LeadKey::Time(2_000)));
+/// assert!(KeyRange::times(5, 5).is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyRange {
     /// First key in the range; `None`: from the smallest.

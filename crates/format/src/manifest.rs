@@ -61,6 +61,11 @@ impl ManifestHeader {
 }
 
 /// How rows with equal keys live together.
+///
+/// ```
+/// # use timestrata_format::manifest::Merge;
+/// assert_ne!(Merge::Keep, Merge::Latest); // every row stays; or one row a key, the newest
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Merge {
     /// Every row stays; equal keys keep commit order.
@@ -70,6 +75,12 @@ pub enum Merge {
 }
 
 /// What may be thrown away by itself.
+///
+/// ```
+/// # use timestrata_format::manifest::Retention;
+/// let gib = Retention { bytes: Some(1 << 30), ..Retention::default() };
+/// assert_eq!(gib.age_ns, None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retention {
     /// Rows whose time is further back than this, and that have been in the store as long,

@@ -8,6 +8,11 @@ use crate::{
 };
 
 /// The file format of a run.
+///
+/// ```
+/// # use timestrata_format::RunFormat;
+/// assert_ne!(RunFormat::Hot, RunFormat::Cold); // an Arrow IPC file; a Parquet file
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunFormat {
     /// Arrow IPC file, uncompressed, 64-byte aligned: mapped, a read is a slice.

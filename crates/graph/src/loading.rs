@@ -78,7 +78,7 @@ impl GraphView {
     /// How many edges there are at most: some of those that were replaced may be counted too. No row is
     /// read for that.
     pub(super) fn edges_at_most(&self) -> Result<u64> {
-        Ok(self.snapshot.survey(self.shared.edges_out, &[KeyRange::ALL])?.rows_max)
+        Ok(self.snapshot.estimate(self.shared.edges_out, &[KeyRange::ALL])?.rows_max)
     }
 }
 

@@ -173,6 +173,13 @@ pub trait DiskFile: Send + Sync + Debug {
 }
 
 /// The three things a store takes from its surroundings.
+///
+/// ```
+/// # use timestrata_io::Io;
+/// let io = Io::memory();
+/// assert!(!io.disk.exists(std::path::Path::new("store"))?);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Io {
     /// Where files live.

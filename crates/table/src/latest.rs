@@ -119,7 +119,7 @@ fn few(
     range: &KeyRange,
 ) -> Result<Option<Vec<Found>>> {
     let (snapshot, id) = (view.snapshot(), view.stream().id());
-    let rows = snapshot.survey(id, &[*range])?.rows_max;
+    let rows = snapshot.estimate(id, &[*range])?.rows_max;
     let threads = processors();
     let parts = usize::try_from(rows / ROWS_A_THREAD).unwrap_or(threads).clamp(1, threads);
     let ranges = match parts {

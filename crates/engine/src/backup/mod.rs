@@ -31,6 +31,18 @@ const HINT: &str = "make a sound store of what can be read by 'timestrata repair
                     it is, damage included, by 'timestrata backup --with-damage' (with_damage)";
 
 /// How a store is copied.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// let store = Store::open(&dir, Settings::default())?;
+/// let options = BackupOptions { with_damage: true };
+/// store.backup_with(&temporary.path().join("copy"), options)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BackupOptions {
     /// Copy what is there where runs are damaged or missing, instead of failing. The copy is as the original is:
@@ -40,6 +52,18 @@ pub struct BackupOptions {
 }
 
 /// What a backup copied.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// let store = Store::open(&dir, Settings::default())?;
+/// let report = store.backup(&temporary.path().join("copy"))?;
+/// assert!(report.files > 0 && report.damaged.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackupReport {
     /// Files in the copy.

@@ -18,6 +18,19 @@ const TRIES: usize = 8;
 const CACHE_BYTES: u64 = 1 << 20;
 
 /// One thing that is wrong.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// let store = Store::open(&dir, Settings::default())?;
+/// std::fs::write(dir.join("notes.txt"), "not the store's")?;
+/// let finding = &store.check()?.findings[0];
+/// assert!(!finding.is_damage && finding.path.ends_with("notes.txt"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The file.
@@ -46,6 +59,18 @@ impl Finding {
 }
 
 /// What `check` read and found.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// let report = check(&Io::os(), &dir)?;
+/// assert!(report.is_sound() && report.files > 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckReport {
     /// Files read.
@@ -69,6 +94,17 @@ impl CheckReport {
 
 /// Checks the store in `dir` without changing a byte; needs no lock, and goes beside a
 /// writer.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// assert!(check(&Io::os(), &dir)?.is_sound());
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// `NotFound` or `NotAStore` if there is no store, `UnsupportedVersion` for one of a newer

@@ -26,6 +26,18 @@ use crate::directory::LOCK_NAME;
 use crate::{Error, ErrorKind, Result};
 
 /// How a store is repaired.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// let options = RepairOptions { dry_run: true, ..RepairOptions::default() };
+/// assert!(repair(&Io::os(), &dir, &options)?.to.is_none(), "nothing is written");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairOptions {
     /// Where the repaired store goes: missing, or an empty directory. Default: beside the original, its

@@ -6,6 +6,19 @@ use std::path::PathBuf;
 use crate::MissingRange;
 
 /// One stream of a repaired store.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// for stream in repair(&Io::os(), &dir, &RepairOptions::default())?.streams {
+///     println!("{}: {} rows in {} runs", stream.name, stream.rows, stream.runs);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RepairedStream {
     /// Its name.
@@ -19,6 +32,19 @@ pub struct RepairedStream {
 }
 
 /// A file that is not part of the repaired store.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// for file in repair(&Io::os(), &dir, &RepairOptions::default())?.left_out {
+///     println!("{}: {}", file.path.display(), file.why);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLeftOut {
     /// The file.
@@ -28,6 +54,18 @@ pub struct FileLeftOut {
 }
 
 /// What a repair found and did. `Display` tells all of it, a line each.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// Store::open(&dir, Settings::default())?.close()?;
+/// let report = repair(&Io::os(), &dir, &RepairOptions::default())?;
+/// assert!(report.lost_nothing() && report.doubts.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RepairReport {
     /// The repaired store; `None` after a dry run.

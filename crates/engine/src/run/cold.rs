@@ -25,7 +25,7 @@ use super::dictionary;
 use super::tail::Zone;
 use super::word_filter::BlockWords;
 use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
-use crate::scan::{ColumnSize, Sieve, Values, views};
+use crate::scan::{ColumnSize, PruneFilter, Values, views};
 use crate::{Error, LeadKey, Result, Stream};
 
 /// What the footer says.
@@ -368,16 +368,21 @@ impl ColdFile {
         })
     }
 
-    /// False only if no row of the block has all that `sieve` asks for. `stream` is that of today,
-    /// whose columns the sieve speaks of.
-    pub(super) fn may_match(&self, stream: &Stream, block: usize, sieve: &Sieve) -> Result<bool> {
-        for (column, wanted) in sieve.ranges() {
+    /// False only if no row of the block has all that `filter` asks for. `stream` is that of today,
+    /// whose columns the filter speaks of.
+    pub(super) fn may_match(
+        &self,
+        stream: &Stream,
+        block: usize,
+        filter: &PruneFilter,
+    ) -> Result<bool> {
+        for (column, wanted) in filter.ranges() {
             if !self.may_have_between(stream, block, *column, wanted) {
                 return Ok(false);
             }
         }
         let Some(words) = &self.words else { return Ok(true) };
-        for any_of in sieve.words() {
+        for any_of in filter.words() {
             let mut may_have = false;
             for word in any_of {
                 may_have = may_have || words.may_have(&self.file, block, word)?;

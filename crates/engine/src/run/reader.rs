@@ -20,7 +20,7 @@ use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
-use crate::scan::{Block, ColumnSize, Sieve, Source, Values, views};
+use crate::scan::{Block, ColumnSize, PruneFilter, Source, Values, views};
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -424,10 +424,12 @@ impl Source for RunReader {
         }
     }
 
-    fn may_match(&self, block: usize, sieve: &Sieve) -> Result<bool> {
+    fn may_match(&self, block: usize, filter: &PruneFilter) -> Result<bool> {
         match &self.opened()?.content {
             Content::Hot(_) => Ok(true),
-            Content::Cold(cold) => unless_damaged(cold.may_match(&self.stream, block, sieve), true),
+            Content::Cold(cold) => {
+                unless_damaged(cold.may_match(&self.stream, block, filter), true)
+            }
         }
     }
 

@@ -18,8 +18,8 @@ mod merge;
 mod pair;
 mod plan;
 mod point;
+mod prune;
 mod reverse;
-mod sift;
 mod sizes;
 mod source;
 mod split;
@@ -40,14 +40,35 @@ use timestrata_format::KeyRange;
 use crate::damage::LeftOut;
 use crate::{MissingRange, Result, RunningQuery};
 pub(crate) use merge::merge_sources;
-pub use sift::Sieve;
-pub(crate) use sift::SoughtWord;
+pub use prune::PruneFilter;
+pub(crate) use prune::SoughtWord;
 pub use sizes::ColumnSize;
 pub(crate) use source::{Block, Source, StreamView};
-pub use split::Survey;
+pub use split::ScanEstimate;
 pub use values::Values;
 
 /// What to read.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let spec = ScanSpec { range: KeyRange::times(0, 2_500), limit: Some(10), ..ScanSpec::default() };
+/// assert_eq!(store.snapshot()?.collect(kitchen, &spec)?.num_rows(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanSpec {
     /// Leading keys wanted; default all.
@@ -72,6 +93,28 @@ pub struct ScanSpec {
 
 /// Record batches in key order; rows with equal keys in commit order. After an error comes
 /// nothing.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let scan = store.snapshot()?.scan(kitchen, &ScanSpec::default())?;
+/// let batches = scan.collect::<Result<Vec<_>>>()?;
+/// assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Scan {
     schema: SchemaRef,
     batches: Box<dyn merge::Batches>,
@@ -130,6 +173,27 @@ impl Iterator for Scan {
 }
 
 /// One row: its place in a batch that holds all columns of the stream.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let row = store.snapshot()?.first(kitchen, &KeyRange::ALL)?.unwrap();
+/// assert_eq!((Cell::of(row.batch.column(0), row.index), Cell::of(row.batch.column(1), row.index)), (Some(Cell::Int(1_000)), Some(Cell::Float(20.5))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Row {
     /// All columns of the stream's schema.

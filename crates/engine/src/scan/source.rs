@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, SeqNo};
 
-use super::{ColumnSize, Sieve, Values, views};
+use super::{ColumnSize, PruneFilter, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
@@ -68,8 +68,8 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn values(&self, _block: usize, _column: usize) -> Result<Option<Values>> {
         Ok(None)
     }
-    /// False only where no row of the block has all that the sieve asks for.
-    fn may_match(&self, _block: usize, _sieve: &Sieve) -> Result<bool> {
+    /// False only where no row of the block has all that the filter asks for.
+    fn may_match(&self, _block: usize, _filter: &PruneFilter) -> Result<bool> {
         Ok(true)
     }
     /// What each column takes, where the source is a compacted file.

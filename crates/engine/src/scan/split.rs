@@ -17,7 +17,7 @@ const BLOCK_ROWS_MIN: u64 = if cfg!(test) { 1 } else { 8 << 10 };
 
 /// What a scan of some ranges will meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Survey {
+pub struct ScanEstimate {
     /// Runs with rows that the ranges may see.
     pub runs_read: usize,
     /// Runs that need not be looked at.
@@ -32,26 +32,26 @@ pub struct Survey {
 
 impl StreamView {
     /// What a scan of `ranges`, which are disjoint, will meet.
-    pub(crate) fn survey(&self, ranges: &[KeyRange]) -> Result<Survey> {
-        let mut survey = Survey { counts_cheaply: true, ..Survey::default() };
+    pub(crate) fn estimate(&self, ranges: &[KeyRange]) -> Result<ScanEstimate> {
+        let mut estimate = ScanEstimate { counts_cheaply: true, ..ScanEstimate::default() };
         for source in &self.sources {
             let (min, max) = (source.key_min(), source.key_max());
             let is_met = ranges.iter().any(|range| range.overlaps(min, max));
             match (is_met, source.is_run()) {
-                (true, true) => survey.runs_read += 1,
-                (false, true) => survey.runs_skipped += 1,
-                (true, false) => survey.chunks_read += 1,
+                (true, true) => estimate.runs_read += 1,
+                (false, true) => estimate.runs_skipped += 1,
+                (true, false) => estimate.chunks_read += 1,
                 (false, false) => {}
             }
-            survey.rows_max += if is_met { rows_max(source.as_ref(), ranges)? } else { 0 };
+            estimate.rows_max += if is_met { rows_max(source.as_ref(), ranges)? } else { 0 };
         }
         for range in ranges.iter().filter(|_| self.stream.is_latest()) {
             let replaces_nothing = groups(self.seen(range)?).iter().all(|group| {
                 group.len() == 1 && group.iter().all(|(source, _)| source.delete_markers() == 0)
             });
-            survey.counts_cheaply &= replaces_nothing;
+            estimate.counts_cheaply &= replaces_nothing;
         }
-        Ok(survey)
+        Ok(estimate)
     }
 
     /// `range` cut into at most `parts` pieces of about as many rows each: disjoint, ascending,

@@ -8,8 +8,8 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
 use crate::{
-    Cell, ColumnSize, Error, ErrorKind, Result, Row, RunningQuery, Scan, ScanSpec, Sieve, Stream,
-    Survey, Values,
+    Cell, ColumnSize, Error, ErrorKind, PruneFilter, Result, Row, RunningQuery, Scan, ScanEstimate,
+    ScanSpec, Stream, Values,
 };
 
 struct SnapshotInner {
@@ -20,6 +20,30 @@ struct SnapshotInner {
 
 /// A frozen read view of one or all streams at one commit. Cheap to clone, safe to share
 /// between threads; it keeps what it sees alive, and never changes.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let snapshot = store.snapshot()?;
+/// let range = KeyRange::times(1_500, 5_000);
+/// let spec = ScanSpec { range, reverse: true, limit: Some(1), ..ScanSpec::default() };
+/// let batch = snapshot.collect(kitchen, &spec)?;
+/// assert_eq!((batch.num_rows(), snapshot.count(kitchen, &range)?), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Snapshot {
     inner: Arc<SnapshotInner>,
@@ -83,6 +107,31 @@ impl Snapshot {
 
     /// Reads rows in key order; see [`ScanSpec`].
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let snapshot = store.snapshot()?;
+    /// let mut rows = 0;
+    /// for batch in snapshot.scan(kitchen, &ScanSpec::default())? {
+    ///     rows += batch?.num_rows();
+    /// }
+    /// assert_eq!(rows, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// `NotFound` for a stream that the snapshot doesn't hold, `InvalidArgument` for a bad
     /// column or key; the batches themselves may be `Corruption` or `Io`.
@@ -92,23 +141,83 @@ impl Snapshot {
     }
 
     /// Exact number of rows whose leading key is in `range`; from metadata where that is exact.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// assert_eq!(store.snapshot()?.count(kitchen, &KeyRange::times(1_000, 3_000))?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn count(&self, stream: StreamId, range: &KeyRange) -> Result<u64> {
         self.read(stream)?.count(range)
     }
 
     /// Smallest leading key in `range`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// assert_eq!(store.snapshot()?.min_key(kitchen, &KeyRange::ALL)?, Some(LeadKey::Time(1_000)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn min_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
         self.read(stream)?.min_key(range)
     }
 
     /// Greatest leading key in `range`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// assert_eq!(store.snapshot()?.max_key(kitchen, &KeyRange::ALL)?, Some(LeadKey::Time(3_000)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn max_key(&self, stream: StreamId, range: &KeyRange) -> Result<Option<LeadKey>> {
         self.read(stream)?.max_key(range)
     }
 
     /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
-    pub fn survey(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<Survey> {
-        self.read(stream)?.survey(ranges)
+    pub fn estimate(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<ScanEstimate> {
+        self.read(stream)?.estimate(ranges)
     }
 
     /// What each column takes in compacted runs; of what is not compacted yet nothing is told.
@@ -128,13 +237,18 @@ impl Snapshot {
         self.read(stream)?.pieces(range)
     }
 
-    /// The parts of `range` outside of which no row has all that `sieve` asks for: disjoint,
+    /// The parts of `range` outside of which no row has all that `filter` asks for: disjoint,
     /// ascending, none empty. Blocks of cold runs are told apart unread; others may have anything.
     ///
     /// # Errors
     /// `NotFound`; `InvalidArgument` for a stream that keeps the latest row a key; `Corruption`.
-    pub fn sift(&self, stream: StreamId, range: &KeyRange, sieve: &Sieve) -> Result<Vec<KeyRange>> {
-        self.read(stream)?.sift(range, sieve)
+    pub fn prune(
+        &self,
+        stream: StreamId,
+        range: &KeyRange,
+        filter: &PruneFilter,
+    ) -> Result<Vec<KeyRange>> {
+        self.read(stream)?.prune(range, filter)
     }
 
     /// The values that a column has in `range`, maybe with others, where dictionaries tell them
@@ -149,22 +263,108 @@ impl Snapshot {
     }
 
     /// First row in `range`; among rows with equal keys, the one committed first.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let row = store.snapshot()?.first(kitchen, &KeyRange::times(1_500, 9_000))?.unwrap();
+    /// assert_eq!(Cell::of(row.batch.column(1), row.index), Some(Cell::Float(21.0)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn first(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
         self.read(stream)?.first(range)
     }
 
     /// Last row in `range`; among rows with equal keys, the one committed last.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let row = store.snapshot()?.last(kitchen, &KeyRange::ALL)?.unwrap();
+    /// assert_eq!(Cell::of(row.batch.column(0), row.index), Some(Cell::Int(3_000)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn last(&self, stream: StreamId, range: &KeyRange) -> Result<Option<Row>> {
         self.read(stream)?.last(range)
     }
 
     /// The row with this whole key (`Latest`), or the first with it (`Keep`). `key` has one
     /// cell a key column.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let snapshot = store.snapshot()?;
+    /// assert!(snapshot.get(kitchen, &[Cell::Int(2_000)])?.is_some());
+    /// assert!(snapshot.get(kitchen, &[Cell::Int(2_001)])?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn get(&self, stream: StreamId, key: &[Cell<'_>]) -> Result<Option<Row>> {
         self.read(stream)?.get(key)
     }
 
     /// All rows that a scan gives, as one batch. For answers that fit in memory.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let spec = ScanSpec { columns: Some(vec![1]), ..ScanSpec::default() };
+    /// let batch = store.snapshot()?.collect(kitchen, &spec)?;
+    /// assert_eq!((batch.num_rows(), batch.num_columns()), (3, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn collect(&self, stream: StreamId, spec: &ScanSpec) -> Result<RecordBatch> {
         self.read(stream)?.collect(spec)
     }

@@ -15,12 +15,12 @@ use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
-use super::core::{Slot, StoreState};
 use super::follower::Follower;
 use super::poison::Poison;
 use super::report::RecoveryReport;
 use super::reserve::Reserve;
 use super::scrubber::Scrubber;
+use super::store_state::{Slot, StoreState};
 use super::troubles::Troubles;
 use super::version::RunFolder;
 use super::workers::Workers;

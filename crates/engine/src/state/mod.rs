@@ -6,7 +6,6 @@
 //! opening in `recovery` and `store`. Nothing here calls any of these.
 
 mod bulks;
-mod core;
 mod edit;
 mod engine;
 mod follower;
@@ -15,6 +14,7 @@ mod poison;
 mod report;
 mod reserve;
 mod scrubber;
+mod store_state;
 mod tell;
 mod troubles;
 mod version;
@@ -22,7 +22,6 @@ mod viewing;
 mod workers;
 
 pub(crate) use self::bulks::{GiveUp, OpenBulks};
-pub(crate) use self::core::{Slot, StoreState, StreamState, no_stream};
 pub(crate) use self::edit::Edit;
 pub(crate) use self::engine::{Counters, Engine};
 pub(crate) use self::follower::{Follower, FollowerProgress};
@@ -33,6 +32,7 @@ pub use self::report::RecoveryReport;
 pub(crate) use self::reserve::{Reserve, fit};
 pub use self::scrubber::ScrubStats;
 pub(crate) use self::scrubber::{ScrubProgress, Scrubber};
+pub(crate) use self::store_state::{Slot, StoreState, StreamState, no_stream};
 pub(crate) use self::troubles::{Troubles, Work};
 pub(crate) use self::version::{RunFolder, RunHandle, Version, heeded};
 pub(crate) use self::workers::{Role, Workers};

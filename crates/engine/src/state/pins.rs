@@ -5,13 +5,35 @@ use std::sync::Arc;
 use timestrata_format::SeqNo;
 use timestrata_format::manifest::Pin;
 
-use super::core::StoreState;
+use super::store_state::StoreState;
 use super::version::{RunFolder, RunHandle, Version};
 use crate::scan::StreamView;
 use crate::tombstones::Tombstones;
 use crate::{Result, Snapshot};
 
 /// A pin as listed.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// store.pin("monday")?;
+/// let pin = &store.pins()[0];
+/// assert_eq!((pin.name.as_str(), pin.seq), ("monday", store.stats().last_seq));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinInfo {
     /// Its name.

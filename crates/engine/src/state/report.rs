@@ -6,6 +6,18 @@ use std::time::Duration;
 use timestrata_format::SeqNo;
 
 /// What opening a store found and did.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// # let temporary = tempfile::tempdir()?;
+/// # let dir = temporary.path().join("store");
+/// let store = Store::open(&dir, Settings::default())?;
+/// let report = store.recovery_report();
+/// assert!(report.created && report.torn_tail.is_none() && report.damaged_runs.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecoveryReport {
     /// Whether the store was made by this open.

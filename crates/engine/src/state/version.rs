@@ -252,8 +252,8 @@ impl Source for RunHandle {
         self.reader.column_sizes()
     }
 
-    fn may_match(&self, block: usize, sieve: &crate::Sieve) -> Result<bool> {
-        self.reader.may_match(block, sieve)
+    fn may_match(&self, block: usize, filter: &crate::PruneFilter) -> Result<bool> {
+        self.reader.may_match(block, filter)
     }
 
     fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {

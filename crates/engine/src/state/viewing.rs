@@ -8,8 +8,8 @@ use std::sync::Arc;
 use timestrata_format::StreamId;
 use timestrata_io::sync::{Mutex, MutexGuard};
 
-use super::core::{Slot, StoreState};
 use super::engine::Engine;
+use super::store_state::{Slot, StoreState};
 
 /// Large merges before a view, at most: rows that come faster than they are merged would have a reader merge
 /// for ever. What is left then is merged under the commit lock.

@@ -12,6 +12,30 @@ use crate::wal::{RowLayout, RowRecord};
 use crate::{Cell, Durability, Result, Stream};
 
 /// Appends single rows to one stream: the fast path, without a batch a row.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let mut appender = store.appender(kitchen)?;
+/// for minute in 0..60 {
+///     appender.append(&[Cell::Int(minute * 60_000), Cell::Float(20.5)], Durability::Written)?;
+/// }
+/// store.sync()?; // what was written so far survives a power cut from here on
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct RowAppender {
     handle: Arc<Handle>,

@@ -9,6 +9,18 @@ impl Store {
     /// Copies the store to the directory `destination`, which must be missing or empty,
     /// consistently, while writing goes on. Pins are not copied.
     ///
+    /// ```
+    /// # use timestrata_engine::*;
+    /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let dir = temporary.path().join("store");
+    /// let store = Store::open(&dir, Settings::default())?;
+    /// let report = store.backup(&temporary.path().join("copy"))?;
+    /// assert_eq!(report.seq, store.stats().last_seq);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// `AlreadyExists` if the destination holds something; `Corruption`, which says which rows of which stream are
     /// missing, where a run is damaged or missing: then there is no copy. See [`Store::backup_with`].

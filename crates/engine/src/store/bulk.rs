@@ -29,6 +29,29 @@ type BulkState = Result<BulkLoad>;
 /// Dropped without [`BulkCommit::commit`] it leaves nothing behind; after a crash the next open
 /// removes the files. Each run file stays open until the end: about one a
 /// [`crate::Settings::run_bytes_max`] for rows in order, one a `memtable_bytes_max` for others.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let mut bulk = store.bulk()?;
+/// bulk.delete_range(kitchen, KeyRange::times(0, 2_000))?;
+/// let seq = bulk.commit()?;
+/// assert_eq!((store.stats().last_seq, store.snapshot()?.count(kitchen, &KeyRange::ALL)?), (seq, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct BulkCommit {
     /// First, so that files are gone before the store may close.

@@ -4,7 +4,7 @@ use arrow_schema::{DataType, Field, Schema};
 use timestrata_format::manifest::Retention;
 
 use super::*;
-use crate::{Cell, Changes, Durability, ErrorKind, KeyRange};
+use crate::{Cell, Changes, Durability, ErrorKind, KeyRange, SeqNo, Snapshot, StreamSpec};
 
 fn store() -> Store {
     let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };

@@ -155,7 +155,7 @@ impl Spares {
     }
 
     /// Removes the files that wait, the next segment's too.
-    pub(super) fn shed(&self) {
+    pub(super) fn remove_all(&self) {
         let mut state = self.state.lock();
         let prepared = state.prepared.take().map(|segment| segment.path);
         state.idle.drain(..).chain(prepared).for_each(|path| self.discard(&path));

@@ -462,7 +462,7 @@ impl Wal {
     /// Removes the files that wait to be used. For a log that ends in good order: the next writer
     /// uses the last segment's file again, and makes more when it needs them.
     pub(crate) fn remove_spares(&self) {
-        self.spares.shed();
+        self.spares.remove_all();
     }
 
     /// If every commit up to `seq` is in runs: the first segment that is still needed, where

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_buffer::BooleanBuffer;
-use timestrata_engine::{KeyRange, LeadKey, Result, ScanSpec, Sieve};
+use timestrata_engine::{KeyRange, LeadKey, PruneFilter, Result, ScanSpec};
 use timestrata_io::sync::Mutex;
 use timestrata_io::sync::processors;
 
@@ -20,7 +20,7 @@ pub(super) struct Hunt<'a> {
     view: &'a LogsView,
     query: &'a Query,
     needs: Needs,
-    sieve: Sieve,
+    prune_filter: PruneFilter,
     newest_first: bool,
 }
 
@@ -35,15 +35,15 @@ impl<'a> Hunt<'a> {
     pub(super) fn new(view: &'a LogsView, query: &'a Query, columns: &[usize]) -> Self {
         let mut needs = Needs::of(&query.filter, view.layout());
         columns.iter().for_each(|column| needs.add(*column));
-        let mut sieve = Needs::sieve(&query.filter);
+        let mut prune_filter = Needs::prune_filter(&query.filter);
         if query.by == Clock::SourceTime {
             needs.add(SOURCE_TIME);
             let first = query.from.unwrap_or(i64::MIN);
             let last = query.to.map_or(i64::MAX, |to| to.saturating_sub(1));
-            sieve = sieve.with_range(SOURCE_TIME, first..=last);
+            prune_filter = prune_filter.with_range(SOURCE_TIME, first..=last);
         }
         let newest_first = query.newest_first && query.by == Clock::Timestamp;
-        Self { view, query, needs, sieve, newest_first }
+        Self { view, query, needs, prune_filter, newest_first }
     }
 
     /// The pieces of arrivals that may have hits, in the order in which they are read.
@@ -61,9 +61,11 @@ impl<'a> Hunt<'a> {
 
     /// The parts of a piece whose rows are looked at, in the order in which they are read.
     fn parts(&self, piece: &KeyRange) -> Result<Vec<KeyRange>> {
-        let mut parts = match self.sieve.is_empty() {
+        let mut parts = match self.prune_filter.is_empty() {
             true => vec![*piece],
-            false => self.view.snapshot().sift(self.view.stream_id(), piece, &self.sieve)?,
+            false => {
+                self.view.snapshot().prune(self.view.stream_id(), piece, &self.prune_filter)?
+            }
         };
         if self.newest_first {
             parts.reverse();
@@ -80,7 +82,7 @@ impl<'a> Hunt<'a> {
         let mut rows = 0;
         for part in parts {
             let part = [part];
-            rows += self.view.snapshot().survey(self.view.stream_id(), &part)?.rows_max;
+            rows += self.view.snapshot().estimate(self.view.stream_id(), &part)?.rows_max;
         }
         Ok(rows)
     }

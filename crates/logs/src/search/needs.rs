@@ -1,6 +1,6 @@
 //! Which columns a filter looks at, and what blocks can tell of it unread.
 
-use timestrata_engine::Sieve;
+use timestrata_engine::PruneFilter;
 
 use crate::Level;
 use crate::filter::{Expr, Filter, Op, Target, Test, Value};
@@ -62,16 +62,16 @@ impl Needs {
     }
 
     /// What blocks are asked unread.
-    pub(super) fn sieve(filter: &Filter) -> Sieve {
-        let mut sieve = Sieve::default();
+    pub(super) fn prune_filter(filter: &Filter) -> PruneFilter {
+        let mut prune_filter = PruneFilter::default();
         for any_of in filter.root().required_words() {
-            sieve = sieve.with_any_word(any_of.iter().map(String::as_str));
+            prune_filter = prune_filter.with_any_word(any_of.iter().map(String::as_str));
         }
         if let Some(least) = least_level(filter.root()) {
             let severities = i64::from(least.severity())..=i64::from(i8::MAX);
-            sieve = sieve.with_range(LEVEL, severities);
+            prune_filter = prune_filter.with_range(LEVEL, severities);
         }
-        sieve
+        prune_filter
     }
 }
 

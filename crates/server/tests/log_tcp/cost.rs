@@ -33,7 +33,7 @@ fn however_much_there_is_a_row_costs_a_block_and_an_empty_range_nothing() {
     let met = |from: u64, to: u64| {
         let snapshot = logs.snapshot().unwrap();
         let range = KeyRange::times((from * NS_A_MS) as i64, ((to + 1) * NS_A_MS) as i64);
-        snapshot.snapshot().survey(logs.stream_id(), &[range]).unwrap().rows_max
+        snapshot.snapshot().estimate(logs.stream_id(), &[range]).unwrap().rows_max
     };
     assert!((1..=BLOCK_ROWS).contains(&met(wanted, wanted)), "{}", met(wanted, wanted));
     assert_eq!(met(wanted + 1_000_000, wanted + 2_000_000), 0);

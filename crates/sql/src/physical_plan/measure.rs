@@ -82,7 +82,7 @@ fn measure_below(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
 /// A rough share of one partition.
 pub(super) fn share(scan: &StreamScan, partitions: usize) -> Statistics {
     let mut statistics = Statistics::new_unknown(&scan.schema());
-    let rows = usize::try_from(scan.survey.rows_max).unwrap_or(usize::MAX) / partitions;
+    let rows = usize::try_from(scan.estimate.rows_max).unwrap_or(usize::MAX) / partitions;
     statistics.num_rows = Precision::Inexact(rows.min(scan.limit.unwrap_or(usize::MAX)));
     statistics
 }
@@ -91,14 +91,14 @@ fn measure(scan: &StreamScan) -> Result<Statistics> {
     let schema = scan.schema();
     let mut statistics = Statistics::new_unknown(&schema);
     let stream = scan.table.stream.id();
-    let all_rows = match scan.is_measured && scan.survey.counts_cheaply {
+    let all_rows = match scan.is_measured && scan.estimate.counts_cheaply {
         true => {
             let counts = scan.ranges.as_slice().iter();
             let counts = counts.map(|range| scan.snapshot.count(stream, range));
             let rows = counts.sum::<timestrata_engine::Result<u64>>().map_err(carried)?;
             Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX))
         }
-        false => Precision::Inexact(usize::try_from(scan.survey.rows_max).unwrap_or(usize::MAX)),
+        false => Precision::Inexact(usize::try_from(scan.estimate.rows_max).unwrap_or(usize::MAX)),
     };
     let is_cut = scan.limit.is_some_and(|limit| all_rows.get_value().is_none_or(|n| limit < *n));
     statistics.num_rows = match scan.limit.filter(|_| is_cut) {

@@ -25,7 +25,7 @@ use datafusion::physical_plan::{
     SortOrderPushdownResult,
 };
 use futures::Stream;
-use timestrata_engine::{KeyRange, Scan, ScanSpec, Snapshot, Survey, Values};
+use timestrata_engine::{KeyRange, Scan, ScanEstimate, ScanSpec, Snapshot, Values};
 
 use super::measure;
 use super::pieces::piece;
@@ -46,7 +46,7 @@ pub(crate) struct StreamScan {
     pub(super) ranges: Ranges,
     pub(super) limit: Option<usize>,
     reverse: bool,
-    pub(super) survey: Survey,
+    pub(super) estimate: ScanEstimate,
     /// For each partition the ranges that it reads, in the order of reading.
     partitions: Vec<Vec<KeyRange>>,
     properties: Arc<PlanProperties>,
@@ -69,8 +69,8 @@ impl StreamScan {
         let schema = Arc::new(table.schema.project(shown)?);
         let columns = shown.iter().map(|column| table.columns[*column]).collect::<Vec<_>>();
         let stream = table.stream.id();
-        let survey = snapshot.survey(stream, ranges.as_slice()).map_err(carried)?;
-        let most = (survey.rows_max.min(limit.unwrap_or(usize::MAX) as u64)) / PARTITION_ROWS_MIN;
+        let estimate = snapshot.estimate(stream, ranges.as_slice()).map_err(carried)?;
+        let most = (estimate.rows_max.min(limit.unwrap_or(usize::MAX) as u64)) / PARTITION_ROWS_MIN;
         let parts = parts.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
         let cuts = match parts {
             1 => vec![KeyRange::ALL],
@@ -85,7 +85,7 @@ impl StreamScan {
             ranges,
             limit,
             reverse: false,
-            survey,
+            estimate,
             partitions,
             properties: Arc::new(properties),
             is_measured: false,
@@ -179,7 +179,7 @@ impl DisplayAs for StreamScan {
         if self.reverse {
             f.write_str(", reverse")?;
         }
-        let Survey { runs_read, runs_skipped, chunks_read, .. } = self.survey;
+        let ScanEstimate { runs_read, runs_skipped, chunks_read, .. } = self.estimate;
         write!(
             f,
             ", partitions={}, runs_read={runs_read}, runs_skipped={runs_skipped}, \

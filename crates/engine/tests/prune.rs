@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
 use timestrata_engine::{
     COLD_BLOCK_ROWS_PROPERTY, Changes, Durability, ErrorKind, Io, KeyRange, LeadKey, Maintenance,
-    Merge, OpenMode, RunFormat, ScanSpec, Settings, Sieve, Store, StreamId, StreamSpec,
+    Merge, OpenMode, PruneFilter, RunFormat, ScanSpec, Settings, Store, StreamId, StreamSpec,
     WORDS_PROPERTY,
 };
 
@@ -61,8 +61,8 @@ fn store_of(batch: RecordBatch) -> (Store, StreamId) {
     (store, stream)
 }
 
-fn sift(store: &Store, stream: StreamId, sieve: &Sieve) -> Vec<KeyRange> {
-    store.snapshot().unwrap().sift(stream, &KeyRange::ALL, sieve).unwrap()
+fn prune(store: &Store, stream: StreamId, filter: &PruneFilter) -> Vec<KeyRange> {
+    store.snapshot().unwrap().prune(stream, &KeyRange::ALL, filter).unwrap()
 }
 
 #[test]
@@ -72,19 +72,25 @@ fn blocks_without_a_word_are_left_out() {
     let (store, stream) = store_of(rows(0..3_000, |at| (text(at), field(at), None)));
     let block = |from: i64| vec![KeyRange::times(from, from + 100)];
     for word in ["disk", "SDA1", "Full"] {
-        let sieve = Sieve::default().with_any_word([word]);
-        assert_eq!(sift(&store, stream, &sieve), block(1_200), "{word}");
+        let filter = PruneFilter::default().with_any_word([word]);
+        assert_eq!(prune(&store, stream, &filter), block(1_200), "{word}");
     }
-    assert_eq!(sift(&store, stream, &Sieve::default().with_any_word(["tmp"])), block(700));
-    assert!(sift(&store, stream, &Sieve::default().with_any_word(["path"])).is_empty(), "a key");
-    let both = Sieve::default().with_any_word(["disk"]).with_any_word(["tmp"]);
-    assert!(sift(&store, stream, &both).is_empty());
-    let either = Sieve::default().with_any_word(["disk", "tmp"]);
-    assert_eq!(sift(&store, stream, &either), [block(700), block(1_200)].concat());
-    assert_eq!(sift(&store, stream, &Sieve::default()), [KeyRange::times(0, 3_000)]);
+    assert_eq!(prune(&store, stream, &PruneFilter::default().with_any_word(["tmp"])), block(700));
+    assert!(
+        prune(&store, stream, &PruneFilter::default().with_any_word(["path"])).is_empty(),
+        "a key"
+    );
+    let both = PruneFilter::default().with_any_word(["disk"]).with_any_word(["tmp"]);
+    assert!(prune(&store, stream, &both).is_empty());
+    let either = PruneFilter::default().with_any_word(["disk", "tmp"]);
+    assert_eq!(prune(&store, stream, &either), [block(700), block(1_200)].concat());
+    assert_eq!(prune(&store, stream, &PruneFilter::default()), [KeyRange::times(0, 3_000)]);
     let inside = KeyRange::times(1_230, 1_240);
-    let parts =
-        store.snapshot().unwrap().sift(stream, &inside, &Sieve::default().with_any_word(["disk"]));
+    let parts = store.snapshot().unwrap().prune(
+        stream,
+        &inside,
+        &PruneFilter::default().with_any_word(["disk"]),
+    );
     assert_eq!(parts.unwrap(), [inside]);
 }
 
@@ -92,7 +98,7 @@ fn blocks_without_a_word_are_left_out() {
 fn blocks_whose_numbers_are_elsewhere_are_left_out() {
     let level = |at: i64| (at >= 500).then_some(at / 100);
     let (store, stream) = store_of(rows(0..3_000, |at| (String::new(), None, level(at))));
-    let within = |range| sift(&store, stream, &Sieve::default().with_range(3, range));
+    let within = |range| prune(&store, stream, &PruneFilter::default().with_range(3, range));
     assert_eq!(within(7..=8), [KeyRange::times(700, 900)]);
     assert_eq!(within(0..=5), [KeyRange::times(500, 600)], "nulls are in no range");
     assert!(within(1_000..=i64::MAX).is_empty());
@@ -103,15 +109,15 @@ fn what_is_in_memory_is_never_left_out() {
     let (store, stream) = store_of(rows(0..1_000, |at| (format!("ok {at}"), None, Some(1))));
     let more = rows(5_000..5_001, |_| ("new".to_owned(), None, Some(2)));
     store.commit(Changes::new().insert(stream, more), Durability::Written).unwrap();
-    let sieve = Sieve::default().with_any_word(["absent"]).with_range(3, 9..=9);
-    assert_eq!(sift(&store, stream, &sieve), [KeyRange::point(LeadKey::Time(5_000))]);
+    let filter = PruneFilter::default().with_any_word(["absent"]).with_range(3, 9..=9);
+    assert_eq!(prune(&store, stream, &filter), [KeyRange::point(LeadKey::Time(5_000))]);
 }
 
 #[test]
 fn a_stream_of_latest_rows_is_refused() {
     let store = Store::memory(Settings::default()).unwrap();
     let stream = store.create_stream(spec(Merge::Latest)).unwrap();
-    let error = store.snapshot().unwrap().sift(stream, &KeyRange::ALL, &Sieve::default());
+    let error = store.snapshot().unwrap().prune(stream, &KeyRange::ALL, &PruneFilter::default());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
@@ -144,7 +150,7 @@ proptest! {
     ) {
         let message = |at: i64| words[at as usize].join(" ");
         let (store, stream) = store_of(rows(0..words.len() as i64, |at| (message(at), None, None)));
-        let parts = sift(&store, stream, &Sieve::default().with_any_word([wanted.as_str()]));
+        let parts = prune(&store, stream, &PruneFilter::default().with_any_word([wanted.as_str()]));
         let snapshot = store.snapshot().unwrap();
         let mut found = Vec::new();
         for range in parts {

@@ -19,12 +19,12 @@ pub(crate) struct SoughtWord {
 /// What rows are wanted for, as far as blocks of cold runs can tell that they have none: all of
 /// it must hold. An empty one lets everything through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sieve {
+pub struct PruneFilter {
     words: Vec<Vec<SoughtWord>>,
     ranges: Vec<(usize, RangeInclusive<i64>)>,
 }
 
-impl Sieve {
+impl PruneFilter {
     /// Rows must have at least one of these words, whatever their case; see [`words::each`].
     #[must_use]
     pub fn with_any_word<'a>(mut self, any_of: impl IntoIterator<Item = &'a str>) -> Self {
@@ -58,9 +58,9 @@ impl Sieve {
 }
 
 impl StreamView {
-    /// The parts of `range` outside of which no row has all that `sieve` asks for: disjoint,
+    /// The parts of `range` outside of which no row has all that `filter` asks for: disjoint,
     /// ascending, none empty.
-    pub(crate) fn sift(&self, range: &KeyRange, sieve: &Sieve) -> Result<Vec<KeyRange>> {
+    pub(crate) fn prune(&self, range: &KeyRange, filter: &PruneFilter) -> Result<Vec<KeyRange>> {
         if self.stream.is_latest() {
             let message = format!(
                 "stream '{}' keeps the latest row a key: one that is left out may replace others",
@@ -77,7 +77,7 @@ impl StreamView {
                     if !part.overlaps(block.key_min, block.key_max) {
                         break;
                     }
-                    if sieve.is_empty() || source.may_match(index, sieve)? {
+                    if filter.is_empty() || source.may_match(index, filter)? {
                         let all = KeyRange::new(block.key_min, block.key_max.successor());
                         parts.push(all.intersect(&part));
                     }
