@@ -69,6 +69,11 @@ impl<T> Guarded<T> {
             _ => Err(forked()),
         }
     }
+
+    /// The value, to be used up; `None` in a child of the process that made it.
+    pub(crate) fn take_own(&mut self) -> Option<T> {
+        if self.is_own() { self.value.take() } else { None }
+    }
 }
 
 impl<T> Drop for Guarded<T> {

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 mod codec;
 mod error;
+mod events;
 mod fork;
 mod graph;
 mod handle;
@@ -76,5 +77,6 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reports::RecoveryReport>()?;
     module.add_class::<reports::RepairReport>()?;
     fork::watch(module)?;
+    events::stop_at_exit(module)?;
     handle::close_at_exit(module)
 }

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use timestrata_engine::{Access, ErrorKind, Io, Store as EngineStore};
 
 use crate::error::refused;
+use crate::events;
 use crate::handle::Handle;
 use crate::interrupt::detached;
 use crate::settings::{choice, durability as durability_named, settings as settings_from};
@@ -79,6 +80,7 @@ pub(crate) fn open(
             ("x", ("x", Access::Write)),
         ],
     )?;
+    events::listen();
     let durability = durability_named(durability)?;
     let settings = settings_from(maintenance, busy_policy, settings)?;
     let store = match &path {

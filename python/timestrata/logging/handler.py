@@ -51,6 +51,9 @@ class Handler(logging.Handler):
     flush_level : int, str or None, optional
         Whoever logs a record of this level or above waits until it is written: the process may be about
         to end. None: nobody waits.
+    engine_events : bool, optional
+        Whether what stores say of their own work (loggers ``timestrata.flush`` and others) is written too.
+        To write it may be what the store says next: so only for a log of another store.
 
     Examples
     --------
@@ -73,9 +76,11 @@ class Handler(logging.Handler):
         labels: Mapping[str, str] | None = None,
         sync: bool = False,
         flush_level: int | str | None = logging.CRITICAL,
+        engine_events: bool = False,
     ) -> None:
         if capacity < 1:
             raise ValueError(f"capacity must be 1 or more, not {capacity}")
+        self._engine_events = engine_events
         self._flush_level = None if flush_level is None else _number_of(flush_level)
         logs = logs if labels is None else logs.with_labels(labels)
         super().__init__(level)
@@ -107,6 +112,8 @@ class Handler(logging.Handler):
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Queue a record, unless a filter refuses it; wait for it from ``flush_level`` on."""
+        if not self._engine_events and _is_of_the_engine(record):
+            return False
         wanted = self.filter(record)
         if not wanted:
             return False
@@ -166,3 +173,9 @@ def _number_of(level: int | str) -> int:
         return logging.getLevelNamesMapping()[level]
     except KeyError:
         raise ValueError(f"flush_level {level!r}: there is no such level") from None
+
+
+def _is_of_the_engine(record: logging.LogRecord) -> bool:
+    """Tell whether a store says it, and no program."""
+    name = str(record.name)
+    return name == "timestrata" or name.startswith("timestrata.")
