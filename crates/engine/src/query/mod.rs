@@ -34,6 +34,17 @@ const TIMED_OUT: u8 = 3;
 const LET_GO: u8 = 4;
 
 /// How a query stands.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let query = store.begin_query("rows of today", None);
+/// println!("{:?}", store.queries()[0].state);
+/// # drop(query);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryState {
     /// It is worked on.
@@ -56,6 +67,18 @@ impl QueryState {
 }
 
 /// A query as listed.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let query = store.begin_query("rows of today", None);
+/// assert_eq!(store.queries()[0].text, "rows of today");
+/// store.cancel_query(store.queries()[0].id);
+/// assert_eq!(query.check().unwrap_err().kind(), ErrorKind::Cancelled);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryInfo {
     /// Its number. It is no other query's until the store is opened again.
@@ -336,6 +359,17 @@ impl RunningQuery {
 }
 
 /// Gives a query up when it is dropped. What has been answered whole is not changed by that.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let query = store.begin_query("rows of today", None);
+/// drop(query.given_up_on_drop());
+/// assert!(query.check().is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct GiveUpOnDrop(Option<RunningQuery>);
 

@@ -18,6 +18,28 @@ pub(crate) struct SoughtWord {
 
 /// What rows are wanted for, as far as blocks of cold runs can tell that they have none: all of
 /// it must hold. An empty one lets everything through.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let warm = PruneFilter::default().with_range(0, 2_000..=3_000);
+/// let parts = store.snapshot()?.prune(kitchen, &KeyRange::ALL, &warm)?;
+/// assert!(!parts.is_empty(), "what isn't compacted may have anything");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneFilter {
     words: Vec<Vec<SoughtWord>>,

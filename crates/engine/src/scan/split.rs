@@ -16,6 +16,27 @@ const PIECE_ROWS: u64 = if cfg!(test) { 8 } else { 128 << 10 };
 const BLOCK_ROWS_MIN: u64 = if cfg!(test) { 1 } else { 8 << 10 };
 
 /// What a scan of some ranges will meet.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let estimate = store.snapshot()?.estimate(kitchen, &[KeyRange::times(0, 2_500)])?;
+/// assert_eq!((estimate.chunks_read, estimate.runs_read), (1, 0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScanEstimate {
     /// Runs with rows that the ranges may see.

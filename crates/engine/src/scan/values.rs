@@ -7,6 +7,27 @@ use super::StreamView;
 use crate::Result;
 
 /// The values that a column has in some rows: each of them at least once, maybe others too.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// // Rows in memory have no dictionary that tells their values.
+/// assert!(store.snapshot()?.values(kitchen, &KeyRange::ALL, 1)?.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     /// The values, in no order, of the column's type; none of them is null.
