@@ -6,6 +6,26 @@
 //! stream has them.
 //!
 //! Invariant: an edge is in both streams or in neither; a block that is deleted takes its edges with it.
+//!
+//! ```
+//! use timestrata_engine::{Durability, Settings, Store};
+//! use timestrata_graph::{Direction, Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+//!
+//! # fn main() -> timestrata_engine::Result<()> {
+//! let store = Store::memory(Settings::default())?;
+//! let code = Graph::create(&store, "code", &GraphOptions::default())?;
+//! let main = NewBlock { is_text: true, content: b"fn main() { run() }", ..NewBlock::default() };
+//! let run = NewBlock { is_text: true, content: b"fn run() {}", ..NewBlock::default() };
+//! let (main_id, run_id) = (main.id(), run.id());
+//! let changes = GraphChanges::new().put(main).put(run).link(Edge::new(main_id, "calls", run_id));
+//! code.change(&changes, Durability::Written)?;
+//!
+//! let view = code.view()?;
+//! let callers = view.edges(run_id, Direction::In, &["calls"])?;
+//! assert_eq!(callers[0].key.source, main_id);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod adjacency;

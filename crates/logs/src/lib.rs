@@ -8,6 +8,23 @@
 //! `model = logs`, `message_bytes_max`, `columns_max`.
 //!
 //! Invariant: the order of timestamps is that of commits. Who has read up to one has missed nothing.
+//!
+//! ```
+//! use timestrata_engine::{Settings, Store};
+//! use timestrata_logs::{Level, Logs, LogsOptions, NewEntry, Query};
+//!
+//! # fn main() -> timestrata_engine::Result<()> {
+//! let store = Store::memory(Settings::default())?;
+//! let app = Logs::create(&store, "app", &LogsOptions::default())?;
+//! let mut entry = NewEntry::new("disk is full");
+//! entry.level = Some(Level::Error);
+//! entry.fields.text("device", "sda1").int("free", 0);
+//! app.write(&entry)?;
+//!
+//! assert_eq!(app.count(&Query::of("level>=error disk device:sd*")?)?, 1);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod entries;

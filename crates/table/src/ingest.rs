@@ -39,7 +39,7 @@ pub struct IngestOptions {
     /// How many commits it is.
     pub commits: Commits,
     /// Columns of a table that exists that are widened first, to hold values of these types:
-    /// [`Source::widened`](super::source::Source::widened).
+    /// what a source of `timestrata-ingest` says of itself.
     pub widened: Vec<FieldRef>,
 }
 

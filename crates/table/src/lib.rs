@@ -14,7 +14,33 @@
 //! `index`, the second stream's name.
 //!
 //! A [`Table`] writes, and gives a [`TableView`], which reads and never changes.
-
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+//! use timestrata_engine::{Durability, KeyRange, Settings, Store};
+//! use timestrata_table::{IngestOptions, Table, TableScan, ingest};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = Store::memory(Settings::default())?;
+//! let rows = RecordBatch::try_from_iter([
+//!     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+//!     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+//!     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+//! ])?;
+//! // Makes the table, of columns like these, if there is none yet; one commit of any size.
+//! let mut batches = std::iter::once(Ok(rows));
+//! let taken = ingest(&store, "rooms", &mut batches, &IngestOptions::default())?;
+//! assert_eq!(taken.rows, 3);
+//!
+//! let view = Table::open(&store, "rooms")?.view()?;
+//! assert_eq!(view.count(&KeyRange::times(2_000, 4_000))?, 2);
+//! let scan = view.scan(&TableScan::of_times(2_000..)?)?;
+//! assert_eq!(scan.map(|batch| batch.map(|batch| batch.num_rows())).sum::<Result<usize, _>>()?, 2);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod delete;

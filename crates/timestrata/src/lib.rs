@@ -33,6 +33,40 @@
 //! # }
 //! ```
 //!
+//! A query in SQL goes over all models, at one moment:
+//!
+//! ```
+//! use timestrata::sql::{Params, Sql, SqlOptions};
+//! use timestrata::timelog::{Timelog, TimelogOptions};
+//! use timestrata::{Settings, Store};
+//!
+//! # #[cfg(feature = "sql")]
+//! # fn main() -> timestrata::Result<()> {
+//! let store = Store::memory(Settings::default())?;
+//! let door = Timelog::create(&store, "door", TimelogOptions::default())?;
+//! door.append(1_700_000_000_000, b"opened")?;
+//! let sql = Sql::new(&store, SqlOptions::default())?;
+//! let batches = sql.query_blocking("SELECT time, value FROM door", Params::none())?.collect()?;
+//! assert_eq!(batches[0].num_rows(), 1);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "sql"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Features
+//!
+//! All are on by default. Who wants one model alone asks for it by name and builds neither DataFusion nor
+//! readers of files: `timestrata = { version = "0.1", default-features = false, features = ["topic"] }`.
+//!
+//! | feature | what it gives |
+//! | --- | --- |
+//! | `timelog`, `table`, `logs`, `topic`, `graph` | a model each |
+//! | `ingest` | CSV, JSON, Arrow, Parquet, protobuf and lines of logs, as rows and entries |
+//! | `sql` | queries over all models |
+//!
+//! The crates of Arrow that rows are made with are [`arrow_array`] and [`arrow_schema`].
+//!
 //! The streams under the models can be used directly as well: see [`StreamSpec`],
 //! [`Changes`] and [`Snapshot::scan`].
 #![forbid(unsafe_code)]
@@ -40,6 +74,8 @@
 #[cfg(all(doctest, feature = "ingest", feature = "sql"))]
 mod documents;
 
+pub use arrow_array;
+pub use arrow_schema;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 pub use owner::drop_by_name;
 pub use timestrata_engine::{

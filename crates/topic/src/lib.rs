@@ -7,6 +7,39 @@
 //!
 //! Invariant: a partition's offsets are dense, and leaf *n* of its tree is the envelope of the record
 //! at offset *n*, whether that record is still kept or not.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use timestrata_engine::{Settings, Store};
+//! use timestrata_merkle::{Hash, verify_inclusion};
+//! use timestrata_topic::{
+//!     Consumer, ConsumerOptions, PollLimits, Record, SendOptions, Topic, TopicOptions,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = Store::memory(Settings::default())?;
+//! let events = Topic::create(&store, "events", &TopicOptions::default())?;
+//! let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+//! let receipt = events.send(&opened, &SendOptions::default())?;
+//! assert_eq!((receipt.partition, receipt.offset), (0, 0));
+//!
+//! // A group remembers how far it has read.
+//! let options = ConsumerOptions { group: Some("alarms".into()), ..Default::default() };
+//! let mut alarms = Consumer::new(&store, options)?;
+//! alarms.subscribe(["events"])?;
+//! let polled = alarms.poll(Duration::ZERO, PollLimits::default())?;
+//! assert_eq!(polled[0].records.len(), 1);
+//! alarms.commit()?;
+//!
+//! // Who knows the root can check that the record is in the log, without trusting the store.
+//! let (size, root) = events.root(0, None)?;
+//! let leaf = Hash::of_leaf(&events.entry(0, 0)?);
+//! let proof = events.inclusion_proof(0, 0, size)?;
+//! verify_inclusion(leaf, 0, size, &proof, root)?;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod audit;
