@@ -95,9 +95,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogsLayer {
         if !self.with_engine && is_engine(metadata.target()) {
             return;
         }
-        let mut entry = NewEntry::default();
-        entry.source_time = Some(self.queue.wall_ns());
-        entry.level = Some(level_of(*metadata.level()));
+        let mut entry = NewEntry {
+            source_time: Some(self.queue.wall_ns()),
+            level: Some(level_of(*metadata.level())),
+            ..NewEntry::default()
+        };
         entry.fields.text("target", metadata.target());
         if let Some(file) = metadata.file() {
             entry.fields.text("file", file);
