@@ -86,7 +86,9 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Load a year of flights, kill a writer, check.")
     parser.add_argument("--keep", action="store_true", help="leave the store's directory")
     parser.add_argument("--flights", type=Path, help="flights.csv or flights.csv.zip")
-    parser.add_argument("--command", type=Path, help="the timestrata command, to serve over HTTP")
+    beside = Path(sys.executable).with_name("timestrata")
+    parser.add_argument("--command", type=Path, default=beside if beside.exists() else None,
+                        help="the timestrata command; the one of this Python's environment by default")
     parser.add_argument("--build-log", type=Path, help="what building the command said")
     parser.add_argument("--writer", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -42,7 +42,7 @@ def show_tables(
                "departures were lost on the way to their days")
     draw(days, Path("demo-delays.svg"), tell)
     if command is None:
-        tell("http", "left out: there is no 'timestrata' command (make demo builds it)")
+        tell("http", "left out: there is no 'timestrata' command (--command)")
         return
     served = ask_over_http(command, directory, tell)
     same = [(day["delay"], day["departures"]) for day in served] == [

@@ -2,11 +2,12 @@
 //!
 //! Every class is frozen: what changes is behind the engine's own locks. The GIL is released
 //! wherever the engine may wait, no lock is held while Python code may run, and long loops hear
-//! Ctrl-C. Python's own parts (errors, `python -m timestrata`) are in `timestrata/`.
+//! Ctrl-C. Python's own parts (errors, what the command needs of Python) are in `timestrata/`.
 
 use pyo3::prelude::*;
 
 mod codec;
+mod command;
 mod error;
 mod events;
 mod fork;
@@ -37,6 +38,7 @@ fn _timestrata(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMAT_VERSION", timestrata_engine::FORMAT_VERSION)?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(repair::repair, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(codec::cbor_encode, module)?)?;
     module.add_function(wrap_pyfunction!(codec::cbor_decode, module)?)?;
     module.add_class::<store::Store>()?;

@@ -147,20 +147,3 @@ with timestrata.open(sys.argv[1]) as store:
 """
     command = [sys.executable, "-c", program, str(tmp_path / "store")]
     subprocess.run(command, check=True, timeout=60)
-
-
-def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "timestrata", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
-    assert timestrata.__version__ in run().stdout
-    assert run("--version").stdout.strip() == timestrata.__version__
-    with timestrata.open(tmp_path / "store") as store:
-        store.timelog("door").extend(range(3), range(3))
-    shown = run(str(tmp_path / "store"))
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "door\t3 rows" in shown.stdout
-    missing = run(str(tmp_path / "nothing"))
-    assert missing.returncode == 1
-    assert "hint:" in missing.stderr

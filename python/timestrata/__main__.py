@@ -1,38 +1,35 @@
-"""``python -m timestrata``: the version, and what is in a store."""
+"""The command ``timestrata``, and ``python -m timestrata``: see ``timestrata --help``."""
 
 from __future__ import annotations
 
-import argparse
+import os
+import signal
 import sys
 
-import timestrata
+from timestrata._timestrata import _run_command
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the version, or, given a store's directory, its streams."""
-    parser = argparse.ArgumentParser(
-        prog="python -m timestrata",
-        description="Show the version, or the streams of a store.",
-        epilog="For everything else there is the command 'timestrata' (see 'timestrata --help').",
-    )
-    parser.add_argument("directory", nargs="?", help="a store's directory")
-    parser.add_argument("--version", action="version", version=timestrata.__version__)
-    options = parser.parse_args(arguments)
-    if options.directory is None:
-        print(f"timestrata {timestrata.__version__}, store format {timestrata.FORMAT_VERSION}")
-        print("The command 'timestrata' works with stores; see 'timestrata --help'.")
-        return 0
-    try:
-        with timestrata.open(options.directory, mode="r") as store:
-            for name, figures in store.stats()["streams"].items():
-                rows = figures["run_rows"] + figures["memtable_rows"]
-                print(f"{name}\t{rows} rows\t{figures['run_bytes']} bytes in runs")
-    except timestrata.TimestrataError as error:
-        print(f"timestrata: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        return 1
-    return 0
+def main() -> int:
+    """Run the command with this process's arguments; return its exit code."""
+    _open_what_is_closed()
+    _end_by_ctrl_c()
+    return _run_command(["timestrata", *sys.argv[1:]])
+
+
+def _open_what_is_closed() -> None:
+    # Else the next file that is opened, which may be the store's, would take what is written to stdout.
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _end_by_ctrl_c() -> None:
+    # Python's own handler only takes a note, for an interpreter that isn't running meanwhile. Where
+    # whoever started this process has it ignore Ctrl-C, it does.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 //! Why a verb didn't do what was asked, and how the user hears of it.
 
 use std::io;
-use std::process::ExitCode;
 
 use crate::message::tell;
 
@@ -9,7 +8,7 @@ use crate::message::tell;
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 const FAILED: u8 = 1;
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 
 /// A verb's failure.
 #[derive(Debug)]
@@ -47,9 +46,9 @@ impl Failure {
     }
 
     /// Tells the user; gives the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let (message, hint, code) = match self {
-            Self::OutputClosed => return ExitCode::SUCCESS,
+            Self::OutputClosed => return 0,
             Self::Usage { message, hint } => (message, Some(hint), USAGE),
             Self::Failed { message, hint } => (message, hint, FAILED),
         };
@@ -57,7 +56,7 @@ impl Failure {
         if let Some(hint) = hint {
             tell(format_args!("hint: {hint}"));
         }
-        ExitCode::from(code)
+        code
     }
 }
 

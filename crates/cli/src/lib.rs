@@ -1,7 +1,8 @@
 //! The `timestrata` command: reads the command line, runs one verb, and turns its outcome
 //! into an exit code.
 //!
-//! Data goes to stdout, messages to stderr. A verb lives in `verbs/`, one file each.
+//! Data goes to stdout, messages to stderr. A verb lives in `verbs/`, one file each. [`run`] is all that
+//! others use: the binary of this crate, and the command that Python's package installs.
 #![forbid(unsafe_code)]
 
 mod failure;
@@ -15,7 +16,8 @@ mod terminal;
 mod times;
 mod verbs;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::io::{self, Write};
 
 use clap::{Parser, Subcommand};
 
@@ -81,9 +83,32 @@ enum Verb {
     Completions(completions::Arguments),
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let outcome = match &arguments.verb {
+/// Runs the command with the words of a command line, the first of which is the program's own name, and
+/// gives its exit code: 0 done, 1 failed, 2 the command line has no meaning.
+///
+/// It owns the process while it runs: it writes to stdout and stderr, a verb may listen for Ctrl-C and a
+/// signal to terminate, and a second such signal ends the process. Signals that nobody listens for do what
+/// the process has them do.
+///
+/// ```no_run
+/// assert_eq!(timestrata_cli::run(["timestrata", "--version"].map(Into::into)), 0);
+/// ```
+pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let outcome = match Arguments::try_parse_from(words) {
+        Ok(arguments) => run_verb(&arguments.verb),
+        Err(wrong) => {
+            // Help that nobody reads to its end is no failure.
+            let _ = wrong.print();
+            return u8::try_from(wrong.exit_code()).unwrap_or(failure::USAGE);
+        }
+    };
+    // Only where a process ends by Rust's own `main` does somebody else do this.
+    let flushed = io::stdout().flush().map_err(|cause| failure::Failure::output(&cause));
+    outcome.and(flushed).map_or_else(failure::Failure::report, |()| 0)
+}
+
+fn run_verb(verb: &Verb) -> failure::Result<()> {
+    match verb {
         Verb::Ingest(arguments) => ingest::run(arguments),
         Verb::Query(arguments) => query::run(arguments),
         #[cfg(feature = "sql")]
@@ -112,6 +137,5 @@ fn main() -> ExitCode {
         Verb::Backup(arguments) => backup::run(arguments),
         Verb::Version(arguments) => version::run(arguments),
         Verb::Completions(arguments) => completions::run::<Arguments>(arguments),
-    };
-    outcome.map_or_else(failure::Failure::report, |()| ExitCode::SUCCESS)
+    }
 }

@@ -34,6 +34,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     (
         "python",
         &[
+            "cli",
             "engine",
             "values",
             "merkle",
