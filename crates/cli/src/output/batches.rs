@@ -1,6 +1,8 @@
 //! Record batches on their way to stdout or a file.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::FormatOptions;
@@ -62,7 +64,39 @@ pub(crate) fn write(
     batches: Batches<'_>,
     format: FileFormat,
 ) -> Result<u64> {
-    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let out = Watched { out, is_closed: Arc::clone(&is_closed) };
+    write_rows(BufWriter::with_capacity(1 << 16, out), schema, batches, format).map_err(|failure| {
+        if is_closed.load(Ordering::Relaxed) { Failure::OutputClosed } else { failure }
+    })
+}
+
+/// Remembers that whoever reads has gone, which not all that write rows pass on.
+struct Watched<W> {
+    out: W,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        if written.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe) {
+            self.is_closed.store(true, Ordering::Relaxed);
+        }
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn write_rows(
+    mut out: impl Write + Send,
+    schema: &SchemaRef,
+    batches: Batches<'_>,
+    format: FileFormat,
+) -> Result<u64> {
     let rows = match format {
         FileFormat::Csv => {
             let mut writer = CsvWriter::new(&mut out);
@@ -151,5 +185,38 @@ pub(super) fn failed(cause: ArrowError) -> Failure {
     match cause {
         ArrowError::IoError(_, cause) => Failure::output(&cause),
         other => Failure::plain(format!("could not write the rows: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int64Array, RecordBatch};
+
+    use super::*;
+
+    /// A pipe whose reader has gone.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn whoever_reads_no_further_is_no_failure_of_any_form() {
+        let column = Arc::new(Int64Array::from_iter_values(0..100_000));
+        let batch = RecordBatch::try_from_iter([("x", column as _)]).unwrap();
+        for form in FileFormat::value_variants() {
+            let mut batches = std::iter::once(Ok(batch.clone()));
+            let outcome = write(Closed, &batch.schema(), &mut batches, *form);
+            assert!(matches!(outcome, Err(Failure::OutputClosed)), "{form:?}: {outcome:?}");
+        }
     }
 }
