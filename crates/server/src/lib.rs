@@ -26,6 +26,7 @@ mod log_tcp;
 mod metrics;
 mod patience;
 mod routes;
+mod said;
 mod serve;
 mod state;
 mod unpack;

@@ -1,5 +1,7 @@
 //! `POST /tables/{table}/ingest`: a body of rows, as one commit.
 
+use std::io::Read;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
@@ -13,9 +15,14 @@ use timestrata_table::{
 
 use crate::body::{BodyReader, Sent, unread};
 use crate::error::{Failure, Result, success};
+use crate::json_lines::JsonLines;
 use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
+use crate::said;
 use crate::state::{AppState, blocking};
+
+/// How curl sends a table, lines and all.
+const BY_CURL: &str = "curl -H 'Content-Type: text/csv' --data-binary @FILE sends CSV";
 
 /// What may stand behind the path.
 #[derive(Debug, Default, Deserialize)]
@@ -49,8 +56,12 @@ impl Asked {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
-        let format = Format::of_mime(kind).ok_or_else(|| {
+        let kind = said::kind(headers);
+        let format = match said::is_unsaid(&kind) {
+            true => Some(Format::JsonLines),
+            false => Format::of_mime(&kind),
+        };
+        let format = format.ok_or_else(|| {
             unsupported(format!(
                 "Content-Type: {kind:?}: bodies are text/csv, application/x-ndjson, \
                  application/vnd.apache.arrow.stream, application/x-protobuf or \
@@ -127,8 +138,14 @@ pub(super) async fn ingest(
     let mut options = asked.ingest_options()?;
     let config = &state.config;
     let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
+    let is_unsaid = said::is_unsaid(&said::kind(&headers));
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {
+        let reader: Box<dyn Read + Send> = match is_unsaid {
+            // Of a file curl's -d leaves the line ends out.
+            true => Box::new(JsonLines::new(said::json_only(reader, BY_CURL)?)),
+            false => Box::new(reader),
+        };
         if let Some(stream) = state.store.stream(&name) {
             let declared = read.time.take();
             let table = Table::open(&state.store, stream.name())?;

@@ -1,7 +1,7 @@
 //! `POST /sql`: one statement over all models.
 
-use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 use crate::answer::{self, Form, Rows};
 use crate::error::{Failure, Result};
 use crate::routes::parameters::JsonBody;
+use crate::said;
 use crate::state::AppState;
 use crate::worked::worked;
 
@@ -25,10 +26,41 @@ pub(super) struct Asked {
     timeout: Option<String>,
 }
 
+impl<S: Send + Sync> FromRequest<S> for Asked {
+    type Rejection = Failure;
+
+    /// JSON, or the statement by itself; where nobody said which, as it looks.
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let kind = said::kind(request.headers());
+        if kind == "application/json" || kind.ends_with("+json") {
+            return JsonBody::from_request(request, state).await.map(|JsonBody(read)| read);
+        }
+        let is_unsaid = kind.is_empty() || said::is_unsaid(&kind);
+        if !is_unsaid && kind != "application/sql" {
+            return Err(Failure::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                format!(
+                    "Content-Type: {kind:?}: what is asked is a statement as application/sql, or \
+                     {{\"query\": ...}} as application/json"
+                ),
+            ));
+        }
+        let text = String::from_request(request, state)
+            .await
+            .map_err(|error| Failure::new(error.status(), error.body_text()))?;
+        if is_unsaid && said::begins_json(text.as_bytes()) {
+            return serde_json::from_str(&text).map_err(|error| {
+                Failure::bad_request(format!("the body is no statement: {error}"))
+            });
+        }
+        Ok(Self { query: text, params: Value::Null, timeout: None })
+    }
+}
+
 pub(super) async fn sql(
     State(state): State<AppState>,
     headers: HeaderMap,
-    JsonBody(asked): JsonBody<Asked>,
+    asked: Asked,
 ) -> Result<Response> {
     let form = Form::accepted(&headers)?;
     let params = params_of(asked.params)?;

@@ -60,7 +60,7 @@ fn statuses_say_whose_fault_it_is() {
     let error = unknown.error(400);
     assert!(error.contains("`parms`") && error.contains("`params`"), "{error}");
     let error = server.post("/sql", "text/plain", b"SELECT 1").error(415);
-    assert!(error.contains("application/json"), "{error}");
+    assert!(error.contains("application/json") && error.contains("application/sql"), "{error}");
     // Nothing was to be written.
     let error = server.sql("SELECT 1 / (price - price)::INT FROM t", Value::Null).error(400);
     assert!(error.contains("ivide by zero") && !error.contains("commit"), "{error}");

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bad_input;
+mod curl;
 mod ending;
 mod forms;
 mod guards;

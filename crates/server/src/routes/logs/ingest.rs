@@ -19,6 +19,7 @@ use crate::busy::patiently;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
 use crate::routes::named::Named;
+use crate::said;
 use crate::state::{AppState, blocking};
 use crate::unpack::unpacked;
 
@@ -26,11 +27,16 @@ use crate::unpack::unpacked;
 const ENTRIES_MAX: usize = 4_096;
 const BYTES_MAX: usize = 4 << 20;
 
+/// How curl sends lines, ends and all.
+const BY_CURL: &str = "curl -H 'Content-Type: text/plain' --data-binary @FILE sends lines";
+
 /// How the body is read.
 #[derive(Debug)]
 struct Form {
     format: Option<Format>,
     compression: Compression,
+    /// Whether it is JSON only if it looks so.
+    is_unsaid: bool,
     /// Whether it is one JSON document, over however many lines.
     is_document: bool,
     labels: Labels,
@@ -67,9 +73,12 @@ impl Form {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
-        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let by_kind = match essence.as_str() {
+        let kind = said::kind(headers);
+        let asked_format = asked.parsed("format")?;
+        let is_unsaid = said::is_unsaid(&kind) && asked_format.is_none();
+        let by_kind = match kind.as_str() {
+            _ if is_unsaid => Some(Format::Json),
+            _ if said::is_unsaid(&kind) => None,
             "application/json" | "application/x-ndjson" | "application/jsonl" => Some(Format::Json),
             "" | "text/plain" | "application/octet-stream" => None,
             _ => {
@@ -83,7 +92,7 @@ impl Form {
         let compression = Compression::of_encoding(encoding).ok_or_else(|| {
             unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
         })?;
-        let format = asked.parsed("format")?.or(by_kind);
+        let format = asked_format.or(by_kind);
         let mut labels = Labels::default();
         for label in asked.all("label") {
             let (key, value) = label
@@ -92,8 +101,8 @@ impl Form {
             labels.set(key, value)?;
         }
         asked.finish()?;
-        let is_document = essence == "application/json" && format == Some(Format::Json);
-        Ok(Self { format, compression, is_document, labels })
+        let is_document = format == Some(Format::Json) && (is_unsaid || kind == "application/json");
+        Ok(Self { format, compression, is_unsaid, is_document, labels })
     }
 }
 
@@ -127,6 +136,10 @@ impl<'a> Ingest<'a> {
 
     /// Writes all entries of a body.
     fn all(&mut self, body: BodyReader, form: &Form) -> Result<Done> {
+        let body: Box<dyn Read + Send> = match form.is_unsaid {
+            true => Box::new(said::json_only(body, BY_CURL)?),
+            false => Box::new(body),
+        };
         let body = unpacked(body, form.compression).map_err(|error| {
             Failure::bad_request(format!("the body could not be unpacked: {error}"))
         })?;
