@@ -47,6 +47,49 @@ fn callers_are_printed_with_file_line_and_column() {
     runner.fails(&["graph", "find", "store", "other", "f"], 1, &["no graph 'other'"]);
 }
 
+/// `members` of a file printed nothing and said that all was well, and what had the name of many was
+/// mixed into one list.
+#[test]
+fn what_has_the_name_of_many_says_which_it_is_of_and_nothing_is_told() {
+    let runner = indexed();
+    let members = runner.ok(&["graph", "show", "store", "code", "members", "shape.py"]);
+    assert_eq!(members, "shape.py:1:1: class Shape\n");
+    runner.file(
+        "tree/room.py",
+        "class Room:\n    def side(self): ...\n    def all(self):\n        self.side()\n",
+    );
+    runner.ok(&["graph", "index", "store", "code", "tree"]);
+    let callers = ["graph", "show", "store", "code", "callers", "side"];
+    let ran = runner.run(&callers);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (
+            0,
+            "room.py:4:14: method Room.all, of method Room.side [room.py:2]\n\
+             shape.py:3:21: method Shape.area, of method Shape.side [shape.py:4]\n"
+        )
+    );
+    assert!(ran.err.contains("2 things are called 'side'"), "{}", ran.err);
+    assert!(ran.err.contains("such as 'Room.side'"), "{}", ran.err);
+    let json = runner.run(&[&callers[..], &["--format", "json"]].concat());
+    let of: Vec<Value> = json
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["of"]["name"].clone())
+        .collect();
+    assert_eq!((of, json.err.as_str()), (vec!["Room.side".into(), "Shape.side".into()], ""));
+    let one = runner.run(&["graph", "show", "store", "code", "callers", "Room.side"]);
+    assert_eq!((one.out.as_str(), one.err.as_str()), ("room.py:4:14: method Room.all\n", ""));
+    for (what, name, told) in [
+        ("callers", "Room.all", "nothing calls 'Room.all'"),
+        ("members", "Room.all", "nothing stands in 'Room.all'"),
+        ("imports", "shape.py", "'shape.py' imports nothing"),
+    ] {
+        let none = runner.fails(&["graph", "show", "store", "code", what, name], 1, &[told]);
+        assert_eq!(none.out, "");
+    }
+}
+
 #[test]
 fn indexing_again_reads_what_has_changed_and_writes_what_differs() {
     let runner = indexed();

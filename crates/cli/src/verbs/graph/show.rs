@@ -9,6 +9,7 @@ use timestrata_codeindex::{Shown, find as find_name, node_of, shown_edges};
 
 use super::{Format, Of};
 use crate::failure::{Failure, Result};
+use crate::message::tell;
 
 /// Print what has a name, with file and line.
 #[derive(Debug, Args)]
@@ -24,6 +25,13 @@ pub(crate) struct FindArguments {
 
 /// Print what a name is linked to, with file and line of each place.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Where several things have the name, each line says of which it is. The exit code is 1 where there is nothing \
+to print.
+
+Examples:
+  timestrata graph show ./store code callers Parser.parse
+  timestrata graph show ./store code members src/parser.py")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     of: Of,
@@ -67,6 +75,19 @@ impl What {
             Self::Members => (Direction::Out, "contains"),
         }
     }
+
+    /// What there is to say where there is nothing to show.
+    fn none(self, name: &str) -> String {
+        match self {
+            Self::Callers => format!("nothing calls '{name}'"),
+            Self::Callees => format!("'{name}' calls nothing"),
+            Self::Imports => format!("'{name}' imports nothing"),
+            Self::Importers => format!("nothing imports '{name}'"),
+            Self::Bases => format!("'{name}' inherits from nothing"),
+            Self::Derived => format!("nothing inherits from '{name}'"),
+            Self::Members => format!("nothing stands in '{name}'"),
+        }
+    }
 }
 
 /// Print a shortest chain of calls, imports and inheritance from one name to another.
@@ -108,14 +129,30 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let view = arguments.of.view()?;
     let (direction, kind) = arguments.what.edges();
     let mut out = Printer::new(arguments.format);
-    for of in named(&view, &arguments.of, &arguments.name)? {
+    let candidates = named(&view, &arguments.of, &arguments.name)?;
+    let is_one_of_many = candidates.len() > 1;
+    let mut is_any = false;
+    for of in &candidates {
         for shown in shown_edges(&view, of.id, direction, kind)? {
             // A reference stands in the file of who refers.
-            let file = if direction == Direction::In { &shown } else { &of };
-            out.print(&shown, Some(file))?;
+            let file = if direction == Direction::In { &shown } else { of };
+            out.print(&shown, Some(&End { of, file, is_one_of_many }))?;
+            is_any = true;
         }
     }
-    out.finish()
+    out.finish()?;
+    if !is_any {
+        return Err(Failure::plain(arguments.what.none(&arguments.name)));
+    }
+    if let ([first, _, ..], Format::Text) = (candidates.as_slice(), arguments.format) {
+        tell(format_args!(
+            "{} things are called '{}', 'graph find' lists them; a longer name means fewer, such as '{}'",
+            candidates.len(),
+            arguments.name,
+            first.qualified
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn path(arguments: &PathArguments) -> Result<()> {
@@ -152,6 +189,16 @@ pub(super) fn path(arguments: &PathArguments) -> Result<()> {
     out.finish()
 }
 
+/// The other end of what is shown.
+struct End<'a> {
+    /// What was asked about.
+    of: &'a Shown,
+    /// Whose file the places of the reference are in.
+    file: &'a Shown,
+    /// Whether others have its name too.
+    is_one_of_many: bool,
+}
+
 /// Answers on their way to stdout.
 struct Printer {
     out: BufWriter<io::Stdout>,
@@ -163,36 +210,39 @@ impl Printer {
         Self { out: BufWriter::new(io::stdout()), format }
     }
 
-    /// Prints what was found; with `file`, a line for each place in that file where it is referred to.
-    fn print(&mut self, shown: &Shown, file: Option<&Shown>) -> Result<()> {
+    /// Prints what was found; of one end of an edge, a line for each place where it is referred to.
+    fn print(&mut self, shown: &Shown, end: Option<&End<'_>>) -> Result<()> {
         let written = match self.format {
-            Format::Text => self.print_text(shown, file),
-            Format::Json => self.print_json(shown),
+            Format::Text => self.print_text(shown, end),
+            Format::Json => self.print_json(shown, end),
         };
         written.map_err(|cause| Failure::output(&cause))
     }
 
-    fn print_text(&mut self, shown: &Shown, file: Option<&Shown>) -> io::Result<()> {
+    fn print_text(&mut self, shown: &Shown, end: Option<&End<'_>>) -> io::Result<()> {
         let guessed = if shown.is_by_name { " (by its name only)" } else { "" };
         let Shown { kind, qualified, .. } = shown;
-        let path = |of: &Shown| of.path.clone().unwrap_or_else(|| "-".to_owned());
-        let Some(file) = file else {
-            let line = shown.start.map_or(1, |start| start.line);
-            return match &shown.path {
-                Some(path) => writeln!(self.out, "{path}:{line}: {kind} {qualified}"),
-                None => writeln!(self.out, "-: {kind} {qualified}"),
-            };
+        let of = match end {
+            Some(End { of, is_one_of_many: true, .. }) => {
+                format!(", of {} {} [{}]", of.kind, of.qualified, place(of))
+            }
+            _ => String::new(),
         };
+        // What stands in something is referred to nowhere.
+        let Some(End { file, .. }) = end.filter(|_| !shown.sites.is_empty()) else {
+            return writeln!(self.out, "{}: {kind} {qualified}{guessed}{of}", place(shown));
+        };
+        let path = file.path.as_deref().unwrap_or("-");
         for site in &shown.sites {
-            let (path, line, column) = (path(file), site.line, site.column + 1);
-            writeln!(self.out, "{path}:{line}:{column}: {kind} {qualified}{guessed}")?;
+            let (line, column) = (site.line, site.column + 1);
+            writeln!(self.out, "{path}:{line}:{column}: {kind} {qualified}{guessed}{of}")?;
         }
         Ok(())
     }
 
-    fn print_json(&mut self, shown: &Shown) -> io::Result<()> {
+    fn print_json(&mut self, shown: &Shown, end: Option<&End<'_>>) -> io::Result<()> {
         let place = |site: &timestrata_codeindex::Site| json!([site.line, site.column]);
-        let value = json!({
+        let mut value = json!({
             "id": shown.id.to_string(),
             "kind": shown.kind,
             "name": shown.qualified,
@@ -201,10 +251,20 @@ impl Printer {
             "sites": shown.sites.iter().map(place).collect::<Vec<_>>(),
             "by_name_only": shown.is_by_name,
         });
+        if let (Some(End { of, .. }), Some(value)) = (end, value.as_object_mut()) {
+            let of = json!({ "id": of.id.to_string(), "kind": of.kind, "name": of.qualified, "path": of.path });
+            value.insert("of".to_owned(), of);
+        }
         writeln!(self.out, "{value}")
     }
 
     fn finish(mut self) -> Result<()> {
         self.out.flush().map_err(|cause| Failure::output(&cause))
     }
+}
+
+/// Where something begins: `path:line`, or `-` for what nothing in the tree has.
+fn place(shown: &Shown) -> String {
+    let line = shown.start.map_or(1, |start| start.line);
+    shown.path.as_ref().map_or_else(|| "-".to_owned(), |path| format!("{path}:{line}"))
 }
