@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod home;
 mod input;
 mod interrupt;
 mod message;
@@ -19,7 +20,7 @@ mod verbs;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
@@ -94,7 +95,11 @@ enum Verb {
 /// assert_eq!(timestrata_cli::run(["timestrata", "--version"].map(Into::into)), 0);
 /// ```
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let outcome = match Arguments::try_parse_from(words) {
+    let mut command = home::with_paths_led_home(Arguments::command());
+    let read = command.try_get_matches_from_mut(words).and_then(|found| {
+        Arguments::from_arg_matches(&found).map_err(|wrong| wrong.format(&mut command))
+    });
+    let outcome = match read {
         Ok(arguments) => run_verb(&arguments.verb),
         Err(wrong) => {
             // Help that nobody reads to its end is no failure.

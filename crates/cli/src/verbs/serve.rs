@@ -8,6 +8,7 @@ use timestrata_server::{Config, Server, init_logs};
 
 use super::config::ConfigArguments;
 use crate::failure::{Failure, Result};
+use crate::home::led_home;
 use crate::message::tell;
 use crate::secret;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let tokens = config
         .token_file
         .as_deref()
-        .map(|path| secret::read(path, "the token file"))
+        .map(|path| secret::read(&led_home(path), "the token file"))
         .transpose()?;
     let settings = config.settings.clone();
     let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
