@@ -22,10 +22,11 @@ IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo test lint locks docs references bench lab lab-short lab-threads clean
+.PHONY: help setup demo wheels test lint locks docs references bench lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
+	@echo "make wheels             a source distribution and wheels for others, to dist/"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
@@ -42,12 +43,16 @@ help:
 setup:
 	@tools/setup base
 
+# One build: the command is a function of the package's extension.
 demo:
 	@tools/setup demo
-	@$(IN) maturin develop --release --manifest-path python/Cargo.toml
-	@$(IN) bash -c 'set -o pipefail; log="$$CARGO_TARGET_DIR/demo-build.log"; \
-		cargo build --locked --release -p timestrata-cli 2>&1 | tee "$$log" && python demo/run.py \
-		--command "$$CARGO_TARGET_DIR/release/timestrata" --build-log "$$log"'
+	@$(IN) bash -c 'set -o pipefail; mkdir -p "$$CARGO_TARGET_DIR"; log="$$CARGO_TARGET_DIR/demo-build.log"; \
+		maturin develop --locked --release --manifest-path python/Cargo.toml 2>&1 | tee "$$log" && \
+		python demo/run.py --build-log "$$log"'
+
+wheels:
+	@tools/setup wheels
+	@$(IN) tools/wheels
 
 test:
 	@tools/setup test
