@@ -39,10 +39,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     written.map_err(|cause| Failure::output(&cause))?;
     let read = format!(
-        "read {} in {}, {}",
+        "read {} in {}, {} and {} of the log",
         bytes_shown(report.bytes),
         counted(report.files, "file"),
-        counted(report.rows, "row")
+        counted(report.rows, "row"),
+        counted(report.wal_commits, "commit")
     );
     if report.is_sound() {
         tell(format_args!("{read}: sound"));
@@ -83,6 +84,7 @@ fn as_json(report: &CheckReport) -> serde_json::Value {
         "files": report.files,
         "bytes": report.bytes,
         "rows": report.rows,
+        "wal_commits": report.wal_commits,
         "findings": findings,
     })
 }
