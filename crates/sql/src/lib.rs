@@ -13,6 +13,7 @@ mod catalog;
 mod change;
 mod dialect;
 mod error;
+mod fetch;
 mod functions;
 mod governed;
 mod instant;

@@ -1,8 +1,10 @@
-//! `first(value, time)` and `last(value, time)`: the value of the earliest row, or of the latest.
+//! `first(value, time)` and `last(value, time)`: the value of the earliest row, or of the latest; and
+//! `arg_min(value, by)` and `arg_max(value, by)` (also `min_by` and `max_by`): that of the row where another is
+//! least, or greatest.
 //!
-//! A value may be null, and is then the answer; rows without a time count only where there is no
-//! other. Of rows with one time either may be taken. Both are DataFusion's ordered aggregates,
-//! which know when their input is in order already.
+//! Of the first two a value may be null, and is then the answer; rows without a time count only where there is
+//! no other. The others don't look at rows where either is null. Of rows that are alike either may be taken.
+//! All are DataFusion's ordered aggregates, which know when their input is in order already.
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
@@ -23,21 +25,41 @@ pub(super) enum End {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct AtEnd {
     end: End,
+    /// Whether rows are left out where the value, or what they go by, is null.
+    skips_nulls: bool,
+    aliases: Vec<String>,
     signature: Signature,
 }
 
 impl AtEnd {
-    pub(super) fn new(end: End) -> Self {
-        Self { end, signature: Signature::any(2, Volatility::Immutable) }
+    pub(super) fn all() -> [Self; 4] {
+        let of = |end, skips_nulls, alias: Option<&str>| Self {
+            end,
+            skips_nulls,
+            aliases: alias.into_iter().map(str::to_owned).collect(),
+            signature: Signature::any(2, Volatility::Immutable),
+        };
+        [
+            of(End::First, false, None),
+            of(End::Last, false, None),
+            of(End::First, true, Some("min_by")),
+            of(End::Last, true, Some("max_by")),
+        ]
     }
 }
 
 impl AggregateUDFImpl for AtEnd {
     fn name(&self) -> &str {
-        match self.end {
-            End::First => "first",
-            End::Last => "last",
+        match (self.end, self.skips_nulls) {
+            (End::First, false) => "first",
+            (End::Last, false) => "last",
+            (End::First, true) => "arg_min",
+            (End::Last, true) => "arg_max",
         }
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn signature(&self) -> &Signature {
@@ -45,12 +67,12 @@ impl AggregateUDFImpl for AtEnd {
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given.first().cloned().ok_or_else(|| refused("a value and a time are needed"))
+        given.first().cloned().ok_or_else(|| refused("two arguments are needed: a value, and what rows go by"))
     }
 
     fn return_field(&self, given: &[FieldRef]) -> Result<FieldRef> {
         let Some(value) = given.first() else {
-            return Err(refused("a value and a time are needed"));
+            return Err(refused("two arguments are needed: a value, and what rows go by"));
         };
         Ok(value.as_ref().clone().with_name(self.name()).with_nullable(true).into())
     }
@@ -60,23 +82,36 @@ impl AggregateUDFImpl for AtEnd {
     }
 
     fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        let window = match self.end {
+            End::First => "first_value",
+            End::Last => "last_value",
+        };
         Err(refused(format!(
-            "{0}(value, time) is an aggregate; over a window take {0}_value(value) OVER (ORDER BY \
-             time)",
+            "{}(value, by) is an aggregate; over a window take {window}(value) OVER (ORDER BY by)",
             self.name()
         )))
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        let end = self.end;
+        let (end, skips_nulls) = (self.end, self.skips_nulls);
         Some(Box::new(move |function: AggregateFunction, _| {
             let AggregateFunctionParams { mut args, distinct, filter, .. } = function.params;
             let (Some(time), Some(value)) = (args.pop(), args.pop()) else {
-                return Err(refused("a value and a time are needed"));
+                return Err(refused("two arguments are needed: a value, and what rows go by"));
             };
             let func = match end {
                 End::First => first_value_udaf(),
                 End::Last => last_value_udaf(),
+            };
+            let filter = match skips_nulls {
+                false => filter,
+                true => {
+                    let given = value.clone().is_not_null().and(time.clone().is_not_null());
+                    Some(Box::new(match filter {
+                        Some(filter) => filter.and(given),
+                        None => given,
+                    }))
+                }
             };
             // Rows without a time are the furthest from the end that is asked for.
             let order_by = vec![Sort { expr: time, asc: true, nulls_first: end == End::Last }];

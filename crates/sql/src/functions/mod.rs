@@ -1,4 +1,4 @@
-//! Functions for time: `time_bucket`, `date_bin`, `first`, `last`, and the table functions `asof_join`,
+//! Functions for time: `time_bucket`, `date_bin`, `first`, `last`; `arg_min`, `arg_max` and `md5`; and the table functions `asof_join`,
 //! `gap_fill` and `latest_on`.
 //!
 //! A table function is a node of the logical plan: its inputs are planned and optimised together
@@ -14,6 +14,7 @@ mod exact;
 mod first_last;
 mod gap_fill;
 mod latest_on;
+mod md5;
 mod operators;
 mod push_filter;
 mod refusing;
@@ -65,9 +66,9 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
     for function in exact::Exact::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
-    for end in [first_last::End::First, first_last::End::Last] {
-        let function = AggregateUDF::new_from_impl(first_last::AtEnd::new(end));
-        state.register_udaf(Arc::new(function))?;
+    for function in first_last::AtEnd::all() {
+        state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
+    state.register_udf(Arc::new(ScalarUDF::new_from_impl(md5::Md5Digits::new())))?;
     state.register_relation_planner(Arc::new(relation::TableFunctions))
 }

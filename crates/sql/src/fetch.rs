@@ -1,0 +1,57 @@
+//! `FETCH FIRST n ROWS ONLY`, which is the standard's `LIMIT n`, and all that the planner knows.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Value, VisitMut, VisitorMut};
+use timestrata_engine::{Error, Result};
+
+use crate::error::invalid;
+
+/// Makes every `FETCH` of a statement the limit that it is.
+///
+/// # Errors
+/// `InvalidArgument` for what is no limit: so many percent, and rows that are as good as the last one.
+pub(crate) fn as_limits(statement: &mut Statement) -> Result<()> {
+    match statement {
+        Statement::Statement(parsed) => as_limits_in(parsed.as_mut()),
+        Statement::Explain(explain) => as_limits(&mut explain.statement),
+        _ => Ok(()),
+    }
+}
+
+/// As [`as_limits`], of a part of a statement.
+pub(crate) fn as_limits_in(part: &mut impl VisitMut) -> Result<()> {
+    match part.visit(&mut Limits) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Limits;
+
+impl VisitorMut for Limits {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Some(Fetch { with_ties, percent, quantity }) = query.fetch.take() else {
+            return ControlFlow::Continue(());
+        };
+        if with_ties || percent {
+            let what = if with_ties { "WITH TIES" } else { "PERCENT" };
+            return ControlFlow::Break(invalid(format!(
+                "FETCH ... {what} is not supported: FETCH FIRST n ROWS ONLY is"
+            )));
+        }
+        let rows = quantity.unwrap_or_else(|| Expr::value(Value::Number("1".to_owned(), false)));
+        let (offset, limit_by) = match query.limit_clause.take() {
+            None => (None, Vec::new()),
+            Some(LimitClause::LimitOffset { limit: None, offset, limit_by }) => (offset, limit_by),
+            Some(_) => {
+                return ControlFlow::Break(invalid("a query has LIMIT or FETCH, not both"));
+            }
+        };
+        query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset, limit_by });
+        ControlFlow::Continue(())
+    }
+}
