@@ -113,7 +113,7 @@ impl Disk for OsDisk {
                 format!("{} is not a directory", dir.display()),
             ));
         }
-        handle.sync_all()
+        sync::all(&handle)
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
@@ -190,11 +190,11 @@ impl DiskFile for OsFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
+        sync::data(&self.file)
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
+        sync::all(&self.file)
     }
 
     fn map(&self) -> io::Result<Bytes> {

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use memmap2::MmapRaw;
 
+use super::sync;
 use crate::{DiskFile, LOG_CALL_BYTES_MIN};
 
 /// A page a write: longer ones leave large folios in the page cache, and a store through the
@@ -105,6 +106,18 @@ impl LogFile {
         Ok(())
     }
 
+    /// What was written through the map is the file's: on Linux at once.
+    #[cfg(target_os = "linux")]
+    fn hand_over(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Elsewhere a sync of the file need not reach what was written through a map of it.
+    #[cfg(not(target_os = "linux"))]
+    fn hand_over(&self) -> io::Result<()> {
+        self.map.flush()
+    }
+
     /// Where `bytes` begin in the map, if all of them lie in it.
     fn checked_start(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -156,7 +169,7 @@ fn reserve(_file: &File, _bytes: u64) -> io::Result<bool> {
 fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
     write_zeros(file, 0..bytes)?;
     file.set_len(bytes)?;
-    file.sync_all()
+    sync::all(file)
 }
 
 fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
@@ -222,11 +235,13 @@ impl DiskFile for LogFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.hand_over()?;
+        sync::data(&self.file)
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
+        self.hand_over()?;
+        sync::all(&self.file)
     }
 
     fn map(&self) -> io::Result<Bytes> {

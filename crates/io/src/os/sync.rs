@@ -1,5 +1,6 @@
-//! Many syncs at once.
+//! What a sync is on this system, and many at once.
 
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,35 @@ use std::thread;
 use parking_lot::Mutex;
 
 use crate::DiskFile;
+
+/// Has the device keep a file's data, and what it takes to find them.
+#[cfg(not(target_vendor = "apple"))]
+pub(super) fn data(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
+/// Has the device keep all of a file, or the names in a directory.
+#[cfg(not(target_vendor = "apple"))]
+pub(super) fn all(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+/// The same with `F_FULLFSYNC`: `fsync` of Apple's systems leaves data in the drive's own cache, where a
+/// power cut takes them. The standard library asks for it too, but doesn't promise to.
+#[cfg(target_vendor = "apple")]
+pub(super) fn data(file: &File) -> io::Result<()> {
+    all(file)
+}
+
+#[cfg(target_vendor = "apple")]
+pub(super) fn all(file: &File) -> io::Result<()> {
+    loop {
+        match rustix::fs::fcntl_fullfsync(file) {
+            Err(rustix::io::Errno::INTR) => {}
+            outcome => return outcome.map_err(Into::into),
+        }
+    }
+}
 
 /// Files that are synced beside each other.
 const SYNCS_BESIDE: usize = 4;
