@@ -17,6 +17,7 @@ mod interrupt;
 mod lock;
 mod logs;
 mod open;
+mod path;
 mod queries;
 mod repair;
 mod reports;

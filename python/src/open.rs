@@ -1,7 +1,5 @@
 //! `timestrata.open`.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::{Access, ErrorKind, Io, Store as EngineStore};
@@ -10,6 +8,7 @@ use crate::error::refused;
 use crate::events;
 use crate::handle::Handle;
 use crate::interrupt::detached;
+use crate::path::GivenPath;
 use crate::settings::{choice, durability as durability_named, settings as settings_from};
 use crate::store::Store;
 
@@ -18,7 +17,7 @@ use crate::store::Store;
 /// Parameters
 /// ----------
 /// path : str or os.PathLike, optional
-///     The store's directory. None: in memory only, nothing outlives it.
+///     The store's directory; ``~`` is your home. None: in memory only, nothing outlives it.
 /// mode : {"w", "r", "r+", "x"}
 ///     "w": read and write, made if missing (never emptied). "r+": read and write, must exist.
 ///     "x": read and write, must not exist. "r": read only; needs no lock and no write
@@ -63,7 +62,7 @@ use crate::store::Store;
                     busy_policy="block", **settings))]
 pub(crate) fn open(
     py: Python<'_>,
-    path: Option<PathBuf>,
+    path: Option<GivenPath>,
     mode: &str,
     durability: &str,
     maintenance: &str,
@@ -83,6 +82,7 @@ pub(crate) fn open(
     events::listen();
     let durability = durability_named(durability)?;
     let settings = settings_from(maintenance, busy_policy, settings)?;
+    let path = path.map(|GivenPath(path)| path);
     let store = match &path {
         Some(path) => detached(py, || EngineStore::open_with(Io::os(), path, access, settings))?,
         None if access == Access::Write => detached(py, || EngineStore::memory(settings))?,

@@ -1,11 +1,11 @@
 //! `timestrata.repair`.
 
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use timestrata_engine::{Io, RepairOptions};
 
 use crate::interrupt::interruptible;
+use crate::path::GivenPath;
 use crate::reports::RepairReport;
 
 /// Make a new store of what can be read of a damaged one.
@@ -60,11 +60,11 @@ use crate::reports::RepairReport;
 #[pyo3(signature = (path, to=None, *, dry_run=false))]
 pub(crate) fn repair(
     py: Python<'_>,
-    path: PathBuf,
-    to: Option<PathBuf>,
+    path: GivenPath,
+    to: Option<GivenPath>,
     dry_run: bool,
 ) -> PyResult<RepairReport> {
-    let options = RepairOptions { to, dry_run };
-    interruptible(py, move || timestrata_engine::repair(&Io::os(), &path, &options))
+    let options = RepairOptions { to: to.map(|GivenPath(to)| to), dry_run };
+    interruptible(py, move || timestrata_engine::repair(&Io::os(), &path.0, &options))
         .map(RepairReport::from)
 }

@@ -15,6 +15,7 @@ use crate::error::to_python;
 use crate::graph::Graph;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{detached, interruptible};
+use crate::path::GivenPath;
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_rows};
 use crate::table::{Table, TableAsked};
 use crate::timelog::Timelog;
@@ -391,6 +392,8 @@ impl Store {
 
     /// Read every byte of the store's files and say what is wrong and where.
     ///
+    /// Nothing is flushed for it: its `rows` are those of run files, `memory_rows` those that are in none yet.
+    ///
     /// Examples
     /// --------
     /// >>> import timestrata
@@ -406,10 +409,10 @@ impl Store {
     /// Where a run is damaged or missing, CorruptionError says which rows of which stream, and there is no
     /// copy; with `with_damage` there is one that has the same damage, which its report lists.
     #[pyo3(signature = (path, *, with_damage = false))]
-    fn backup(&self, py: Python<'_>, path: PathBuf, with_damage: bool) -> PyResult<BackupReport> {
+    fn backup(&self, py: Python<'_>, path: GivenPath, with_damage: bool) -> PyResult<BackupReport> {
         let store = self.handle.store()?.clone();
         let options = timestrata_engine::BackupOptions { with_damage };
-        interruptible(py, move || store.backup_with(&path, options)).map(BackupReport::from)
+        interruptible(py, move || store.backup_with(&path.0, options)).map(BackupReport::from)
     }
 
     /// Make a named, durable snapshot of now. Gives the commit it sees.

@@ -15,6 +15,7 @@ use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions
 use super::Table;
 use super::write::on_mismatch_of;
 use crate::interrupt::interruptible;
+use crate::path::GivenPath;
 
 /// Bytes that are asked of a file object at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -150,7 +151,7 @@ fn from(source: &Bound<'_, PyAny>) -> PyResult<From> {
     if source.hasattr("read")? {
         return Ok(From::Object(FileObject { object: source.clone().unbind() }));
     }
-    source.extract::<PathBuf>().map(From::Path).map_err(|_| {
+    source.extract::<GivenPath>().map(|GivenPath(path)| From::Path(path)).map_err(|_| {
         PyTypeError::new_err(format!(
             "source must be a path or an object with read(), not '{}'",
             crate::timestamp::type_name(source)

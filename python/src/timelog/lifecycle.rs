@@ -17,6 +17,7 @@ use crate::error::timelog_error;
 use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
 use crate::lock::Lock;
+use crate::path::GivenPath;
 use crate::settings::durability as durability_named;
 use crate::store::timelog_of;
 
@@ -126,14 +127,14 @@ impl Timelog {
     fn __init__(
         &self,
         py: Python<'_>,
-        path: Option<PathBuf>,
+        path: Option<GivenPath>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let is_open = !matches!(&*self.lock(), State::New | State::Closed(_));
         if is_open && !self.closed() {
             return Err(PyTypeError::new_err("Timelog already initialized"));
         }
-        if let Some(path) = path {
+        if let Some(GivenPath(path)) = path {
             let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
             let stored = open_stored(path, &keywords)?;
             self.replace(State::Stored(Arc::new(stored)));

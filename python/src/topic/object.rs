@@ -1,6 +1,5 @@
 //! `Topic`: an event log of a store.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -14,6 +13,7 @@ use super::{Consumer, ConsumerAsked, Producer, Proof, Receipt, Record, SigningKe
 use crate::error::refused;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
+use crate::path::GivenPath;
 use crate::table::{Batches, Rows};
 
 /// An event log: partitions of records by offset, that can be proved to others. Made by
@@ -390,11 +390,11 @@ impl Topic {
     fn export_tiles<'py>(
         &self,
         py: Python<'py>,
-        path: PathBuf,
+        path: GivenPath,
         partition: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let model = self.model()?.clone();
-        let done = interruptible(py, move || model.export_tiles(&Io::os(), partition, &path))?;
+        let done = interruptible(py, move || model.export_tiles(&Io::os(), partition, &path.0))?;
         let shown = PyDict::new(py);
         shown.set_item("size", done.size)?;
         shown.set_item("tiles", done.tiles)?;

@@ -11,6 +11,7 @@ use timestrata_topic::{KeyFile, verify_record};
 
 use super::arguments::Given;
 use crate::error::{refused, to_python};
+use crate::path::GivenPath;
 
 /// A private key that signs checkpoints, in a file outside of the store.
 ///
@@ -38,14 +39,16 @@ impl SigningKey {
     /// name : str
     ///     What signatures call it by, best a domain and path of yours; no spaces, no plus sign.
     #[staticmethod]
-    fn generate(py: Python<'_>, path: PathBuf, name: &str) -> PyResult<Self> {
+    fn generate(py: Python<'_>, path: GivenPath, name: &str) -> PyResult<Self> {
+        let GivenPath(path) = path;
         let file = KeyFile::generate(&Io::os(), &path, name);
         Ok(Self { file: file.map_err(|error| to_python(py, &error))?, path })
     }
 
     /// The key in a file.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: GivenPath) -> PyResult<Self> {
+        let GivenPath(path) = path;
         let file = KeyFile::open(&Io::os(), &path).map_err(|error| to_python(py, &error))?;
         Ok(Self { file, path })
     }
