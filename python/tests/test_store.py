@@ -1,5 +1,6 @@
 """A store lists, drops and describes what is in it, and takes settings as people write them."""
 
+import io
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -71,6 +72,49 @@ def test_a_sound_store_checks_as_sound(path: Path) -> None:
         assert report.is_sound
         assert report.rows >= 1_000
         assert [finding for finding in report.findings if finding.is_damage] == []
+
+
+def test_a_check_tells_rows_that_are_in_no_file_yet(path: Path) -> None:
+    """`rows` of a store that had not been flushed were 0, as if there were none."""
+    with timestrata.open(path) as store:
+        store.timelog("log").extend(range(100), range(100))
+        report = store.check()
+        assert (report.rows, report.memory_rows) == (0, 100)
+        assert report.wal_commits >= 1
+        assert "rows=0 memory_rows=100 wal_commits=" in repr(report)
+        store.flush()
+        report = store.check()
+        assert (report.rows, report.memory_rows) == (100, 0)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_tilde_leads_home(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`open("~/x.store")` made a directory of that name in the current one."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    here.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    with timestrata.open(kind("~/a.store")) as store:
+        assert store.path == home / "a.store"
+        store.table("t").ingest(io.BytesIO(b"time,x\n1,2\n"), format="csv")
+        store.backup(kind("~/copy"))
+        (home / "more.csv").write_text("time,x\n2,3\n")
+        store.table("t").ingest(kind("~/more.csv"))
+        assert len(store.table("t")) == 2
+    with timestrata.Timelog(path=kind("~/log.store")):
+        pass
+    timestrata.SigningKey.generate(kind("~/key"), "example.org/log")
+    assert timestrata.SigningKey.open(kind("~/key")).path == home / "key"
+    assert sorted(entry.name for entry in home.iterdir()) == [
+        "a.store", "copy", "key", "log.store", "more.csv"
+    ]
+    # Only a shell knows the folders of others.
+    with timestrata.open(kind("~nobody-of-that-name")) as store:
+        assert store.path == Path("~nobody-of-that-name")
+    assert [entry.name for entry in here.iterdir()] == ["~nobody-of-that-name"]
 
 
 def test_every_object_shows_itself_on_one_line(path: Path, tmp_path: Path) -> None:

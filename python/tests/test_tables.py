@@ -184,9 +184,14 @@ def test_info_tells_what_each_column_takes(store: timestrata.Store) -> None:
             "celsius": [chance.randrange(40) / 2 for _ in range(rows)],
         }
     )
+    types = {"time": 'Timestamp(s, "UTC")', "room": "Utf8", "celsius": "Float64"}
+    before = table.info()
+    assert {name: column["type"] for name, column in before.items()} == types
+    assert all(column["bytes"] == column["plain_bytes"] == 0 for column in before.values())
+    assert not any(column["encodings"] for column in before.values())
     table.compact()
     info = table.info()
-    assert list(info) == ["time", "room", "celsius"]
+    assert {name: column["type"] for name, column in info.items()} == types
     assert info["celsius"]["plain_bytes"] == rows * 8
     assert all(column["ratio"] > 5 for column in info.values())
     assert "RLE_DICTIONARY" in info["celsius"]["encodings"]

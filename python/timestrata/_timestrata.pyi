@@ -110,6 +110,7 @@ class StreamFigures(TypedDict):
     compaction_debt_bytes: int
 
 class ColumnFigures(TypedDict):
+    type: str
     bytes: int
     plain_bytes: int
     ratio: float
@@ -625,6 +626,10 @@ class CheckReport:
     def bytes(self) -> int: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def memory_rows(self) -> int: ...
+    @property
+    def wal_commits(self) -> int: ...
     @property
     def is_sound(self) -> bool: ...
     @property

@@ -45,6 +45,13 @@ pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
     }
 }
 
+/// The name of the topic, graph or table that a stream is a part of, and that is there; `None` for what people
+/// know by its own name, and for what nobody owns.
+#[must_use]
+pub fn owner_of(store: &Store, stream: &Stream) -> Option<String> {
+    owner(store, stream).map(|owner| owner.name)
+}
+
 /// What a stream is a part of. One whose owner is gone is nobody's.
 fn owner(store: &Store, stream: &Stream) -> Option<Owner> {
     if is_hidden(stream) {

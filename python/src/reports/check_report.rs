@@ -15,9 +15,15 @@ pub(crate) struct CheckReport {
     /// Bytes read.
     #[pyo3(get)]
     bytes: u64,
-    /// Rows decoded.
+    /// Rows read in run files.
     #[pyo3(get)]
     rows: u64,
+    /// Rows that were in no run file yet, but in memory: their commits were read in the log.
+    #[pyo3(get)]
+    memory_rows: u64,
+    /// Commits read in the log.
+    #[pyo3(get)]
+    wal_commits: u64,
     findings: Vec<Finding>,
     is_sound: bool,
 }
@@ -29,6 +35,8 @@ impl From<timestrata_engine::CheckReport> for CheckReport {
             files: report.files,
             bytes: report.bytes,
             rows: report.rows,
+            memory_rows: report.memory_rows,
+            wal_commits: report.wal_commits,
             findings: report.findings.into_iter().map(Finding::from).collect(),
         }
     }
@@ -55,10 +63,12 @@ impl CheckReport {
     fn __repr__(&self) -> String {
         let verdict = if self.is_sound { "sound" } else { "damaged" };
         format!(
-            "<CheckReport {verdict} files={} bytes={} rows={} findings={}>",
+            "<CheckReport {verdict} files={} bytes={} rows={} memory_rows={} wal_commits={} findings={}>",
             self.files,
             self.bytes,
             self.rows,
+            self.memory_rows,
+            self.wal_commits,
             self.findings.len()
         )
     }

@@ -173,9 +173,9 @@ impl Table {
         }))
     }
 
-    /// What each column takes in compacted runs: a dict of ``bytes`` (encoded and compressed),
-    /// ``plain_bytes``, ``ratio`` and ``encodings`` for each name. Empty before the first
-    /// compaction.
+    /// What each column is, and takes in compacted runs: for each name a dict of ``type``, ``bytes`` (encoded
+    /// and compressed), ``plain_bytes``, ``ratio`` and ``encodings``. Of rows that are not compacted yet
+    /// nothing is counted, so before the first compaction the numbers are 0 and there are no encodings.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         if self.existing(py)?.is_none() {
@@ -183,8 +183,10 @@ impl Table {
         }
         let view = self.view(py)?;
         let sizes = detached(py, || view.column_sizes())?;
-        for size in sizes.into_iter().filter(|size| size.values > 0) {
+        for size in sizes {
             let told = PyDict::new(py);
+            let field = view.schema().field_with_name(&size.name);
+            told.set_item("type", field.map(|field| field.data_type().to_string()).ok())?;
             told.set_item("bytes", size.stored_bytes)?;
             told.set_item("plain_bytes", size.plain_bytes)?;
             told.set_item("ratio", size.ratio())?;

@@ -44,6 +44,43 @@ fn info_tells_what_there_is() {
     runner.fails(&["info", "store", "none"], 1, &["no stream 'none'"]);
 }
 
+/// Of tables it told microseconds, and of topics 0 rows beside streams with names that nobody had given.
+#[test]
+fn info_tells_what_people_know_by_its_name() {
+    let runner = Runner::new();
+    runner.file("t.csv", "time,x\n2024-05-01T10:00:00.5Z,1\n2024-05-01T12:00:00Z,2\n");
+    runner.ok(&["ingest", "store", "t", "t.csv", "--as", "table"]);
+    runner.ok(&["topic", "create", "store", "ev", "--partitions", "2"]);
+    let records = "{\"value\": \"a\", \"partition\": 0, \"timestamp\": 1700000000000000000}\n\
+                   {\"value\": \"b\", \"partition\": 1, \"timestamp\": 1600000000000000000}\n\
+                   {\"value\": \"c\", \"partition\": 1, \"timestamp\": 1650000000000000000}\n";
+    let sent = runner.run_with_stdin(&["produce", "store", "ev", "-", "--format", "json"], records.as_bytes());
+    assert_eq!(sent.code, 0, "{sent:?}");
+    runner.file("g.csv", "source,target\na,b\nb,c\na,c\n");
+    runner.ok(&["graph", "import", "store", "g", "g.csv", "--names"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&runner.ok(&["info", "store", "--json"])).unwrap();
+    let streams = json["streams"].as_array().unwrap();
+    let told: Vec<_> = streams
+        .iter()
+        .map(|info| (info["name"].as_str().unwrap(), info["rows"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(told, [("ev", 3), ("g", 3), ("t", 2)]);
+    assert_eq!((&streams[1]["edges"], &streams[0]["edges"]), (&3.into(), &serde_json::Value::Null));
+    assert_eq!(streams[0]["parts"].as_array().unwrap().len(), 4);
+    assert_eq!(streams[0]["first"], "2020-09-13T12:26:40.000000000Z");
+    assert_eq!(streams[0]["last"], "2023-11-14T22:13:20.000000000Z");
+    assert_eq!(streams[2]["first"], "2024-05-01T10:00:00.500Z");
+    assert_eq!(streams[2]["last"], "2024-05-01T12:00:00Z");
+    let text = runner.ok(&["info", "store"]);
+    assert!(text.contains("3 streams") && text.contains("3 blocks, 3 edges"), "{text}");
+    assert!(!text.contains("ev/") && !text.contains("g/"), "{text}");
+    // Who asks for a part gets it, and a table shows its columns before anything is compacted.
+    assert!(runner.ok(&["info", "store", "ev/1"]).contains("ev/1"));
+    let table = runner.ok(&["info", "store", "t"]);
+    assert!(table.contains("Timestamp(") && table.contains("Int64"), "{table}");
+}
+
 #[test]
 fn compaction_keeps_the_rows_and_leaves_fewer_runs() {
     let runner = store();

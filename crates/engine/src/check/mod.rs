@@ -81,6 +81,9 @@ pub struct CheckReport {
     pub rows: u64,
     /// Commits decoded from the WAL.
     pub wal_commits: u64,
+    /// Rows that were in no run yet but in memory, as [`Store::check`](crate::Store::check) counts them when
+    /// the files have been read; 0 where a directory is checked that nobody has open here.
+    pub memory_rows: u64,
     /// What is wrong.
     pub findings: Vec<Finding>,
 }

@@ -1,17 +1,22 @@
 //! `timestrata info`.
 
+mod extent;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Value, json};
 use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
+use timestrata::table::is_table;
 use timestrata::{
-    Access, ColumnSize, Error, ErrorKind, KeyRange, LeadKey, QuarantinedFile, Snapshot, Store,
-    StoreStats, Stream, StreamStats,
+    Access, ColumnSize, Error, ErrorKind, QuarantinedFile, Snapshot, Store, StoreStats, Stream,
+    StreamStats, owner_of,
 };
 
+use self::extent::Extent;
 use super::repair::missing_as_json;
 use super::{bytes_shown, counted, grouped, open};
 use crate::failure::{Failure, Result};
@@ -22,6 +27,9 @@ use crate::times;
 /// Print what a store holds.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A topic is told with the records of all its partitions, a graph with its blocks and edges. The streams that they are \
+made of are told by their names only.
+
 Examples:
   timestrata info ./store
   timestrata info ./store weather --json")]
@@ -35,34 +43,42 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// One stream, as it is told.
+/// What people know by one name, as it is told.
 struct StreamInfo {
     name: String,
     properties: Vec<(String, String)>,
-    rows: u64,
-    first: Option<String>,
-    last: Option<String>,
+    extent: Extent,
+    /// Of all its streams together.
     stats: StreamStats,
     columns: Vec<ColumnSize>,
+    /// Types of its columns, if it is a table: they are told even where nothing is compacted.
+    types: Option<Vec<String>>,
     /// Of a log: fields that have columns of their own.
     fields: Option<Vec<String>>,
+    /// Streams that it is made of besides its own.
+    parts: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
-    let streams = match &arguments.name {
-        None => store.streams(),
-        Some(name) => vec![store.stream(name).ok_or_else(|| {
+    let all = store.streams();
+    let (parts, mut known): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .map(|stream| (owner_of(&store, &stream), stream))
+        .partition(|(owner, _)| owner.is_some());
+    if let Some(name) = &arguments.name {
+        let stream = store.stream(name).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("no stream '{name}'")).at(&arguments.dir)
-        })?],
-    };
+        })?;
+        known = vec![(None, stream)];
+    }
     let snapshot = store.snapshot()?;
-    let mut stats = store.stats().streams;
-    let mut infos = Vec::with_capacity(streams.len());
-    for stream in streams {
-        let found = stats.iter().position(|stats| stats.name == stream.name());
-        let stats = found.map(|index| stats.swap_remove(index)).unwrap_or_default();
-        infos.push(read(&store, &snapshot, &stream, stats)?);
+    let stats = store.stats().streams;
+    let mut infos = Vec::with_capacity(known.len());
+    for (_, stream) in known {
+        let its = parts.iter().filter(|(owner, _)| owner.as_deref() == Some(stream.name()));
+        let parts: Vec<_> = its.map(|(_, part)| Arc::clone(part)).collect();
+        infos.push(read(&store, &snapshot, &stream, &parts, &stats)?);
     }
     let quarantine = store.quarantine()?;
     let written = match arguments.json {
@@ -76,30 +92,40 @@ fn read(
     store: &Store,
     snapshot: &Snapshot,
     stream: &Stream,
-    stats: StreamStats,
+    parts: &[Arc<Stream>],
+    stats: &[StreamStats],
 ) -> Result<StreamInfo> {
     let spec = stream.spec();
-    let unit = match stream.property("unit") {
-        Some(unit) => unit.parse::<Unit>().ok(),
-        None => is_logs(stream).then_some(Unit::Nano),
-    };
     let fields = match is_logs(stream) {
         true => Some(Logs::open(store, stream.name())?.columns()?),
         false => None,
     };
-    let shown = |key: LeadKey| match (key, unit) {
-        (LeadKey::Time(time), Some(unit)) => times::format(time, unit),
-        (key, _) => key.to_string(),
-    };
+    let schema = stream.schema();
+    let types = schema.fields().iter().map(|field| field.data_type().to_string());
+    let parts: Vec<_> = parts.iter().map(|part| part.name().to_owned()).collect();
+    let is_its = |name: &String| *name == spec.name || parts.contains(name);
     Ok(StreamInfo {
         name: spec.name.clone(),
         properties: spec.properties.clone(),
-        rows: snapshot.count(stream.id(), &KeyRange::ALL)?,
-        first: snapshot.min_key(stream.id(), &KeyRange::ALL)?.map(shown),
-        last: snapshot.max_key(stream.id(), &KeyRange::ALL)?.map(shown),
-        stats,
+        extent: Extent::of(store, snapshot, stream)?,
+        stats: together(stats.iter().filter(|stats| is_its(&stats.name))),
         columns: snapshot.column_sizes(stream.id())?,
+        types: is_table(stream).then(|| types.collect()),
         fields,
+        parts,
+    })
+}
+
+fn together<'a>(all: impl Iterator<Item = &'a StreamStats>) -> StreamStats {
+    all.fold(StreamStats::default(), |mut sum, stats| {
+        sum.runs += stats.runs;
+        sum.run_rows += stats.run_rows;
+        sum.run_bytes += stats.run_bytes;
+        sum.memtable_rows += stats.memtable_rows;
+        sum.memtable_bytes += stats.memtable_bytes;
+        sum.tombstones += stats.tombstones;
+        sum.compaction_debt_bytes += stats.compaction_debt_bytes;
+        sum
     })
 }
 
@@ -107,6 +133,15 @@ impl StreamInfo {
     fn property(&self, wanted: &str) -> &str {
         let found = self.properties.iter().find(|(key, _)| key == wanted);
         found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// How many rows, as a person reads it.
+    fn rows_shown(&self) -> String {
+        let rows = grouped(self.extent.rows);
+        match self.extent.edges {
+            Some(edges) => format!("{rows} blocks, {} edges", grouped(edges)),
+            None => rows,
+        }
     }
 }
 
@@ -141,9 +176,9 @@ fn write_text(
             info.property("model").to_owned(),
             info.property("codec").to_owned(),
             info.property("unit").to_owned(),
-            grouped(info.rows),
-            info.first.clone().unwrap_or_default(),
-            info.last.clone().unwrap_or_default(),
+            info.rows_shown(),
+            info.extent.first.clone().unwrap_or_default(),
+            info.extent.last.clone().unwrap_or_default(),
             info.stats.runs.to_string(),
             bytes_shown(info.stats.run_bytes),
         ];
@@ -158,10 +193,10 @@ fn write_text(
         writeln!(out, "\nfields with columns of their own: {names}")?;
     }
     if let [info] = infos
-        && info.columns.iter().any(|column| column.values > 0)
+        && (info.types.is_some() || info.columns.iter().any(|column| column.values > 0))
     {
         writeln!(out)?;
-        write_columns(&info.columns, &mut out)?;
+        write_columns(info, &mut out)?;
     }
     Ok(())
 }
@@ -182,27 +217,31 @@ fn write_health(stats: &StoreStats, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the bytes of a stream's compacted runs are.
-fn write_columns(columns: &[ColumnSize], out: &mut impl Write) -> io::Result<()> {
-    let header = ["column", "compacted", "plain", "ratio", "encodings"];
-    let mut table = Table::new(header.into_iter());
-    for column in columns {
-        let cells = vec![
-            column.name.clone(),
+/// Columns, and where the bytes of a stream's compacted runs are.
+fn write_columns(info: &StreamInfo, out: &mut impl Write) -> io::Result<()> {
+    let types = info.types.as_deref().unwrap_or_default();
+    let head = ["column", "type", "compacted", "plain", "ratio", "encodings"];
+    let is_shown = |name: &&str| *name != "type" || info.types.is_some();
+    let mut table = Table::new(head.into_iter().filter(is_shown));
+    for (index, column) in info.columns.iter().enumerate() {
+        let mut cells = vec![column.name.clone()];
+        cells.extend(types.get(index).cloned());
+        cells.extend([
             bytes_shown(column.stored_bytes),
             bytes_shown(column.plain_bytes),
-            format!("{:.1}", column.ratio()),
+            if column.values > 0 { format!("{:.1}", column.ratio()) } else { String::new() },
             column.encodings.join(", "),
-        ];
+        ]);
         table.push(cells, out)?;
     }
     table.finish(out)?;
     Ok(())
 }
 
-fn column_as_json(column: &ColumnSize) -> Value {
+fn column_as_json(info: &StreamInfo, index: usize, column: &ColumnSize) -> Value {
     json!({
         "name": column.name,
+        "type": info.types.as_ref().and_then(|types| types.get(index)),
         "stored_bytes": column.stored_bytes,
         "plain_bytes": column.plain_bytes,
         "encodings": column.encodings,
@@ -219,12 +258,14 @@ fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) 
                 .iter()
                 .map(|(key, value)| (key.clone(), value.clone().into()))
                 .collect();
+            let columns = info.columns.iter().enumerate();
             json!({
                 "name": info.name,
                 "properties": properties,
-                "rows": info.rows,
-                "first": info.first,
-                "last": info.last,
+                "rows": info.extent.rows,
+                "edges": info.extent.edges,
+                "first": info.extent.first,
+                "last": info.extent.last,
                 "runs": info.stats.runs,
                 "run_rows": info.stats.run_rows,
                 "run_bytes": info.stats.run_bytes,
@@ -232,8 +273,9 @@ fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) 
                 "memtable_bytes": info.stats.memtable_bytes,
                 "tombstones": info.stats.tombstones,
                 "compaction_debt_bytes": info.stats.compaction_debt_bytes,
-                "columns": info.columns.iter().map(column_as_json).collect::<Vec<_>>(),
+                "columns": columns.map(|(at, of)| column_as_json(info, at, of)).collect::<Vec<_>>(),
                 "fields": info.fields,
+                "parts": info.parts,
             })
         })
         .collect();
