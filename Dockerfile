@@ -7,11 +7,13 @@ RUN groupadd --system --gid 10001 timestrata \
     && useradd --system --uid 10001 --gid timestrata --no-create-home --shell /usr/sbin/nologin timestrata \
     && install --directory --mode=0700 --owner=timestrata --group=timestrata /data
 
-# pip takes the wheel of this machine's kind among those that are there.
+# pip takes the wheel of this machine's kind among those that are there: no other version can come.
+# hadolint ignore=DL3013
 RUN --mount=type=bind,source=dist,target=/dist \
     pip install --no-cache-dir --no-index --find-links=/dist timestrata
 
-USER timestrata
+# As a number, so that who runs it sees that it isn't root's.
+USER 10001:10001
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
