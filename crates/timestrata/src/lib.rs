@@ -77,7 +77,7 @@ mod documents;
 pub use arrow_array;
 pub use arrow_schema;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
-pub use owner::drop_by_name;
+pub use owner::{drop_by_name, owner_of};
 pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, Cell, Changes, CheckReport, Clock,
     ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange,
@@ -106,3 +106,8 @@ pub use timestrata_values as values;
 
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 mod owner;
+
+/// Its examples run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
