@@ -1,6 +1,5 @@
 //! `timestrata.repair`.
 
-
 use pyo3::prelude::*;
 use timestrata_engine::{Io, RepairOptions};
 

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Value, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Fetch, LimitClause, Query, Value, VisitMut, VisitorMut,
+};
 use timestrata_engine::{Error, Result};
 
 use crate::error::invalid;

@@ -51,12 +51,13 @@ fn info_tells_what_people_know_by_its_name() {
     runner.file("t.csv", "time,x\n2024-05-01T10:00:00.5Z,1\n2024-05-01T12:00:00Z,2\n");
     runner.ok(&["ingest", "store", "t", "t.csv", "--as", "table"]);
     runner.ok(&["topic", "create", "store", "ev", "--partitions", "2"]);
-    let records = "{\"value\": \"a\", \"partition\": 0, \"timestamp\": 1700000000000000000}\n\
-                   {\"value\": \"b\", \"partition\": 1, \"timestamp\": 1600000000000000000}\n\
-                   {\"value\": \"c\", \"partition\": 1, \"timestamp\": 1650000000000000000}\n";
-    let sent = runner.run_with_stdin(&["produce", "store", "ev", "-", "--format", "json"], records.as_bytes());
+    let records = "{\"key\": \"a\", \"value\": \"1\", \"timestamp\": 1600000000000000000}\n\
+                   {\"key\": \"b\", \"value\": \"2\", \"timestamp\": 1650000000000000000}\n\
+                   {\"key\": \"a\", \"value\": \"3\", \"timestamp\": 1700000000000000000}\n";
+    let sent = runner
+        .run_with_stdin(&["produce", "store", "ev", "-", "--format", "json"], records.as_bytes());
     assert_eq!(sent.code, 0, "{sent:?}");
-    runner.file("g.csv", "source,target\na,b\nb,c\na,c\n");
+    runner.file("g.csv", "source,target,kind\na,b,to\nb,c,to\na,c,to\n");
     runner.ok(&["graph", "import", "store", "g", "g.csv", "--names"]);
     let json: serde_json::Value =
         serde_json::from_str(&runner.ok(&["info", "store", "--json"])).unwrap();

@@ -67,7 +67,10 @@ impl AggregateUDFImpl for AtEnd {
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given.first().cloned().ok_or_else(|| refused("two arguments are needed: a value, and what rows go by"))
+        given
+            .first()
+            .cloned()
+            .ok_or_else(|| refused("two arguments are needed: a value, and what rows go by"))
     }
 
     fn return_field(&self, given: &[FieldRef]) -> Result<FieldRef> {

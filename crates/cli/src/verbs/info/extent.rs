@@ -45,7 +45,7 @@ impl Extent {
         })
     }
 
-    /// Records of all partitions, the first and the last by their own times.
+    /// Records of all partitions, and the times of those that are first and last in theirs.
     fn of_topic(store: &Store, snapshot: &Snapshot, topic: &Stream) -> Result<Self> {
         let (mut rows, mut first, mut last) = (0, None::<i64>, None::<i64>);
         for name in record_streams(topic) {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 use timestrata::logs::{Logs, is_logs};
-use timestrata::timelog::Unit;
 use timestrata::table::is_table;
+use timestrata::timelog::Unit;
 use timestrata::{
     Access, ColumnSize, Error, ErrorKind, QuarantinedFile, Snapshot, Store, StoreStats, Stream,
     StreamStats, owner_of,
