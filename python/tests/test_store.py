@@ -113,8 +113,35 @@ def test_a_tilde_leads_home(
     ]
     # Only a shell knows the folders of others.
     with timestrata.open(kind("~nobody-of-that-name")) as store:
-        assert store.path == Path("~nobody-of-that-name")
+        assert store.path == here / "~nobody-of-that-name"
     assert [entry.name for entry in here.iterdir()] == ["~nobody-of-that-name"]
+
+
+def test_an_open_store_is_found_wherever_the_program_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path was looked up anew each time: runs seemed to be missing after a `chdir`."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with timestrata.open("a.store") as store, timestrata.Timelog(path="log.store") as log:
+        table = store.table("t")
+        rows = [{"time": n, "x": n} for n in range(1_000_000_000, 1_000_000_100)]
+        table.append(rows[:50])
+        store.flush()
+        monkeypatch.chdir(elsewhere)
+        assert len(table.scan().to_pylist()) == 50
+        table.append(rows[50:])
+        store.flush()
+        store.compact()
+        assert len(table.scan().to_pylist()) == 100
+        assert store.check().is_sound
+        log.append(1, "x")
+        log.flush()
+        assert list(log) == [(1, "x")]
+    assert list(elsewhere.iterdir()) == []
+    with timestrata.open(tmp_path / "a.store") as store:
+        assert len(store.table("t")) == 100
 
 
 def test_every_object_shows_itself_on_one_line(path: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ pub mod sync;
 
 use std::fmt::Debug;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use bytes::Bytes;
@@ -121,6 +121,10 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Whether something has this name.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// The same path for as long as the process lives, whatever directory it goes to.
+    fn absolute(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
     /// Takes an exclusive advisory lock on a file, which is created if missing, and on the
     /// directory that it is in, where that can be locked; leaves `owner` in the file for others
     /// to read. Never blocks. Held also against other holders in the same process. A symbolic

@@ -46,7 +46,8 @@
 //! let door = Timelog::create(&store, "door", TimelogOptions::default())?;
 //! door.append(1_700_000_000_000, b"opened")?;
 //! let sql = Sql::new(&store, SqlOptions::default())?;
-//! let batches = sql.query_blocking("SELECT time, value FROM door", Params::none())?.collect()?;
+//! let answer = sql.query_blocking("SELECT time, value FROM door", Params::none())?;
+//! let batches = answer.collect::<timestrata::Result<Vec<_>>>()?;
 //! assert_eq!(batches[0].num_rows(), 1);
 //! # Ok(())
 //! # }

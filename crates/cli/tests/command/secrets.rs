@@ -7,7 +7,17 @@ use std::process::Stdio;
 
 use crate::runner::Runner;
 
-const SERVE: [&str; 6] = ["serve", "store", "--listen", "127.0.0.1:0", "--token-file", "tokens"];
+// Of what the store tells when it is opened nothing is asked here.
+const SERVE: [&str; 8] = [
+    "serve",
+    "store",
+    "--listen",
+    "127.0.0.1:0",
+    "--token-file",
+    "tokens",
+    "--set",
+    "log.level=error",
+];
 const TOKEN: &str = "a-token-of-32-letters-0123456789\n";
 /// A user who isn't the one that runs the tests.
 const STRANGER: u32 = 54_321;

@@ -41,8 +41,13 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Opens the store.
-    pub(crate) fn open(self) -> Result<Arc<Engine>> {
+    pub(crate) fn open(mut self) -> Result<Arc<Engine>> {
         self.settings.validate()?;
+        // Files are opened by their paths all the time that the store is open, and the process may go to
+        // another directory meanwhile.
+        let absolute = self.io.disk.absolute(&self.dir);
+        self.dir =
+            absolute.map_err(|error| Error::io("find the store's directory", &self.dir, error))?;
         let start_ns = self.io.clock.monotonic_ns();
         let engine = match self.access {
             Access::Read => self.open_reading(start_ns)?,

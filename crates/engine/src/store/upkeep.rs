@@ -75,8 +75,8 @@ impl Store {
 
     /// Reads about `bytes_max` bytes of runs against their checksums, from where the last call or the
     /// background has stopped; true if that ended a round over all runs. What it finds is in
-    /// [`StoreStats::damaged`]. With [`Maintenance::Background`] threads do it, at
-    /// [`Settings::scrub_bytes_per_second`].
+    /// [`StoreStats::damaged`](crate::StoreStats::damaged). With [`Maintenance::Background`](crate::Maintenance::Background) threads do it, at
+    /// [`Settings::scrub_bytes_per_second`](crate::Settings::scrub_bytes_per_second).
     ///
     /// ```
     /// # use timestrata_engine::{Settings, Store};
@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// Whether the store takes no more writes, because an earlier failure has left in doubt what is on
-    /// disk; [`StoreStats::background_error`] names it. Reads go on; reopening recovers.
+    /// disk; [`StoreStats::background_error`](crate::StoreStats::background_error) names it. Reads go on; reopening recovers.
     pub fn is_poisoned(&self) -> bool {
         self.engine().poison.is_set()
     }
@@ -153,8 +153,8 @@ impl Store {
     }
 
     /// Run files that an open for writing has set aside, because no version of the store names
-    /// them; the oldest first. [`Settings::quarantine_bytes_max`] and
-    /// [`Settings::quarantine_age_max`] say how long they stay.
+    /// them; the oldest first. [`Settings::quarantine_bytes_max`](crate::Settings::quarantine_bytes_max) and
+    /// [`Settings::quarantine_age_max`](crate::Settings::quarantine_age_max) say how long they stay.
     pub fn quarantine(&self) -> Result<Vec<QuarantinedFile>> {
         directory::list_quarantine(&*self.engine().io.disk, &self.engine().dir)
     }

@@ -10,7 +10,7 @@ use crate::{Changes, Durability, Result};
 impl Store {
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.
     ///
-    /// A commit larger than [`Settings::memtable_bytes_max`], or than half a WAL segment,
+    /// A commit larger than [`Settings::memtable_bytes_max`](crate::Settings::memtable_bytes_max), or than half a WAL segment,
     /// goes straight to runs; it is `Synced` whatever was asked for.
     ///
     /// ```
@@ -44,7 +44,7 @@ impl Store {
         self.engine().telling(self.engine().commit(changes, durability))
     }
 
-    /// As [`Store::commit`] with [`Durability::Written`], for a caller who lets go of a lock of its own
+    /// As [`Store::commit`] with [`Durability::Written`](crate::Durability::Written), for a caller who lets go of a lock of its own
     /// and then calls [`Store::sync_through`] at once: it is written in the way that makes that cheap.
     ///
     /// # Errors
