@@ -45,8 +45,8 @@ DOCUMENTED = (
 ENDS = {"close", "drop", "__exit__", "_close_all"}
 # Calls that wait until something comes, which may be never: only as coroutines, with a limit.
 WAITS = {("LogTail", "__next__"), ("Consumer", "__next__")}
-# Made by the interpreter itself, or of no class.
-NOT_CALLED = {"__new__", "__init_subclass__"}
+# Made by the interpreter itself, or of no class; and the whole command, which has tests of its own.
+NOT_CALLED = {"__new__", "__init_subclass__", "_run_command"}
 PANIC = "PanicException"
 
 
@@ -86,7 +86,7 @@ class Method:
 def methods() -> list[Method]:
     found = []
     for node in stub().body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and node.name not in NOT_CALLED:
             found.append(Method("", node))
         if isinstance(node, ast.ClassDef) and not is_type_only(node):
             found += [

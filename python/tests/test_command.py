@@ -94,7 +94,12 @@ def begin_sql(store: Path, command: list[str]) -> subprocess.Popen[bytes]:
     """A command that has begun to read its query."""
     words = [*command, "sql", str(store), "-", "--format", "csv"]
     started = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background of a shell has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert started.stdin is not None
     started.stdin.write(b" " * PIPED_BYTES)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,26 @@ def environment() -> dict[str, str]:
     path = f"{references.command().parent}{os.pathsep}{os.environ['PATH']}"
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "PATH": path, "TZ": "UTC"}
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Iterator[None]:
+    """What a page's code makes of loggers, which are the whole process's, is undone."""
+
+    def handlers() -> Iterator[tuple[logging.Logger, logging.Handler]]:
+        for logger in [logging.root, *map(logging.getLogger, list(logging.root.manager.loggerDict))]:
+            for handler in logger.handlers:
+                # pytest comes and goes with its own.
+                if not type(handler).__module__.startswith("_pytest"):
+                    yield logger, handler
+
+    before = list(handlers())
+    yield
+    for logger, handler in list(handlers()):
+        if (logger, handler) not in before:
+            logger.removeHandler(handler)
+            # Else pytest would see to such a logger by itself.
+            logger.propagate = True
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.source)
