@@ -18,6 +18,8 @@ QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
+# The extension is named for its features: with them nothing that these share with it is built again.
+BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrata-cli -p timestrata-bench
 # Real logs and a real graph for the parts in Rust; in a clone that stands alone, what stands in for them.
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
@@ -88,7 +90,7 @@ references:
 
 lab:
 	@tools/setup lab
-	@$(IN) cargo build --locked -p timestrata-sim
+	@$(IN) cargo build --locked --bin timestrata-sim
 	@$(IN) python -m lab.fuzz --build
 	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
 	@$(IN) python -m lab --hours $(HOURS)
@@ -105,7 +107,8 @@ bench:
 	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
 ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
-	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) cargo run --locked --release -p timestrata-bench -- $(SUITE) $(QUICKLY)
+	@$(IN) $(BUILD_RELEASE) --bin timestrata-bench
+	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) bash -c '"$$CARGO_TARGET_DIR/release/timestrata-bench" $(SUITE) $(QUICKLY)'
 endif
 ifneq ($(filter engine all,$(SUITE)),)
 	@$(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml -- $(QUICKLY)
@@ -128,7 +131,7 @@ ifneq ($(filter timelog all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.timelog $(QUICKLY)
 endif
 ifneq ($(filter logs table all,$(SUITE)),)
-	@$(IN_BENCH) cargo build --locked --release -p timestrata-cli -p timestrata-bench
+	@$(IN_BENCH) $(BUILD_RELEASE) --bin timestrata --bin timestrata-bench
 endif
 ifneq ($(filter table all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.table $(QUICKLY)

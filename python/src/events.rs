@@ -170,6 +170,8 @@ fn try_deliver(py: Python<'_>, told: &Told) -> PyResult<()> {
         }
     }
     record.setattr("fields", fields)?;
+    // A program's own logger may be below ours: a handler that writes to a store knows them apart by this.
+    record.setattr("is_engine_event", true)?;
     logger.call_method1("handle", (record,))?;
     Ok(())
 }

@@ -117,8 +117,24 @@ def test_a_log_of_a_store_leaves_out_what_stores_tell(path: Path, heard: Heard) 
             logger.removeHandler(handler)
             handler.close()
         messages = [entry.message for entry in logs.search()]
+        [entry] = logs.search("logger=timestrata.flush", limit=1)
+    assert "is_engine_event" not in entry.fields
     assert not any("stream=door 1 " in message for message in messages)
     assert any("stream=door 2 " in message for message in messages)
+
+
+def test_a_programs_own_logger_below_ours_is_written(path: Path) -> None:
+    with timestrata.open(path) as store:
+        logs = store.logs("app")
+        logger = logging.getLogger("timestrata.of_a_program")
+        handler = timestrata.logging.Handler(logs)
+        logger.addHandler(handler)
+        try:
+            logger.warning("a door is open")
+        finally:
+            logger.removeHandler(handler)
+            handler.close()
+        assert [entry.message for entry in logs.search()] == ["a door is open"]
 
 
 def test_all_that_was_told_is_delivered_before_python_exits(path: Path, child: ChildOf) -> None:

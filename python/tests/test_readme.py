@@ -1,8 +1,7 @@
-"""The README's first lines do what they say, and the demo is of a Python that it says will do."""
+"""The README's first lines do what they say."""
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -26,10 +25,3 @@ def test_the_first_lines_of_the_readme_run(
         "['disk is full']",
         "[b'opened']",
     ]
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "demo").glob("*.py")), ids=lambda path: path.name)
-def test_the_demo_is_python_of_the_oldest_version(path: Path) -> None:
-    # Quotes within an f-string's own were an error up to 3.11; the grammar of 3.12 takes them.
-    ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 11))
-    compile(path.read_bytes(), str(path), "exec")

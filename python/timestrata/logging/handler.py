@@ -52,8 +52,8 @@ class Handler(logging.Handler):
         Whoever logs a record of this level or above waits until it is written: the process may be about
         to end. None: nobody waits.
     engine_events : bool, optional
-        Whether what stores say of their own work (loggers ``timestrata.flush`` and others) is written too.
-        To write it may be what the store says next: so only for a log of another store.
+        Whether what stores say of their own work (records of ``timestrata.flush`` and other loggers, which
+        have ``is_engine_event``) is written too. To write it may be what the store says next: so only for a log of another store.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Handler(logging.Handler):
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Queue a record, unless a filter refuses it; wait for it from ``flush_level`` on."""
-        if not self._engine_events and _is_of_the_engine(record):
+        if not self._engine_events and getattr(record, "is_engine_event", False):
             return False
         wanted = self.filter(record)
         if not wanted:
@@ -173,9 +173,3 @@ def _number_of(level: int | str) -> int:
         return logging.getLevelNamesMapping()[level]
     except KeyError:
         raise ValueError(f"flush_level {level!r}: there is no such level") from None
-
-
-def _is_of_the_engine(record: logging.LogRecord) -> bool:
-    """Tell whether a store says it, and no program."""
-    name = str(record.name)
-    return name == "timestrata" or name.startswith("timestrata.")

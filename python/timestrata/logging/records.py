@@ -22,7 +22,7 @@ Entry: TypeAlias = dict[str, Any]
 #: How deep values of ``extra`` are taken as what they are; what is deeper is text.
 _DEPTH_MAX = 16
 #: What every record has, and formatters add. All else was given as ``extra``.
-_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"asctime", "message", "taskName"}
+_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"asctime", "message", "taskName", "is_engine_event"}
 #: Levels whose names say no more than the level of the entry does.
 _LEVELS = frozenset(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "NOTSET"])
 #: Formats exceptions where a handler has no formatter.
