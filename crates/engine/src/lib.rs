@@ -55,6 +55,7 @@ pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{Access, BulkCommit, RowAppender, Store, StoreStats, StreamStats};
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec, WORDS_PROPERTY,
+    widens,
 };
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{

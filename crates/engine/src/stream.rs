@@ -12,7 +12,7 @@ use timestrata_format::manifest::{Merge, Retention};
 use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
 pub(crate) use self::definition::{from_definition, to_definition};
-pub(crate) use self::widening::widens;
+pub use self::widening::widens;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the column that marks deleted keys in the runs of `Latest` streams.

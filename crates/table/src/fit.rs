@@ -7,11 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_ord::cmp::distinct;
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_values::time::relabeled;
+use timestrata_values::convert::{cast, is_convertible, wider};
 
 use super::layout::Layout;
 use super::options::with_fields;
@@ -84,27 +82,6 @@ pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef
     (fields[..] != schema.fields()[..]).then(|| with_fields(schema, fields))
 }
 
-/// The narrowest type for values of both.
-fn wider(table: &DataType, data: &DataType) -> Option<DataType> {
-    if table == data {
-        return None;
-    }
-    let is_number = |data_type: &DataType| data_type.is_integer() || data_type.is_floating();
-    if table.is_integer() && data.is_integer() {
-        // Into the table's own type they don't fit, or this would not be asked.
-        let wide = if *data == DataType::UInt64 || *table == DataType::UInt64 {
-            DataType::Float64
-        } else {
-            DataType::Int64
-        };
-        return Some(wide);
-    }
-    if is_number(table) && is_number(data) {
-        return Some(DataType::Float64);
-    }
-    (table.is_primitive() || *table == DataType::Boolean).then_some(DataType::Utf8)
-}
-
 /// A batch in the table's columns: by name, in the table's order and types, null where the batch
 /// has none. `first_row` is the number of its first row among those that came.
 ///
@@ -127,7 +104,9 @@ pub(super) fn fit(
         };
         let fitted = match (converted(column, field.data_type()), on_mismatch) {
             (Err(_), OnMismatch::Widen) if *field.data_type() == DataType::Utf8 => {
-                cast(column, &DataType::Utf8).ok_or_else(|| first_value(column))
+                cast(column, &DataType::Utf8)
+                    .map(|text| text.column)
+                    .or_else(|_| converted(column, field.data_type()))
             }
             (converted, _) => converted,
         };
@@ -203,127 +182,28 @@ pub(super) fn converted(
     column: &ArrayRef,
     to: &DataType,
 ) -> std::result::Result<ArrayRef, Mismatch> {
-    let from = column.data_type();
-    if from == to {
-        return Ok(ArrayRef::clone(column));
-    }
-    if *from == DataType::Null {
-        return Ok(new_null_array(to, column.len()));
-    }
-    if !is_convertible(from, to) {
-        return Err(first_value(column));
-    }
-    if let DataType::Timestamp(unit, _) = to
-        && let Some(row) = time::first_beyond_years(column, *unit)
-    {
-        return Err(mismatch(column, row));
-    }
-    let Some(there) = cast(column, to) else { return Err(first_value(column)) };
-    let lost = |row: &usize| there.is_null(*row) && column.is_valid(*row);
-    if there.null_count() > column.null_count()
-        && let Some(row) = (0..column.len()).find(lost)
-    {
-        return Err(mismatch(column, row));
-    }
-    if is_lossless(from, to) {
-        return Ok(there);
-    }
-    let Some(back) = cast(&there, from) else { return Err(first_value(column)) };
-    // What can't be compared (lists, structs) was cast member by member, nulls seen above.
-    let Ok(differs) = distinct(column, &back) else { return Ok(there) };
-    match differs.values().set_indices().next() {
-        Some(row) => Err(mismatch(column, row)),
-        None => Ok(there),
+    let first = || (0..column.len()).find(|row| column.is_valid(*row)).unwrap_or(0);
+    let beyond = match to {
+        DataType::Timestamp(unit, _) => time::first_beyond_years(column, *unit),
+        _ => None,
+    };
+    let cast = match is_convertible(column.data_type(), to) {
+        true => cast(column, to).ok(),
+        false => None,
+    };
+    let lost = match &cast {
+        None => Some(first()),
+        Some(cast) => beyond.or_else(|| cast.lost().next()),
+    };
+    match (cast, lost) {
+        (Some(cast), None) => Ok(cast.column),
+        (_, lost) => Err(mismatch(column, lost.unwrap_or_default())),
     }
 }
 
 /// The first of some numbers that no float is, to its last digit.
 pub(super) fn no_float(column: &ArrayRef) -> Option<String> {
     converted(column, &DataType::Float64).err().map(|mismatch| mismatch.value)
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_text(values),
-        other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
-    }
-}
-
-/// Whether values may come in one type for a column of another; each is checked.
-fn is_convertible(from: &DataType, to: &DataType) -> bool {
-    use DataType as T;
-    let is_number = |data_type: &T| data_type.is_integer() || data_type.is_floating();
-    let is_binary = |data_type: &T| {
-        matches!(data_type, T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
-    };
-    let is_date = |data_type: &T| matches!(data_type, T::Date32 | T::Date64);
-    let fits = match (from, to) {
-        (T::Dictionary(_, values), to) => **values == *to || is_convertible(values, to),
-        (T::Timestamp(_, _), T::Timestamp(_, _)) | (T::Int64, T::Timestamp(_, _)) => true,
-        (from, T::Timestamp(_, _)) => is_date(from) || is_text(from),
-        (from, to) if is_date(from) && is_date(to) => true,
-        (from, to) if from.is_decimal() => to.is_decimal(),
-        (from, to) if to.is_decimal() => from.is_integer(),
-        (
-            T::List(_) | T::LargeList(_) | T::Struct(_),
-            T::List(_) | T::LargeList(_) | T::Struct(_),
-        ) => true,
-        (from, to) => {
-            is_number(from) && is_number(to)
-                || is_text(from) && is_text(to)
-                || is_binary(from) && is_binary(to)
-        }
-    };
-    fits && can_cast_types(from, to)
-}
-
-/// Whether no value can become another one.
-fn is_lossless(from: &DataType, to: &DataType) -> bool {
-    use DataType as T;
-    match (from, to) {
-        (T::Dictionary(_, _), _) | (_, T::Utf8 | T::LargeUtf8 | T::Binary | T::LargeBinary) => true,
-        (
-            T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32,
-            T::Int64 | T::Float64,
-        )
-        | (T::Float32, T::Float64) => true,
-        // In the column's unit.
-        (T::Int64, T::Timestamp(_, _)) => true,
-        // Text that is no time becomes null, which is seen.
-        (T::Utf8 | T::LargeUtf8 | T::Utf8View, _) => true,
-        _ => from.is_integer() && to.is_integer(),
-    }
-}
-
-/// `None` if the types can't be cast; a value that can't be is null.
-fn cast(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
-    let options = CastOptions { safe: true, ..CastOptions::default() };
-    let zoneless = |data_type: &DataType| match data_type {
-        DataType::Timestamp(unit, Some(_)) => Some(DataType::Timestamp(*unit, None)),
-        _ => None,
-    };
-    // An instant is one in any zone, and one without a zone is taken as UTC: no zone is looked up.
-    let from = match zoneless(column.data_type()) {
-        Some(data_type) => relabeled(column, &data_type).ok()?,
-        None => ArrayRef::clone(column),
-    };
-    match zoneless(to) {
-        Some(data_type) => {
-            let cast = match data_type {
-                DataType::Timestamp(unit, _) if is_text(from.data_type()) => {
-                    time::of_text(&from, unit)?
-                }
-                _ => cast_with_options(&from, &data_type, &options).ok()?,
-            };
-            relabeled(&cast, to).ok()
-        }
-        None => cast_with_options(&from, to, &options).ok(),
-    }
-}
-
-fn first_value(column: &ArrayRef) -> Mismatch {
-    let row = (0..column.len()).find(|row| column.is_valid(*row)).unwrap_or(0);
-    mismatch(column, row)
 }
 
 fn mismatch(column: &ArrayRef, row: usize) -> Mismatch {

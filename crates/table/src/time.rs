@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_values::instant::{Instant, per_second, unit_of_all};
+use timestrata_values::instant::{per_second, unit_of_all};
 use timestrata_values::time::relabeled;
 
 /// Names that a time column usually has, the likeliest first.
@@ -136,15 +136,4 @@ pub(super) fn first_beyond_years(numbers: &ArrayRef, unit: TimeUnit) -> Option<u
 pub(super) fn values(column: &ArrayRef) -> Result<Vec<i64>> {
     let numbers = relabeled(column, &DataType::Int64)?;
     Ok(numbers.as_primitive_opt::<Int64Type>().map(|n| n.values().to_vec()).unwrap_or_default())
-}
-
-/// Text as times; what is no time, or can't be held exactly, is null. `None` for other arrays.
-pub(super) fn of_text(column: &ArrayRef, unit: TimeUnit) -> Option<ArrayRef> {
-    let text = arrow_cast::cast(column, &DataType::Utf8).ok()?;
-    let times: Int64Array = text
-        .as_string_opt::<i32>()?
-        .iter()
-        .map(|text| Instant::parse(text?.as_bytes())?.to_unit(unit).ok())
-        .collect();
-    relabeled(&(Arc::new(times) as ArrayRef), &DataType::Timestamp(unit, None)).ok()
 }

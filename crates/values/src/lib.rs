@@ -2,14 +2,14 @@
 //!
 //! What two models would otherwise each have a copy of: the one reader of times ([`Instant`],
 //! [`time`]) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
-//! and which types of columns can be brought to which others without loss ([`fit`], [`normalize`]).
+//! and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
 //! Values of log entries and of graphs are CBOR items, which [`cbor`] appends to memory.
 //! Nothing here keeps state, and but for what deletes a range or looks a stream up by its name
 //! nothing touches a store.
 #![forbid(unsafe_code)]
 
 pub mod cbor;
-mod fit;
+pub mod convert;
 pub mod instant;
 pub mod name;
 mod normalize;
@@ -17,6 +17,6 @@ pub mod number;
 pub mod range;
 pub mod time;
 
-pub use fit::fit;
+pub use convert::fit;
 pub use instant::Instant;
 pub use normalize::{normalize, plain_fields};

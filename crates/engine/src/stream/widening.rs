@@ -2,9 +2,18 @@
 
 use arrow_schema::DataType;
 
-/// Whether values of a column may become those of another type: nothing is lost that the new
-/// type's readers could miss.
-pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
+/// Whether the rows that a stream has may be read as those of another type: what
+/// [`Store::alter_stream`](crate::Store::alter_stream) lets a column become, and what older runs are read as. Nothing
+/// is lost that the new type's readers could miss.
+///
+/// ```
+/// use arrow_schema::DataType;
+/// use timestrata_engine::widens;
+///
+/// assert!(widens(&DataType::Int32, &DataType::Int64));
+/// assert!(!widens(&DataType::Int64, &DataType::Int32));
+/// ```
+pub fn widens(from: &DataType, to: &DataType) -> bool {
     use DataType as T;
     match (from, to) {
         (T::Int8, T::Int16 | T::Int32 | T::Int64)
