@@ -6,7 +6,6 @@
 //! client is bounded: the line that it is sending, the answers to what it sent last.
 
 mod client;
-mod json;
 mod lines;
 mod metadata;
 mod reading;
@@ -14,6 +13,7 @@ mod refusal;
 mod request;
 mod round;
 mod seats;
+mod unread;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A JSON object a line, of any depth, as CBOR.
+//! A JSON object, of any depth, as CBOR: as a line of a log, and as what others keep in an entry.
 
 use jiter::{Jiter, JiterError, Peek};
 use memchr::memchr3;
@@ -14,6 +14,40 @@ use super::time;
 /// Objects and lists in each other.
 const DEPTH_MAX: usize = 128;
 
+/// Why JSON is not taken as it is.
+#[derive(Debug)]
+pub enum JsonFlaw {
+    /// It is none.
+    Malformed(JiterError),
+    /// It has more than 128 objects and lists in each other.
+    TooDeep,
+    /// It has a number with a fraction beyond those of 64 bits.
+    NumberOutOfRange,
+}
+
+/// Reads the object that comes next, each name in it once: of several with one name the last counts, at
+/// any depth. Whole numbers keep all of their digits, and zero its sign.
+///
+/// ```
+/// use jiter::Jiter;
+/// use timestrata_ingest::lines::{Members, read_object};
+///
+/// let mut members = Members::default();
+/// read_object(&mut Jiter::new(br#"{"user":7,"tags":["a"],"user":8}"#), &mut members).unwrap();
+/// let names: Vec<&str> = members.iter().map(|item| item.name).collect();
+/// assert_eq!(names, ["tags", "user"]);
+/// ```
+///
+/// # Errors
+/// For what can't be kept; `members` may have anything then.
+pub fn read_object(jiter: &mut Jiter<'_>, members: &mut Members) -> Result<(), JsonFlaw> {
+    members.clear();
+    let mut reader = Reader { jiter, members, is_line: false };
+    reader.object(1)?;
+    members.settle(0, Repeats::Last);
+    Ok(())
+}
+
 /// Reads a line. `escapes` is memory for text with escapes.
 pub(super) fn parse(
     line: &str,
@@ -22,10 +56,9 @@ pub(super) fn parse(
     entry: &mut NewEntry,
 ) -> Result<(), Flaw> {
     members.clear();
-    let jiter = Jiter::with_tape(line.as_bytes(), std::mem::take(escapes));
-    let mut reader = Reader { jiter, members };
-    let read = reader.line();
-    *escapes = reader.jiter.into_tape();
+    let mut jiter = Jiter::with_tape(line.as_bytes(), std::mem::take(escapes));
+    let read = Reader { jiter: &mut jiter, members, is_line: true }.line();
+    *escapes = jiter.into_tape();
     read?;
     members.settle(0, Repeats::Last);
     roles::fill(members, line, entry);
@@ -35,26 +68,28 @@ pub(super) fn parse(
     }
 }
 
-struct Reader<'a> {
-    jiter: Jiter<'a>,
+struct Reader<'a, 'j> {
+    jiter: &'a mut Jiter<'j>,
     members: &'a mut Members,
+    /// Whether some members have places of their own in an entry; and a zero has no sign then.
+    is_line: bool,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     /// One object, and nothing else.
     fn line(&mut self) -> Result<(), Flaw> {
-        if self.jiter.peek()? != Peek::Object {
+        if self.jiter.peek().map_err(JsonFlaw::from)? != Peek::Object {
             return Err(Flaw::unread("not a JSON object"));
         }
         self.object(1)?;
-        Ok(self.jiter.finish()?)
+        Ok(self.jiter.finish().map_err(JsonFlaw::from)?)
     }
 
     /// The members of an object.
-    fn object(&mut self, depth: usize) -> Result<(), Flaw> {
+    fn object(&mut self, depth: usize) -> Result<(), JsonFlaw> {
         let mut name = self.jiter.known_object()?;
         while let Some(known) = name {
-            let role = if depth == 1 { Role::of(known) } else { None };
+            let role = if depth == 1 && self.is_line { Role::of(known) } else { None };
             let member = self.members.begin(known);
             if let Some(role) = role {
                 self.members.set_role(member, role);
@@ -68,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn list(&mut self, depth: usize) -> Result<u64, Flaw> {
+    fn list(&mut self, depth: usize) -> Result<u64, JsonFlaw> {
         let mut items = 0;
         let mut next = self.jiter.known_array()?;
         while let Some(peek) = next {
@@ -80,7 +115,7 @@ impl Reader<'_> {
     }
 
     /// `time_of` is the member whose time a number is, if it is one.
-    fn value(&mut self, peek: Peek, depth: usize, time_of: Option<usize>) -> Result<(), Flaw> {
+    fn value(&mut self, peek: Peek, depth: usize, time_of: Option<usize>) -> Result<(), JsonFlaw> {
         match peek {
             Peek::String => {
                 let text = self.jiter.known_str()?;
@@ -100,11 +135,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn nested(&mut self, peek: Peek, depth: usize) -> Result<(), Flaw> {
+    fn nested(&mut self, peek: Peek, depth: usize) -> Result<(), JsonFlaw> {
         if depth > DEPTH_MAX {
-            return Err(Flaw::unread(format!(
-                "more than {DEPTH_MAX} objects and lists in each other"
-            )));
+            return Err(JsonFlaw::TooDeep);
         }
         let open = self.members.open();
         if peek == Peek::Object {
@@ -117,7 +150,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn number(&mut self, peek: Peek, time_of: Option<usize>) -> Result<(), Flaw> {
+    fn number(&mut self, peek: Peek, time_of: Option<usize>) -> Result<(), JsonFlaw> {
         let text = self.jiter.known_number_bytes(peek)?;
         // From the digits: a float has too few for nanoseconds.
         if let Some(member) = time_of
@@ -125,19 +158,33 @@ impl Reader<'_> {
         {
             self.members.set_time(member, time);
         }
-        if memchr3(b'.', b'e', b'E', text).is_none() {
+        let is_signed_zero = !self.is_line && text == b"-0";
+        if !is_signed_zero && memchr3(b'.', b'e', b'E', text).is_none() {
             cbor::integer(self.members.out(), text);
             return Ok(());
         }
         let value = number::float(text).filter(|value| value.is_finite());
-        let value = value.ok_or_else(|| Flaw::unread("a number beyond those of 64 bits"))?;
-        cbor::float(self.members.out(), value);
+        cbor::float(self.members.out(), value.ok_or(JsonFlaw::NumberOutOfRange)?);
         Ok(())
     }
 }
 
-impl From<JiterError> for Flaw {
+impl From<JiterError> for JsonFlaw {
     fn from(error: JiterError) -> Self {
-        Self::unread(format!("not JSON: {} at byte {}", error.error_type, error.index))
+        Self::Malformed(error)
+    }
+}
+
+impl From<JsonFlaw> for Flaw {
+    fn from(flaw: JsonFlaw) -> Self {
+        match flaw {
+            JsonFlaw::Malformed(JiterError { error_type, index }) => {
+                Self::unread(format!("not JSON: {error_type} at byte {index}"))
+            }
+            JsonFlaw::TooDeep => {
+                Self::unread(format!("more than {DEPTH_MAX} objects and lists in each other"))
+            }
+            JsonFlaw::NumberOutOfRange => Self::unread("a number beyond those of 64 bits"),
+        }
     }
 }

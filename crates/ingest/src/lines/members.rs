@@ -11,9 +11,10 @@ use super::roles::Role;
 /// Names among which a repeated one is looked for pair by pair.
 const PAIRS_MAX: usize = 24;
 
-/// The members of a line, and of the objects in them that are being read.
+/// The members of an object, and of the objects in them that are being read; see
+/// [`read_object`](super::read_object).
 #[derive(Debug, Default)]
-pub(super) struct Members {
+pub struct Members {
     /// Names and values in turn, as CBOR items.
     bytes: Vec<u8>,
     /// Those of objects that are not closed.
@@ -39,12 +40,13 @@ struct Member {
     time: Option<i64>,
 }
 
-/// A member as others see it.
+/// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Item<'a> {
-    pub(super) name: &'a str,
+pub struct Item<'a> {
+    /// Its name.
+    pub name: &'a str,
     /// The value as a CBOR item.
-    pub(super) value: &'a [u8],
+    pub value: &'a [u8],
     pub(super) role: Option<Role>,
     pub(super) time: Option<i64>,
 }
@@ -70,10 +72,33 @@ pub(super) enum Repeats {
 
 impl Members {
     /// Without any, keeping the memory.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.list.clear();
         self.repeated = None;
+    }
+
+    /// Gives back the memory of long ones: at most so many bytes and members are kept.
+    pub fn shrink(&mut self, bytes_max: usize, members_max: usize) {
+        self.clear();
+        self.bytes.shrink_to(bytes_max);
+        self.list.shrink_to(members_max);
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Appends them as one CBOR map.
+    pub fn write_map(&self, out: &mut Vec<u8>) {
+        cbor::head(out, cbor::MAP, self.list.len() as u64);
+        out.extend_from_slice(&self.bytes);
     }
 
     /// The first name that was there more than once and whose last value stayed.
@@ -145,8 +170,8 @@ impl Members {
         self.write_head(open.head, cbor::MAP, members as u64);
     }
 
-    /// The line's own members.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Item<'_>> {
+    /// Each of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         self.list.iter().map(|member| Item {
             name: self.name(member),
             value: self.bytes.get(member.value..member.end).unwrap_or_default(),

@@ -46,6 +46,8 @@ mod time;
 
 pub use format::Format;
 pub use guess::{Guess, guess};
+pub use json::{JsonFlaw, read_object};
+pub use members::{Item, Members};
 pub use options::SourceOptions;
 pub use parser::{LineParser, Parsed};
 pub use reader::{LineReader, Place};

@@ -5,12 +5,13 @@
 //! own, [`SENT`]: a time beyond nanoseconds of 64 bits, and metadata whose members would not come back.
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use jiter::Jiter;
+use timestrata_ingest::lines::{Members, read_object};
 use timestrata_logs::{EntryRef, FieldValue, Level, NewEntry, Scalar};
+use timestrata_values::cbor;
 
-use super::json::{self, Member, Unread};
+use super::unread::Unread;
 
 /// The field of what can't be said otherwise: an object that has [`SOURCE_TS`], [`METADATA`], or both.
 const SENT: &str = "__sent";
@@ -31,9 +32,7 @@ const VERSION: u64 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     is_given: bool,
-    /// Names and values in turn, as CBOR items; each name once.
-    items: Vec<u8>,
-    members: Vec<Member>,
+    members: Members,
     /// What `level` says, if it says one.
     level: Option<Level>,
 }
@@ -42,7 +41,6 @@ impl Metadata {
     /// Without any, keeping the memory.
     pub(super) fn clear(&mut self) {
         self.is_given = false;
-        self.items.clear();
         self.members.clear();
         self.level = None;
     }
@@ -50,8 +48,7 @@ impl Metadata {
     /// Gives back the memory of long ones.
     pub(super) fn shrink(&mut self) {
         self.clear();
-        self.items.shrink_to(ITEMS_BYTES_KEPT);
-        self.members.shrink_to(MEMBERS_MAX);
+        self.members.shrink(ITEMS_BYTES_KEPT, MEMBERS_MAX);
     }
 
     /// Reads the object that comes next.
@@ -61,14 +58,12 @@ impl Metadata {
     pub(super) fn read(&mut self, json: &mut Jiter<'_>) -> Result<(), Unread> {
         self.clear();
         self.is_given = true;
-        json::members(json, 1, &mut self.members, &mut self.items)?;
-        self.level =
-            self.members.iter().find(|member| self.name(member) == LEVEL).and_then(|member| {
-                match Scalar::of_item(self.slice(&member.value))? {
-                    Scalar::Text(level) => Level::of_name(level.as_bytes()),
-                    _ => None,
-                }
-            });
+        read_object(json, &mut self.members)?;
+        let level = self.members.iter().find(|member| member.name == LEVEL);
+        self.level = level.and_then(|member| match Scalar::of_item(member.value)? {
+            Scalar::Text(level) => Level::of_name(level.as_bytes()),
+            _ => None,
+        });
         Ok(())
     }
 
@@ -80,24 +75,22 @@ impl Metadata {
         let is_whole = self.must_stay_whole();
         let is_beyond = entry.source_time.is_none();
         if !is_whole {
-            for member in &self.members {
-                let value = self.slice(&member.value);
-                entry.fields.item(self.name(member), |out| out.extend_from_slice(value));
+            for member in self.members.iter() {
+                entry.fields.item(member.name, |out| out.extend_from_slice(member.value));
             }
         }
         if !is_whole && !is_beyond {
             return;
         }
         entry.fields.item(SENT, |out| {
-            json::map(u64::from(is_whole) + u64::from(is_beyond), out);
+            cbor::head(out, cbor::MAP, u64::from(is_whole) + u64::from(is_beyond));
             if is_beyond {
-                json::text(SOURCE_TS, out);
-                json::unsigned(source_ts, out);
+                cbor::text(out, SOURCE_TS);
+                cbor::uint(out, source_ts);
             }
             if is_whole {
-                json::text(METADATA, out);
-                json::map(self.members.len() as u64, out);
-                out.extend_from_slice(&self.items);
+                cbor::text(out, METADATA);
+                self.members.write_map(out);
             }
         });
     }
@@ -108,15 +101,7 @@ impl Metadata {
         self.is_given
             && (self.members.is_empty()
                 || self.members.len() > MEMBERS_MAX
-                || self.members.iter().any(|member| self.name(member).starts_with(SENT)))
-    }
-
-    fn name(&self, member: &Member) -> &str {
-        std::str::from_utf8(self.slice(&member.name)).unwrap_or_default()
-    }
-
-    fn slice(&self, range: &Range<usize>) -> &[u8] {
-        self.items.get(range.clone()).unwrap_or_default()
+                || self.members.iter().any(|member| member.name.starts_with(SENT)))
     }
 }
 

@@ -3,9 +3,9 @@
 use jiter::{Jiter, JiterError, Peek};
 use timestrata_logs::NewEntry;
 
-use super::json::Unread;
 use super::metadata::Metadata;
 use super::refusal::Refusal;
+use super::unread::Unread;
 
 /// What a line asks for.
 #[derive(Debug, PartialEq, Eq)]

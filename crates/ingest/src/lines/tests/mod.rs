@@ -5,6 +5,7 @@ mod guess;
 mod journal;
 mod json;
 mod logfmt;
+mod object;
 mod plain;
 mod random;
 mod reader;
