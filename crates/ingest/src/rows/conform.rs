@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, make_array, new_null_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Schema};
 use timestrata_engine::Result;
-use timestrata_values::{normalize, plain_fields};
+use timestrata_values::{convert, normalize, plain_fields};
 
 use super::assemble::Assembly;
 use super::convert::{BadCell, Column, Converted, NullText, cells_of};
-use super::infer::{Role, Seen, UTC};
+use super::infer::Seen;
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid, shorten};
-use super::schema::no_time_column;
+use super::schema::{Found, Layout, may_be_time};
 use super::{Batches, Rows, names};
 
 /// Batches of one Arrow input as they were written.
@@ -31,48 +31,22 @@ pub(super) fn open(
     options: &ReadOptions,
 ) -> Result<Rows> {
     names::check(input, schema.fields().iter().map(|field| field.name().as_str()))?;
-    let fields = plain_fields(schema.fields());
     let first = raw.next()?.map(|batch| normalize(&batch)).transpose()?;
-    let seen: Vec<Seen> = fields.iter().map(|field| look(first.as_ref(), field, options)).collect();
+    let array_of = |name: &str| first.as_ref().and_then(|batch| batch.column_by_name(name));
+    let fields = plain_fields(schema.fields());
+    let found = fields.iter().map(|field| {
+        let seen = look(array_of(field.name()), options);
+        Found::written(field.name(), field.data_type().clone(), seen)
+    });
+    let found: Vec<Found> = found.collect();
     let options = &options.widened(|field| {
-        let array = first.as_ref().and_then(|batch| batch.column_by_name(field.name()));
-        let seen = fields.iter().zip(&seen).find(|(written, _)| written.name() == field.name());
-        array.zip(seen).is_none_or(|(array, (_, seen))| {
-            let epoch = seen.epoch_unit(field.name(), Role::default());
-            let data_type = field.data_type().clone();
-            let column = Column { data_type, epoch, is_required: false };
-            convert(array, &column, true).is_ok_and(|converted| converted.bad.is_empty())
+        let found = found.iter().find(|found| found.name() == field.name());
+        array_of(field.name()).zip(found).is_none_or(|(array, found)| {
+            let converted = convert(array, &found.as_type(field.data_type()), true);
+            converted.is_ok_and(|converted| converted.bad.is_empty())
         })
     });
-    let declared = options.time.as_deref();
-    if let Some(time) = declared
-        && fields.find(time).is_none()
-    {
-        return Err(no_time_column(input, time, fields.iter().map(|field| &**field.name())));
-    }
-    let typed = |time: Option<&str>| -> Vec<(Field, Column)> {
-        fields.iter().zip(&seen).map(|(field, seen)| target(field, seen, time, options)).collect()
-    };
-    let as_found = typed(declared);
-    let candidates =
-        fields.iter().zip(&seen).zip(&as_found).map(|((written, seen), (field, _))| {
-            // Numbers and text that could be the time, were it chosen.
-            let inferred = seen.data_type(written.name(), Role::default());
-            let is_time =
-                is_readable(written.data_type()) && matches!(inferred, DataType::Timestamp(..));
-            if is_time { field.clone().with_data_type(inferred) } else { field.clone() }
-        });
-    let candidates: Vec<Field> = candidates.collect();
-    let time = declared.or_else(|| names::time_column(candidates.iter())).map(str::to_owned);
-    for (field, seen) in fields.iter().zip(&seen) {
-        let is_time = time.as_deref() == Some(field.name());
-        let role = Role { is_time, unit: options.time_unit };
-        if let Some(why) = seen.unit_problem(field.name(), role) {
-            return Err(invalid(input, format!("column '{}': {why}", field.name())));
-        }
-    }
-    let (fields, columns): (Vec<Field>, Vec<Column>) = typed(time.as_deref()).into_iter().unzip();
-    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    let Layout { schema, time, columns } = Layout::new(input, found, options)?;
     let batches = Conformed {
         assembly: Assembly {
             name: input.to_owned(),
@@ -88,16 +62,10 @@ pub(super) fn open(
     Ok(Rows { schema, time, batches: Box::new(batches) })
 }
 
-/// Whether values may be times though their type doesn't say so.
-fn is_readable(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::UInt64 | DataType::Float64 | DataType::Utf8)
-}
-
-/// What the first rows hold, of columns that may be the time.
-fn look(first: Option<&RecordBatch>, field: &Field, options: &ReadOptions) -> Seen {
+/// What the first rows hold, of a column that may be the time.
+fn look(first: Option<&ArrayRef>, options: &ReadOptions) -> Seen {
     let mut seen = Seen::default();
-    let array = first.and_then(|batch| batch.column_by_name(field.name()));
-    let Some(array) = array.filter(|array| is_readable(array.data_type())) else { return seen };
+    let Some(array) = first.filter(|array| may_be_time(array.data_type())) else { return seen };
     let sample = array.slice(0, array.len().min(options.sample_rows));
     let Some(texts) = texts_of(&sample) else { return seen };
     for text in texts.iter().flatten() {
@@ -107,37 +75,6 @@ fn look(first: Option<&RecordBatch>, field: &Field, options: &ReadOptions) -> Se
         }
     }
     seen
-}
-
-/// The type that a column is to have, and how it is converted.
-fn target(
-    field: &Field,
-    seen: &Seen,
-    time: Option<&str>,
-    options: &ReadOptions,
-) -> (Field, Column) {
-    let is_time = time == Some(&**field.name());
-    let role = Role { is_time, unit: options.time_unit };
-    let expected = options.schema.as_ref();
-    let expected = expected.and_then(|schema| schema.field_with_name(field.name()).ok());
-    let data_type = match (expected, field.data_type()) {
-        (Some(expected), _) => expected.data_type().clone(),
-        (None, DataType::Timestamp(unit, None)) if is_time => {
-            DataType::Timestamp(*unit, Some(UTC.into()))
-        }
-        (None, DataType::Date32 | DataType::Date64) if is_time => {
-            DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into()))
-        }
-        (None, other) if is_time && is_readable(other) => seen.data_type(field.name(), role),
-        (None, DataType::Null) => DataType::Utf8,
-        (None, other) => other.clone(),
-    };
-    let is_required = is_time || expected.is_some_and(|field| !field.is_nullable());
-    let epoch = seen.epoch_unit(field.name(), role);
-    (
-        Field::new(field.name(), data_type.clone(), !is_required),
-        Column { data_type, epoch, is_required },
-    )
 }
 
 struct Conformed {
@@ -229,54 +166,22 @@ fn convert(
     by_cast(array, column).map_err(|cause| format!("{from} can't become {to}: {cause}"))
 }
 
-/// By a cast there and back, which shows what is lost on the way.
+/// By a cast, of which it is known which values it changes.
 fn by_cast(
     array: &ArrayRef,
     column: &Column,
 ) -> std::result::Result<Converted, arrow_schema::ArrowError> {
-    let options = CastOptions { safe: true, ..CastOptions::default() };
-    // A zone is a label: what a timestamp counts are seconds since 1970 UTC.
-    let from = labelled(array, &without_zone(array.data_type()))?;
-    let (there, back) = if array.data_type() == &DataType::Null {
-        (new_null_array(&column.data_type, array.len()), Arc::clone(array))
-    } else {
-        let there = cast_with_options(&from, &without_zone(&column.data_type), &options)?;
-        let back = cast_with_options(&there, from.data_type(), &options)?;
-        (labelled(&there, &column.data_type)?, back)
-    };
-    let mut bad = Vec::new();
-    if from.to_data() != back.to_data() {
-        let changed = (0..from.len()).filter(|at| from.slice(*at, 1) != back.slice(*at, 1));
-        for at in changed {
-            let value = text_at(array, at);
-            let why = format!("does not fit {} without loss", column.data_type);
-            bad.push(BadCell { at, value, why });
-        }
-    }
-    for at in (0..there.len()).filter(|at| column.is_required && array.is_null(*at)) {
+    let cast = convert::cast(array, &column.data_type)?;
+    let lost = cast.lost().map(|at| {
+        let why = format!("does not fit {} without loss", column.data_type);
+        BadCell { at, value: text_at(array, at), why }
+    });
+    let mut bad: Vec<BadCell> = lost.collect();
+    for at in (0..array.len()).filter(|at| column.is_required && array.is_null(*at)) {
         bad.push(bad_cell(at, "", "is null, which this column takes not"));
     }
     bad.sort_by_key(|cell| cell.at);
-    Ok(Converted { array: there, bad })
-}
-
-fn without_zone(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Timestamp(unit, _) => DataType::Timestamp(*unit, None),
-        other => other.clone(),
-    }
-}
-
-/// The same values under a type that differs in its zone at most.
-fn labelled(
-    array: &ArrayRef,
-    data_type: &DataType,
-) -> std::result::Result<ArrayRef, arrow_schema::ArrowError> {
-    if array.data_type() == data_type {
-        return Ok(Arc::clone(array));
-    }
-    let data = array.to_data().into_builder().data_type(data_type.clone()).build()?;
-    Ok(make_array(data))
+    Ok(Converted { array: cast.column, bad })
 }
 
 fn bad_cell(at: usize, value: &str, why: &str) -> BadCell {

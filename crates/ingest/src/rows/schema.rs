@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::Result;
 
 use super::convert::Column;
-use super::infer::{Role, Seen};
+use super::infer::{Role, Seen, UTC};
 use super::names;
 use super::options::ReadOptions;
 use super::report::{invalid, shorten};
@@ -20,25 +20,64 @@ pub(super) struct Found {
     name: String,
     seen: Seen,
     /// Its type, where the form itself says more than the text of values can.
-    fixed: Option<DataType>,
+    written: Option<DataType>,
 }
 
 impl Found {
     pub(super) fn of_text(name: String, seen: Seen) -> Self {
-        Self { name, seen, fixed: None }
+        Self { name, seen, written: None }
+    }
+
+    /// A column that the form says the type of, and what the sample holds, where it may be the time.
+    pub(super) fn written(name: &str, data_type: DataType, seen: Seen) -> Self {
+        Self { name: name.to_owned(), seen, written: Some(data_type) }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How its values become those of a type.
+    pub(super) fn as_type(&self, data_type: &DataType) -> Column {
+        let epoch = self.seen.epoch_unit(&self.name, Role::default());
+        Column { data_type: data_type.clone(), epoch, is_required: false }
     }
 
     /// Whether the sample's values are of the type expected. What no text can say has to be.
     fn fits(&self, field: &Field) -> bool {
-        let data_type = field.data_type().clone();
-        let epoch = self.seen.epoch_unit(&self.name, Role::default());
-        let column = Column { data_type, epoch, is_required: false };
-        self.fixed.is_some() || self.seen.fits(&column)
+        self.written.is_some() || self.seen.fits(&self.as_type(field.data_type()))
     }
 
-    pub(super) fn fixed(name: String, data_type: DataType) -> Self {
-        Self { name, seen: Seen::default(), fixed: Some(data_type) }
+    /// The type that it gets where none is expected.
+    fn data_type(&self, role: Role) -> DataType {
+        match &self.written {
+            Some(DataType::Timestamp(unit, None)) if role.is_time => {
+                DataType::Timestamp(*unit, Some(UTC.into()))
+            }
+            Some(DataType::Date32 | DataType::Date64) if role.is_time => {
+                DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into()))
+            }
+            Some(DataType::Null) => DataType::Utf8,
+            Some(written) if !(role.is_time && may_be_time(written)) => written.clone(),
+            _ => self.seen.data_type(&self.name, role),
+        }
     }
+
+    /// As which type it is a candidate for the time: numbers and text that could be it count as times.
+    fn candidate(&self, column: &Column) -> DataType {
+        let inferred = self.seen.data_type(&self.name, Role::default());
+        match (&self.written, inferred) {
+            (Some(written), DataType::Timestamp(unit, zone)) if may_be_time(written) => {
+                DataType::Timestamp(unit, zone)
+            }
+            _ => column.data_type.clone(),
+        }
+    }
+}
+
+/// Whether values may be times though their type doesn't say so.
+pub(super) fn may_be_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Int64 | DataType::UInt64 | DataType::Float64 | DataType::Utf8)
 }
 
 /// What will come out.
@@ -66,9 +105,11 @@ impl Layout {
         }
         let columns = found.iter().map(|found| column(found, declared, options));
         let mut columns: Vec<Column> = columns.collect();
-        let fields: Vec<Field> =
-            found.iter().zip(&columns).map(|(found, column)| field(found, column)).collect();
-        let time = declared.or_else(|| names::time_column(fields.iter())).map(str::to_owned);
+        let candidates = found.iter().zip(&columns).map(|(found, column)| {
+            Field::new(&found.name, found.candidate(column), !column.is_required)
+        });
+        let candidates: Vec<Field> = candidates.collect();
+        let time = declared.or_else(|| names::time_column(candidates.iter())).map(str::to_owned);
         let time_at = found.iter().position(|found| Some(&found.name) == time.as_ref());
         if let Some((at, found)) = time_at.and_then(|at| Some((at, found.get(at)?)))
             && let Some(slot) = columns.get_mut(at)
@@ -80,8 +121,10 @@ impl Layout {
                 return Err(invalid(input, format!("column '{}': {why}", found.name)));
             }
         }
-        let fields: Vec<Field> =
-            found.iter().zip(&columns).map(|(found, column)| field(found, column)).collect();
+        let fields = found.iter().zip(&columns).map(|(found, column)| {
+            Field::new(&found.name, column.data_type.clone(), !column.is_required)
+        });
+        let fields: Vec<Field> = fields.collect();
         Ok(Self { schema: Arc::new(Schema::new(fields)), time, columns })
     }
 }
@@ -91,10 +134,9 @@ fn column(found: &Found, time: Option<&str>, options: &ReadOptions) -> Column {
     let role = Role { is_time, unit: options.time_unit };
     let expected = options.schema.as_ref();
     let expected = expected.and_then(|schema| schema.field_with_name(&found.name).ok());
-    let data_type = match (expected, &found.fixed) {
-        (Some(field), _) => field.data_type().clone(),
-        (None, Some(fixed)) => fixed.clone(),
-        (None, None) => found.seen.data_type(&found.name, role),
+    let data_type = match expected {
+        Some(field) => field.data_type().clone(),
+        None => found.data_type(role),
     };
     Column {
         data_type,
@@ -103,12 +145,8 @@ fn column(found: &Found, time: Option<&str>, options: &ReadOptions) -> Column {
     }
 }
 
-fn field(found: &Found, column: &Column) -> Field {
-    Field::new(&found.name, column.data_type.clone(), !column.is_required)
-}
-
 /// The declared time column is missing.
-pub(super) fn no_time_column<'a>(
+fn no_time_column<'a>(
     input: &str,
     time: &str,
     names: impl ExactSizeIterator<Item = &'a str>,

@@ -17,6 +17,7 @@ use self::shape::{Entries, as_text};
 use self::value::Json;
 use super::assemble::Assembly;
 use super::convert::{Column, NullText};
+use super::infer::Seen;
 use super::input::Opened;
 use super::options::ReadOptions;
 use super::pieces::{Cutter, Piece};
@@ -77,7 +78,7 @@ fn infer(input: &str, form: Form, piece: &Piece, options: &ReadOptions) -> Resul
     let found = shapes.into_iter().map(|(name, shape)| {
         let known = expected.and_then(|schema| schema.field_with_name(&name).ok());
         if let Some(field) = known.filter(|field| field.data_type().is_nested()) {
-            return Ok(Found::fixed(name, field.data_type().clone()));
+            return Ok(Found::written(&name, field.data_type().clone(), Seen::default()));
         }
         let message = format!(
             "column '{}' holds values beside lists or objects: no type holds them all",

@@ -105,21 +105,33 @@ impl Iterator for Values<'_> {
     }
 }
 
-/// How long the object is that the bytes begin with, if it ends.
-fn object_length(bytes: &[u8]) -> Option<usize> {
+/// Calls `step` behind each bracket that is in no string, with the levels that are open there and the place,
+/// until it gives something.
+fn each_bracket<T>(bytes: &[u8], step: impl Fn(usize, usize) -> Option<T>) -> Option<T> {
     let (mut depth, mut at) = (0usize, 0);
     loop {
         match bytes.get(at)? {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => at += string_length(bytes.get(at..)?)? - 1,
-            _ => {}
+            b'"' => {
+                at += string_length(bytes.get(at..)?)?;
+                continue;
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
         }
         at += 1;
-        if depth == 0 {
-            return Some(at);
+        if let Some(found) = step(depth, at) {
+            return Some(found);
         }
     }
+}
+
+/// How long the object is that the bytes begin with, if it ends.
+fn object_length(bytes: &[u8]) -> Option<usize> {
+    each_bracket(bytes, |depth, end| (depth == 0).then_some(end))
 }
 
 /// How long the string is that the bytes begin with, quotes included, if it ends.
@@ -136,26 +148,8 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a record is nested deeper than is read.
 pub(super) fn is_too_deep(record: &[u8]) -> bool {
-    if memchr::memchr2_iter(b'{', b'[', record).count() <= DEPTH_MAX {
-        return false;
-    }
-    let (mut depth, mut at) = (0usize, 0);
-    while let Some(byte) = record.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let rest = record.get(at..).unwrap_or_default();
-                at += string_length(rest).unwrap_or(rest.len()) - 1;
-            }
-            _ => {}
-        }
-        at += 1;
-        if depth > DEPTH_MAX {
-            return true;
-        }
-    }
-    false
+    memchr::memchr2_iter(b'{', b'[', record).count() > DEPTH_MAX
+        && each_bracket(record, |depth, _| (depth > DEPTH_MAX).then_some(())).is_some()
 }
 
 /// Text that begins an array: it must end with the array's end, or some of it is missing.

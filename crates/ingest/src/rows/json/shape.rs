@@ -69,7 +69,7 @@ impl Shape {
             return Some(Found::of_text(name, self.seen));
         }
         let data_type = self.data_type(&name)?;
-        Some(Found::fixed(name, data_type))
+        Some(Found::written(&name, data_type, Seen::default()))
     }
 
     fn data_type(&self, name: &str) -> Option<DataType> {
