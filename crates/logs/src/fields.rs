@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use minicbor::Decoder;
 use minicbor::data::Type;
-use minicbor::{Decoder, Encoder};
 use timestrata_values::cbor;
 
 /// Fields among which a build for tests looks whether one is new.
@@ -80,44 +80,32 @@ impl Fields {
 
     /// Sets a field to a text.
     pub fn text(&mut self, name: &str, value: &str) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).str(value));
-        })
+        self.item(name, |out| cbor::text(out, value))
     }
 
     /// Sets a field to a whole number.
     pub fn int(&mut self, name: &str, value: i64) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).i64(value));
-        })
+        self.item(name, |out| cbor::int(out, value))
     }
 
     /// Sets a field to a whole number that may be beyond `i64`.
     pub fn uint(&mut self, name: &str, value: u64) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).u64(value));
-        })
+        self.item(name, |out| cbor::uint(out, value))
     }
 
     /// Sets a field to a number with a fraction.
     pub fn float(&mut self, name: &str, value: f64) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).f64(value));
-        })
+        self.item(name, |out| cbor::float(out, value))
     }
 
     /// Sets a field to a truth value.
     pub fn bool(&mut self, name: &str, value: bool) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).bool(value));
-        })
+        self.item(name, |out| cbor::bool(out, value))
     }
 
     /// Sets a field to null.
     pub fn null(&mut self, name: &str) -> &mut Self {
-        self.item(name, |out| {
-            infallible(Encoder::new(out).null());
-        })
+        self.item(name, cbor::null)
     }
 
     /// Sets a field to whatever `write` appends, which must be one whole CBOR data item.
@@ -197,7 +185,7 @@ impl Fields {
             return;
         }
         let end = out.len();
-        infallible(Encoder::new(&mut *out).map(kept));
+        cbor::head(out, cbor::MAP, kept);
         let head = out.len() - end;
         out[start..].rotate_right(head);
     }
@@ -247,11 +235,6 @@ impl<'a> Scalar<'a> {
 
 fn range(start: u32, end: u32) -> Range<usize> {
     start as usize..end as usize
-}
-
-/// Memory takes what is written to it.
-fn infallible<T>(result: Result<T, minicbor::encode::Error<std::convert::Infallible>>) {
-    debug_assert!(result.is_ok(), "an encoder into memory failed");
 }
 
 #[cfg(test)]

@@ -95,9 +95,7 @@ impl Logs {
     /// Names of all logs of a store, in order.
     #[must_use]
     pub fn names(store: &Store) -> Vec<String> {
-        let streams = store.streams();
-        let logs = streams.iter().filter(|stream| is_logs(stream));
-        logs.map(|stream| stream.name().to_owned()).collect()
+        name::all(store, is_logs)
     }
 
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {

@@ -27,6 +27,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod columns;
 mod entries;
 mod entry;
 mod field_column;

@@ -7,9 +7,8 @@ use timestrata_engine::{
     COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Merge, Result, Retention, RunFormat, Stream,
     StreamSpec, WORDS_PROPERTY,
 };
+use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
-/// Property that names a stream's model.
-const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "logs";
 const MESSAGE_BYTES_PROPERTY: &str = "message_bytes_max";
 const COLUMNS_PROPERTY: &str = "columns_max";
@@ -115,11 +114,7 @@ impl LogsOptions {
                 format!("stream '{}' {what}", stream.name()),
             ))
         };
-        match stream.property(MODEL_PROPERTY) {
-            Some(MODEL) => {}
-            Some(other) => return refuse(format!("is not a log; its model is '{other}'")),
-            None => return refuse("is not a log; it has no model".to_owned()),
-        }
+        expect_model(stream, "log", MODEL)?;
         let number = |key: &str| stream.property(key).and_then(|text| text.parse().ok());
         let (Some(message_bytes_max), Some(columns_max)) =
             (number(MESSAGE_BYTES_PROPERTY), number(COLUMNS_PROPERTY))

@@ -10,17 +10,18 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, Strin
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
 
+use super::columns::Columns;
 use super::field_column::FieldColumn;
 use super::layout::{Kind, Layout, Promoted};
 use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, OWN_COLUMNS};
-use super::value::{comma, each_field, find, write_text};
+use super::value::find;
 use super::{FieldValue, Level, LogsOptions, Scalar};
 
 /// How a log's columns are shown: under the same names, in the same order as its stream's. Levels are
 /// text, fields JSON objects with all of an entry's fields.
 #[derive(Debug, Clone)]
 pub struct ShownColumns {
-    layout: Layout,
+    layout: Arc<Layout>,
 }
 
 impl ShownColumns {
@@ -28,7 +29,7 @@ impl ShownColumns {
     /// `InvalidArgument` if the stream is no log.
     pub fn of(stream: &Arc<Stream>) -> Result<Self> {
         LogsOptions::of(stream)?;
-        Ok(Self { layout: Layout::new(Arc::clone(stream)) })
+        Ok(Self { layout: Arc::new(Layout::new(Arc::clone(stream))) })
     }
 
     /// The columns.
@@ -61,7 +62,7 @@ impl ShownColumns {
         let (first, rest) = sources.split_first()?;
         match column {
             LEVEL => level_names(first),
-            FIELDS => self.fields_as_json(first, rest),
+            FIELDS => Some(self.fields_as_json(first, rest)),
             _ => match (self.layout.promoted.iter().find(|known| known.column == column), rest) {
                 (Some(known), [fields]) => filled(known, first, fields),
                 _ => Some(Arc::clone(first)),
@@ -69,44 +70,24 @@ impl ShownColumns {
         }
     }
 
-    fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> Option<ArrayRef> {
-        let fields = fields.as_binary_opt::<i32>()?;
-        let promoted = self.layout.promoted.iter().zip(promoted);
-        let promoted: Vec<FieldColumn> =
-            promoted.map(|(known, column)| FieldColumn::new(known.kind, column)).collect();
+    fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> ArrayRef {
+        let columns = Columns::new(Arc::clone(&self.layout), |column| match column {
+            FIELDS => Some(fields),
+            _ => {
+                let place = self.layout.promoted.iter().position(|known| known.column == column)?;
+                promoted.get(place)
+            }
+        });
         let mut shown = StringBuilder::new();
         let mut text = String::new();
         for row in 0..fields.len() {
             text.clear();
-            text.push('{');
-            let mut is_first = true;
-            let mut add = |name: &str, value: FieldValue<'_>| {
-                comma(&mut is_first, &mut text);
-                write_text(name, &mut text);
-                text.push(':');
-                value.write_json(&mut text);
-            };
-            for (known, column) in self.layout.promoted.iter().zip(&promoted) {
-                if let Some(scalar) = column.get(row) {
-                    add(&known.name, FieldValue::Scalar(scalar));
-                }
-            }
-            if !fields.is_null(row) {
-                // What is damaged ends the list; `check` tells of damage.
-                let _ = each_field(fields.value(row), |name, item| {
-                    add(name, FieldValue::of_item(item));
-                    false
-                });
-            }
-            match text.len() {
-                1 => shown.append_null(),
-                _ => {
-                    text.push('}');
-                    shown.append_value(&text);
-                }
+            match columns.write_fields_json(row, &mut text) {
+                true => shown.append_value(&text),
+                false => shown.append_null(),
             }
         }
-        Some(Arc::new(shown.finish()))
+        Arc::new(shown.finish())
     }
 }
 

@@ -72,19 +72,11 @@ impl LogsView {
 
     /// When the oldest entry arrived, in nanoseconds since 1970-01-01 UTC.
     pub fn first_timestamp(&self) -> Result<Option<i64>> {
-        Ok(self.snapshot.min_key(self.stream_id(), &KeyRange::ALL)?.and_then(time_of))
+        Ok(self.snapshot.min_key(self.stream_id(), &KeyRange::ALL)?.and_then(LeadKey::time))
     }
 
     /// When the newest entry arrived.
     pub fn last_timestamp(&self) -> Result<Option<i64>> {
-        Ok(self.snapshot.max_key(self.stream_id(), &KeyRange::ALL)?.and_then(time_of))
-    }
-}
-
-/// The time of a key of a log, whose leading keys are all times.
-pub(super) fn time_of(key: LeadKey) -> Option<i64> {
-    match key {
-        LeadKey::Time(time) => Some(time),
-        LeadKey::Offset(_) | LeadKey::Id16(_) | LeadKey::Id32(_) => None,
+        Ok(self.snapshot.max_key(self.stream_id(), &KeyRange::ALL)?.and_then(LeadKey::time))
     }
 }

@@ -3,38 +3,32 @@
 //! Each part of the filter is tried on those rows only that are still in doubt. Text that has a column is
 //! searched as one piece of memory; what lies in CBOR is walked row by row.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, TimestampNanosecondType};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
-use crate::field_column::FieldColumn;
+use crate::columns::Columns;
 use crate::filter::{Expr, Pattern, Target, Term, Test};
 use crate::layout::{Kind, Layout};
-use crate::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use crate::value::{self, FieldValue};
-use crate::{Labels, Level, Scalar};
+use crate::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
+use crate::{FieldValue, Labels, Level, Scalar};
 
 /// Rows, with some of the columns of their log.
 #[derive(Debug)]
 pub(super) struct Rows<'a> {
     batch: &'a RecordBatch,
     /// Which of the stream's columns the batch has, in its order.
-    columns: &'a [usize],
-    layout: &'a Layout,
-    /// The columns of fields, in the order of the layout, as far as they were asked for.
-    fields: Vec<Option<FieldColumn>>,
+    read: &'a [usize],
+    columns: Columns,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(batch: &'a RecordBatch, columns: &'a [usize], layout: &'a Layout) -> Self {
-        let mut rows = Self { batch, columns, layout, fields: Vec::new() };
-        let promoted = layout.promoted.iter();
-        rows.fields = promoted
-            .map(|known| Some(FieldColumn::new(known.kind, rows.column(known.column)?)))
-            .collect();
-        rows
+    pub(super) fn new(batch: &'a RecordBatch, read: &'a [usize], layout: &Arc<Layout>) -> Self {
+        let columns = Columns::new(Arc::clone(layout), |column| find(batch, read, column));
+        Self { batch, read, columns }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -42,28 +36,23 @@ impl<'a> Rows<'a> {
     }
 
     /// A column of the stream, if it was asked for.
-    pub(super) fn column(&self, column: usize) -> Option<&'a ArrayRef> {
-        let place = self.columns.iter().position(|known| *known == column)?;
-        self.batch.columns().get(place)
+    fn column(&self, column: usize) -> Option<&'a ArrayRef> {
+        find(self.batch, self.read, column)
     }
 
     /// When the rows arrived.
-    pub(super) fn timestamps(&self) -> &'a [i64] {
+    pub(super) fn timestamps(&self) -> &[i64] {
         self.times(TIMESTAMP).map_or(&[], |times| times.values())
     }
 
     /// A column of times.
-    pub(super) fn times(
-        &self,
-        column: usize,
-    ) -> Option<&'a arrow_array::PrimitiveArray<TimestampNanosecondType>> {
-        self.column(column)?.as_primitive_opt::<TimestampNanosecondType>()
+    pub(super) fn times(&self, column: usize) -> Option<&TimestampNanosecondArray> {
+        self.columns.times(column)
     }
 
     /// The level of a row.
     pub(super) fn level(&self, row: usize) -> Option<Level> {
-        let levels = self.column(LEVEL)?.as_primitive_opt::<Int8Type>()?;
-        if levels.is_null(row) { None } else { Level::of_severity(levels.value(row)) }
+        self.columns.level(row)
     }
 
     /// Those rows whose time is within a range.
@@ -91,54 +80,29 @@ impl<'a> Rows<'a> {
         name: &str,
         take: impl FnOnce(Option<FieldValue<'_>>) -> T,
     ) -> T {
-        if let Some(text) = self.text(LABELS, row)
+        if let Some(text) = self.columns.text(LABELS, row)
             && let Some(label) = Labels::parse(text).ok().and_then(|labels| labels.take(name))
         {
             return take(Some(FieldValue::Scalar(Scalar::Text(&label))));
         }
-        let place = self.layout.promoted.iter().position(|known| known.name == name);
-        match place.and_then(|place| self.promoted(place, row)) {
-            Some(scalar) => take(Some(FieldValue::Scalar(scalar))),
-            None => take(self.rest(row).and_then(|rest| value::find(rest, name))),
-        }
+        take(self.columns.field(row, name))
     }
 
     /// Calls `take` with the name and value of each of a row's labels and fields.
     pub(super) fn each_field(&self, row: usize, mut take: impl FnMut(&str, FieldValue<'_>)) {
-        let labels = self.text(LABELS, row).and_then(|text| Labels::parse(text).ok());
+        let labels = self.columns.text(LABELS, row).and_then(|text| Labels::parse(text).ok());
         let labels = labels.unwrap_or_default();
         for (key, label) in labels.iter() {
             take(key, FieldValue::Scalar(Scalar::Text(label)));
         }
-        for (place, known) in self.layout.promoted.iter().enumerate() {
-            if let Some(scalar) = self.promoted(place, row) {
-                take(&known.name, FieldValue::Scalar(scalar));
-            }
-        }
-        if let Some(rest) = self.rest(row) {
-            // What is damaged ends the list; `check` tells of damage.
-            let _ = value::each_field(rest, |name, item| {
-                take(name, FieldValue::of_item(item));
-                false
-            });
-        }
+        self.columns.each_field(row, take);
     }
+}
 
-    /// A row's fields without columns, as a CBOR map.
-    fn rest(&self, row: usize) -> Option<&'a [u8]> {
-        let column = self.column(FIELDS)?.as_binary_opt::<i32>()?;
-        (!column.is_null(row)).then(|| column.value(row))
-    }
-
-    fn text(&self, column: usize, row: usize) -> Option<&'a str> {
-        let column = self.column(column)?.as_string_opt::<i32>()?;
-        (!column.is_null(row)).then(|| column.value(row))
-    }
-
-    /// A row's value in the column of a field, by the field's place in the layout.
-    fn promoted(&self, place: usize, row: usize) -> Option<Scalar<'_>> {
-        self.fields.get(place)?.as_ref()?.get(row)
-    }
+/// A column of a log's stream, if it is among those that a batch has.
+fn find<'a>(batch: &'a RecordBatch, read: &[usize], column: usize) -> Option<&'a ArrayRef> {
+    let place = read.iter().position(|known| *known == column)?;
+    batch.columns().get(place)
 }
 
 /// Those of the rows `within` that pass.
@@ -198,7 +162,9 @@ fn of_term(term: &Term, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffe
         Target::SourceTime => of_times(SOURCE_TIME),
         Target::Message => match &term.test {
             Test::Contains(pattern) => in_column(rows.column(MESSAGE), pattern, within),
-            test => each(within, |row| test.accepts(rows.text(MESSAGE, row).map(Scalar::Text))),
+            test => {
+                each(within, |row| test.accepts(rows.columns.text(MESSAGE, row).map(Scalar::Text)))
+            }
         },
         Target::Field(name) => in_field(name, &term.test, rows, within),
         Target::Anywhere => match &term.test {
@@ -210,9 +176,9 @@ fn of_term(term: &Term, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffe
 }
 
 fn in_field(name: &str, test: &Test, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
-    let promoted = rows.layout.find(name).filter(|known| known.kind == Kind::Text);
+    let promoted = rows.columns.layout().find(name).filter(|known| known.kind == Kind::Text);
     let labels_are_empty =
-        rows.column(LABELS).is_none_or(|labels| labels.null_count() == labels.len());
+        rows.columns.texts(LABELS).is_none_or(|labels| labels.null_count() == labels.len());
     let mut found = BooleanBuffer::new_unset(rows.len());
     let mut left = within.clone();
     // Where a field has a column of text, the column is searched at once; what is left over is rows
@@ -246,10 +212,10 @@ fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
 
 fn anywhere(pattern: &Pattern, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
     let mut found = in_column(rows.column(MESSAGE), pattern, within);
-    for known in rows.layout.promoted.iter().filter(|known| known.kind == Kind::Text) {
+    for known in rows.columns.layout().promoted.iter().filter(|known| known.kind == Kind::Text) {
         found = &found | &in_column(rows.column(known.column), pattern, within);
     }
-    if let Some(labels) = rows.column(LABELS).and_then(|column| column.as_string_opt::<i32>()) {
+    if let Some(labels) = rows.columns.texts(LABELS) {
         let left = within & &!&found;
         // Labels mostly stay the same from row to row.
         let mut last: (&str, bool) = ("", false);
@@ -264,7 +230,8 @@ fn anywhere(pattern: &Pattern, rows: &Rows<'_>, within: &BooleanBuffer) -> Boole
         found = &found | &in_labels;
     }
     let left = within & &!&found;
-    let in_rest = each(&left, |row| rows.rest(row).is_some_and(|rest| in_cbor(rest, pattern)));
+    let in_rest =
+        each(&left, |row| rows.columns.rest(row).is_some_and(|rest| in_cbor(rest, pattern)));
     &found | &in_rest
 }
 
