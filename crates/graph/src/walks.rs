@@ -15,7 +15,7 @@ use super::edge::{EdgeRows, Side};
 use super::nearby::Edges;
 use super::read;
 use super::view::GraphView;
-use super::walk::{self, Order, PathOptions, RankOptions, WalkOptions};
+use super::walk::{self, Order, RankOptions, WalkOptions};
 
 /// Along which edges something goes, and how far.
 #[derive(Debug, Clone)]
@@ -46,6 +46,12 @@ impl Default for Along<'_> {
 }
 
 impl Along<'_> {
+    /// The same in numbers of a view, within a bound to the nodes.
+    fn options(&self, kinds: &Kinds, nodes_max: usize) -> WalkOptions {
+        let (direction, depth_max) = (self.direction, self.depth_max);
+        WalkOptions { direction, edges: self.filter(kinds), depth_max, nodes_max }
+    }
+
     fn filter(&self, kinds: &Kinds) -> EdgeFilter {
         let known = self.kinds.iter().filter_map(|name| kinds.number(name));
         let kinds = if self.kinds.is_empty() { KindFilter::all() } else { KindFilter::of(known) };
@@ -187,15 +193,10 @@ impl GraphView {
             kind: None,
         }));
         let before = walked.blocks.len();
-        let options = WalkOptions {
-            direction: along.direction,
-            edges: along.filter(view.kinds()),
-            depth_max: along.depth_max,
-            nodes_max: along.nodes_max - before,
-            order,
-        };
+        let options = along.options(view.kinds(), along.nodes_max - before);
         let takes = |number| view.id(number).is_some_and(&mut takes);
-        let found = walk::walk(view, &mut self.shared.scratch.take(), &known, &options, takes);
+        let scratch = &mut self.shared.scratch.take();
+        let found = walk::walk(view, scratch, &known, order, &options, takes);
         let names = Names::of(view);
         walked.is_cut |= found.is_cut;
         walked.blocks.extend(found.nodes.iter().map(|step| Reached {
@@ -250,12 +251,7 @@ impl GraphView {
             let route = (source == target).then(|| Route { ids: vec![source], ..Route::default() });
             return Ok(Routed { route, is_cut: false });
         };
-        let options = PathOptions {
-            direction: along.direction,
-            edges: along.filter(view.kinds()),
-            depth_max: along.depth_max,
-            nodes_max: along.nodes_max,
-        };
+        let options = along.options(view.kinds(), along.nodes_max);
         let scratch = &mut self.shared.scratch.take();
         let search = match by_weight {
             true => walk::cheapest_path(view, scratch, from, to, &options)?,

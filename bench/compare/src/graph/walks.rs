@@ -54,7 +54,7 @@ fn three_hops(bench: &mut Bench, shape: &Shape) -> Result<()> {
         let (seconds, ()) = bench.watch.time(|| -> Result<()> {
             for start in &starts {
                 let start = view.number(shape.ids[*start as usize]).ok_or("no such node")?;
-                found[0] += walk(&view, &mut scratch, &[start], &options, |_| true).nodes.len();
+                found[0] += walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true).nodes.len();
             }
             Ok(())
         })?;
@@ -133,14 +133,14 @@ fn tree(bench: &mut Bench, shape: &Shape, order: Order, seed: f64, aim: f64) -> 
     let made = Made::of(dir.path(), shape)?;
     let (view, mut scratch) = (made.adjacency()?, Scratch::new());
     let root: BlockId = shape.ids[0];
-    let options = WalkOptions { order, ..WalkOptions::default() };
+    let options = WalkOptions::default();
     let (mut samples, walks) = (Samples::new(), bench.many(WALKS));
     for _ in 0..bench.rounds(ROUNDS) {
         let (seconds, reached) = bench.watch.time(|| -> Result<usize> {
             let mut reached = 0;
             for _ in 0..walks {
                 let start = view.number(root).ok_or("no such node")?;
-                reached += walk(&view, &mut scratch, &[start], &options, |_| true).nodes.len();
+                reached += walk(&view, &mut scratch, &[start], order, &options, |_| true).nodes.len();
             }
             Ok(reached)
         })?;
@@ -172,7 +172,7 @@ fn whole(bench: &mut Bench, shape: &Shape) -> Result<()> {
         let (seconds, found) = bench.watch.time(|| -> Result<usize> {
             let start = view.number(shape.ids[start as usize]).ok_or("no such node")?;
             let options = WalkOptions::default();
-            let walk = walk(&view, &mut scratch, &[start], &options, |_| true);
+            let walk = walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true);
             Ok(black_box(walk).nodes.len())
         })?;
         ours.add(seconds * 1e6);

@@ -258,24 +258,12 @@ impl Delta {
         self.side(side).nodes.has(number)
     }
 
-    /// The changed edges of a node from a kind on, in order of kind and number.
-    #[inline]
-    pub(super) fn changes_of(
-        &self,
-        number: u32,
-        kind: u16,
-        side: Side,
-    ) -> impl Iterator<Item = (u16, u32, Changed)> {
-        let changes = self.side(side).edges.from(Key::first_of(number, kind));
-        let of_node = changes.take_while(move |(key, _)| key.node == number);
-        of_node.map(|(key, changed)| (key.kind, key.other, *changed))
-    }
-
     /// Edges that a node has more than in the base; fewer below zero.
     pub(super) fn more_edges_of(&self, number: u32, side: Side) -> i64 {
-        let changes = self.changes_of(number, 0, side);
-        changes
-            .map(|(_, _, changed)| i64::from(changed.is_linked) - i64::from(changed.is_in_base))
+        let changes = self.side(side).edges.from(Key::first_of(number, 0));
+        let of_node = changes.take_while(|(key, _)| key.node == number);
+        of_node
+            .map(|(_, changed)| i64::from(changed.is_linked) - i64::from(changed.is_in_base))
             .sum()
     }
 

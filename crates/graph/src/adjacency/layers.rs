@@ -115,8 +115,7 @@ impl Layers<'_> {
         }
     }
 
-    /// The same for a node of which edges have changed: between two changed edges those of the
-    /// base that come there, but for the changed one itself.
+    /// The same for a node of which edges have changed.
     #[inline(never)]
     fn visit_changed<B>(
         self,
@@ -125,29 +124,11 @@ impl Layers<'_> {
         filter: &EdgeFilter,
         each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let rows = self.base.rows(side);
-        let Range { start: mut at, end } = row_for(rows, self.base.row(number, side), filter);
-        let only = filter.kinds.only();
-        let mut changes = self.delta.changes_of(number, only.unwrap_or_default(), side);
-        loop {
-            // Behind the only kind wanted nothing can come.
-            let next = changes.next().filter(|(kind, ..)| only.is_none_or(|only| *kind <= only));
-            let next_key = next.map(|(kind, other, _)| (kind, other));
-            while at < end
-                && let Some((kind, other)) = rows.key(at)
-                && next_key.is_none_or(|next| (kind, other) < next)
-            {
-                if filter.kinds.has(kind) && filter.has_time(rows.valid_from(at)) {
-                    each(rows.neighbor(at, kind, other))?;
-                }
-                at += 1;
-            }
-            let Some((kind, other, changed)) = next else { return ControlFlow::Continue(()) };
-            at += usize::from(at < end && rows.key(at) == next_key);
-            if changed.counts(kind, filter) {
-                each(changed.neighbor(kind, other))?;
-            }
+        let mut cursor = self.cursor_of_side(number, side, filter);
+        while let Some(neighbor) = self.advance_changed(&mut cursor, filter) {
+            each(neighbor)?;
         }
+        ControlFlow::Continue(())
     }
 
     /// Before the first edge of a node.
@@ -252,33 +233,34 @@ fn visit_some<B>(
     filter: &EdgeFilter,
     each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    let mut at = row.start;
-    while at < row.end {
-        let Some((kind, other)) = rows.key(at) else { break };
-        if !filter.kinds.has(kind) {
-            at = rows.end_of_kind(at, row.end);
-            continue;
-        }
-        if filter.has_time(rows.valid_from(at)) {
-            each(rows.neighbor(at, kind, other))?;
-        }
-        at += 1;
+    let Range { start: mut at, end } = row;
+    while let Some(neighbor) = next_in_row(rows, &mut at, end, filter) {
+        each(neighbor)?;
     }
     ControlFlow::Continue(())
 }
 
 #[inline(always)]
 fn advance_row(rows: &Rows, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
-    while cursor.at < cursor.end {
-        let at = cursor.at as usize;
-        let (kind, other) = rows.key(at)?;
+    let mut at = cursor.at as usize;
+    let next = next_in_row(rows, &mut at, cursor.end as usize, filter);
+    cursor.at = at as u32;
+    next
+}
+
+/// The next edge of a row that counts, from a place on, which is moved behind it.
+#[inline(always)]
+fn next_in_row(rows: &Rows, at: &mut usize, end: usize, filter: &EdgeFilter) -> Option<Neighbor> {
+    while *at < end {
+        let place = *at;
+        let (kind, other) = rows.key(place)?;
         if !filter.kinds.has(kind) {
-            cursor.at = rows.end_of_kind(at, cursor.end as usize) as u32;
+            *at = rows.end_of_kind(place, end);
             continue;
         }
-        cursor.at += 1;
-        if filter.has_time(rows.valid_from(at)) {
-            return Some(rows.neighbor(at, kind, other));
+        *at += 1;
+        if filter.has_time(rows.valid_from(place)) {
+            return Some(rows.neighbor(place, kind, other));
         }
     }
     None

@@ -17,10 +17,10 @@ mod weighted;
 
 pub use components::{Components, components};
 pub use many::{Hops, degrees, neighbors_of_many};
-pub use path::{Path, PathOptions, Search, is_reachable, shortest_path};
+pub use path::{Path, Search, shortest_path};
 pub use rank::{RankOptions, Ranks, page_rank};
 pub use scratch::{Scratch, ScratchPool, ScratchUse};
-pub use traverse::{Order, Step, Walk, WalkOptions, reachable, walk};
+pub use traverse::{Order, Step, Walk, WalkOptions, walk};
 pub use weighted::cheapest_path;
 
 #[cfg(test)]

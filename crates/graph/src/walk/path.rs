@@ -3,29 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::scratch::{Marks, Scratch};
-use super::traverse::Step;
+use super::traverse::{Step, WalkOptions};
 use crate::adjacency::{Direction, EdgeFilter, View};
-
-/// How to look for a path.
-#[derive(Debug, Clone)]
-pub struct PathOptions {
-    /// Along which edges.
-    pub direction: Direction,
-    /// Which of them count.
-    pub edges: EdgeFilter,
-    /// Of how many edges a path may be. Paths by weight are not bound by it.
-    pub depth_max: u32,
-    /// How many nodes are looked at, at most.
-    pub nodes_max: usize,
-}
-
-impl Default for PathOptions {
-    /// Along all edges that go out, without bounds.
-    fn default() -> Self {
-        let (direction, edges) = (Direction::Out, EdgeFilter::all());
-        Self { direction, edges, depth_max: u32::MAX, nodes_max: usize::MAX }
-    }
-}
 
 /// A way from one node to another.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -57,23 +36,11 @@ pub fn shortest_path(
     scratch: &mut Scratch,
     source: u32,
     target: u32,
-    options: &PathOptions,
+    options: &WalkOptions,
 ) -> Search {
     let (met, is_cut) = meet(view, scratch, source, target, options);
     let [ahead, back] = &scratch.ends;
     Search { path: met.map(|met| path_through(ahead, back, met)), is_cut }
-}
-
-/// Whether there is a path, and whether a bound kept it from looking further.
-pub fn is_reachable(
-    view: &View,
-    scratch: &mut Scratch,
-    source: u32,
-    target: u32,
-    options: &PathOptions,
-) -> (bool, bool) {
-    let (met, is_cut) = meet(view, scratch, source, target, options);
-    (met.is_some(), is_cut)
 }
 
 /// An edge at which the searches from both ends met.
@@ -119,7 +86,7 @@ fn meet(
     scratch: &mut Scratch,
     source: u32,
     target: u32,
-    options: &PathOptions,
+    options: &WalkOptions,
 ) -> (Option<Meeting>, bool) {
     let Scratch { marks, ends: [ahead, back], .. } = scratch;
     let mark = marks.begin(view.nodes(), 2);

@@ -152,7 +152,7 @@ fn plain_depth(
 fn least_costs(
     view: &View,
     source: u32,
-    options: &PathOptions,
+    options: &WalkOptions,
     weight: impl Fn(&Neighbor) -> f64,
 ) -> BTreeMap<u32, f64> {
     let mut costs = BTreeMap::from([(source, 0.0)]);
@@ -169,7 +169,7 @@ fn least_costs(
 }
 
 /// That a path is one, and what its edges weigh in all at the least.
-fn cost_of(view: &View, path: &Path, options: &PathOptions) -> f64 {
+fn cost_of(view: &View, path: &Path, options: &WalkOptions) -> f64 {
     assert_eq!(path.nodes.len(), path.kinds.len() + 1);
     let weight = |ends: &[u32], kind: u16| {
         let edges = edges_of(view, ends[0], options.direction, &options.edges);
@@ -222,11 +222,11 @@ proptest! {
         is_deep in any::<bool>(),
     ) {
         let order = if is_deep { Order::Depth } else { Order::Breadth };
-        let options = WalkOptions { direction, edges, depth_max, nodes_max, order };
+        let options = WalkOptions { direction, edges, depth_max, nodes_max };
         let takes = |number| Some(number) != refused;
         let mut asked = BTreeSet::new();
         let mut scratch = Scratch::new();
-        let found = walk(&view, &mut scratch, &starts, &options, |number| {
+        let found = walk(&view, &mut scratch, &starts, order, &options, |number| {
             assert!(asked.insert(number), "asked twice");
             takes(number)
         });
@@ -245,15 +245,17 @@ proptest! {
         });
         prop_assert_eq!(found.is_cut, given < expected.len() || leads_on);
         for (place, step) in found.nodes.iter().enumerate() {
-            prop_assert_eq!(found.way_back(place).count(), step.depth as usize + 1);
+            let parent = |place: &usize| found.nodes[*place].parent();
+            let way_back = std::iter::successors(Some(place), parent);
+            prop_assert_eq!(way_back.count(), step.depth as usize + 1);
         }
         if order == Order::Breadth {
-            let (numbers, is_cut) = reachable(&view, &mut scratch, &starts, &WalkOptions {
-                nodes_max: usize::MAX, ..options.clone()
-            });
+            let options = WalkOptions { nodes_max: usize::MAX, ..options.clone() };
+            let found = walk(&view, &mut scratch, &starts, order, &options, |_| true);
             if refused.is_none() {
-                prop_assert!(numbers.into_iter().eq(expected.iter().map(|step| step.0)));
-                prop_assert_eq!(is_cut, leads_on);
+                let numbers = found.nodes.iter().map(|step| step.number);
+                prop_assert!(numbers.eq(expected.iter().map(|step| step.0)));
+                prop_assert_eq!(found.is_cut, leads_on);
             }
         }
     }
@@ -263,14 +265,12 @@ proptest! {
         view in graph(), source in 0..16_u32, target in 0..16_u32, direction in direction(),
         edges in filter(), depth_max in prop_oneof![Just(u32::MAX), 0..5_u32],
     ) {
-        let options = PathOptions { direction, edges, depth_max, nodes_max: usize::MAX };
+        let options = WalkOptions { direction, edges, depth_max, nodes_max: usize::MAX };
         let is_there = source.max(target) < view.nodes() as u32;
         let costs = least_costs(&view, source, &options, |_| 1.0);
         let expected = costs.get(&target).copied().filter(|_| is_there);
         let mut scratch = Scratch::new();
         let found = shortest_path(&view, &mut scratch, source, target, &options);
-        let reached = is_reachable(&view, &mut scratch, source, target, &options);
-        prop_assert_eq!(reached, (found.path.is_some(), found.is_cut));
         match found.path {
             Some(path) => {
                 prop_assert_eq!((path.nodes[0], path.nodes.last()), (source, Some(&target)));
@@ -291,7 +291,7 @@ proptest! {
         view in graph(), source in 0..16_u32, target in 0..16_u32, direction in direction(),
         edges in filter(), nodes_max in prop_oneof![Just(usize::MAX), 0..9_usize],
     ) {
-        let options = PathOptions { direction, edges, nodes_max, ..PathOptions::default() };
+        let options = WalkOptions { direction, edges, nodes_max, ..WalkOptions::default() };
         let is_there = source.max(target) < view.nodes() as u32;
         let costs = least_costs(&view, source, &options, |edge| edge.weight.unwrap_or(1.0));
         let expected = costs.get(&target).copied().filter(|_| is_there);
@@ -311,8 +311,8 @@ proptest! {
     fn a_bound_to_nodes_is_only_told_of_where_it_cut(
         view in graph(), source in 0..14_u32, target in 0..14_u32, nodes_max in 0..20_usize,
     ) {
-        let options = PathOptions { nodes_max, ..PathOptions::default() };
-        let free = PathOptions::default();
+        let options = WalkOptions { nodes_max, ..WalkOptions::default() };
+        let free = WalkOptions::default();
         let mut scratch = Scratch::new();
         let whole = shortest_path(&view, &mut scratch, source, target, &free).path;
         let bound = shortest_path(&view, &mut scratch, source, target, &options);
@@ -383,8 +383,8 @@ proptest! {
 fn a_cycle_and_an_edge_to_itself_end() {
     let view = plain(&[(0, 1), (1, 2), (2, 0), (2, 2), (0, 0)]);
     for order in [Order::Breadth, Order::Depth] {
-        let options = WalkOptions { order, direction: Direction::Both, ..WalkOptions::default() };
-        let found = walk(&view, &mut Scratch::new(), &[0], &options, |_| true);
+        let options = WalkOptions { direction: Direction::Both, ..WalkOptions::default() };
+        let found = walk(&view, &mut Scratch::new(), &[0], order, &options, |_| true);
         assert_eq!((found.nodes.len(), found.is_cut), (3, false));
     }
 }
@@ -393,9 +393,9 @@ fn a_cycle_and_an_edge_to_itself_end() {
 fn the_order_of_a_walk_is_that_of_the_rows() {
     let view = plain(&[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
     let numbers = |order| {
-        let options = WalkOptions { order, ..WalkOptions::default() };
+        let options = WalkOptions::default();
         let start = view.number(id(0)).unwrap();
-        let found = walk(&view, &mut Scratch::new(), &[start], &options, |_| true);
+        let found = walk(&view, &mut Scratch::new(), &[start], order, &options, |_| true);
         let ids = found.nodes.iter().map(|step| view.id(step.number).unwrap());
         ids.map(|id| u128::from_be_bytes(*id.bytes())).collect::<Vec<_>>()
     };
@@ -411,14 +411,14 @@ fn a_node_of_a_million_edges_is_walked_and_bound() {
     let leaf = view.number(id(7)).unwrap();
     let mut scratch = Scratch::new();
     for order in [Order::Breadth, Order::Depth] {
-        let options = WalkOptions { order, ..WalkOptions::default() };
-        let found = walk(&view, &mut scratch, &[hub], &options, |_| true);
+        let options = WalkOptions::default();
+        let found = walk(&view, &mut scratch, &[hub], order, &options, |_| true);
         assert_eq!((found.nodes.len(), found.is_cut), (1_000_001, false));
         let options = WalkOptions { nodes_max: 10, ..options };
-        let found = walk(&view, &mut scratch, &[hub], &options, |_| true);
+        let found = walk(&view, &mut scratch, &[hub], order, &options, |_| true);
         assert_eq!((found.nodes.len(), found.is_cut), (10, true));
     }
-    let both = PathOptions { direction: Direction::Both, ..PathOptions::default() };
+    let both = WalkOptions { direction: Direction::Both, ..WalkOptions::default() };
     let search = shortest_path(&view, &mut scratch, leaf, hub + 9, &both);
     assert_eq!(search.path.map(|path| path.cost), Some(2.0));
     assert_eq!(components(&view, &EdgeFilter::all()).sizes, [1_000_001]);
@@ -432,10 +432,10 @@ fn a_long_chain_is_walked_without_a_deep_stack() {
     let view = view_of(&chain, &[]);
     let (first, last) = (view.number(id(0)).unwrap(), view.number(id(300_000)).unwrap());
     let mut scratch = Scratch::new();
-    let options = WalkOptions { order: Order::Depth, ..WalkOptions::default() };
-    let found = walk(&view, &mut scratch, &[first], &options, |_| true);
+    let options = WalkOptions::default();
+    let found = walk(&view, &mut scratch, &[first], Order::Depth, &options, |_| true);
     assert_eq!(found.nodes.last().map(|step| step.depth), Some(300_000));
-    let path = shortest_path(&view, &mut scratch, first, last, &PathOptions::default()).path;
+    let path = shortest_path(&view, &mut scratch, first, last, &WalkOptions::default()).path;
     assert_eq!(path.map(|path| path.cost), Some(300_000.0));
     assert_eq!(components(&view, &EdgeFilter::all()).sizes, [300_001]);
 }
@@ -446,7 +446,7 @@ fn a_weight_that_no_path_can_have_is_named() {
         let view = view_of(&[edge(1, 0, 2, None), edge(2, 1, 3, Some(weight))], &[]);
         let number = |node| view.number(id(node)).unwrap();
         let mut scratch = Scratch::new();
-        let options = PathOptions::default();
+        let options = WalkOptions::default();
         let near = cheapest_path(&view, &mut scratch, number(1), number(2), &options).unwrap();
         assert_eq!(near.path.map(|path| path.cost), Some(1.0));
         let error = cheapest_path(&view, &mut scratch, number(1), number(3), &options).unwrap_err();
@@ -484,7 +484,8 @@ fn old_marks_are_never_taken_for_new_ones() {
     let last = u32::from(u16::MAX);
     for round in 0..last + 9 {
         let view = if round == 0 || round >= last { &larger } else { &view };
-        let found = walk(view, &mut scratch, &[start], &WalkOptions::default(), |_| true);
+        let found =
+            walk(view, &mut scratch, &[start], Order::Breadth, &WalkOptions::default(), |_| true);
         assert_eq!(found.nodes.len(), view.nodes(), "walk {round}");
     }
 }
@@ -493,7 +494,8 @@ fn old_marks_are_never_taken_for_new_ones() {
 fn a_scratch_comes_back_to_its_pool() {
     let pool = ScratchPool::new();
     let view = plain(&[(0, 1)]);
-    let first = walk(&view, &mut pool.take(), &[0], &WalkOptions::default(), |_| true);
+    let first =
+        walk(&view, &mut pool.take(), &[0], Order::Breadth, &WalkOptions::default(), |_| true);
     assert_eq!(first.nodes.len(), 2);
     let bytes = pool.bytes();
     assert!(bytes > 0);

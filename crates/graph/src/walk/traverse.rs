@@ -24,7 +24,7 @@ pub enum Order {
     Depth,
 }
 
-/// How to walk.
+/// Along which edges to walk, or to look for a path, and how far.
 #[derive(Debug, Clone)]
 pub struct WalkOptions {
     /// Along which edges.
@@ -35,20 +35,13 @@ pub struct WalkOptions {
     pub depth_max: u32,
     /// How many nodes at most, those it begins with included.
     pub nodes_max: usize,
-    /// In which order.
-    pub order: Order,
 }
 
 impl Default for WalkOptions {
-    /// Along all edges that go out, in breadth, without bounds.
+    /// Along all edges that go out, without bounds.
     fn default() -> Self {
-        Self {
-            direction: Direction::Out,
-            edges: EdgeFilter::all(),
-            depth_max: u32::MAX,
-            nodes_max: usize::MAX,
-            order: Order::Breadth,
-        }
+        let (direction, edges) = (Direction::Out, EdgeFilter::all());
+        Self { direction, edges, depth_max: u32::MAX, nodes_max: usize::MAX }
     }
 }
 
@@ -95,15 +88,6 @@ pub struct Walk {
     pub is_cut: bool,
 }
 
-impl Walk {
-    /// The places of the nodes on the way to one of them, from that one back to where the walk
-    /// began; none for what is no place.
-    pub fn way_back(&self, place: usize) -> impl Iterator<Item = usize> {
-        let parent = |place: &usize| self.nodes.get(*place).and_then(Step::parent);
-        std::iter::successors((place < self.nodes.len()).then_some(place), parent)
-    }
-}
-
 /// Walks from some nodes to all that can be reached from them, each once.
 ///
 /// Those it begins with are at depth 0, each once, whatever the filter says; numbers of no node
@@ -113,6 +97,7 @@ pub fn walk(
     view: &View,
     scratch: &mut Scratch,
     starts: &[u32],
+    order: Order,
     options: &WalkOptions,
     filter: impl FnMut(u32) -> bool,
 ) -> Walk {
@@ -121,24 +106,11 @@ pub fn walk(
     let nodes = Vec::with_capacity(NODES_FIRST.min(nodes_max));
     let walk = Walk { nodes, is_cut: false };
     let mut walker = Walker { view, scratch, options, filter, mark, nodes_max, walk };
-    match options.order {
+    match order {
         Order::Breadth => walker.in_breadth(starts),
         Order::Depth => walker.in_depth(starts),
     }
     walker.walk
-}
-
-/// The nodes that can be reached from some, these included, nearer ones first; and whether a
-/// bound kept it from some node.
-pub fn reachable(
-    view: &View,
-    scratch: &mut Scratch,
-    starts: &[u32],
-    options: &WalkOptions,
-) -> (Vec<u32>, bool) {
-    let options = WalkOptions { order: Order::Breadth, ..options.clone() };
-    let walk = walk(view, scratch, starts, &options, |_| true);
-    (walk.nodes.iter().map(|step| step.number).collect(), walk.is_cut)
 }
 
 struct Walker<'a, F> {

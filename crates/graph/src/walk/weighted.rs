@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use super::path::{Path, PathOptions, Search};
+use super::path::{Path, Search};
 use super::scratch::{Marks, Scratch};
+use super::traverse::WalkOptions;
 use crate::adjacency::{BlockId, Neighbor, View};
 
 /// A node and what the way to it weighs. Those that weigh less are greater: a heap gives its
@@ -46,7 +47,7 @@ pub(super) struct Reached {
     kind: u16,
 }
 
-/// Finds a path of the least weight: Dijkstra's way. An edge without a weight weighs 1.
+/// Finds a path of the least weight: Dijkstra's way. An edge without a weight weighs 1. The depth has no bound.
 ///
 /// # Errors
 /// `InvalidData` if it comes by an edge with a weight below zero or that is no number.
@@ -55,7 +56,7 @@ pub fn cheapest_path(
     scratch: &mut Scratch,
     source: u32,
     target: u32,
-    options: &PathOptions,
+    options: &WalkOptions,
 ) -> Result<Search> {
     if source.max(target) as usize >= view.nodes() {
         return Ok(Search::default());
@@ -113,7 +114,7 @@ pub fn cheapest_path(
 }
 
 /// Whether a node has an edge to one that no way is known to.
-fn leads_on(view: &View, marks: &Marks, number: u32, options: &PathOptions, mark: u16) -> bool {
+fn leads_on(view: &View, marks: &Marks, number: u32, options: &WalkOptions, mark: u16) -> bool {
     let found = view.visit(number, options.direction, &options.edges, |edge| {
         match marks.get(edge.number) {
             known if known == mark || known == mark + 1 => ControlFlow::Continue(()),
