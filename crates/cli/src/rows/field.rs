@@ -1,5 +1,6 @@
 //! What a field of CSV says: CSV has text only, so each value's type is read off its shape.
 
+use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
 
 /// A field with a type.
@@ -24,67 +25,24 @@ impl<'a> Field<'a> {
             "false" | "False" | "FALSE" => return Self::Bool(false),
             _ => {}
         }
-        match number_shape(text) {
-            Some(Shape::Integer) => text
-                .parse()
-                .map(Self::Int)
-                .or_else(|_| text.parse().map(Self::UInt))
-                .unwrap_or(Self::Text(text)),
-            Some(Shape::Real) => match text.parse::<f64>() {
-                Ok(value) if value.is_finite() => Self::Float(value),
-                _ => Self::Text(text),
-            },
-            None => Self::Text(text),
+        if !is_number(text) {
+            return Self::Text(text);
         }
-    }
-}
-
-enum Shape {
-    Integer,
-    Real,
-}
-
-/// Whether `text` is a number by JSON's grammar, and which kind.
-fn number_shape(text: &str) -> Option<Shape> {
-    let unsigned = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let (whole, rest) = split_digits(unsigned);
-    if whole.is_empty() || (whole.len() > 1 && whole.first() == Some(&b'0')) {
-        return None;
-    }
-    if rest.is_empty() {
         // "-0" is a real: an integer would lose its sign.
-        return Some(if text == "-0" { Shape::Real } else { Shape::Integer });
+        let is_whole = text != "-0" && text.bytes().skip(1).all(|byte| byte.is_ascii_digit());
+        let parsed = match is_whole {
+            true => text.parse().map(Self::Int).or_else(|_| text.parse().map(Self::UInt)).ok(),
+            false => text.parse().ok().filter(|real: &f64| real.is_finite()).map(Self::Float),
+        };
+        parsed.unwrap_or(Self::Text(text))
     }
-    let rest = match rest.strip_prefix(b".") {
-        Some(fraction) => {
-            let (digits, rest) = split_digits(fraction);
-            if digits.is_empty() {
-                return None;
-            }
-            rest
-        }
-        None => rest,
-    };
-    let rest = match rest.split_first() {
-        Some((b'e' | b'E', exponent)) => {
-            let unsigned = match exponent.split_first() {
-                Some((b'+' | b'-', unsigned)) => unsigned,
-                _ => exponent,
-            };
-            let (digits, rest) = split_digits(unsigned);
-            if digits.is_empty() {
-                return None;
-            }
-            rest
-        }
-        _ => rest,
-    };
-    rest.is_empty().then_some(Shape::Real)
 }
 
-fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    bytes.split_at(digits)
+/// Whether `text` is a number by JSON's grammar, without the spaces that its reader takes around one.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+        && text.ends_with(|last: char| last.is_ascii_digit())
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 impl Serialize for Field<'_> {
