@@ -34,6 +34,15 @@ impl LeadKey {
         }
     }
 
+    /// The time that it is; `None` for a key of another kind.
+    #[must_use]
+    pub fn time(self) -> Option<i64> {
+        match self {
+            Self::Time(time) => Some(time),
+            Self::Offset(_) | Self::Id16(_) | Self::Id32(_) => None,
+        }
+    }
+
     /// Name of the variant, for messages.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -170,10 +170,7 @@ impl Graph {
     /// Names of all graphs of a store, in order.
     #[must_use]
     pub fn names(store: &Store) -> Vec<String> {
-        let streams = store.streams();
-        let graphs =
-            streams.iter().filter(|stream| GraphPart::of(stream) == Some(GraphPart::Blocks));
-        graphs.map(|stream| stream.name().to_owned()).collect()
+        name::all(store, |stream| GraphPart::of(stream) == Some(GraphPart::Blocks))
     }
 
     /// The graph's name.

@@ -1,8 +1,8 @@
 //! What a graph is made as, which its own stream remembers.
 
 use timestrata_engine::{Error, ErrorKind, Result, Stream};
+use timestrata_values::name::MODEL_PROPERTY;
 
-const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "graph";
 const PART_MODEL: &str = "graph-part";
 const PART_PROPERTY: &str = "graph.part";
@@ -25,11 +25,6 @@ impl Default for GraphOptions {
     }
 }
 
-fn find<'a>(stream: &'a Stream, name: &str) -> Option<&'a str> {
-    let mut properties = stream.spec().properties.iter();
-    properties.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-}
-
 /// What a stream is to its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphPart {
@@ -50,10 +45,10 @@ impl GraphPart {
     /// What a stream is; `None` if it is no graph's.
     #[must_use]
     pub fn of(stream: &Stream) -> Option<Self> {
-        match find(stream, MODEL_PROPERTY)? {
+        match stream.property(MODEL_PROPERTY)? {
             MODEL => Some(Self::Blocks),
             PART_MODEL => {
-                let part = find(stream, PART_PROPERTY)?;
+                let part = stream.property(PART_PROPERTY)?;
                 Self::BELOW.into_iter().find(|below| below.word() == part)
             }
             _ => None,
@@ -118,7 +113,7 @@ impl GraphOptions {
         if GraphPart::of(stream) != Some(GraphPart::Blocks) {
             return wrong(format!("'{}' is not a graph", stream.name()));
         }
-        let text = find(stream, VERSIONS_PROPERTY).unwrap_or("1");
+        let text = stream.property(VERSIONS_PROPERTY).unwrap_or("1");
         match text.parse() {
             Ok(keep_versions) => Ok(Self { keep_versions }),
             Err(_) => wrong(format!(

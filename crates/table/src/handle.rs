@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use timestrata_engine::{
-    Error, ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
+    ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
 };
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
@@ -45,13 +45,8 @@ impl Table {
     /// `NotFound` if the store has no stream of that name, `InvalidArgument` if the stream is not
     /// a table.
     pub fn open(store: &Store, name: &str) -> Result<Self> {
-        let Some(stream) = store.stream(name).filter(|stream| !options::is_hidden(stream)) else {
-            let place = store.path().map(|path| format!(" in {}", path.display()));
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no table '{name}'{}", place.unwrap_or_default()),
-            ));
-        };
+        let stream = store.stream(name).filter(|stream| !options::is_hidden(stream));
+        let stream = stream.ok_or_else(|| name::not_found(store, "table", name))?;
         Self::of_stream(store, stream)
     }
 
@@ -273,8 +268,6 @@ impl Table {
 
     /// Names of all tables of a store, in order.
     pub fn names(store: &Store) -> Vec<String> {
-        let streams = store.streams();
-        let tables = streams.iter().filter(|stream| options::is_table(stream));
-        tables.map(|stream| stream.name().to_owned()).collect()
+        name::all(store, options::is_table)
     }
 }

@@ -6,10 +6,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
     Error, ErrorKind, Merge, Result, Retention, RunFormat, Store, Stream, StreamSpec,
 };
+use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
 use super::time;
 
-const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "table";
 const INDEX_MODEL: &str = "table-index";
 const INDEX_PROPERTY: &str = "index";
@@ -186,12 +186,12 @@ fn properties_of<'a>(stream: &'a Stream, wanted: &'a str) -> impl Iterator<Item 
 
 /// Whether a stream is a table's main one.
 pub fn is_table(stream: &Stream) -> bool {
-    properties_of(stream, MODEL_PROPERTY).next() == Some(MODEL)
+    stream.property(MODEL_PROPERTY) == Some(MODEL)
 }
 
 /// Whether a stream serves a table, and is not to be shown on its own.
 pub fn is_hidden(stream: &Stream) -> bool {
-    properties_of(stream, MODEL_PROPERTY).next() == Some(INDEX_MODEL)
+    stream.property(MODEL_PROPERTY) == Some(INDEX_MODEL)
 }
 
 /// What is known of a table from the spec of its stream.
@@ -208,32 +208,24 @@ impl Definition {
     /// # Errors
     /// `InvalidArgument` if the stream is no table.
     pub(super) fn of(stream: &Stream) -> Result<Self> {
-        let name = stream.name();
-        let refuse = |what: String| {
-            Error::new(ErrorKind::InvalidArgument, format!("stream '{name}' {what}"))
-        };
-        match properties_of(stream, MODEL_PROPERTY).next() {
-            Some(MODEL) => {}
-            Some(other) => return Err(refuse(format!("is not a table; its model is '{other}'"))),
-            None => return Err(refuse("is not a table; it has no model".to_owned())),
-        }
+        expect_model(stream, "table", MODEL)?;
         let all = |wanted| properties_of(stream, wanted).map(str::to_owned).collect::<Vec<_>>();
         let key = all(KEY_PROPERTY);
         let merge = if key.is_empty() { Merge::Keep } else { Merge::Latest };
         let known = |column: &String| stream.schema().index_of(column).is_ok();
         if stream.spec().merge != merge || !key.iter().all(known) {
-            return Err(refuse(
-                "is called a table, but its key or merge rule are another's".into(),
-            ));
+            let message = format!(
+                "stream '{}' is called a table, but its key or merge rule are another's",
+                stream.name()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         Ok(Self {
             key,
             tags: all(TAG_PROPERTY),
-            hands_out_ids: properties_of(stream, HANDED_OUT_PROPERTY).next() == Some(HANDED_OUT),
-            index: properties_of(stream, INDEX_PROPERTY).next().map(str::to_owned),
-            created_ns: properties_of(stream, CREATED_PROPERTY)
-                .next()
-                .and_then(|ns| ns.parse().ok()),
+            hands_out_ids: stream.property(HANDED_OUT_PROPERTY) == Some(HANDED_OUT),
+            index: stream.property(INDEX_PROPERTY).map(str::to_owned),
+            created_ns: stream.property(CREATED_PROPERTY).and_then(|ns| ns.parse().ok()),
         })
     }
 

@@ -170,12 +170,12 @@ impl TableView {
 
     /// Time of the oldest row in `range`.
     pub fn min_time(&self, range: &KeyRange) -> Result<Option<i64>> {
-        self.snapshot.min_key(self.id(), range).map(time_of)
+        Ok(self.snapshot.min_key(self.id(), range)?.and_then(LeadKey::time))
     }
 
     /// Time of the newest row in `range`.
     pub fn max_time(&self, range: &KeyRange) -> Result<Option<i64>> {
-        self.snapshot.max_key(self.id(), range).map(time_of)
+        Ok(self.snapshot.max_key(self.id(), range)?.and_then(LeadKey::time))
     }
 
     /// The row with this upsert key, one cell a key column.
@@ -222,12 +222,5 @@ impl TableView {
     pub fn latest(&self, by: &[String], range: &KeyRange) -> Result<RecordBatch> {
         let by = by.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         latest(self, &by, range)
-    }
-}
-
-fn time_of(key: Option<LeadKey>) -> Option<i64> {
-    match key {
-        Some(LeadKey::Time(time)) => Some(time),
-        _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
 };
@@ -120,11 +120,7 @@ impl Table {
         let (rows, _) = self.with_ids(&layout, rows, &mut reserved.clone())?;
         let Some(schema) = evolved(&layout, &rows, on_mismatch)? else { return Ok(()) };
         fit(&layout.with_schema(Arc::clone(&schema)), &rows, on_mismatch, 0)?;
-        self.check_digits(&layout, &schema)?;
-        self.shared.store.alter_stream(self.shared.id, schema)?;
-        // It knows the old columns.
-        *self.shared.appender.lock() = None;
-        Ok(())
+        self.alter(&layout, schema)
     }
 
     /// Gives columns types that also hold values of these ones'.
@@ -134,8 +130,15 @@ impl Table {
         }
         let _alone = self.shared.lock.write();
         let layout = self.layout()?;
-        let Some(schema) = widened(&layout, columns) else { return Ok(()) };
-        self.check_digits(&layout, &schema)?;
+        match widened(&layout, columns) {
+            Some(schema) => self.alter(&layout, schema),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the table other columns; whoever asks holds its lock for writing.
+    fn alter(&self, layout: &Layout, schema: SchemaRef) -> Result<()> {
+        self.check_digits(layout, &schema)?;
         self.shared.store.alter_stream(self.shared.id, schema)?;
         // It knows the old columns.
         *self.shared.appender.lock() = None;

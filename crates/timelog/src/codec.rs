@@ -7,6 +7,8 @@ use arrow_schema::TimeUnit;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_values::instant::per_second;
+use timestrata_values::name::of_word;
 
 /// What the values of a time log are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -27,15 +29,17 @@ pub enum Codec {
 }
 
 impl Codec {
+    const WORDS: [(&'static str, Self); 5] = [
+        ("bytes", Self::Bytes),
+        ("cbor", Self::Cbor),
+        ("json", Self::Json),
+        ("arrow", Self::Arrow),
+        ("pickle", Self::Pickle),
+    ];
+
     /// The word for it: `bytes`, `cbor`, `json`, `arrow` or `pickle`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Cbor => "cbor",
-            Self::Json => "json",
-            Self::Arrow => "arrow",
-            Self::Pickle => "pickle",
-        }
+        Self::WORDS.into_iter().find(|(_, codec)| *codec == self).map_or("", |(word, _)| word)
     }
 }
 
@@ -49,17 +53,7 @@ impl FromStr for Codec {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self> {
-        match word {
-            "bytes" => Ok(Self::Bytes),
-            "cbor" => Ok(Self::Cbor),
-            "json" => Ok(Self::Json),
-            "arrow" => Ok(Self::Arrow),
-            "pickle" => Ok(Self::Pickle),
-            other => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("codec '{other}': must be 'bytes', 'cbor', 'json', 'arrow' or 'pickle'"),
-            )),
-        }
+        of_word("codec", word, &Self::WORDS)
     }
 }
 
@@ -78,24 +72,17 @@ pub enum Unit {
 }
 
 impl Unit {
+    const WORDS: [(&'static str, Self); 4] =
+        [("s", Self::Second), ("ms", Self::Milli), ("us", Self::Micro), ("ns", Self::Nano)];
+
     /// The word for it: `s`, `ms`, `us` or `ns`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Second => "s",
-            Self::Milli => "ms",
-            Self::Micro => "us",
-            Self::Nano => "ns",
-        }
+        Self::WORDS.into_iter().find(|(_, unit)| *unit == self).map_or("", |(word, _)| word)
     }
 
     /// How many make a second.
     pub fn per_second(self) -> i64 {
-        match self {
-            Self::Second => 1,
-            Self::Milli => 1_000,
-            Self::Micro => 1_000_000,
-            Self::Nano => 1_000_000_000,
-        }
+        per_second(self.to_arrow())
     }
 
     /// Arrow's word for it.
@@ -130,16 +117,7 @@ impl FromStr for Unit {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self> {
-        match word {
-            "s" => Ok(Self::Second),
-            "ms" => Ok(Self::Milli),
-            "us" => Ok(Self::Micro),
-            "ns" => Ok(Self::Nano),
-            other => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("time unit '{other}': must be 's', 'ms', 'us' or 'ns'"),
-            )),
-        }
+        of_word("time unit", word, &Self::WORDS)
     }
 }
 

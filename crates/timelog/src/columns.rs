@@ -5,9 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
-use timestrata_engine::{
-    Cell, Changes, Durability, Error, ErrorKind, Result, RowBatch, SeqNo, Stream,
-};
+use timestrata_engine::{Cell, Durability, Error, ErrorKind, Result, RowBatch, SeqNo, Stream};
 
 use super::batch::time_column;
 use super::options::{TIME_NAME, VALUE_NAME};
@@ -197,14 +195,6 @@ impl Timelog {
             .caused_by(cause)
         })?;
         self.commit_batch(batch, durability)
-    }
-
-    fn commit_batch(&self, batch: RecordBatch, durability: Durability) -> Result<Option<SeqNo>> {
-        if batch.num_rows() == 0 {
-            return self.store().acknowledge(durability).map(|_| None);
-        }
-        let changes = Changes::new().insert(self.stream_id(), batch);
-        self.store().commit(changes, durability).map(Some)
     }
 
     fn check_typed(&self) -> Result<()> {

@@ -6,11 +6,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
     BLOCK_ROWS_PROPERTY, Error, ErrorKind, Merge, Result, Retention, RunFormat, Stream, StreamSpec,
 };
+use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
 use super::{Codec, Unit, ValueColumns};
 
-/// Property that names a stream's model.
-const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "timelog";
 const CODEC_PROPERTY: &str = "codec";
 const UNIT_PROPERTY: &str = "unit";
@@ -121,14 +120,9 @@ pub(super) fn schema(unit: Unit, columns: Option<&ValueColumns>) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-fn property<'a>(stream: &'a Stream, wanted: &str) -> Option<&'a str> {
-    let properties = &stream.spec().properties;
-    properties.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str())
-}
-
 /// Reads the value columns of a typed log's stream.
 pub(super) fn columns_of_stream(stream: &Stream) -> Result<ValueColumns> {
-    let is_record = property(stream, VALUES_PROPERTY) == Some(RECORD);
+    let is_record = stream.property(VALUES_PROPERTY) == Some(RECORD);
     ValueColumns::of_schema(stream.schema(), is_record)
 }
 
@@ -138,13 +132,9 @@ pub(super) fn of_stream(stream: &Stream) -> Result<(Codec, Unit)> {
     let refuse = |what: String| {
         Err(Error::new(ErrorKind::InvalidArgument, format!("stream '{}' {what}", spec.name)))
     };
-    match property(stream, MODEL_PROPERTY) {
-        Some(MODEL) => {}
-        Some(other) => return refuse(format!("is not a time log; its model is '{other}'")),
-        None => return refuse("is not a time log; it has no model".to_owned()),
-    }
+    expect_model(stream, "time log", MODEL)?;
     let (Some(codec), Some(unit)) =
-        (property(stream, CODEC_PROPERTY), property(stream, UNIT_PROPERTY))
+        (stream.property(CODEC_PROPERTY), stream.property(UNIT_PROPERTY))
     else {
         return refuse("is a time log without codec or unit".to_owned());
     };

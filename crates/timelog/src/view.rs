@@ -118,18 +118,10 @@ impl TimelogView {
         if range.is_empty() {
             return Ok(None);
         }
-        self.snapshot.min_key(self.stream.id(), range).map(|key| key.and_then(time_of))
+        self.snapshot.min_key(self.stream.id(), range).map(|key| key.and_then(LeadKey::time))
     }
 
     fn greatest(&self, range: &KeyRange) -> Result<Option<i64>> {
-        self.snapshot.max_key(self.stream.id(), range).map(|key| key.and_then(time_of))
-    }
-}
-
-/// The time of a key of a time log, whose leading keys are all times.
-fn time_of(key: LeadKey) -> Option<i64> {
-    match key {
-        LeadKey::Time(time) => Some(time),
-        LeadKey::Offset(_) | LeadKey::Id16(_) | LeadKey::Id32(_) => None,
+        self.snapshot.max_key(self.stream.id(), range).map(|key| key.and_then(LeadKey::time))
     }
 }

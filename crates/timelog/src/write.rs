@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use arrow_array::BinaryArray;
+use arrow_array::{BinaryArray, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use serde::Serialize;
 use timestrata_engine::planted::{Plant, is_planted};
@@ -55,13 +55,7 @@ impl Timelog {
     /// `NotFound` if the store has no stream of that name, `InvalidArgument` if the stream is
     /// not a time log.
     pub fn open(store: &Store, name: &str) -> Result<Self> {
-        let Some(stream) = store.stream(name) else {
-            let place = store.path().map(|path| format!(" in {}", path.display()));
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no time log '{name}'{}", place.unwrap_or_default()),
-            ));
-        };
+        let stream = store.stream(name).ok_or_else(|| name::not_found(store, "time log", name))?;
         Self::of_stream(store, stream)
     }
 
@@ -272,10 +266,19 @@ impl Timelog {
 
     /// Appends a batch as one atomic commit. `None`: it was empty.
     pub fn extend_batch(&self, batch: EntryBatch, durability: Durability) -> Result<Option<SeqNo>> {
-        if batch.is_empty() {
+        let batch = batch.into_record_batch(self.shared.stream.schema(), self.unit())?;
+        self.commit_batch(batch, durability)
+    }
+
+    /// Commits rows of the log's columns. `None`: there were none.
+    pub(super) fn commit_batch(
+        &self,
+        batch: RecordBatch,
+        durability: Durability,
+    ) -> Result<Option<SeqNo>> {
+        if batch.num_rows() == 0 {
             return self.shared.store.acknowledge(durability).map(|_| None);
         }
-        let batch = batch.into_record_batch(self.shared.stream.schema(), self.unit())?;
         let changes = Changes::new().insert(self.stream_id(), batch);
         self.shared.store.commit(changes, durability).map(Some)
     }
@@ -296,11 +299,7 @@ impl Timelog {
             check_value_bytes(*time, length)?;
         }
         let batch = record_batch(self.shared.stream.schema(), self.unit(), times, values)?;
-        if batch.num_rows() == 0 {
-            return self.shared.store.acknowledge(durability).map(|_| None);
-        }
-        let changes = Changes::new().insert(self.stream_id(), batch);
-        self.shared.store.commit(changes, durability).map(Some)
+        self.commit_batch(batch, durability)
     }
 
     /// Appends entries from an iterator, in commits of `chunk_rows` (fewer where values are

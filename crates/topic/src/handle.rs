@@ -286,9 +286,7 @@ impl Topic {
     /// Names of all topics of a store, in order.
     #[must_use]
     pub fn names(store: &Store) -> Vec<String> {
-        let streams = store.streams();
-        let topics = streams.iter().filter(|stream| options::is_topic(stream));
-        topics.map(|stream| stream.name().to_owned()).collect()
+        name::all(store, options::is_topic)
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use timestrata_engine::{Error, ErrorKind, Result, Stream};
+use timestrata_values::name::MODEL_PROPERTY;
 
-const MODEL_PROPERTY: &str = "model";
 const MODEL: &str = "topic";
 const PART_MODEL: &str = "topic-part";
 const CREATED_PROPERTY: &str = "created_ns";
@@ -84,15 +84,9 @@ fn property(name: &str, value: impl Display) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// The value of a property.
-fn find<'a>(stream: &'a Stream, name: &str) -> Option<&'a str> {
-    let mut properties = stream.spec().properties.iter();
-    properties.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-}
-
 /// A property that is a number.
 fn number<T: FromStr>(stream: &Stream, name: &str) -> Result<Option<T>> {
-    let Some(text) = find(stream, name) else { return Ok(None) };
+    let Some(text) = stream.property(name) else { return Ok(None) };
     text.parse().map(Some).map_err(|_| {
         let message = format!("topic '{}': property '{name}' is {text:?}", stream.name());
         Error::new(ErrorKind::InvalidArgument, message)
@@ -108,13 +102,13 @@ pub fn topic_of_stream(stream: &Stream) -> Option<u32> {
 /// Whether a stream is a topic's own, which has its name.
 #[must_use]
 pub fn is_topic(stream: &Stream) -> bool {
-    find(stream, MODEL_PROPERTY) == Some(MODEL)
+    stream.property(MODEL_PROPERTY) == Some(MODEL)
 }
 
 /// Whether a stream is one below a topic's own.
 #[must_use]
 pub fn is_topic_part(stream: &Stream) -> bool {
-    find(stream, MODEL_PROPERTY) == Some(PART_MODEL)
+    stream.property(MODEL_PROPERTY) == Some(PART_MODEL)
 }
 
 /// Words of the streams below a topic's own.
@@ -124,7 +118,7 @@ pub(super) fn part_properties() -> Vec<(String, String)> {
 
 /// Wall clock when a topic was made.
 pub(super) fn created_ns(stream: &Stream) -> Option<i64> {
-    find(stream, CREATED_PROPERTY)?.parse().ok()
+    stream.property(CREATED_PROPERTY)?.parse().ok()
 }
 
 impl TopicOptions {
@@ -174,7 +168,7 @@ impl TopicOptions {
                 format!("'{}' is not a topic", stream.name()),
             ));
         }
-        let is_store = find(stream, STAMP_PROPERTY) == Some(Stamp::Store.name());
+        let is_store = stream.property(STAMP_PROPERTY) == Some(Stamp::Store.name());
         Ok(Self {
             partitions: number(stream, PARTITIONS_PROPERTY)?.unwrap_or(1),
             record_bytes_max: number(stream, RECORD_BYTES_PROPERTY)?
@@ -184,7 +178,7 @@ impl TopicOptions {
                 age_ns: number(stream, AGE_PROPERTY)?,
                 bytes: number(stream, BYTES_PROPERTY)?,
                 records: number(stream, RECORDS_PROPERTY)?,
-                compact: find(stream, COMPACT_PROPERTY) == Some("true"),
+                compact: stream.property(COMPACT_PROPERTY) == Some("true"),
             },
         })
     }

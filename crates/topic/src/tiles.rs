@@ -267,17 +267,9 @@ impl StoredTile {
 
     /// What its records span.
     pub(super) fn span(&self) -> Result<Span> {
-        let time = |index| {
-            let times = self.column(index)?.as_primitive_opt::<Int64Type>()?;
-            Some(times.value(self.row.index))
-        };
-        let bytes = self.column(column::BYTES).and_then(|b| b.as_primitive_opt::<UInt64Type>());
-        match (time(column::TIME_MIN), time(column::TIME_MAX), bytes) {
-            (Some(time_min), Some(time_max), Some(bytes)) => {
-                Ok(Span { time_min, time_max, bytes: bytes.value(self.row.index) })
-            }
-            _ => Err(self.bad()),
-        }
+        let places = [column::TIME_MIN, column::TIME_MAX, column::BYTES];
+        let spans = spans_in(&self.row.batch, places);
+        spans.and_then(|mut spans| spans.nth(self.row.index)).ok_or_else(|| self.bad())
     }
 
     /// The tile's hashes.
@@ -425,19 +417,23 @@ fn roots_above(
     Ok((found, all))
 }
 
+/// What the records of each row's tile span, where these columns have that; `None` for other columns.
+fn spans_in(
+    batch: &RecordBatch,
+    [min, max, bytes]: [usize; 3],
+) -> Option<impl Iterator<Item = Span>> {
+    let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
+    let (mins, maxs) = (time(min)?.values(), time(max)?.values());
+    let bytes = batch.columns().get(bytes)?.as_primitive_opt::<UInt64Type>()?.values();
+    let rows = mins.iter().zip(maxs).zip(bytes);
+    Some(rows.map(|((min, max), bytes)| Span { time_min: *min, time_max: *max, bytes: *bytes }))
+}
+
 /// The roots among rows that are of tiles of leaves; `None` for other columns.
 fn roots_in(batch: &RecordBatch) -> Option<Vec<(Hash, Span)>> {
-    let number = |index: usize| batch.columns().get(index)?.as_primitive_opt::<UInt64Type>();
-    let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
-    let (places, bytes) = (number(0)?.values(), number(4)?.values());
+    let places = batch.columns().first()?.as_primitive_opt::<UInt64Type>()?.values();
     let roots = batch.columns().get(1)?.as_fixed_size_binary_opt()?;
-    let (mins, maxs) = (time(2)?.values(), time(3)?.values());
-    let spans = mins.iter().zip(maxs).zip(bytes).map(|((time_min, time_max), bytes)| Span {
-        time_min: *time_min,
-        time_max: *time_max,
-        bytes: *bytes,
-    });
-    let rows = places.iter().zip(roots.iter()).zip(spans);
+    let rows = places.iter().zip(roots.iter()).zip(spans_in(batch, [2, 3, 4])?);
     let of_leaves = rows.filter(|((place, _), _)| **place % (1 << LEVEL_BITS) == 0);
     of_leaves.map(|((_, root), span)| Some((Hash(root?.try_into().ok()?), span))).collect()
 }
@@ -467,15 +463,12 @@ pub(super) fn spans(
 
 /// The rows of full tiles of leaves; `None` for other columns.
 fn spanned(batch: &RecordBatch) -> Option<Vec<Result<Spanned>>> {
-    let number = |index: usize| batch.columns().get(index)?.as_primitive_opt::<UInt64Type>();
-    let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
-    let (places, bytes) = (number(0)?.values(), number(3)?.values());
-    let (mins, maxs, appended) = (time(1)?.values(), time(2)?.values(), time(4)?.values());
-    let rows = places.iter().zip(mins).zip(maxs).zip(bytes).zip(appended);
-    let rows = rows.filter_map(|((((place, time_min), time_max), bytes), appended_ns)| {
+    let places = batch.columns().first()?.as_primitive_opt::<UInt64Type>()?.values();
+    let appended = batch.columns().get(4)?.as_primitive_opt::<Int64Type>()?.values();
+    let rows = places.iter().zip(spans_in(batch, [1, 2, 3])?).zip(appended);
+    let rows = rows.filter_map(|((place, span), appended_ns)| {
         let is_of_leaves = place % (1 << LEVEL_BITS) == 0;
         let first = (place >> LEVEL_BITS).checked_sub(WIDTH)?;
-        let span = Span { time_min: *time_min, time_max: *time_max, bytes: *bytes };
         is_of_leaves.then_some(Ok(Spanned { first, span, appended_ns: *appended_ns }))
     });
     Some(rows.collect())

@@ -32,17 +32,58 @@ pub fn check(what: &str, name: &str) -> Result<()> {
     ))
 }
 
+/// The property of a stream that says whose it is.
+pub const MODEL_PROPERTY: &str = "model";
+
+/// An error unless a stream is of a model; `what` is what people call one of those.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn expect_model(stream: &Stream, what: &str, model: &str) -> Result<()> {
+    let why = match stream.property(MODEL_PROPERTY) {
+        Some(found) if found == model => return Ok(()),
+        Some(other) => format!("its model is '{other}'"),
+        None => "it has no model".to_owned(),
+    };
+    let message = format!("stream '{}' is not a {what}; {why}", stream.name());
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// Names of the streams that `is_wanted`, in order.
+pub fn all(store: &Store, is_wanted: impl Fn(&Stream) -> bool) -> Vec<String> {
+    let streams = store.streams();
+    let wanted = streams.iter().filter(|stream| is_wanted(stream));
+    wanted.map(|stream| stream.name().to_owned()).collect()
+}
+
+/// What a word stands for, among those that there are.
+///
+/// # Errors
+/// `InvalidArgument`, with all of them.
+pub fn of_word<T: Copy>(what: &str, word: &str, all: &[(&'static str, T)]) -> Result<T> {
+    if let Some((_, found)) = all.iter().find(|(known, _)| *known == word) {
+        return Ok(*found);
+    }
+    let words: Vec<String> = all.iter().map(|(known, _)| format!("'{known}'")).collect();
+    let (last, others) = words.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+    let message = format!("{what} '{word}': must be {} or {last}", others.join(", "));
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
 /// The stream of this name, which is what somebody opens.
 ///
 /// # Errors
 /// `InvalidArgument` for a name that can't be, `NotFound` if the store has none.
 pub fn stream(store: &Store, what: &str, name: &str) -> Result<Arc<Stream>> {
     check(what, name)?;
-    store.stream(name).ok_or_else(|| {
-        let place = store.path().map(|path| format!(" in {}", path.display()));
-        let message = format!("no {what} '{name}'{}", place.unwrap_or_default());
-        Error::new(ErrorKind::NotFound, message)
-    })
+    store.stream(name).ok_or_else(|| not_found(store, what, name))
+}
+
+/// The error of what a store doesn't have.
+pub fn not_found(store: &Store, what: &str, name: &str) -> Error {
+    let place = store.path().map(|path| format!(" in {}", path.display()));
+    let message = format!("no {what} '{name}'{}", place.unwrap_or_default());
+    Error::new(ErrorKind::NotFound, message)
 }
 
 /// The stream of somebody who opened it earlier, if it is still there: one of its name may be another.
