@@ -9,11 +9,9 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use timestrata_engine::ErrorKind;
 use timestrata_timelog::{Codec, EntryBlock, Timelog};
 
-use crate::error::refused;
-use crate::timestamp::type_name;
+use crate::error::{invalid, type_name};
 use crate::typed::Typed;
 
 /// How the values in the blocks of a log become objects.
@@ -108,7 +106,7 @@ pub(crate) fn decode<'py>(
 
 /// Values in columns are no bytes: a mistake of this crate's own, told instead of a panic.
 fn has_columns() -> PyErr {
-    refused(ErrorKind::InvalidArgument, "a log with codec 'arrow' has columns, not encoded values")
+    invalid("a log with codec 'arrow' has columns, not encoded values")
 }
 
 fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {

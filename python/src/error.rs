@@ -1,5 +1,8 @@
 //! The engine's errors as Python exceptions: every kind has a class in `timestrata.errors`.
 
+use std::fmt::Display;
+
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
@@ -55,6 +58,16 @@ pub(crate) fn refused(kind: ErrorKind, message: impl Into<String>) -> PyErr {
     Python::attach(|py| to_python(py, &Error::new(kind, message)))
 }
 
+/// An exception for an argument that has no meaning here.
+pub(crate) fn invalid(message: impl Into<String>) -> PyErr {
+    refused(ErrorKind::InvalidArgument, message)
+}
+
+/// A `TypeError`: what is wanted, and of which type the object is that was given.
+pub(crate) fn wrong_type(wanted: impl Display, given: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{wanted}, not '{}'", type_name(given)))
+}
+
 /// An error of the log itself: of class `class`, with a hint.
 pub(crate) fn timelog_error(class: &str, message: &str, hint: Option<&str>) -> PyErr {
     Python::attach(|py| {
@@ -103,4 +116,12 @@ fn raise(
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("timestrata.errors")?.unbind()))?
         .bind(py);
     Ok(PyErr::from_value(errors.getattr(class)?.call((message,), details)?))
+}
+
+/// The name of a value's type, for messages.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    match value.get_type().name() {
+        Ok(name) => name.to_string(),
+        Err(_) => "object".to_owned(),
+    }
 }

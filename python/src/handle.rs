@@ -8,11 +8,11 @@ use std::sync::{Arc, Weak};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use timestrata_engine::{Durability, ErrorKind, Store};
+use timestrata_engine::{Durability, ErrorKind, Result, Store};
 
 use crate::error::refused;
 use crate::fork::Guarded;
-use crate::interrupt::detached;
+use crate::interrupt::{detached, interruptible};
 #[cfg(feature = "sql")]
 use crate::lock::Kept;
 use crate::lock::Lock;
@@ -65,6 +65,26 @@ impl Handle {
     /// The store, closed or not.
     pub(crate) fn store_even_closed(&self) -> PyResult<&Store> {
         self.store.get()
+    }
+
+    /// Runs `work` on the store as [`detached`] does.
+    pub(crate) fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Store) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let store = self.store()?;
+        detached(py, || work(store))
+    }
+
+    /// Runs `work` on the store as [`interruptible`] does.
+    pub(crate) fn interruptible<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Store) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let store = self.store()?.clone();
+        interruptible(py, move || work(&store))
     }
 
     /// Whether it was closed.

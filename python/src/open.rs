@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::{Access, ErrorKind, Io, Store as EngineStore};
 
-use crate::error::refused;
+use crate::error::{invalid, refused};
 use crate::events;
 use crate::handle::Handle;
 use crate::interrupt::detached;
@@ -87,10 +87,9 @@ pub(crate) fn open(
         Some(path) => detached(py, || EngineStore::open_with(Io::os(), path, access, settings))?,
         None if access == Access::Write => detached(py, || EngineStore::memory(settings))?,
         None => {
-            return Err(refused(
-                ErrorKind::InvalidArgument,
-                format!("mode '{mode}' needs a path: a store in memory is always new"),
-            ));
+            return Err(invalid(format!(
+                "mode '{mode}' needs a path: a store in memory is always new"
+            )));
         }
     };
     if mode == "x" && !store.recovery_report().created {

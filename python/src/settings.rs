@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyString};
 use timestrata_engine::{
-    BusyPolicy, Durability, ErrorKind, Maintenance, Settings, duration_of_text, size_of_text,
+    BusyPolicy, Durability, Maintenance, Settings, duration_of_text, size_of_text,
 };
 
-use crate::error::refused;
-use crate::timestamp::type_name;
+use crate::error::{invalid, wrong_type};
 
 const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
                      sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
@@ -76,8 +75,21 @@ pub(crate) fn choice<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> 
     Err(invalid(format!("{what} '{name}': must be {}", known.join(" or "))))
 }
 
+/// One of the words of an argument; `ValueError` names those that there are.
+pub(crate) fn word<T: Copy>(what: &str, given: &str, words: &[(&str, T)]) -> PyResult<T> {
+    words.iter().find(|(known, _)| *known == given).map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<_> = words.iter().map(|(known, _)| format!("'{known}'")).collect();
+        let known = match known.as_slice() {
+            [one, other] => format!("{one} or {other}"),
+            _ => format!("one of {}", known.join(", ")),
+        };
+        PyValueError::new_err(format!("{what}={given:?}: it must be {known}"))
+    })
+}
+
 fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let bytes = |into: &mut u64| size(name, value).map(|size| *into = size);
+    let span = |into: &mut Duration| duration(name, value).map(|span| *into = span);
     let rows = |into: &mut usize| -> PyResult<()> {
         *into = usize::try_from(size(name, value)?)?;
         Ok(())
@@ -95,14 +107,8 @@ fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResul
         "cache_bytes_max" => bytes(&mut settings.cache_bytes_max),
         "run_batch_rows" => rows(&mut settings.run_batch_rows),
         "level0_runs_max" => rows(&mut settings.level0_runs_max),
-        "quarantine_age_max" => {
-            settings.quarantine_age_max = duration(name, value)?;
-            Ok(())
-        }
-        "sync_interval" => {
-            settings.sync_interval = duration(name, value)?;
-            Ok(())
-        }
+        "quarantine_age_max" => span(&mut settings.quarantine_age_max),
+        "sync_interval" => span(&mut settings.sync_interval),
         "compaction_bytes_per_second" => {
             settings.compaction_bytes_per_second = Some(size(name, value)?);
             Ok(())
@@ -126,10 +132,10 @@ fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
         });
     }
     if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
-        return Err(PyTypeError::new_err(format!(
-            "{name} must be an int or a str such as '64MiB', not '{}'",
-            type_name(value)
-        )));
+        return Err(wrong_type(
+            format_args!("{name} must be an int or a str such as '64MiB'"),
+            value,
+        ));
     }
     value.extract().map_err(|_| invalid(format!("{name} {value}: must be 0 to 2**64-1")))
 }
@@ -150,14 +156,23 @@ pub(crate) fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duratio
         return Err(PyTypeError::new_err(format!("{name} must be a duration, not 'bool'")));
     }
     let seconds: f64 = value.extract().map_err(|_| {
-        PyTypeError::new_err(format!(
-            "{name} must be a str such as '100ms', a timedelta or a number of seconds, not '{}'",
-            type_name(value)
-        ))
+        wrong_type(
+            format_args!(
+                "{name} must be a str such as '100ms', a timedelta or a number of seconds"
+            ),
+            value,
+        )
     })?;
     Duration::try_from_secs_f64(seconds).map_err(|_| unreadable(&value.to_string()))
 }
 
-fn invalid(message: String) -> PyErr {
-    refused(ErrorKind::InvalidArgument, message)
+/// A span of seconds, as nanoseconds.
+pub(crate) fn span_ns(what: &str, seconds: Option<f64>) -> PyResult<Option<u64>> {
+    match seconds {
+        None => Ok(None),
+        Some(seconds) if (0.0..9.2e9).contains(&seconds) => Ok(Some((seconds * 1e9) as u64)),
+        Some(seconds) => Err(PyValueError::new_err(format!(
+            "{what}={seconds}: it must be a number of seconds from 0 to below 9.2e9"
+        ))),
+    }
 }

@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyInt, PyString};
 use timestrata_engine::ErrorKind;
+use timestrata_table::parse_time;
 use timestrata_timelog::Unit;
 
-use crate::error::refused;
+use crate::error::{refused, to_python, type_name};
 use crate::lock::Lock;
 
 static EPOCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -62,6 +63,20 @@ fn of(value: &Bound<'_, PyAny>, unit: Unit, finer: Finer) -> PyResult<i64> {
         });
     }
     Err(wrong_type(value, unit))
+}
+
+/// A time in nanoseconds: an int of them, a datetime, an ISO string, a numpy or pandas time.
+pub(crate) fn time_ns(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        let unit = arrow_schema::TimeUnit::Nanosecond;
+        let kind = arrow_schema::DataType::Timestamp(unit, Some("UTC".into()));
+        let time = parse_time(&text.to_string(), &kind);
+        return time.map(Some).map_err(|error| to_python(value.py(), &error));
+    }
+    timestamp(value, Unit::Nano).map(Some)
 }
 
 /// An optional bound: `None` is open.
@@ -248,11 +263,3 @@ const NUMPY_UNITS: [(&str, i128); 11] = [
     ("fs", 1_000),
     ("as", 1),
 ];
-
-/// The name of a value's type, for messages.
-pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
-    match value.get_type().name() {
-        Ok(name) => name.to_string(),
-        Err(_) => "object".to_owned(),
-    }
-}

@@ -5,17 +5,16 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView, PyString, PyType};
-use timestrata_engine::{Durability, ErrorKind};
+use timestrata_engine::Durability;
 use timestrata_graph::walk::Order;
 use timestrata_graph::{Along, BlockId, Direction};
 use timestrata_timelog::Codec;
 
 use crate::codec::{decode, encode};
-use crate::error::{refused, to_python};
+use crate::error::{invalid, to_python, type_name, wrong_type};
 use crate::handle::Handle;
 use crate::settings::{choice, durability};
-use crate::timestamp::type_name;
-use crate::topic::time_ns;
+use crate::timestamp::time_ns;
 
 static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -62,7 +61,7 @@ pub(super) fn ids_of(values: &Bound<'_, PyAny>) -> PyResult<Vec<BlockId>> {
     {
         return each.map(|value| id_of(&value?)).collect();
     }
-    Err(PyTypeError::new_err(format!("a list of ids is needed, not '{}'", type_name(values))))
+    Err(wrong_type("a list of ids is needed", values))
 }
 
 /// One id, or several.
@@ -182,17 +181,17 @@ pub(super) fn json_of(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<S
         return Ok(Some(text.extract()?));
     }
     let Ok(mapping) = value.cast::<PyMapping>() else {
-        return Err(PyTypeError::new_err(format!(
-            "{what} must be a mapping or a JSON object as str, not '{}'",
-            type_name(value)
-        )));
+        return Err(wrong_type(
+            format_args!("{what} must be a mapping or a JSON object as str"),
+            value,
+        ));
     };
     let dict = PyDict::new(value.py());
     dict.update(mapping)?;
     let mut text = Vec::new();
     encode(Codec::Json, &dict, &mut text)?;
     let text = String::from_utf8(text);
-    text.map(Some).map_err(|_| refused(ErrorKind::InvalidArgument, format!("{what} is not UTF-8")))
+    text.map(Some).map_err(|_| invalid(format!("{what} is not UTF-8")))
 }
 
 /// The dict of a JSON object.

@@ -1,13 +1,12 @@
 //! Blocks and edges that callers bring as columns of Arrow.
 
+use crate::interrupt::detached;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::ArrowError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_graph::{BlockColumns, Edge as ModelEdge, NewBlock, add_edges};
-
-use crate::interrupt::detached;
 
 /// Reads all batches of another library; their Python code may run for each.
 fn batches(rows: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {

@@ -1,61 +1,47 @@
 //! Blocks and edges that callers bring as objects: mappings, tuples, contents.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{
-    PyByteArray, PyBytes, PyList, PyMapping, PyMappingMethods, PyMemoryView, PyString, PyTuple,
-};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyList, PyMapping, PyMappingMethods, PyMemoryView, PyTuple};
 use timestrata_graph::{Block as ModelBlock, BlockId, Edge as ModelEdge, GraphChanges, NewBlock};
 
 use super::arguments::{id_of, json_of};
 use super::arrow::{self, ArrowBlocks};
 use super::{Block, Edge};
-use crate::timestamp::type_name;
-use crate::topic::time_ns;
+use crate::error::wrong_type;
+use crate::payload::Payload;
+use crate::timestamp::time_ns;
 use crate::typed::is_arrow;
 
 /// Content of a block, without a copy where it is bytes, text, or a block that was read.
 #[derive(Debug)]
 pub(super) enum Content {
-    Bytes(PyBackedBytes),
-    Text(PyBackedStr),
+    Given(Payload),
     Read(ModelBlock),
 }
 
 impl Content {
     pub(super) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(bytes) = value.cast::<PyBytes>() {
-            return Ok(Self::Bytes(bytes.clone().into()));
+        if let Some(given) = Payload::of(value)? {
+            return Ok(Self::Given(given));
         }
-        if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Self::Text(text.clone().try_into()?));
+        match PyMemoryView::from(value) {
+            Ok(view) => Payload::of_view(&view).map(Self::Given),
+            Err(_) => Err(wrong_type("the content of a block is bytes-like or str", value)),
         }
-        if let Ok(bytes) = value.cast::<PyByteArray>() {
-            return Ok(Self::Bytes(bytes.clone().into()));
-        }
-        let Ok(view) = PyMemoryView::from(value) else {
-            return Err(PyTypeError::new_err(format!(
-                "the content of a block is bytes-like or str, not '{}'",
-                type_name(value)
-            )));
-        };
-        let bytes = view.call_method0("tobytes")?;
-        Ok(Self::Bytes(bytes.cast_into::<PyBytes>()?.into()))
     }
 
     fn bytes(&self) -> &[u8] {
         match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Text(text) => text.as_bytes(),
+            Self::Given(given) => given.bytes(),
             Self::Read(block) => block.content(),
         }
     }
 
     fn is_text(&self) -> bool {
         match self {
-            Self::Bytes(_) => false,
-            Self::Text(_) => true,
+            Self::Given(given) => given.is_text(),
             Self::Read(block) => block.is_text(),
         }
     }
@@ -187,10 +173,10 @@ fn edge_of(edge: &Bound<'_, PyAny>) -> PyResult<ModelEdge> {
         return of_parts(&parts.iter().collect::<Vec<_>>());
     }
     let Ok(named) = edge.cast::<PyMapping>() else {
-        return Err(PyTypeError::new_err(format!(
-            "an edge is a tuple of source, kind and target, a mapping or an Edge, not '{}'",
-            type_name(edge)
-        )));
+        return Err(wrong_type(
+            "an edge is a tuple of source, kind and target, a mapping or an Edge",
+            edge,
+        ));
     };
     let mut parts = vec![edge.py().None().into_bound(edge.py()); PARTS.len()];
     for item in named.items()? {
@@ -239,10 +225,7 @@ impl Said<'_, '_> {
         target: &Bound<'_, PyAny>,
     ) -> PyResult<ModelEdge> {
         let Ok(kind) = kind.extract::<PyBackedStr>() else {
-            return Err(PyTypeError::new_err(format!(
-                "the kind of an edge is a str, not '{}'",
-                type_name(kind)
-            )));
+            return Err(wrong_type("the kind of an edge is a str", kind));
         };
         let mut edge = ModelEdge::new(id_of(source)?, &*kind, id_of(target)?);
         let part = self.weight.filter(|part| !part.is_none());

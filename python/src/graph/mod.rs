@@ -6,6 +6,7 @@ mod block;
 mod edge;
 mod given;
 mod object;
+mod open;
 mod route;
 mod view;
 mod walk;

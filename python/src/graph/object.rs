@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use timestrata_engine::ErrorKind;
 use timestrata_graph::{EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked};
 
 use super::GraphView;
 use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
 use super::given::{Content, GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
-use crate::error::refused;
+use crate::error::invalid;
 use crate::fork::Guarded;
 use crate::handle::Handle;
-use crate::interrupt::detached;
+use crate::opened::{Opened, Ways};
 
 /// Versioned blocks and the edges between them. Made by `Store.graph`.
 ///
@@ -38,37 +37,31 @@ use crate::interrupt::detached;
 #[pyclass(frozen, extends = GraphView, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct Graph {
-    handle: Arc<Handle>,
-    model: GraphModel,
+    graph: Opened<GraphModel>,
 }
+
+const WAYS: Ways<GraphModel, GraphOptions> = Ways {
+    open: GraphModel::open,
+    create: GraphModel::create,
+    options: |graph| Ok(graph.options()),
+};
 
 impl Graph {
     /// The graph of this name; made if it is missing and may be.
     pub(crate) fn named<'py>(
         py: Python<'py>,
-        handle: Arc<Handle>,
+        handle: &Arc<Handle>,
         name: &str,
         keep_versions: Option<u32>,
         create: bool,
     ) -> PyResult<Bound<'py, Self>> {
-        let store = handle.store()?;
-        let may_make = create && handle.mode != "r";
-        let model = detached(py, || {
-            let wanted = |found: GraphOptions| GraphOptions {
-                keep_versions: keep_versions.unwrap_or(found.keep_versions),
-            };
-            if store.stream(name).is_some() || !may_make {
-                let found = GraphModel::open(store, name)?;
-                return match wanted(found.options()) == found.options() {
-                    true => Ok(found),
-                    // Says what it is and what was asked for.
-                    false => GraphModel::create(store, name, &wanted(found.options())),
-                };
-            }
-            GraphModel::create(store, name, &wanted(GraphOptions::default()))
-        })?;
-        let reads = GraphView::new(Arc::clone(&handle), Moment::Now(model.clone()));
-        Bound::new(py, PyClassInitializer::from(reads).add_subclass(Self { handle, model }))
+        let wanted = |found: GraphOptions| GraphOptions {
+            keep_versions: keep_versions.unwrap_or(found.keep_versions),
+        };
+        let graph = Opened::named(py, handle, name, create, &WAYS, wanted)?;
+        let now = Moment::Now(graph.even_closed().clone());
+        let reads = GraphView::new(Arc::clone(handle), now);
+        Bound::new(py, PyClassInitializer::from(reads).add_subclass(Self { graph }))
     }
 
     /// Makes changes, in one commit. Gives the ids of the blocks that were put.
@@ -78,9 +71,8 @@ impl Graph {
         changes: &GraphChanges<'_>,
         durability: Option<&str>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        self.handle.store()?;
-        let durability = durability_of(&self.handle, durability)?;
-        let changed = detached(py, || self.model.change(changes, durability))?;
+        let durability = durability_of(&self.graph.handle, durability)?;
+        let changed = self.graph.detached(py, |graph| graph.change(changes, durability))?;
         Ok(changed.put.into_iter().map(|(id, _)| id_object(py, id)).collect())
     }
 }
@@ -90,7 +82,7 @@ impl Graph {
     /// How many versions of a block stay readable, the latest among them.
     #[getter]
     fn keep_versions(&self) -> u32 {
-        self.model.options().keep_versions
+        self.graph.even_closed().options().keep_versions
     }
 
     /// Put a block: it is the latest of its id from then on. Gives its id.
@@ -142,7 +134,7 @@ impl Graph {
         given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
         (given.version, given.source_uri) = (version, source_uri);
         let ids = self.commit(py, &GraphChanges::new().put(given.block()), durability)?;
-        let none = || refused(ErrorKind::InvalidArgument, "no block");
+        let none = || invalid("no block");
         ids.into_iter().next().ok_or_else(none)
     }
 
@@ -323,10 +315,7 @@ impl Graph {
             (None, Some(target), None) => Unlinked::Target(id_of(target)?),
             (None, None, Some(kind)) => Unlinked::Kind(kind),
             _ => {
-                return Err(refused(
-                    ErrorKind::InvalidArgument,
-                    "unlink_all takes exactly one of source, target and kind",
-                ));
+                return Err(invalid("unlink_all takes exactly one of source, target and kind"));
             }
         };
         self.commit(py, &GraphChanges::new().unlink_all(which), durability).map(|_| ())
@@ -334,9 +323,7 @@ impl Graph {
 
     /// Give the graph as it is now: what is written later is not in it.
     fn view(&self, py: Python<'_>) -> PyResult<GraphView> {
-        self.handle.store()?;
-        let view = detached(py, || self.model.view())?;
-        Ok(self.moment(view))
+        Ok(self.moment(self.graph.detached(py, GraphModel::view)?))
     }
 
     /// Give the graph as a pin of the store keeps it.
@@ -352,8 +339,8 @@ impl Graph {
     /// >>> text in graph, text in graph.at("monday")
     /// (False, True)
     fn at(&self, py: Python<'_>, pin: &str) -> PyResult<GraphView> {
-        let store = self.handle.store()?;
-        let view = detached(py, || Ok(self.model.view_at(store.snapshot_at(pin)?)))?;
+        let store = self.graph.handle.store()?;
+        let view = self.graph.detached(py, |graph| Ok(graph.view_at(store.snapshot_at(pin)?)))?;
         Ok(self.moment(view))
     }
 
@@ -361,26 +348,27 @@ impl Graph {
     /// more, walks read those that they need, and what needs all of them, such as `pagerank`, is
     /// refused. Holds until the store is closed.
     fn set_cache_bytes_max(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
-        self.handle.store()?;
-        py.detach(|| self.model.set_cache_bytes_max(bytes));
-        Ok(())
+        self.graph.detached(py, |graph| {
+            graph.set_cache_bytes_max(bytes);
+            Ok(())
+        })
     }
 
     /// Remove the graph with all that it holds, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.store()?;
-        detached(py, || self.model.remove())
+        self.graph.detached(py, GraphModel::remove)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Graph {:?} keep_versions={}>", self.model.name(), self.keep_versions())
+        let name = self.graph.even_closed().name();
+        format!("<Graph {name:?} keep_versions={}>", self.keep_versions())
     }
 }
 
 impl Graph {
     fn moment(&self, view: timestrata_graph::GraphView) -> GraphView {
         let view = Box::new(Guarded::new(view));
-        let name = self.model.name().to_owned();
-        GraphView::new(Arc::clone(&self.handle), Moment::At { name, view })
+        let name = self.graph.even_closed().name().to_owned();
+        GraphView::new(Arc::clone(&self.graph.handle), Moment::At { name, view })
     }
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use timestrata_engine::{ErrorKind, Result};
-use timestrata_graph::{BlockId, Find, Graph as GraphModel, GraphView as ModelView};
+use timestrata_engine::Result;
+use timestrata_graph::{Along, BlockId, Find, Graph as GraphModel, GraphView as ModelView};
 
 use super::arguments::{
     AlongAsked, Ids, KindNames, direction_of, id_object, id_of, ids_of, json_of, order_of,
 };
 use super::{Block, Edge, Route, Walk};
-use crate::error::refused;
+use crate::error::invalid;
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
-use crate::table::{Batches, Rows};
+use crate::table::Rows;
 
 /// A graph as it was at one moment, which is read and not written. Made by `Graph.view` and
 /// `Graph.at`. A `Graph` has the same methods, and reads what is there when they are called.
@@ -68,6 +69,27 @@ impl GraphView {
     /// The view itself, for what outlives the call.
     fn model(&self, py: Python<'_>) -> PyResult<ModelView> {
         self.ask(py, |view| Ok(view.clone()))
+    }
+
+    /// A figure of each block that edges of these kinds name, by its id. What may take minutes.
+    fn figure_by_id<'py, T>(
+        &self,
+        py: Python<'py>,
+        direction: &str,
+        kinds: Option<&Bound<'_, PyAny>>,
+        question: impl FnOnce(&ModelView, &Along<'_>) -> Result<Vec<(BlockId, T)>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyDict>>
+    where
+        T: IntoPyObject<'py> + Send + 'static,
+    {
+        let along = AlongAsked::of(direction, kinds)?;
+        let view = self.model(py)?;
+        let figures = interruptible(py, move || along.with(|along| question(&view, along)))?;
+        let by_id = PyDict::new(py);
+        for (id, figure) in figures {
+            by_id.set_item(id_object(py, id), figure)?;
+        }
+        Ok(by_id)
     }
 
     fn blocks(found: Vec<timestrata_graph::Block>) -> Vec<Block> {
@@ -137,7 +159,7 @@ impl GraphView {
         let members = members.map(|text| serde_json::from_str(&text)).transpose();
         let metadata = members.map_err(|why| {
             let what = format!("metadata must be a JSON object: {why}");
-            refused(ErrorKind::InvalidArgument, what)
+            invalid(what)
         })?;
         let what = Find { source_uri, metadata: metadata.unwrap_or_default(), limit };
         self.ask(py, |view| view.find(&what)).map(Self::blocks)
@@ -367,14 +389,7 @@ impl GraphView {
         py: Python<'py>,
         kinds: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let along = AlongAsked::of("both", kinds)?;
-        let view = self.model(py)?;
-        let parts = interruptible(py, move || along.with(|along| view.components(along)))?;
-        let by_id = PyDict::new(py);
-        for (id, part) in parts {
-            by_id.set_item(id_object(py, id), part)?;
-        }
-        Ok(by_id)
+        self.figure_by_id(py, "both", kinds, |view, along| view.components(along))
     }
 
     /// How much each block counts by the edges that lead to it, 1 in all; blocks that no edge names
@@ -386,25 +401,14 @@ impl GraphView {
         damping: f64,
         kinds: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let along = AlongAsked::of("out", kinds)?;
-        let view = self.model(py)?;
-        let ranks = interruptible(py, move || along.with(|along| view.page_rank(along, damping)))?;
-        let by_id = PyDict::new(py);
-        for (id, rank) in ranks {
-            by_id.set_item(id_object(py, id), rank)?;
-        }
-        Ok(by_id)
+        self.figure_by_id(py, "out", kinds, move |view, along| view.page_rank(along, damping))
     }
 
     /// Give some blocks and the edges between them, as rows of both; see `to_arrow`.
     fn subgraph(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<(Rows, Rows)> {
         let ids = ids_of(ids)?;
         let (blocks, edges) = self.ask(py, |view| view.subgraph(&ids))?;
-        let rows = |batch: arrow_array::RecordBatch| {
-            Rows::new(batch.schema(), move || {
-                Ok(Box::new(std::iter::once(Ok(batch.clone()))) as Batches)
-            })
-        };
+        let rows = |batch: RecordBatch| Rows::of_batches(batch.schema(), vec![batch]);
         Ok((rows(blocks), rows(edges)))
     }
 
@@ -422,16 +426,11 @@ impl GraphView {
     /// ['source', 'kind', 'target', 'weight', 'valid_from', 'properties']
     fn to_arrow(&self, py: Python<'_>) -> PyResult<(Rows, Rows)> {
         let view = self.model(py)?;
-        let schemas = |view: &ModelView| {
-            Ok::<_, timestrata_engine::Error>((
-                view.scan_blocks()?.schema(),
-                view.scan_edges()?.schema(),
-            ))
-        };
-        let (of_blocks, of_edges) = detached(py, || schemas(&view))?;
+        let schemas = || Ok((view.scan_blocks()?.schema(), view.scan_edges()?.schema()));
+        let (of_blocks, of_edges) = detached(py, schemas)?;
         let again = view.clone();
-        let blocks = Rows::new(of_blocks, move || Ok(Box::new(view.scan_blocks()?) as Batches));
-        let edges = Rows::new(of_edges, move || Ok(Box::new(again.scan_edges()?) as Batches));
+        let blocks = Rows::new(of_blocks, move || view.scan_blocks());
+        let edges = Rows::new(of_edges, move || again.scan_edges());
         Ok((blocks, edges))
     }
 

@@ -3,13 +3,12 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyMapping, PyString};
-use timestrata_engine::{Error, ErrorKind};
+use timestrata_engine::Error;
 use timestrata_logs::{Clock, Labels, Level, Position, Query};
 
 use super::LogEntry;
-use crate::error::{refused, to_python};
-use crate::timestamp::type_name;
-use crate::topic::time_ns;
+use crate::error::{invalid, to_python, type_name, wrong_type};
+use crate::timestamp::time_ns;
 
 /// Calls `take` with each name and value of a mapping. Looks at the pairs as they were at the call:
 /// taking one may run Python code, which may change the mapping.
@@ -24,10 +23,7 @@ pub(super) fn each_pair<'py>(
     let pairs = match (given.cast::<PyDict>(), given.cast::<PyMapping>()) {
         (Ok(dict), _) => dict.items(),
         (_, Ok(mapping)) => mapping.items()?,
-        _ => {
-            let given = type_name(given);
-            return Err(PyTypeError::new_err(format!("{what} must be a mapping, not '{given}'")));
-        }
+        _ => return Err(wrong_type(format_args!("{what} must be a mapping"), given)),
     };
     for pair in pairs.iter() {
         let (name, value) = pair.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
@@ -50,18 +46,15 @@ pub(super) fn level_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Leve
         return Ok(Some(level));
     }
     if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
-        return Err(PyTypeError::new_err(format!(
-            "level must be a str such as 'warn', a number of logging's such as 30, or None, not '{}'",
-            type_name(given)
-        )));
+        return Err(wrong_type(
+            "level must be a str such as 'warn', a number of logging's such as 30, or None",
+            given,
+        ));
     }
     match given.extract::<i64>() {
         Ok(0) => Ok(None),
         Ok(number @ 1..) => Ok(Some(Level::of_python(number))),
-        _ => Err(refused(
-            ErrorKind::InvalidArgument,
-            format!("level {given}: a number of logging's is 0 to 2**63-1"),
-        )),
+        _ => Err(invalid(format!("level {given}: a number of logging's is 0 to 2**63-1"))),
     }
 }
 
@@ -70,10 +63,7 @@ pub(super) fn add_labels(labels: &mut Labels, given: Option<&Bound<'_, PyAny>>) 
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(()) };
     each_pair(given, "labels", |name, value| {
         let Ok(text) = value.cast::<PyString>() else {
-            let given = type_name(value);
-            return Err(PyTypeError::new_err(format!(
-                "label {name:?} must be a str, not '{given}'"
-            )));
+            return Err(wrong_type(format_args!("label {name:?} must be a str"), value));
         };
         match labels.set(name, text.to_str()?) {
             Ok(_) => Ok(()),
@@ -100,10 +90,7 @@ pub(super) fn query_of(
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
-        return Err(refused(
-            ErrorKind::InvalidArgument,
-            format!("range from time {from} to {to}: it ends before it begins"),
-        ));
+        return Err(invalid(format!("range from time {from} to {to}: it ends before it begins")));
     }
     let by = by.parse::<Clock>().map_err(wrong)?;
     Ok(Query { by, from, to, ..Query::of(filter).map_err(wrong)? })
@@ -131,8 +118,5 @@ pub(super) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Posit
 }
 
 fn no_place(what: &str, by: Clock) -> PyErr {
-    refused(
-        ErrorKind::InvalidArgument,
-        format!("{what} has no place by '{by}': give an entry, or the position of one"),
-    )
+    invalid(format!("{what} has no place by '{by}': give an entry, or the position of one"))
 }

@@ -15,7 +15,7 @@ use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Lock;
-use crate::table::{Batches, Rows};
+use crate::table::Rows;
 use crate::typed::schema_as_capsule;
 
 /// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
@@ -125,8 +125,7 @@ impl LogEntries {
                 self.reached.pass(&entries, self.query.by);
             }
         }
-        let batches = move || Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches);
-        Bound::new(py, Rows::new(schema(), batches))
+        Bound::new(py, Rows::of_batches(schema(), batches))
     }
 }
 
@@ -179,12 +178,11 @@ impl LogEntries {
         let reached = self.reached.clone();
         let rows = Rows::new(schema(), move || {
             let (reached, by) = (reached.clone(), query.by);
-            let batches = view.search(&query)?.map(move |entries| {
+            Ok(view.search(&query)?.map(move |entries| {
                 let entries = entries?;
                 reached.pass(&entries, by);
                 batch_of(&entries)
-            });
-            Ok(Box::new(batches) as Batches)
+            }))
         });
         let rows = Bound::new(py, rows)?;
         rows.call_method1("__arrow_c_stream__", (requested_schema,))

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
-use timestrata_engine::ErrorKind;
 use timestrata_logs::{Clock, Entries, EntryRef, FieldValue, NewEntry, Position, Scalar};
 use timestrata_table::time_text;
 
 use crate::codec::cbor;
-use crate::error::refused;
+use crate::error::invalid;
 use crate::timestamp::datetime_of_ns;
 
 /// Characters of a message that are shown.
@@ -47,9 +46,7 @@ impl LogEntry {
 
     fn entry(&self) -> PyResult<EntryRef<'_>> {
         // A mistake of this crate's own, told instead of a panic.
-        self.entries
-            .get(self.row)
-            .ok_or_else(|| refused(ErrorKind::InvalidArgument, "an entry in no row"))
+        self.entries.get(self.row).ok_or_else(|| invalid("an entry in no row"))
     }
 
     /// Its place in the order of a clock; `None` if it has none there.

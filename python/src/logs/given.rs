@@ -1,16 +1,14 @@
 //! Entries that callers give, as the model takes them.
 
-use pyo3::exceptions::{PyTypeError, PyUnicodeError};
+use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
-use timestrata_engine::ErrorKind;
 use timestrata_logs::{Fields, Labels, NewEntry};
 
 use super::LogEntry;
 use super::arguments::{add_labels, each_pair, level_of, time_of};
 use crate::codec::cbor::{Keys, encode_as};
-use crate::error::{refused, to_python};
-use crate::timestamp::type_name;
+use crate::error::{invalid, to_python, wrong_type};
 
 /// Makes `entry` the one that somebody gave: a message alone, a mapping of its parts, or one that was
 /// read. It has `labels` where it says nothing else of them.
@@ -37,10 +35,7 @@ pub(super) fn fill(
         return Ok(());
     }
     if given.cast::<PyMapping>().is_err() {
-        return Err(PyTypeError::new_err(format!(
-            "an entry must be a str, a mapping or a LogEntry, not '{}'",
-            type_name(given)
-        )));
+        return Err(wrong_type("an entry must be a str, a mapping or a LogEntry", given));
     }
     let mut has_message = false;
     each_pair(given, "an entry", |name, part| {
@@ -57,30 +52,24 @@ pub(super) fn fill(
             // What an entry that was read says of itself.
             "timestamp" => {}
             other => {
-                return Err(refused(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "an entry has no part {other:?}: it has message, level, source_time, labels \
+                return Err(invalid(format!(
+                    "an entry has no part {other:?}: it has message, level, source_time, labels \
                          and fields; put it among the fields"
-                    ),
-                ));
+                )));
             }
         }
         Ok(())
     })?;
     match has_message {
         true => Ok(()),
-        false => Err(refused(ErrorKind::InvalidArgument, "an entry has no message")),
+        false => Err(invalid("an entry has no message")),
     }
 }
 
 fn message_of<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     match given.cast::<PyString>() {
         Ok(message) => message.to_str(),
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "an entry's message must be a str, not '{}'",
-            type_name(given)
-        ))),
+        Err(_) => Err(wrong_type("an entry's message must be a str", given)),
     }
 }
 

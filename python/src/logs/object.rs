@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::Retention;
-use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions, LogsView};
+use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions};
 
 use super::arguments::add_labels;
 use crate::handle::Handle;
-use crate::interrupt::{detached, interruptible};
-use crate::topic::span_ns;
+use crate::opened::{Opened, Ways};
+use crate::settings::span_ns;
 
 /// A log of an application: entries with a level, a message, labels and fields, by the time of their
 /// arrival. Made by `Store.logs`.
@@ -32,8 +32,7 @@ use crate::topic::span_ns;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Logs {
-    pub(super) handle: Arc<Handle>,
-    model: LogsModel,
+    pub(super) log: Opened<LogsModel>,
     /// What entries have that say nothing else.
     pub(super) labels: Labels,
 }
@@ -62,45 +61,21 @@ impl LogsAsked {
     }
 }
 
+const WAYS: Ways<LogsModel, LogsOptions> =
+    Ways { open: LogsModel::open, create: LogsModel::create, options: LogsModel::options };
+
 impl Logs {
     /// The log of this name; made if it is missing and may be.
     pub(super) fn new(
         py: Python<'_>,
-        handle: Arc<Handle>,
+        handle: &Arc<Handle>,
         name: &str,
         asked: &LogsAsked,
         labels: Labels,
         create: bool,
     ) -> PyResult<Self> {
-        let store = handle.store()?;
-        let may_make = create && handle.mode != "r";
-        let model = detached(py, || {
-            if store.stream(name).is_some() || !may_make {
-                let found = LogsModel::open(store, name)?;
-                let options = found.options()?;
-                let wanted = asked.over(options.clone());
-                return match wanted == options {
-                    true => Ok(found),
-                    // Changes the retention, or says what it is and what was asked for.
-                    false => LogsModel::create(store, name, &wanted),
-                };
-            }
-            LogsModel::create(store, name, &asked.over(LogsOptions::default()))
-        })?;
-        Ok(Self { handle, model, labels })
-    }
-
-    /// # Errors
-    /// `ClosedError` once the store is closed, `ForkedError` in a child of its process.
-    pub(super) fn model(&self) -> PyResult<&LogsModel> {
-        self.handle.store()?;
-        Ok(&self.model)
-    }
-
-    /// The log as it is now.
-    pub(super) fn view(&self, py: Python<'_>) -> PyResult<LogsView> {
-        let model = self.model()?;
-        detached(py, || model.snapshot())
+        let wanted = |options| asked.over(options);
+        Ok(Self { log: Opened::named(py, handle, name, create, &WAYS, wanted)?, labels })
     }
 }
 
@@ -109,21 +84,20 @@ impl Logs {
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        self.model.name()
+        self.log.even_closed().name()
     }
 
     /// Names of the fields that have columns of their own, since many entries have them with values of
     /// one kind.
     #[getter]
     fn columns(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let model = self.model()?;
-        detached(py, || model.columns())
+        self.log.detached(py, LogsModel::columns)
     }
 
     /// Longest message that it takes, and longest fields, in bytes.
     #[getter]
     fn message_bytes_max(&self) -> usize {
-        self.model.message_bytes_max()
+        self.log.even_closed().message_bytes_max()
     }
 
     /// Labels that entries have which are written by way of this object, unless they say otherwise.
@@ -136,12 +110,11 @@ impl Logs {
 
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model()?;
         let LogsOptions { message_bytes_max, columns_max, retention } =
-            detached(py, || model.options())?;
+            self.log.detached(py, LogsModel::options)?;
         let Retention { age_ns, bytes } = retention.unwrap_or_default();
         let shown = PyDict::new(py);
-        shown.set_item("name", model.name())?;
+        shown.set_item("name", self.name())?;
         shown.set_item("message_bytes_max", message_bytes_max)?;
         shown.set_item("columns_max", columns_max)?;
         shown.set_item("columns", self.columns(py)?)?;
@@ -166,44 +139,38 @@ impl Logs {
     fn with_labels(&self, labels: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut more = self.labels.clone();
         add_labels(&mut more, Some(labels))?;
-        Ok(Self { handle: Arc::clone(&self.handle), model: self.model.clone(), labels: more })
+        Ok(Self { log: self.log.clone(), labels: more })
     }
 
     /// Throw away by itself what arrived more than ``age`` seconds ago, or the oldest beyond so many
     /// ``bytes``. None: no bound.
     #[pyo3(signature = (*, age=None, bytes=None))]
     fn set_retention(&self, py: Python<'_>, age: Option<f64>, bytes: Option<u64>) -> PyResult<()> {
-        let model = self.model()?;
-        let age_ns = span_ns("age", age)?;
-        let retention = Retention { age_ns, bytes };
-        detached(py, || model.store().set_retention(model.stream_id(), retention))
+        let retention = Retention { age_ns: span_ns("age", age)?, bytes };
+        self.log.detached(py, |log| log.store().set_retention(log.stream_id(), retention))
     }
 
     /// Write what is in memory to files, of the whole store.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let model = self.model()?.clone();
-        interruptible(py, move || model.flush())
+        self.log.interruptible(py, LogsModel::flush)
     }
 
     /// Write what is in memory to files and compact this log's, until nothing is left to do. Ctrl-C
     /// ends the waiting.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        let model = self.model()?.clone();
-        interruptible(py, move || {
-            model.flush()?;
-            model.compact()
+        self.log.interruptible(py, |log| {
+            log.flush()?;
+            log.compact()
         })
     }
 
     /// Remove the log and its entries, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let model = self.model()?;
-        detached(py, || model.remove())
+        self.log.detached(py, LogsModel::remove)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let model = self.model()?;
-        let count = detached(py, || model.snapshot()?.len())?;
+        let count = self.log.detached(py, |log| log.snapshot()?.len())?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
@@ -213,8 +180,8 @@ impl Logs {
 
     fn __repr__(&self) -> String {
         match self.labels.is_empty() {
-            true => format!("<Logs {:?}>", self.model.name()),
-            false => format!("<Logs {:?} labels={}>", self.model.name(), self.labels),
+            true => format!("<Logs {:?}>", self.name()),
+            false => format!("<Logs {:?} labels={}>", self.name(), self.labels),
         }
     }
 }

@@ -1,15 +1,13 @@
 //! `Store.logs`: the log of a name.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
 use timestrata_logs::{Labels, Logs as LogsModel};
 
 use super::Logs;
 use super::arguments::add_labels;
 use super::object::LogsAsked;
+use crate::settings::span_ns;
 use crate::store::Store;
-use crate::topic::span_ns;
 
 #[pymethods]
 impl Store {
@@ -70,7 +68,7 @@ impl Store {
         };
         let mut own = Labels::default();
         add_labels(&mut own, labels)?;
-        Logs::new(py, Arc::clone(self.handle()), name, &asked, own, create)
+        Logs::new(py, self.handle(), name, &asked, own, create)
     }
 
     /// List the names of all logs.

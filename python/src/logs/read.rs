@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::ErrorKind;
-use timestrata_logs::{Clock, FacetsOptions, Query};
+use timestrata_logs::{Clock, FacetsOptions, Logs as LogsModel, Query};
 
 use super::arguments::{position_of, query_of};
 use super::entries::LogEntries;
 use super::{LogBucket, LogEntry, LogFacet, LogTail, Logs};
-use crate::error::refused;
-use crate::interrupt::{asked, detached, interruptible};
+use crate::error::invalid;
 use crate::settings::duration;
 use crate::store::names_of;
 
@@ -72,7 +70,8 @@ impl Logs {
         let query = query_of(py, filter, start, end, by)?;
         let after = after.map(|after| position_of(after, query.by)).transpose()?;
         let query = Query { newest_first, limit, after, ..query };
-        Ok(LogEntries::new(Arc::clone(&self.handle), self.view(py)?, query))
+        let view = self.log.detached(py, LogsModel::snapshot)?;
+        Ok(LogEntries::new(Arc::clone(&self.log.handle), view, query))
     }
 
     /// Count the entries that a search would find. Parameters as of `search`.
@@ -86,9 +85,7 @@ impl Logs {
         by: &str,
     ) -> PyResult<u64> {
         let query = query_of(py, filter, start, end, by)?;
-        let model = self.model()?.clone();
-        let store = self.handle.store()?;
-        asked(py, store, filter, move |asked| model.snapshot()?.for_query(asked).count(&query))
+        self.log.asked(py, filter, move |log, asked| log.snapshot()?.for_query(asked).count(&query))
     }
 
     /// Count the entries that a search would find by stretches of time. Parameters as of `search`, and:
@@ -120,10 +117,8 @@ impl Logs {
     ) -> PyResult<Vec<LogBucket>> {
         let query = query_of(py, filter, start, end, by)?;
         let step = step.map(step_ns).transpose()?;
-        let model = self.model()?.clone();
-        let store = self.handle.store()?;
-        let (step, buckets) = asked(py, store, filter, move |asked| {
-            model.snapshot()?.for_query(asked).histogram(&query, step)
+        let (step, buckets) = self.log.asked(py, filter, move |log, asked| {
+            log.snapshot()?.for_query(asked).histogram(&query, step)
         })?;
         Ok(buckets.iter().map(|bucket| LogBucket::new(bucket, step)).collect())
     }
@@ -166,10 +161,8 @@ impl Logs {
     ) -> PyResult<Vec<LogFacet>> {
         let query = query_of(py, filter, start, end, by)?;
         let options = FacetsOptions { fields: names_of(fields)?, values_max: values };
-        let model = self.model()?.clone();
-        let store = self.handle.store()?;
-        let facets = asked(py, store, filter, move |asked| {
-            model.snapshot()?.for_query(asked).facets(&query, &options)
+        let facets = self.log.asked(py, filter, move |log, asked| {
+            log.snapshot()?.for_query(asked).facets(&query, &options)
         })?;
         Ok(facets.into_iter().map(LogFacet::from).collect())
     }
@@ -191,8 +184,8 @@ impl Logs {
         after: usize,
     ) -> PyResult<Vec<LogEntry>> {
         let timestamp = position_of(timestamp, Clock::Timestamp)?.timestamp;
-        let model = self.model()?.clone();
-        let around = interruptible(py, move || model.context(timestamp, before, after))?;
+        let around =
+            self.log.interruptible(py, move |log| log.context(timestamp, before, after))?;
         let entries = around.into_iter().map(Arc::new).flat_map(|entries| {
             (0..entries.len())
                 .map(move |row| LogEntry::new(Arc::clone(&entries), row, Clock::Timestamp))
@@ -223,15 +216,14 @@ impl Logs {
     ) -> PyResult<LogTail> {
         let Query { filter, .. } = query_of(py, filter, None, None, "timestamp")?;
         let after = after.map(|after| position_of(after, Clock::Timestamp)).transpose()?;
-        let model = self.model()?;
-        let tail = detached(py, || model.tail(filter, after.map(|after| after.timestamp)))?;
-        Ok(LogTail::new(Arc::clone(&self.handle), tail))
+        let after = after.map(|after| after.timestamp);
+        let tail = self.log.detached(py, |log| log.tail(filter, after))?;
+        Ok(LogTail::new(Arc::clone(&self.log.handle), tail))
     }
 }
 
 /// A length of time in nanoseconds.
 fn step_ns(given: &Bound<'_, PyAny>) -> PyResult<i64> {
-    i64::try_from(duration("step", given)?.as_nanos()).map_err(|_| {
-        refused(ErrorKind::InvalidArgument, format!("step {given}: must be below 9.2e9 seconds"))
-    })
+    i64::try_from(duration("step", given)?.as_nanos())
+        .map_err(|_| invalid(format!("step {given}: must be below 9.2e9 seconds")))
 }

@@ -12,7 +12,7 @@ use super::ahead::Ahead;
 use crate::error::to_python;
 use crate::handle::Handle;
 use crate::lock::Lock;
-use crate::topic::span_ns;
+use crate::settings::span_ns;
 
 /// How long it may wait without hearing signals.
 const DEAF_MAX: Duration = Duration::from_millis(100);

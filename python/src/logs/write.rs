@@ -128,7 +128,7 @@ impl Logs {
         sync: bool,
         fields: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<i64> {
-        let model = self.model()?;
+        self.log.model()?;
         let mut entry = NewEntry::new(message);
         entry.level = level_of(level)?;
         entry.source_time = time_of(source_time)?;
@@ -137,8 +137,8 @@ impl Logs {
         if let Some(fields) = fields {
             add_fields(&mut entry.fields, fields)?;
         }
-        let durability = self.handle.durability(sync);
-        detached(py, || model.write_with(&entry, durability))
+        let durability = self.log.handle.durability(sync);
+        self.log.detached(py, |log| log.write_with(&entry, durability))
     }
 
     /// Write entries as one commit, all or none. Gives the timestamps that they got.
@@ -178,7 +178,7 @@ impl Logs {
         entries: &Bound<'py, PyAny>,
         sync: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let model = self.model()?;
+        let model = self.log.model()?;
         let mut gathering = Gathering::new(py, model)?;
         let gathered = entries.try_iter()?.try_for_each(|entry| {
             let entry = entry?;
@@ -191,7 +191,7 @@ impl Logs {
             // A note is a kindness: an exception that takes none is raised without.
             let _ = error.value(py).call_method1("add_note", (note,));
         })?;
-        let (count, first) = gathering.commit(py, model, self.handle.durability(sync))?;
+        let (count, first) = gathering.commit(py, model, self.log.handle.durability(sync))?;
         let end = i128::from(first) + count as i128;
         py.import("builtins")?.getattr("range")?.call1((first, end))
     }

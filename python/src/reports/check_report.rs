@@ -1,30 +1,26 @@
 //! `CheckReport`: what `check` read and found.
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 
 use super::Finding;
 
 /// What a check read and found. True if nothing is damaged.
-#[pyclass(frozen, module = "timestrata")]
+#[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct CheckReport {
     /// Files read.
-    #[pyo3(get)]
     files: u64,
     /// Bytes read.
-    #[pyo3(get)]
     bytes: u64,
     /// Rows read in run files.
-    #[pyo3(get)]
     rows: u64,
     /// Rows that were in no run file yet, but in memory: their commits were read in the log.
-    #[pyo3(get)]
     memory_rows: u64,
     /// Commits read in the log.
-    #[pyo3(get)]
     wal_commits: u64,
+    /// What is wrong, as a list of Finding.
     findings: Vec<Finding>,
+    /// Whether nothing is damaged.
     is_sound: bool,
 }
 
@@ -44,18 +40,6 @@ impl From<timestrata_engine::CheckReport> for CheckReport {
 
 #[pymethods]
 impl CheckReport {
-    /// Whether nothing is damaged.
-    #[getter]
-    fn is_sound(&self) -> bool {
-        self.is_sound
-    }
-
-    /// What is wrong, as a list of Finding.
-    #[getter]
-    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.findings.iter().cloned())
-    }
-
     fn __bool__(&self) -> bool {
         self.is_sound
     }

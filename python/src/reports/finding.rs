@@ -5,20 +5,16 @@ use pyo3::prelude::*;
 use super::shown;
 
 /// One thing that is wrong in a store's files.
-#[pyclass(frozen, module = "timestrata")]
+#[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
     /// The file.
-    #[pyo3(get)]
     path: String,
     /// The byte in it, if known.
-    #[pyo3(get)]
     offset: Option<u64>,
     /// What is wrong.
-    #[pyo3(get)]
     message: String,
     /// Whether data may be lost or wrong; False for a stray file or a torn tail.
-    #[pyo3(get)]
     is_damage: bool,
 }
 

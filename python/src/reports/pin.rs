@@ -4,17 +4,14 @@ use pyo3::prelude::*;
 use timestrata_engine::PinInfo;
 
 /// A named, durable snapshot, as listed.
-#[pyclass(frozen, module = "timestrata")]
+#[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct Pin {
     /// Its name.
-    #[pyo3(get)]
     name: String,
     /// The commit it sees.
-    #[pyo3(get)]
     seq: u64,
     /// Wall clock when it was made, in nanoseconds since 1970.
-    #[pyo3(get)]
     created_ns: i64,
 }
 

@@ -5,44 +5,32 @@ use pyo3::prelude::*;
 use super::shown;
 
 /// What opening a store found and did.
-#[pyclass(frozen, module = "timestrata")]
+#[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct RecoveryReport {
     /// Whether the store was made by this open.
-    #[pyo3(get)]
     created: bool,
     /// Whether the last writer closed the store in good order.
-    #[pyo3(get)]
     clean: bool,
     /// The last commit that the store held.
-    #[pyo3(get)]
     last_seq: u64,
     /// Commits replayed from the write-ahead log.
-    #[pyo3(get)]
     commits_replayed: u64,
     /// Bytes of the write-ahead log replayed.
-    #[pyo3(get)]
     bytes_replayed: u64,
     /// A torn tail that was cut: its file and where it began, or None.
-    #[pyo3(get)]
     torn_tail: Option<(String, u64)>,
     /// Run files that no version names: where they are now, in the store's quarantine.
-    #[pyo3(get)]
     orphans_quarantined: Vec<String>,
     /// Files that the quarantine let go of for good.
-    #[pyo3(get)]
     orphans_removed: Vec<String>,
     /// Run files that are damaged, as far as their lengths and tails tell.
-    #[pyo3(get)]
     damaged_runs: Vec<String>,
     /// What was wrong with the manifest, if its copy stood in for it, or None.
-    #[pyo3(get)]
     manifest_mended: Option<String>,
     /// Files that are not the store's; they were left alone.
-    #[pyo3(get)]
     strays: Vec<String>,
     /// How long it took.
-    #[pyo3(get)]
     seconds: f64,
 }
 

@@ -15,7 +15,7 @@ use crate::interrupt::{asker_stays, detached};
 use crate::lock::Lock;
 use crate::settings::duration;
 use crate::store::Store;
-use crate::table::{Batches, Rows};
+use crate::table::Rows;
 use params::params_of;
 
 impl Handle {
@@ -65,7 +65,7 @@ impl<F: Fn() -> Result<BlockingResult> + Send + Sync + 'static> Again<F> {
                 Some(result) => result,
                 None => (again.ask)()?,
             };
-            Ok(Box::new(result) as Batches)
+            Ok(result)
         }))
     }
 }
@@ -132,9 +132,7 @@ impl Store {
                 Ok((schema, result.collect::<Result<Vec<_>>>()?))
             })?;
             let (schema, batches) = done;
-            return Ok(Rows::new(schema, move || {
-                Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches)
-            }));
+            return Ok(Rows::of_batches(schema, batches));
         }
         let store = handle.store()?.clone();
         let snapshot = detached(py, || store.snapshot())?;

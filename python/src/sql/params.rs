@@ -6,7 +6,8 @@ use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, P
 use timestrata_sql::{Params, ScalarValue};
 use timestrata_timelog::Unit;
 
-use crate::timestamp::{exact_timestamp, timestamp, type_name};
+use crate::error::{type_name, wrong_type};
+use crate::timestamp::{exact_timestamp, timestamp};
 
 /// Values by place, or by name.
 pub(super) fn params_of(params: &Bound<'_, PyAny>) -> PyResult<Params> {
@@ -56,8 +57,8 @@ fn scalar(value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
             Err(_) => Ok(value.extract::<u64>()?.into()),
         };
     }
-    Err(PyTypeError::new_err(format!(
-        "a parameter must be None, a bool, a number, text, bytes, a date or a datetime, not '{}'",
-        type_name(value)
-    )))
+    Err(wrong_type(
+        "a parameter must be None, a bool, a number, text, bytes, a date or a datetime",
+        value,
+    ))
 }

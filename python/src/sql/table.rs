@@ -8,6 +8,8 @@ use super::params::params_of;
 use super::{Again, Rows, asked};
 use crate::error::to_python;
 use crate::interrupt::detached;
+use crate::settings::word;
+use crate::store::names_of;
 use crate::table::Table;
 
 impl Table {
@@ -43,6 +45,9 @@ impl Table {
         Again::rows(py, move || asked(&sql, &store, &text, None).select_blocking(&name, &selection))
     }
 }
+
+const DIRECTIONS: [(&str, Direction); 2] =
+    [("backward", Direction::Backward), ("forward", Direction::Forward)];
 
 #[pymethods]
 impl Table {
@@ -127,26 +132,11 @@ impl Table {
             None if given => None,
             None => Some(right.time_column().map_err(wrong)?),
         };
-        let by = match by {
-            None => Vec::new(),
-            Some(by) => match by.cast::<PyString>() {
-                Ok(only) => vec![only.to_string()],
-                Err(_) => by.extract()?,
-            },
-        };
         let options = AsofOptions {
             right_on,
-            by,
+            by: names_of(by)?,
             tolerance: tolerance.map(tolerance_of).transpose()?,
-            direction: match direction {
-                "backward" => Direction::Backward,
-                "forward" => Direction::Forward,
-                other => {
-                    return Err(pyo3::exceptions::PyValueError::new_err(format!(
-                        "direction={other:?}: it must be 'backward' or 'forward'"
-                    )));
-                }
-            },
+            direction: word("direction", direction, &DIRECTIONS)?,
             suffix: suffix.to_owned(),
             allow_exact,
             ..AsofOptions::on(on)

@@ -14,8 +14,10 @@ use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions
 
 use super::Table;
 use super::write::on_mismatch_of;
+use crate::error::type_name;
 use crate::interrupt::interruptible;
 use crate::path::GivenPath;
+use crate::settings::word;
 
 /// Bytes that are asked of a file object at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -83,14 +85,11 @@ impl Table {
                 .map_err(|_| PyValueError::new_err("delimiter: it must be an ASCII character"))?,
             has_header: header,
             time: self.wanted_options().time.clone(),
-            on_error: match on_error {
-                "fail" => OnError::Fail,
-                "skip" => OnError::Skip,
-                other => {
-                    let message = format!("on_error={other:?}: it must be 'fail' or 'skip'");
-                    return Err(PyValueError::new_err(message));
-                }
-            },
+            on_error: word(
+                "on_error",
+                on_error,
+                &[("fail", OnError::Fail), ("skip", OnError::Skip)],
+            )?,
             ..ReadOptions::default()
         };
         if let Some(model) = self.existing(py)? {
@@ -154,7 +153,7 @@ fn from(source: &Bound<'_, PyAny>) -> PyResult<From> {
     source.extract::<GivenPath>().map(|GivenPath(path)| From::Path(path)).map_err(|_| {
         PyTypeError::new_err(format!(
             "source must be a path or an object with read(), not '{}'",
-            crate::timestamp::type_name(source)
+            type_name(source)
         ))
     })
 }

@@ -19,8 +19,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Cell, ErrorKind, Result, ask_for_copy};
 use timestrata_values::normalize;
 
-use crate::error::refused;
-use crate::timestamp::type_name;
+use crate::error::{refused, type_name, wrong_type};
 use crate::typed::{Held, Kind, array_of_buffer, fitted_to, is_arrow};
 
 /// Rows on their way into a table.
@@ -57,11 +56,11 @@ impl Input {
                 .collect::<PyResult<Vec<_>>>()?;
             return of_rows(rows.py(), &dicts);
         }
-        Err(PyTypeError::new_err(format!(
+        Err(wrong_type(
             "rows must be an Arrow, pandas or polars table, a dict of columns, a dict, or a list \
-             of dicts, not '{}'",
-            type_name(rows)
-        )))
+             of dicts",
+            rows,
+        ))
     }
 }
 
@@ -109,9 +108,8 @@ fn of_columns(columns: &Bound<'_, PyDict>) -> PyResult<Input> {
     let mut fields: Vec<FieldRef> = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     for (name, values) in columns {
-        let name: String = name.extract().map_err(|_| {
-            PyTypeError::new_err(format!("names of columns are text, not '{}'", type_name(&name)))
-        })?;
+        let name: String =
+            name.extract().map_err(|_| wrong_type("names of columns are text", &name))?;
         let array = column(&name, &values)?;
         if let Some(first) = arrays.first()
             && first.len() != array.len()

@@ -4,10 +4,11 @@ mod ingest;
 mod input;
 mod left_out;
 mod object;
+mod open;
 mod read;
 mod rows;
 mod values;
 mod write;
 
-pub(crate) use object::{Table, TableAsked};
-pub(crate) use rows::{Batches, Rows, RowsIter};
+pub(crate) use object::Table;
+pub(crate) use rows::{Rows, RowsIter};

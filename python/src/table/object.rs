@@ -6,15 +6,15 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use timestrata_engine::{ErrorKind, Retention};
+use timestrata_engine::{ErrorKind, Result, Retention};
 use timestrata_table::{Table as TableModel, TableOptions};
 
 use super::values::RowConverter;
-use crate::error::refused;
+use crate::error::{invalid, refused};
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Kept;
-use crate::typed::{fields_of, schema_as_capsule};
+use crate::typed::schema_as_capsule;
 
 /// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
 /// rows, unless a schema was given.
@@ -42,43 +42,26 @@ pub(crate) struct Table {
     pub(super) converter: Kept<Arc<RowConverter>>,
 }
 
-/// What `Store.table` was asked for.
-#[derive(Debug, Default)]
-pub(crate) struct TableAsked {
-    pub(crate) options: TableOptions,
-    pub(crate) columns: Option<SchemaRef>,
-}
-
-impl TableAsked {
-    /// Of the arguments of `Store.table`.
-    pub(crate) fn of(options: TableOptions, schema: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let columns = schema.map(fields_of).transpose()?;
-        Ok(Self { options, columns })
-    }
-}
-
 impl Table {
     /// The table of this name, which may not exist yet.
     pub(crate) fn new(
         py: Python<'_>,
-        handle: Arc<Handle>,
+        handle: &Arc<Handle>,
         name: &str,
-        asked: TableAsked,
+        wanted: TableOptions,
+        columns: Option<&SchemaRef>,
     ) -> PyResult<Self> {
-        let store = handle.store()?;
         let is_read_only = handle.mode == "r";
-        let model = detached(py, || match (store.stream(name), &asked.columns) {
-            (Some(_), _) => TableModel::open_like(store, name, &asked.options).map(Some),
+        let model = handle.detached(py, |store| match (store.stream(name), columns) {
+            (Some(_), _) => TableModel::open_like(store, name, &wanted).map(Some),
             (None, _) if is_read_only => TableModel::open(store, name).map(Some),
-            (None, Some(columns)) => {
-                TableModel::create(store, name, columns, &asked.options).map(Some)
-            }
+            (None, Some(columns)) => TableModel::create(store, name, columns, &wanted).map(Some),
             (None, None) => Ok(None),
         })?;
         Ok(Self {
-            handle,
+            handle: Arc::clone(handle),
             name: name.to_owned(),
-            wanted: asked.options,
+            wanted,
             model: Kept::new(model),
             converter: Kept::new(None),
         })
@@ -117,6 +100,16 @@ impl Table {
                 ),
             )
         })
+    }
+
+    /// Runs `work` on the table as [`detached`] does.
+    pub(super) fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&TableModel) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let model = self.model(py)?;
+        detached(py, || work(&model))
     }
 
     pub(super) fn table_name(&self) -> &str {
@@ -180,28 +173,24 @@ impl Table {
     /// Name of the time column.
     #[getter]
     fn time(&self, py: Python<'_>) -> PyResult<String> {
-        let model = self.model(py)?;
-        detached(py, || model.time_column())
+        self.detached(py, TableModel::time_column)
     }
 
     /// Columns of the upsert key; empty where every row is kept.
     #[getter]
     fn key(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let model = self.model(py)?;
-        detached(py, || model.key())
+        self.detached(py, TableModel::key)
     }
 
     /// Columns that say which series a row belongs to.
     #[getter]
     fn tags(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let model = self.model(py)?;
-        detached(py, || model.tags())
+        self.detached(py, TableModel::tags)
     }
 
     /// Its columns, for other Arrow libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let model = self.model(py)?;
-        let schema = detached(py, || model.schema())?;
+        let schema = self.detached(py, TableModel::schema)?;
         schema_as_capsule(py, schema.as_ref())
     }
 
@@ -213,14 +202,12 @@ impl Table {
             None => None,
             Some(seconds) if seconds > 0.0 && seconds < 9.2e9 => Some((seconds * 1e9) as u64),
             Some(seconds) => {
-                return Err(refused(
-                    ErrorKind::InvalidArgument,
-                    format!("age={seconds}: it must be a positive number of seconds below 9.2e9"),
-                ));
+                return Err(invalid(format!(
+                    "age={seconds}: it must be a positive number of seconds below 9.2e9"
+                )));
             }
         };
-        let model = self.model(py)?;
-        detached(py, || model.set_retention(Retention { age_ns, bytes }))
+        self.detached(py, |table| table.set_retention(Retention { age_ns, bytes }))
     }
 
     /// Write what is in memory to files and compact them, until nothing is left to do. Ctrl-C
@@ -235,8 +222,7 @@ impl Table {
 
     /// Remove the table and its rows, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.handle.store()?;
-        detached(py, || TableModel::drop(store, &self.name))
+        self.handle.detached(py, |store| TableModel::drop(store, &self.name))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -1,25 +1,27 @@
 //! Rows out.
 
+use std::iter::once;
+
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyString};
-use timestrata_engine::{Cell, ErrorKind, KeyRange, LeadKey};
-use timestrata_table::{TableScan, TableView, parse_time};
+use timestrata_engine::{Cell, KeyRange, LeadKey, Result};
+use timestrata_table::{Table as TableModel, TableScan, TableView, parse_time, time_array};
 use timestrata_timelog::Unit;
 
 use super::Table;
 use super::left_out::Telling;
 use super::rows::{Batches, Rows};
 use super::values::RowReader;
-use crate::error::{refused, to_python};
+use crate::error::{invalid, to_python};
 use crate::interrupt::detached;
+use crate::store::names_of;
 use crate::timestamp::timestamp;
-use crate::typed::{Held, Kind};
+use crate::typed::{Held, Kind, cell_object};
 
 impl Table {
     pub(crate) fn view(&self, py: Python<'_>) -> PyResult<TableView> {
-        let model = self.model(py)?;
-        detached(py, || model.view())
+        self.detached(py, TableModel::view)
     }
 
     /// The range of times from `start` to before `end`.
@@ -37,12 +39,23 @@ impl Table {
         if let (Some(lo), Some(hi)) = (lo, hi)
             && lo > hi
         {
-            return Err(refused(
-                ErrorKind::InvalidArgument,
-                format!("range from time {lo} to {hi}: it ends before it begins"),
-            ));
+            return Err(invalid(format!("range from time {lo} to {hi}: it ends before it begins")));
         }
         Ok(KeyRange::new(lo.map(LeadKey::Time), hi.map(LeadKey::Time)))
+    }
+
+    /// The first or the last time, as Python has it; None without rows.
+    fn bound<'py>(
+        &self,
+        py: Python<'py>,
+        time: impl FnOnce(&TableView, &KeyRange) -> Result<Option<i64>> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.view(py)?;
+        let found = detached(py, || time(&view, &KeyRange::ALL))?;
+        let Some(found) = found else { return Ok(py.None().into_bound(py)) };
+        let data_type = view.schema().field(view.stream().lead_column()).data_type();
+        let array = time_array(data_type, vec![found]).map_err(|error| to_python(py, &error))?;
+        cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
     }
 
     fn rows_of(view: TableView, scan: TableScan) -> PyResult<Rows> {
@@ -114,7 +127,7 @@ impl Table {
     ) -> PyResult<Rows> {
         if skip_damaged && r#where.is_some() {
             let message = "skip_damaged goes without where: filter the rows that the scan gives";
-            return Err(refused(ErrorKind::InvalidArgument, message));
+            return Err(invalid(message));
         }
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
@@ -124,7 +137,7 @@ impl Table {
         }
         #[cfg(not(feature = "sql"))]
         if r#where.is_some() || params.is_some() {
-            return Err(refused(ErrorKind::InvalidArgument, "this build has no SQL"));
+            return Err(invalid("this build has no SQL"));
         }
         let _ = params;
         Self::rows_of(view, TableScan { range, columns, limit, reverse, ahead: true, skip_damaged })
@@ -142,10 +155,7 @@ impl Table {
     fn tail(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
         let view = self.view(py)?;
         let schema = view.schema().clone();
-        Ok(Rows::new(schema, move || {
-            let batch = view.last(n)?;
-            Ok(Box::new(std::iter::once(Ok(batch))) as Batches)
-        }))
+        Ok(Rows::new(schema, move || Ok(once(Ok(view.last(n)?)))))
     }
 
     /// The newest row of each combination of values in the columns ``by``, newest first.
@@ -157,20 +167,14 @@ impl Table {
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let by: Vec<String> = match by.cast::<PyString>() {
-            Ok(only) => vec![only.to_string()],
-            Err(_) => by.extract()?,
-        };
+        let by = names_of(Some(by))?;
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
         for name in &by {
             view.column(name).map_err(|error| to_python(py, &error))?;
         }
         let schema = view.schema().clone();
-        Ok(Rows::new(schema, move || {
-            let batch = view.latest(&by, &range)?;
-            Ok(Box::new(std::iter::once(Ok(batch))) as Batches)
-        }))
+        Ok(Rows::new(schema, move || Ok(once(Ok(view.latest(&by, &range)?)))))
     }
 
     /// What each column is, and takes in compacted runs: for each name a dict of ``type``, ``bytes`` (encoded
@@ -252,16 +256,12 @@ impl Table {
 
     /// Time of the oldest row; None if there is none.
     fn min_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let view = self.view(py)?;
-        let time = detached(py, || view.min_time(&KeyRange::ALL))?;
-        shown_time(py, &view, time)
+        self.bound(py, TableView::min_time)
     }
 
     /// Time of the newest row; None if there is none.
     fn max_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let view = self.view(py)?;
-        let time = detached(py, || view.max_time(&KeyRange::ALL))?;
-        shown_time(py, &view, time)
+        self.bound(py, TableView::max_time)
     }
 
     /// All rows, for other Arrow libraries; see the Arrow C stream interface.
@@ -276,16 +276,4 @@ impl Table {
         keywords.set_item("requested_schema", requested_schema)?;
         rows.call_method("__arrow_c_stream__", (), Some(&keywords))
     }
-}
-
-fn shown_time<'py>(
-    py: Python<'py>,
-    view: &TableView,
-    time: Option<i64>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let Some(time) = time else { return Ok(py.None().into_bound(py)) };
-    let data_type = view.schema().field(view.stream().lead_column()).data_type();
-    let array = timestrata_table::time_array(data_type, vec![time])
-        .map_err(|error| to_python(py, &error))?;
-    crate::typed::cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
 }

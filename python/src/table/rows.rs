@@ -54,11 +54,20 @@ impl fmt::Debug for Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(
+    pub(crate) fn new<I>(
         schema: SchemaRef,
-        read: impl Fn() -> Result<Batches> + Send + Sync + 'static,
-    ) -> Self {
+        read: impl Fn() -> Result<I> + Send + Sync + 'static,
+    ) -> Self
+    where
+        I: Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    {
+        let read = move || Ok(Box::new(read()?) as Batches);
         Self { schema, read: Arc::new(read), left_out: Arc::default() }
+    }
+
+    /// Rows that are in memory.
+    pub(crate) fn of_batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self::new(schema, move || Ok(batches.clone().into_iter().map(Ok)))
     }
 
     /// Rows of which `read` leaves some out, and tells of them.
@@ -102,7 +111,7 @@ impl Rows {
 
     /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let batches = Box::new(self.collect(py)?.into_iter().map(Ok)) as Batches;
+        let batches = self.collect(py)?.into_iter().map(Ok);
         batches_as_table(py, SchemaRef::clone(&self.schema), batches)
     }
 
@@ -115,8 +124,8 @@ impl Rows {
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         // Read here, where Ctrl-C is heard.
         let (schema, batches) = (SchemaRef::clone(&slf.get().schema), slf.get().collect(slf.py())?);
-        let read = move || Ok(Box::new(batches.clone().into_iter().map(Ok)) as Batches);
-        slf.py().import("polars")?.call_method1("DataFrame", (Self::new(schema, read),))
+        let rows = Self::of_batches(schema, batches);
+        slf.py().import("polars")?.call_method1("DataFrame", (rows,))
     }
 
     /// Give the columns as a dict of numpy arrays. Numbers and times that lie in one piece of the

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::{Durability, Error, ErrorKind, Result, ask_for_copy};
@@ -16,21 +15,16 @@ use timestrata_table::{
 use super::Table;
 use super::input::{Input, owned};
 use super::values::RowConverter;
-use crate::error::{refused, to_python};
+use crate::error::{invalid, to_python};
 use crate::handle::Handle;
 use crate::interrupt::detached;
+use crate::settings::word;
 
 /// Rows of a stream that may wait in memory for its end.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
-pub(super) fn on_mismatch_of(word: &str) -> PyResult<OnMismatch> {
-    match word {
-        "error" => Ok(OnMismatch::Error),
-        "widen" => Ok(OnMismatch::Widen),
-        other => Err(PyValueError::new_err(format!(
-            "on_mismatch={other:?}: it must be 'error' or 'widen'"
-        ))),
-    }
+pub(super) fn on_mismatch_of(name: &str) -> PyResult<OnMismatch> {
+    word("on_mismatch", name, &[("error", OnMismatch::Error), ("widen", OnMismatch::Widen)])
 }
 
 impl Table {
@@ -138,7 +132,7 @@ impl Table {
         if !std::ptr::eq(self.handle.as_ref(), handle) {
             let name = self.table_name();
             let message = format!("table '{name}' is of another store: one commit is of one store");
-            return Err(refused(ErrorKind::InvalidArgument, message));
+            return Err(invalid(message));
         }
         let batch = match Input::of(rows)? {
             Input::One(batch) => batch,

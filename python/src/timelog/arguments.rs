@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PySlice};
 use timestrata_timelog::Unit;
 
-use crate::timestamp::{bound, out_of_range, timestamp, type_name};
+use crate::error::wrong_type;
+use crate::timestamp::{bound, out_of_range, timestamp};
 
 /// An argument that may be left out, where `None` is a value like any other.
 pub(super) struct Given<'py>(pub(super) Option<Bound<'py, PyAny>>);
@@ -118,7 +119,7 @@ pub(super) fn raw_time(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
         if error.is_instance_of::<PyOverflowError>(py) {
             out_of_range(value)
         } else if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(format!("timestamp must be int, not '{}'", type_name(value)))
+            wrong_type("timestamp must be int", value)
         } else {
             error
         }

@@ -32,6 +32,16 @@ impl Timelog {
         Ok(TimeRange::of(end(t1)?, end(t2)?).or_empty())
     }
 
+    /// The entries of a range, one after the other.
+    fn between<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, TimelogIter>> {
+        let range = slf.get().bounded(t1, t2)?;
+        Bound::new(slf.py(), Self::entries(slf, range, false)?)
+    }
+
     /// The log, if a store keeps it in columns.
     fn typed(&self) -> PyResult<Option<Arc<Stored>>> {
         match self.ask(|_| ())? {
@@ -51,8 +61,7 @@ impl Timelog {
         t2: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
-        let range = slf.get().bounded(t1, t2)?;
-        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let entries = Self::between(slf, t1, t2)?;
         let dict = PyDict::new(py);
         while let Some((time, object)) = entries.get().next_entry(py)? {
             dict.set_item(time, object)?;
@@ -105,8 +114,7 @@ impl Timelog {
             )));
         }
         let is_float = dtype.eq(numpy.call_method1("dtype", ("float64",))?)?;
-        let range = slf.get().bounded(t1, t2)?;
-        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let entries = Self::between(slf, t1, t2)?;
         let rows = entries.len()?;
         let times = numpy.call_method1("empty", (rows, "int64"))?;
         let values = numpy.call_method1("empty", (rows, &dtype))?;
@@ -135,11 +143,10 @@ impl Timelog {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let pyarrow = py.import("pyarrow")?;
-        let range = slf.get().bounded(t1, t2)?;
         if let Some(stored) = slf.get().typed()? {
-            return stored.typed_table(py, range);
+            return stored.typed_table(py, slf.get().bounded(t1, t2)?);
         }
-        let entries = Bound::new(py, Self::entries(slf, range, false)?)?;
+        let entries = Self::between(slf, t1, t2)?;
         let (times, values) = (PyList::empty(py), PyList::empty(py));
         while let Some((time, object)) = entries.get().next_entry(py)? {
             times.append(time)?;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
+use pyo3::types::{IntoPyDict, PyBool, PyDict, PyTuple, PyType};
 use timestrata_engine::{Access, Io, Settings, Store as EngineStore};
 
 use super::memory::{Counters, MemoryLog};
+use super::open::timelog_of;
 use super::options::Options;
 use super::reopen::Origin;
 use super::stored::Stored;
@@ -19,7 +20,6 @@ use crate::interrupt::detached;
 use crate::lock::Lock;
 use crate::path::GivenPath;
 use crate::settings::durability as durability_named;
-use crate::store::timelog_of;
 
 impl Timelog {
     /// Puts a new state in place of the one there is.
@@ -156,10 +156,7 @@ impl Timelog {
         cls: &Bound<'py, PyType>,
         overrides: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let preset = PyDict::new(cls.py());
-        preset.set_item("maintenance", "background")?;
-        preset.set_item("busy_policy", "flush")?;
-        made_with(cls, preset, overrides)
+        made_with(cls, "background", "flush", &[], overrides)
     }
 
     /// Make a log for loading much at once: no background work, large memtable.
@@ -169,11 +166,8 @@ impl Timelog {
         cls: &Bound<'py, PyType>,
         overrides: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let preset = PyDict::new(cls.py());
-        preset.set_item("maintenance", "disabled")?;
-        preset.set_item("busy_policy", "flush")?;
-        preset.set_item("memtable_max_bytes", 16 << 20)?;
-        made_with(cls, preset, overrides)
+        let sizes = [("memtable_max_bytes", 16 << 20)];
+        made_with(cls, "disabled", "flush", &sizes, overrides)
     }
 
     /// Make a log whose writes never wait: small memtable, BusyError rather than delay.
@@ -183,12 +177,8 @@ impl Timelog {
         cls: &Bound<'py, PyType>,
         overrides: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let preset = PyDict::new(cls.py());
-        preset.set_item("maintenance", "background")?;
-        preset.set_item("busy_policy", "raise")?;
-        preset.set_item("memtable_max_bytes", 256 << 10)?;
-        preset.set_item("sealed_wait_ms", 0)?;
-        made_with(cls, preset, overrides)
+        let sizes = [("memtable_max_bytes", 256 << 10), ("sealed_wait_ms", 0)];
+        made_with(cls, "background", "raise", &sizes, overrides)
     }
 
     /// Close it. One in memory drops all objects; one with a path closes its store, which keeps
@@ -375,9 +365,14 @@ fn told(options: Options, origin: Option<Origin>) -> State {
 
 fn made_with<'py>(
     cls: &Bound<'py, PyType>,
-    preset: Bound<'py, PyDict>,
+    maintenance: &str,
+    busy_policy: &str,
+    sizes: &[(&str, u64)],
     overrides: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let preset = sizes.into_py_dict(cls.py())?;
+    preset.set_item("maintenance", maintenance)?;
+    preset.set_item("busy_policy", busy_policy)?;
     for (name, value) in overrides.into_iter().flat_map(|overrides| overrides.iter()) {
         preset.set_item(name, value)?;
     }

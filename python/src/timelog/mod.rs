@@ -10,6 +10,7 @@ mod iterator;
 mod lifecycle;
 mod memory;
 mod object;
+mod open;
 mod options;
 mod pairs;
 mod read;

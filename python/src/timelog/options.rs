@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use timestrata_timelog::Unit;
 
-use crate::timestamp::{timestamp, type_name};
+use crate::error::wrong_type;
+use crate::timestamp::timestamp;
 
 /// Bytes that one row counts for, in budgets given in bytes.
 const ROW_BYTES: usize = 24;
@@ -268,7 +269,7 @@ impl Takes {
             if value.is_instance_of::<PyBool>()
                 || !(value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>())
             {
-                return Err(wrong_type(name, "a float", value));
+                return Err(wrong_type(format_args!("{name} must be a float"), value));
             }
             let part: f64 = value.extract()?;
             if !part.is_finite() {
@@ -280,7 +281,7 @@ impl Takes {
             return Ok(Number::Part(part));
         }
         if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
-            return Err(wrong_type(name, "an int", value));
+            return Err(wrong_type(format_args!("{name} must be an int"), value));
         }
         let whole: i64 = match (value.extract(), self) {
             (Ok(whole), _) => whole,
@@ -304,10 +305,6 @@ fn not_small(name: &str) -> PyErr {
     PyValueError::new_err(format!("{name} must be 0-4294967295"))
 }
 
-fn wrong_type(name: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{name} must be {wanted}, not '{}'", type_name(value)))
-}
-
 const UNITS: [(&str, Unit); 4] =
     [("s", Unit::Second), ("ms", Unit::Milli), ("us", Unit::Micro), ("ns", Unit::Nano)];
 const UPKEEPS: [(&str, Upkeep); 2] =
@@ -317,7 +314,9 @@ const POLICIES: [(&str, WhenBusy); 3] =
 
 /// Of a few names, the value asked for.
 fn named<T: Copy>(what: &str, name: &Bound<'_, PyAny>, choices: &[(&str, T)]) -> PyResult<T> {
-    let Ok(name) = name.cast::<PyString>() else { return Err(wrong_type(what, "a str", name)) };
+    let Ok(name) = name.cast::<PyString>() else {
+        return Err(wrong_type(format_args!("{what} must be a str"), name));
+    };
     let name = name.to_string();
     choices.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<_> = choices.iter().map(|(known, _)| format!("'{known}'")).collect();

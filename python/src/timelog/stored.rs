@@ -72,8 +72,7 @@ impl Stored {
         range: TimeRange,
         choose: impl FnOnce(&TimelogModel) -> Result<Selection> + Send,
     ) -> PyResult<TimelogIter> {
-        let log = self.log()?;
-        let selection = detached(py, || choose(log))?;
+        let selection = self.ask(py, choose)?;
         Ok(TimelogIter::stored(py, selection, self.decoder.clone(), owner, range))
     }
 
@@ -106,14 +105,12 @@ impl Stored {
         py: Python<'_>,
         range: impl RangeBounds<i64> + Send,
     ) -> PyResult<()> {
-        let log = self.log()?;
         let durability = self.handle.durability(false);
-        detached(py, || log.delete_range_with(range, durability)).map(|_| ())
+        self.ask(py, |log| log.delete_range_with(range, durability)).map(|_| ())
     }
 
     pub(super) fn at<'py>(&self, py: Python<'py>, time: i64) -> PyResult<Bound<'py, PyList>> {
-        let log = self.log()?;
-        let selection = detached(py, || log.range(time..=time))?;
+        let selection = self.ask(py, |log| log.range(time..=time))?;
         let entries = TimelogIter::collect(py, selection, self.decoder.clone())?;
         PyList::new(py, entries.into_iter().map(|(_, object)| object))
     }
@@ -125,8 +122,7 @@ impl Stored {
         entries: usize,
         from_the_end: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let log = self.log()?;
-        let selection = detached(py, || {
+        let selection = self.ask(py, |log| {
             let all = log.range(..)?;
             Ok(if from_the_end { all.reverse() } else { all }.limit(entries))
         })?;

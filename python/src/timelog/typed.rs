@@ -71,8 +71,7 @@ impl Stored {
         if values.len() != times.len() {
             return Err(different_lengths(times.len(), values.len()));
         }
-        let log = self.log()?;
-        detached(objects.py(), || {
+        self.ask(objects.py(), |log| {
             let values = fitted_to(&values, field)?;
             log.extend_columns(ScalarBuffer::from(times.to_vec()), vec![values], durability)
         })?;
@@ -138,9 +137,8 @@ impl Stored {
         py: Python<'_>,
         range: TimeRange,
     ) -> PyResult<(SchemaRef, impl Iterator<Item = Result<RecordBatch>> + Send + 'static)> {
-        let log = self.log()?;
-        let blocks = detached(py, || Ok(log.range(range.bounds())?.blocks()))?;
+        let blocks = self.ask(py, |log| Ok(log.range(range.bounds())?.blocks()))?;
         let batches = blocks.map(|block| block.map(|block| block.record_batch().clone()));
-        Ok((log.stream().schema().clone(), batches))
+        Ok((self.log()?.stream().schema().clone(), batches))
     }
 }

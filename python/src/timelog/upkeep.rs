@@ -6,7 +6,6 @@ use pyo3::types::PyDict;
 use super::options::Upkeep;
 use super::{Asked, State, Timelog, closed};
 use crate::error::timelog_error;
-use crate::interrupt::detached;
 
 #[pymethods]
 impl Timelog {
@@ -43,10 +42,7 @@ impl Timelog {
                 "maint_step() needs maintenance='disabled'",
                 Some("the background does its work by itself"),
             )),
-            Asked::Of(stored) => {
-                let store = stored.handle.store()?;
-                detached(py, || store.maintain_step())
-            }
+            Asked::Of(stored) => stored.handle.detached(py, |store| store.maintain_step()),
         }
     }
 
@@ -90,9 +86,8 @@ impl Timelog {
             State::Closed(_) | State::New => return Err(closed()),
         };
         if let Asked::Of(stored) = self.ask(|_| ())? {
-            let log = stored.log()?;
             let (rows, min, max) =
-                detached(py, || Ok((log.len()?, log.min_time()?, log.max_time()?)))?;
+                stored.ask(py, |log| Ok((log.len()?, log.min_time()?, log.max_time()?)))?;
             return Figures { rows, bounds: min.zip(max), ..figures }.into_dict(py, self);
         }
         figures.into_dict(py, self)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::IntoIter;
 
-use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -18,10 +18,9 @@ use super::object::Object;
 use super::write::inverted;
 use super::{Asked, Timelog};
 use crate::codec::Decoder;
-use crate::error::to_python;
+use crate::error::{to_python, wrong_type};
 use crate::fork::Guarded;
 use crate::lock::Lock;
-use crate::timestamp::type_name;
 
 /// How views choose their rows.
 fn is_logical(kind: &str) -> PyResult<bool> {
@@ -451,10 +450,7 @@ impl PageSpanObjectsView {
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
         if !index.is_instance_of::<PyInt>() && !index.hasattr("__index__")? {
-            return Err(PyTypeError::new_err(format!(
-                "indices must be integers, not '{}'",
-                type_name(index)
-            )));
+            return Err(wrong_type("indices must be integers", index));
         }
         let index: isize = match index.is_instance_of::<PyBool>() {
             true => isize::from(index.is_truthy()?),

@@ -17,9 +17,9 @@ use super::lifecycle::flag;
 use super::memory::After;
 use super::object::Object;
 use super::{Asked, State, Timelog, closed};
-use crate::error::timelog_error;
+use crate::error::{timelog_error, wrong_type};
 use crate::rows;
-use crate::timestamp::{timestamp, type_name};
+use crate::timestamp::timestamp;
 use crate::typed::is_arrow;
 
 static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
@@ -445,10 +445,7 @@ fn objects_of(objects: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
         || objects.is_instance_of::<PyString>()
         || objects.is_instance_of::<PyBytes>();
     if !is_sequence || is_other {
-        return Err(PyTypeError::new_err(format!(
-            "bulk_append() takes objects as list or tuple, not '{}'",
-            type_name(objects)
-        )));
+        return Err(wrong_type("bulk_append() takes objects as list or tuple", objects));
     }
     objects.try_iter()?.map(|object| Ok(Object::of(&object?))).collect()
 }
@@ -461,10 +458,10 @@ fn times_of(timestamps: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
         Ok(view) => view,
         Err(error) if error.is_instance_of::<PyBufferError>(py) => return Err(error),
         Err(_) => {
-            return Err(PyTypeError::new_err(format!(
-                "timestamps must be a buffer of int64 (a numpy array, array('q')), not '{}'",
-                type_name(timestamps)
-            )));
+            return Err(wrong_type(
+                "timestamps must be a buffer of int64 (a numpy array, array('q'))",
+                timestamps,
+            ));
         }
     };
     if view.getattr("ndim")?.extract::<usize>()? != 1 {

@@ -14,12 +14,14 @@ use timestrata_topic::{
 };
 
 use super::Record;
-use super::arguments::{also_of, span_ns, time_ns};
+use super::arguments::also_of;
 use crate::error::refused;
 use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
 use crate::lock::Lock;
+use crate::settings::{span_ns, word};
 use crate::table::Table;
+use crate::timestamp::time_ns;
 
 /// How long a poll may be deaf to signals.
 const DEAF_MAX: Duration = Duration::from_millis(100);
@@ -36,28 +38,23 @@ pub(crate) struct ConsumerAsked<'a> {
     pub(crate) idle_timeout: Option<f64>,
 }
 
+const RESETS: [(&str, Reset); 3] =
+    [("earliest", Reset::Earliest), ("latest", Reset::Latest), ("error", Reset::Error)];
+const STRATEGIES: [(&str, Assignor); 3] = [
+    ("sticky", Assignor::Sticky),
+    ("range", Assignor::Range),
+    ("round_robin", Assignor::RoundRobin),
+];
+
 impl ConsumerAsked<'_> {
     fn options(&self) -> PyResult<ConsumerOptions> {
-        let wrong = |what: &str, given: &str, words: &str| {
-            Err(PyValueError::new_err(format!("{what}={given:?}: it must be one of {words}")))
-        };
         let span =
             |what, seconds| Ok::<_, PyErr>(span_ns(what, seconds)?.map(Duration::from_nanos));
         Ok(ConsumerOptions {
             group: self.group.clone(),
             member: self.member.clone(),
-            reset: match self.reset {
-                "earliest" => Reset::Earliest,
-                "latest" => Reset::Latest,
-                "error" => Reset::Error,
-                other => return wrong("reset", other, "'earliest', 'latest', 'error'"),
-            },
-            strategy: match self.strategy {
-                "sticky" => Assignor::Sticky,
-                "range" => Assignor::Range,
-                "round_robin" => Assignor::RoundRobin,
-                other => return wrong("strategy", other, "'sticky', 'range', 'round_robin'"),
-            },
+            reset: word("reset", self.reset, &RESETS)?,
+            strategy: word("strategy", self.strategy, &STRATEGIES)?,
             session: span("session", Some(self.session))?.unwrap_or_default(),
             auto_commit: span("auto_commit", self.auto_commit)?,
         })

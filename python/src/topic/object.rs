@@ -5,16 +5,19 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use timestrata_engine::{Durability, ErrorKind, Io};
+use timestrata_merkle::Hash;
 use timestrata_topic::{Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema};
 
-use super::arguments::{Given, span_ns, time_ns};
+use super::consumer::ConsumerAsked;
 use super::producer::{SendAsked, durability_of};
-use super::{Consumer, ConsumerAsked, Producer, Proof, Receipt, Record, SigningKey};
-use crate::error::refused;
+use super::{Consumer, Producer, Proof, Receipt, Record, SigningKey};
+use crate::error::{invalid, refused};
 use crate::handle::Handle;
-use crate::interrupt::{detached, interruptible};
+use crate::opened::{Opened, Ways};
 use crate::path::GivenPath;
-use crate::table::{Batches, Rows};
+use crate::settings::span_ns;
+use crate::table::Rows;
+use crate::timestamp::time_ns;
 
 /// An event log: partitions of records by offset, that can be proved to others. Made by
 /// `Store.topic`.
@@ -33,9 +36,14 @@ use crate::table::{Batches, Rows};
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Topic {
-    handle: Arc<Handle>,
-    model: TopicModel,
+    topic: Opened<TopicModel>,
 }
+
+const WAYS: Ways<TopicModel, TopicOptions> = Ways {
+    open: TopicModel::open,
+    create: TopicModel::create,
+    options: |topic| Ok(topic.options()),
+};
 
 /// What `Store.topic` was asked for; what it was not asked for is as it is.
 #[derive(Debug, Default)]
@@ -71,37 +79,19 @@ impl Topic {
     /// The topic of this name; made if it is missing and may be.
     pub(crate) fn new(
         py: Python<'_>,
-        handle: Arc<Handle>,
+        handle: &Arc<Handle>,
         name: &str,
         asked: &TopicAsked,
         create: bool,
     ) -> PyResult<Self> {
-        let store = handle.store()?;
-        let may_make = create && handle.mode != "r";
-        let model = detached(py, || {
-            if store.stream(name).is_some() || !may_make {
-                let found = TopicModel::open(store, name)?;
-                let wanted = asked.over(found.options());
-                return match wanted == found.options() {
-                    true => Ok(found),
-                    // Says what it is and what was asked for.
-                    false => TopicModel::create(store, name, &wanted),
-                };
-            }
-            TopicModel::create(store, name, &asked.over(TopicOptions::default()))
-        })?;
-        Ok(Self { handle, model })
+        let wanted = |options| asked.over(options);
+        Ok(Self { topic: Opened::named(py, handle, name, create, &WAYS, wanted)? })
     }
 
-    fn model(&self) -> PyResult<&TopicModel> {
-        self.handle.store()?;
-        Ok(&self.model)
-    }
-
-    /// The durability of sends that say nothing themselves: an event is acknowledged once it is safe.
-    fn producer_of(&self, id: Option<String>) -> PyResult<Producer> {
-        let topic = self.model()?.clone();
-        Ok(Producer::new(Arc::clone(&self.handle), topic, Durability::Synced, id))
+    /// What sends where nothing is said of it: an event is acknowledged once it is safe.
+    fn own_producer(&self) -> PyResult<Producer> {
+        self.topic.model()?;
+        Ok(Producer::new(self.topic.clone(), Durability::Synced, None))
     }
 }
 
@@ -110,18 +100,18 @@ impl Topic {
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        self.model.name()
+        self.topic.even_closed().name()
     }
 
     /// How many partitions it has.
     #[getter]
     fn partitions(&self) -> PyResult<u32> {
-        Ok(self.model()?.partitions())
+        Ok(self.topic.model()?.partitions())
     }
 
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model()?;
+        let model = self.topic.model()?;
         let TopicOptions { partitions, record_bytes_max, stamp, retention } = model.options();
         let shown = PyDict::new(py);
         shown.set_item("name", model.name())?;
@@ -153,9 +143,9 @@ impl Topic {
     ///     What a record survives once it is acknowledged: a power cut, or the end of the process.
     #[pyo3(signature = (*, producer_id=None, durability="synced"))]
     fn producer(&self, producer_id: Option<String>, durability: &str) -> PyResult<Producer> {
-        let topic = self.model()?.clone();
+        self.topic.model()?;
         let durability = durability_of(durability)?;
-        Ok(Producer::new(Arc::clone(&self.handle), topic, durability, producer_id))
+        Ok(Producer::new(self.topic.clone(), durability, producer_id))
     }
 
     /// Append one record durably; see `Producer.send`.
@@ -167,9 +157,7 @@ impl Topic {
         partition: Option<u32>,
     ) -> PyResult<Receipt> {
         let asked = SendAsked { partition, ..SendAsked::default() };
-        let receipts = self.producer_of(None)?.send_given(py, &[Given::of(record)?], asked, &[])?;
-        let none = || refused(ErrorKind::InvalidArgument, "no record");
-        receipts.into_iter().next().ok_or_else(none)
+        self.own_producer()?.send_one(py, record, asked)
     }
 
     /// Append records durably, all of them or none; see `Producer.send_batch`.
@@ -180,12 +168,8 @@ impl Topic {
         records: &Bound<'_, PyAny>,
         partition: Option<u32>,
     ) -> PyResult<Vec<Receipt>> {
-        let mut given = Vec::new();
-        for record in records.try_iter()? {
-            given.push(Given::of(&record?)?);
-        }
         let asked = SendAsked { partition, ..SendAsked::default() };
-        self.producer_of(None)?.send_given(py, &given, asked, &[])
+        self.own_producer()?.send_all(py, records, asked, &[])
     }
 
     /// Give a consumer of this topic.
@@ -222,15 +206,14 @@ impl Topic {
     ) -> PyResult<Consumer> {
         let asked =
             ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
-        let name = self.model()?.name().to_owned();
-        Consumer::new(py, Arc::clone(&self.handle), Some(name.clone()), &[name], &asked)
+        let name = self.topic.model()?.name().to_owned();
+        Consumer::new(py, Arc::clone(&self.topic.handle), Some(name.clone()), &[name], &asked)
     }
 
     /// The offsets of a partition: from the first that is kept to before the one that comes next.
     #[pyo3(signature = (partition=0))]
     fn offsets<'py>(&self, py: Python<'py>, partition: u32) -> PyResult<Bound<'py, PyAny>> {
-        let model = self.model()?;
-        let offsets = detached(py, || model.offsets(partition))?;
+        let offsets = self.topic.detached(py, |topic| topic.offsets(partition))?;
         py.import("builtins")?.getattr("range")?.call1((offsets.start, offsets.end))
     }
 
@@ -242,10 +225,9 @@ impl Topic {
         time: &Bound<'_, PyAny>,
         partition: u32,
     ) -> PyResult<Option<u64>> {
-        let model = self.model()?;
-        let none = || refused(ErrorKind::InvalidArgument, "offset_at_time needs a time");
+        let none = || invalid("offset_at_time needs a time");
         let time_ns = time_ns(time)?.ok_or_else(none)?;
-        detached(py, || model.offset_at_time(partition, time_ns))
+        self.topic.detached(py, |topic| topic.offset_at_time(partition, time_ns))
     }
 
     /// One record; None if it isn't kept any more.
@@ -256,11 +238,10 @@ impl Topic {
     ///     There is no record at this offset yet.
     #[pyo3(signature = (offset, partition=0))]
     fn get(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Option<Record>> {
-        let model = self.model()?;
-        let found = detached(py, || model.get(partition, offset))?;
+        let found = self.topic.detached(py, |topic| topic.get(partition, offset))?;
         let Some((offset, record)) = found.as_ref().and_then(|found| found.get(0)) else {
-            let end = detached(py, || model.offsets(partition))?.end;
-            let what = format!("topic '{}' partition {partition} ends at {end}", model.name());
+            let end = self.topic.detached(py, |topic| topic.offsets(partition))?.end;
+            let what = format!("topic '{}' partition {partition} ends at {end}", self.name());
             return match offset < end {
                 true => Ok(None),
                 false => Err(refused(
@@ -269,7 +250,7 @@ impl Topic {
                 )),
             };
         };
-        Ok(Some(Record::read(py, model.name(), partition, offset, &record)))
+        Ok(Some(Record::read(py, self.name(), partition, offset, &record)))
     }
 
     /// Read records of a partition, from offset ``start`` to before ``end``, as Arrow: columns
@@ -283,17 +264,14 @@ impl Topic {
         partition: u32,
         limit: Option<usize>,
     ) -> PyResult<Rows> {
-        let model = self.model()?.clone();
         let offsets = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
         if offsets.start > offsets.end {
             let what =
                 format!("offsets {} to {}: it ends before it begins", offsets.start, offsets.end);
-            return Err(refused(ErrorKind::InvalidArgument, what));
+            return Err(invalid(what));
         }
-        let view = detached(py, || model.view(partition))?;
-        Ok(Rows::new(record_schema(), move || {
-            Ok(Box::new(view.scan(offsets.clone(), limit)?) as Batches)
-        }))
+        let view = self.topic.detached(py, |topic| topic.view(partition))?;
+        Ok(Rows::new(record_schema(), move || view.scan(offsets.clone(), limit)))
     }
 
     /// Size and root hash of a partition's tree, now or when it had ``size`` records.
@@ -304,8 +282,7 @@ impl Topic {
         partition: u32,
         size: Option<u64>,
     ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
-        let model = self.model()?;
-        let (size, root) = detached(py, || model.root(partition, size))?;
+        let (size, root) = self.topic.detached(py, |topic| topic.root(partition, size))?;
         Ok((size, PyBytes::new(py, root.as_bytes())))
     }
 
@@ -318,9 +295,9 @@ impl Topic {
         size: u64,
         partition: u32,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let model = self.model()?;
-        let proof = detached(py, || model.inclusion_proof(partition, offset, size))?;
-        Ok(proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect())
+        let proof =
+            self.topic.detached(py, |topic| topic.inclusion_proof(partition, offset, size))?;
+        Ok(hashes(py, &proof))
     }
 
     /// The hashes that prove the tree of ``old`` records to be the beginning of that of ``new``.
@@ -332,9 +309,9 @@ impl Topic {
         new: u64,
         partition: u32,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let model = self.model()?;
-        let proof = detached(py, || model.consistency_proof(partition, old, new))?;
-        Ok(proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect())
+        let proof =
+            self.topic.detached(py, |topic| topic.consistency_proof(partition, old, new))?;
+        Ok(hashes(py, &proof))
     }
 
     /// The bytes that a record is hashed as (docs/format.md): the entry of its partition's tree.
@@ -345,8 +322,8 @@ impl Topic {
         offset: u64,
         partition: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let model = self.model()?;
-        Ok(PyBytes::new(py, &detached(py, || model.entry(partition, offset))?))
+        let entry = self.topic.detached(py, |topic| topic.entry(partition, offset))?;
+        Ok(PyBytes::new(py, &entry))
     }
 
     /// Sign what a partition is now, and give the checkpoint, a signed note.
@@ -360,15 +337,13 @@ impl Topic {
     ///     older copy.
     #[pyo3(signature = (key, partition=0))]
     fn checkpoint(&self, py: Python<'_>, key: &SigningKey, partition: u32) -> PyResult<String> {
-        let model = self.model()?;
-        detached(py, || model.checkpoint_by(partition, &key.file))
+        self.topic.detached(py, |topic| topic.checkpoint_by(partition, &key.file))
     }
 
     /// The checkpoint that was signed last; None if none was.
     #[pyo3(signature = (partition=0))]
     fn last_checkpoint(&self, py: Python<'_>, partition: u32) -> PyResult<Option<String>> {
-        let model = self.model()?;
-        let note = detached(py, || model.last_checkpoint(partition))?;
+        let note = self.topic.detached(py, |topic| topic.last_checkpoint(partition))?;
         Ok(note.map(|note| String::from_utf8_lossy(&note).into_owned()))
     }
 
@@ -380,8 +355,7 @@ impl Topic {
     ///     The last checkpoint doesn't have it yet, or there is none.
     #[pyo3(signature = (offset, partition=0))]
     fn prove(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Proof> {
-        let model = self.model()?;
-        detached(py, || model.prove(partition, offset)).map(Proof::of)
+        self.topic.detached(py, |topic| topic.prove(partition, offset)).map(Proof::of)
     }
 
     /// Write a partition, as it was at its last checkpoint, as the files of C2SP's tlog-tiles. Gives
@@ -393,8 +367,9 @@ impl Topic {
         path: GivenPath,
         partition: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model()?.clone();
-        let done = interruptible(py, move || model.export_tiles(&Io::os(), partition, &path.0))?;
+        let done = self
+            .topic
+            .interruptible(py, move |topic| topic.export_tiles(&Io::os(), partition, &path.0))?;
         let shown = PyDict::new(py);
         shown.set_item("size", done.size)?;
         shown.set_item("tiles", done.tiles)?;
@@ -404,9 +379,8 @@ impl Topic {
 
     /// Groups that have committed offsets: ``{group: {partition: offset}}``.
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model()?;
         let groups = PyDict::new(py);
-        for (group, offsets) in detached(py, || model.groups())? {
+        for (group, offsets) in self.topic.detached(py, |topic| topic.groups())? {
             groups.set_item(group, offsets)?;
         }
         Ok(groups)
@@ -415,7 +389,7 @@ impl Topic {
     /// Members that a group has now: ``{member: [(topic, partition)]}``.
     fn members<'py>(&self, py: Python<'py>, group: &str) -> PyResult<Bound<'py, PyDict>> {
         let members = PyDict::new(py);
-        for (member, places) in self.model()?.members(group) {
+        for (member, places) in self.topic.model()?.members(group) {
             let places = places.into_iter().map(|place| (place.topic, place.partition));
             members.set_item(member, places.collect::<Vec<_>>())?;
         }
@@ -431,14 +405,12 @@ impl Topic {
         offset: u64,
         partition: u32,
     ) -> PyResult<()> {
-        let model = self.model()?;
-        detached(py, || model.reset_group(group, partition, offset))
+        self.topic.detached(py, |topic| topic.reset_group(group, partition, offset))
     }
 
     /// Have more partitions. Keys go to other partitions from then on.
     fn set_partitions(&self, py: Python<'_>, partitions: u32) -> PyResult<()> {
-        let model = self.model()?;
-        detached(py, || model.set_partitions(partitions))
+        self.topic.detached(py, |topic| topic.set_partitions(partitions))
     }
 
     /// Throw away by itself, of each partition, records older than ``age`` seconds, the oldest beyond
@@ -452,15 +424,13 @@ impl Topic {
         records: Option<u64>,
         compact: bool,
     ) -> PyResult<()> {
-        let model = self.model()?;
-        let age_ns = span_ns("age", age)?;
-        detached(py, || model.set_retention(TopicRetention { age_ns, bytes, records, compact }))
+        let retention = TopicRetention { age_ns: span_ns("age", age)?, bytes, records, compact };
+        self.topic.detached(py, |topic| topic.set_retention(retention))
     }
 
     /// Throw away now what the retention says. Gives ``{"expired": n, "superseded": n}``.
     fn retain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model()?.clone();
-        let thrown = interruptible(py, move || model.retain())?;
+        let thrown = self.topic.interruptible(py, move |topic| topic.retain())?;
         let shown = PyDict::new(py);
         shown.set_item("expired", thrown.expired)?;
         shown.set_item("superseded", thrown.superseded)?;
@@ -476,17 +446,21 @@ impl Topic {
     ///     A record, a hash or the checkpoint is another than it was; it says which.
     #[pyo3(signature = (partition=0))]
     fn audit(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
-        let model = self.model()?.clone();
-        interruptible(py, move || model.audit(partition)).map(|audited| audited.records)
+        self.topic
+            .interruptible(py, move |topic| topic.audit(partition))
+            .map(|audited| audited.records)
     }
 
     /// Remove the topic and its records, durably.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        let model = self.model()?;
-        detached(py, || model.remove())
+        self.topic.detached(py, |topic| topic.remove())
     }
 
     fn __repr__(&self) -> String {
-        format!("<Topic {:?} partitions={}>", self.model.name(), self.model.partitions())
+        format!("<Topic {:?} partitions={}>", self.name(), self.topic.even_closed().partitions())
     }
+}
+
+fn hashes<'py>(py: Python<'py>, proof: &[Hash]) -> Vec<Bound<'py, PyBytes>> {
+    proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect()
 }

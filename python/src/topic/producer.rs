@@ -1,21 +1,16 @@
 //! `Producer`: sends to a topic.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use timestrata_engine::{Durability, ErrorKind};
+use timestrata_engine::Durability;
 use timestrata_table::{Table as TableModel, append_together};
-use timestrata_topic::{
-    Receipt as ModelReceipt, Record as ModelRecord, SendOptions, Topic as TopicModel,
-};
+use timestrata_topic::{Record as ModelRecord, SendOptions, Topic as TopicModel};
 
 use super::Receipt;
 use super::arguments::{Given, also_of};
-use crate::error::refused;
-use crate::handle::Handle;
-use crate::interrupt::detached;
+use crate::error::invalid;
+use crate::opened::Opened;
+use crate::settings::word;
 use crate::table::Table;
 
 /// Sends records to a topic. Made by `Topic.producer`. Safe to use from several threads, which share
@@ -31,8 +26,7 @@ use crate::table::Table;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Producer {
-    handle: Arc<Handle>,
-    topic: TopicModel,
+    topic: Opened<TopicModel>,
     durability: Durability,
     /// Who sends, if it may repeat itself.
     id: Option<String>,
@@ -47,35 +41,30 @@ pub(super) struct SendAsked<'a> {
     pub(super) sequence: Option<u64>,
 }
 
-pub(super) fn durability_of(word: &str) -> PyResult<Durability> {
-    match word {
-        "synced" => Ok(Durability::Synced),
-        "written" => Ok(Durability::Written),
-        other => Err(PyValueError::new_err(format!(
-            "durability={other:?}: it must be 'synced' or 'written'"
-        ))),
-    }
+pub(super) fn durability_of(name: &str) -> PyResult<Durability> {
+    let known = [("synced", Durability::Synced), ("written", Durability::Written)];
+    word("durability", name, &known)
 }
 
 impl Producer {
     pub(super) fn new(
-        handle: Arc<Handle>,
-        topic: TopicModel,
+        topic: Opened<TopicModel>,
         durability: Durability,
         id: Option<String>,
     ) -> Self {
-        Self { handle, topic, durability, id }
+        Self { topic, durability, id }
     }
 
     /// Sends records of one partition, or of any.
-    fn send_records(
+    fn send_given(
         &self,
         py: Python<'_>,
-        records: &[ModelRecord<'_>],
+        given: &[Given],
         asked: SendAsked<'_>,
         also: &[(TableModel, RecordBatch)],
-    ) -> PyResult<Vec<ModelReceipt>> {
-        self.handle.store()?;
+    ) -> PyResult<Vec<Receipt>> {
+        self.topic.model()?;
+        let records: Vec<ModelRecord<'_>> = given.iter().map(Given::record).collect();
         let durability = asked.durability.map(durability_of).transpose()?;
         let options = SendOptions {
             partition: asked.partition,
@@ -84,31 +73,46 @@ impl Producer {
             sequence: self.id.as_deref().map(|id| (id, asked.sequence)),
         };
         if self.id.is_none() && asked.sequence.is_some() {
-            return Err(refused(
-                ErrorKind::InvalidArgument,
+            return Err(invalid(
                 "a sequence is a producer's: name it, as in topic.producer(producer_id='x')",
             ));
         }
         let mut receipts = Vec::new();
-        detached(py, || {
+        self.topic.detached(py, |topic| {
             append_together(also, &mut |changes| {
-                receipts = self.topic.send_batch_with(records, &options, changes)?;
+                receipts = topic.send_batch_with(&records, &options, changes)?;
                 Ok(())
             })
         })?;
-        Ok(receipts)
+        Ok(receipts.iter().map(|receipt| Receipt::of(self.topic_name(), receipt)).collect())
     }
 
-    pub(super) fn send_given(
+    /// Sends one record.
+    pub(super) fn send_one(
         &self,
         py: Python<'_>,
-        given: &[Given],
+        record: &Bound<'_, PyAny>,
+        asked: SendAsked<'_>,
+    ) -> PyResult<Receipt> {
+        let receipts = self.send_given(py, &[Given::of(record)?], asked, &[])?;
+        let none = || invalid("no record");
+        receipts.into_iter().next().ok_or_else(none)
+    }
+
+    /// Sends records, all of them or none.
+    pub(super) fn send_all(
+        &self,
+        py: Python<'_>,
+        records: &Bound<'_, PyAny>,
         asked: SendAsked<'_>,
         also: &[(TableModel, RecordBatch)],
     ) -> PyResult<Vec<Receipt>> {
-        let records: Vec<_> = given.iter().map(Given::record).collect();
-        let receipts = self.send_records(py, &records, asked, also)?;
-        Ok(receipts.iter().map(|receipt| Receipt::of(self.topic.name(), receipt)).collect())
+        let given = records.try_iter()?.map(|record| Given::of(&record?));
+        self.send_given(py, &given.collect::<PyResult<Vec<_>>>()?, asked, also)
+    }
+
+    fn topic_name(&self) -> &str {
+        self.topic.even_closed().name()
     }
 }
 
@@ -141,10 +145,7 @@ impl Producer {
         expected_offset: Option<u64>,
         sequence: Option<u64>,
     ) -> PyResult<Receipt> {
-        let asked = SendAsked { partition, durability, expected_offset, sequence };
-        let receipts = self.send_given(py, &[Given::of(record)?], asked, &[])?;
-        let none = || refused(ErrorKind::InvalidArgument, "no record");
-        receipts.into_iter().next().ok_or_else(none)
+        self.send_one(py, record, SendAsked { partition, durability, expected_offset, sequence })
     }
 
     /// Append records, all of them or none, with one sync. Gives their receipts, in order.
@@ -165,29 +166,25 @@ impl Producer {
         sequence: Option<u64>,
         also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
     ) -> PyResult<Vec<Receipt>> {
-        let also = also_of(py, &self.handle, also)?;
-        let mut given = Vec::new();
-        for record in records.try_iter()? {
-            given.push(Given::of(&record?)?);
-        }
+        let also = also_of(py, &self.topic.handle, also)?;
         let asked = SendAsked { partition, durability, expected_offset, sequence };
-        self.send_given(py, &given, asked, &also)
+        self.send_all(py, records, asked, &also)
     }
 
     /// The sequence that comes next for this producer in a partition: what arrived, after a crash.
     #[pyo3(signature = (partition=0))]
     fn next_sequence(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
-        self.handle.store()?;
-        let id = self.id.as_deref().ok_or_else(|| {
-            refused(ErrorKind::InvalidArgument, "a producer without producer_id has no sequence")
-        })?;
-        detached(py, || self.topic.next_sequence(partition, id))
+        let id = self
+            .id
+            .as_deref()
+            .ok_or_else(|| invalid("a producer without producer_id has no sequence"))?;
+        self.topic.detached(py, |topic| topic.next_sequence(partition, id))
     }
 
     fn __repr__(&self) -> String {
         match &self.id {
-            None => format!("<Producer of {:?}>", self.topic.name()),
-            Some(id) => format!("<Producer {id:?} of {:?}>", self.topic.name()),
+            None => format!("<Producer of {:?}>", self.topic_name()),
+            Some(id) => format!("<Producer {id:?} of {:?}>", self.topic_name()),
         }
     }
 }

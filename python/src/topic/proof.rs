@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use timestrata_engine::{ErrorKind, Io};
+use timestrata_engine::Io;
 use timestrata_merkle::{Hash, Note, TextError, TlogProof, Verifier};
 use timestrata_topic::{KeyFile, verify_record};
 
 use super::arguments::Given;
-use crate::error::{refused, to_python};
+use crate::error::{invalid, to_python};
 use crate::path::GivenPath;
 
 /// A private key that signs checkpoints, in a file outside of the store.
@@ -77,7 +77,7 @@ impl SigningKey {
 }
 
 fn wrong(error: TextError) -> PyErr {
-    refused(ErrorKind::InvalidArgument, error.to_string())
+    invalid(error.to_string())
 }
 
 /// The proof that a record is in a topic: the text of a ``.tlog-proof`` file. Made by `Topic.prove`.
@@ -205,7 +205,7 @@ pub(crate) fn verify_consistency(
 ) -> PyResult<bool> {
     let hash = |bytes: &[u8]| {
         let bytes = bytes.try_into().map(Hash);
-        bytes.map_err(|_| refused(ErrorKind::InvalidArgument, "a hash must have 32 bytes"))
+        bytes.map_err(|_| invalid("a hash must have 32 bytes"))
     };
     let proof = proof.iter().map(|bytes| hash(bytes)).collect::<PyResult<Vec<_>>>()?;
     let (old_root, new_root) = (hash(old_root)?, hash(new_root)?);

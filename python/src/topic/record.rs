@@ -4,7 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use timestrata_topic::{ClaimedPlace, Record as ModelRecord};
 
-use super::arguments::{Given, Payload, headers, time_ns};
+use super::arguments::{Given, headers, optional_payload};
+use crate::payload::Payload;
+use crate::timestamp::time_ns;
 
 /// One record of a topic.
 ///
@@ -116,7 +118,7 @@ impl Record {
         timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let part = |part: Option<&Bound<'_, PyAny>>, what| {
-            let payload = part.map(|part| Payload::optional(part, what)).transpose()?.flatten();
+            let payload = part.map(|part| optional_payload(part, what)).transpose()?.flatten();
             Ok::<_, PyErr>(bytes(py, payload.as_ref().map(Payload::bytes)))
         };
         let pairs = headers.map(self::headers).transpose()?.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Python objects as cells.
 
 use arrow_schema::FieldRef;
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{
@@ -12,8 +12,8 @@ use timestrata_engine::{Cell, ErrorKind};
 use timestrata_timelog::{Unit, ValueColumns};
 
 use super::kind::Kind;
-use crate::error::refused;
-use crate::timestamp::{exact_timestamp, type_name};
+use crate::error::{refused, type_name, wrong_type};
+use crate::timestamp::exact_timestamp;
 
 /// Days from the first of January of year 1 to that of 1970, as Python counts them.
 const EPOCH_ORDINAL: i64 = 719_163;
@@ -70,7 +70,10 @@ impl Held {
                 Err(_) => count(field, value)?,
             },
         };
-        held.ok_or_else(|| wrong_type(field, value))
+        held.ok_or_else(|| {
+            let wanted = format_args!("column '{}' takes {}", field.name(), field.data_type());
+            wrong_type(wanted, value)
+        })
     }
 }
 
@@ -180,21 +183,8 @@ fn scaled(microseconds: i128, unit: Unit) -> PyResult<i64> {
     })
 }
 
-fn wrong_type(field: &FieldRef, value: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!(
-        "column '{}' takes {}, not '{}'",
-        field.name(),
-        field.data_type(),
-        type_name(value)
-    ))
-}
-
 pub(super) fn not_a_record(columns: &ValueColumns, value: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!(
-        "this log takes dicts of {}, not '{}'",
-        listed(columns),
-        type_name(value)
-    ))
+    wrong_type(format_args!("this log takes dicts of {}", listed(columns)), value)
 }
 
 pub(super) fn unknown_part(columns: &ValueColumns, parts: &Bound<'_, PyDict>) -> PyErr {

@@ -2,10 +2,9 @@
 
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use timestrata_engine::ErrorKind;
 use timestrata_timelog::Unit;
 
-use crate::error::refused;
+use crate::error::invalid;
 
 /// A kind of column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +48,7 @@ impl Kind {
             T::Time32(unit) | T::Time64(unit) => Self::TimeOfDay((*unit).into()),
             T::Duration(unit) => Self::Duration((*unit).into()),
             other => {
-                return Err(refused(
-                    ErrorKind::InvalidArgument,
-                    format!("values of type {other} have no Python objects here"),
-                ));
+                return Err(invalid(format!("values of type {other} have no Python objects here")));
             }
         })
     }

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::{PyField, PySchema};
 use timestrata_timelog::ValueColumns;
 
 use super::arrow::is_schema;
-use crate::error::to_python;
-use crate::timestamp::type_name;
+use crate::error::{to_python, wrong_type};
 
 /// Names of types without parts.
 const NAMES: [(&str, DataType); 24] = [
@@ -107,11 +106,11 @@ fn type_of(kind: &Bound<'_, PyAny>) -> PyResult<DataType> {
 }
 
 fn wrong(given: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!(
+    wrong_type(
         "schema must be the name of a type, a dict from column to type, or an Arrow schema or \
-         type, not '{}'",
-        type_name(given)
-    ))
+         type",
+        given,
+    )
 }
 
 /// Reads names as pyarrow writes them: `float64`, `timestamp[us, tz=UTC]`, `duration[ms]`, ...

@@ -19,8 +19,7 @@ use super::{
     DEPTH_MAX, SIMPLE_FALSE, SIMPLE_NULL, SIMPLE_TRUE, TAG_BIGNUM_NEGATIVE, TAG_BIGNUM_POSITIVE,
     TAG_DATETIME_TEXT, TAG_SET,
 };
-use crate::error::refused;
-use crate::timestamp::type_name;
+use crate::error::{refused, type_name};
 
 /// An item's major type: the upper three bits of its first byte.
 #[derive(Debug, Clone, Copy)]

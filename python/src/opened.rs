@@ -1,0 +1,103 @@
+//! A model of an open store, as the classes of Python hold it: topics, logs and graphs.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use timestrata_engine::{Result, RunningQuery, Store};
+
+use crate::handle::Handle;
+use crate::interrupt::{asked, detached, interruptible};
+
+/// A model, and the store that it is of.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened<M> {
+    pub(crate) handle: Arc<Handle>,
+    model: M,
+}
+
+/// How a kind of model is opened and made.
+pub(crate) struct Ways<M, O> {
+    pub(crate) open: fn(&Store, &str) -> Result<M>,
+    pub(crate) create: fn(&Store, &str, &O) -> Result<M>,
+    pub(crate) options: fn(&M) -> Result<O>,
+}
+
+impl<M: Send + Sync> Opened<M> {
+    /// The model of this name; made if it is missing and may be. `wanted` puts what was asked for in the
+    /// place of the options that it has, or of those that a new one would have.
+    ///
+    /// # Errors
+    /// The model's own, where it can't be changed to what was asked for.
+    pub(crate) fn named<O: Clone + Default + PartialEq>(
+        py: Python<'_>,
+        handle: &Arc<Handle>,
+        name: &str,
+        may_make: bool,
+        ways: &Ways<M, O>,
+        wanted: impl Fn(O) -> O + Send + Sync,
+    ) -> PyResult<Self> {
+        let may_make = may_make && handle.mode != "r";
+        let model = handle.detached(py, |store| {
+            if store.stream(name).is_none() && may_make {
+                return (ways.create)(store, name, &wanted(O::default()));
+            }
+            let found = (ways.open)(store, name)?;
+            let options = (ways.options)(&found)?;
+            let wanted = wanted(options.clone());
+            match wanted == options {
+                true => Ok(found),
+                // Changes what can be changed, or says what it is and what was asked for.
+                false => (ways.create)(store, name, &wanted),
+            }
+        })?;
+        Ok(Self { handle: Arc::clone(handle), model })
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// `ClosedError` once the store is closed, `ForkedError` in a child of its process.
+    pub(crate) fn model(&self) -> PyResult<&M> {
+        self.handle.store()?;
+        Ok(&self.model)
+    }
+
+    /// The model, for what it knows without its store.
+    pub(crate) fn even_closed(&self) -> &M {
+        &self.model
+    }
+
+    /// Runs `work` on it as [`detached`] does.
+    pub(crate) fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&M) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let model = self.model()?;
+        detached(py, || work(model))
+    }
+}
+
+impl<M: Clone + Send + 'static> Opened<M> {
+    /// Runs `work` on it as [`interruptible`] does.
+    pub(crate) fn interruptible<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&M) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        self.handle.store()?;
+        let model = self.model.clone();
+        interruptible(py, move || work(&model))
+    }
+
+    /// Runs `work` on it for a query as [`asked`] does.
+    pub(crate) fn asked<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        work: impl FnOnce(&M, &RunningQuery) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let (store, model) = (self.handle.store()?, self.model.clone());
+        asked(py, store, text, move |query| work(&model, query))
+    }
+}
