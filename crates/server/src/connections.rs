@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::patience::{Patient, PatientListener};
 use crate::state::AppState;
+use crate::write_timeout::{Listener, WriteTimeout};
 
 /// What a connection hears for which there is no place.
 const SENT_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
@@ -28,7 +28,7 @@ const SENT_AWAY_BYTES_MAX: u64 = 64 << 10;
 
 /// Serves connections until the server is told to stop, and then until what is under way has been
 /// answered.
-pub(crate) async fn serve(mut listener: PatientListener, router: Router, state: &AppState) {
+pub(crate) async fn serve(mut listener: Listener, router: Router, state: &AppState) {
     let places = Arc::new(Semaphore::new(state.config.connections_max));
     let mut connections = JoinSet::new();
     let mut stopped = std::pin::pin!(state.stopped());
@@ -62,7 +62,7 @@ pub(crate) async fn serve(mut listener: PatientListener, router: Router, state: 
     while connections.join_next().await.is_some() {}
 }
 
-async fn converse(stream: Patient<TcpStream>, router: Router, state: AppState) {
+async fn converse(stream: WriteTimeout<TcpStream>, router: Router, state: AppState) {
     let service = TowerToHyperService::new(router.into_service::<Incoming>());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -87,7 +87,7 @@ async fn converse(stream: Patient<TcpStream>, router: Router, state: AppState) {
     }
 }
 
-async fn send_away(mut stream: Patient<TcpStream>) {
+async fn send_away(mut stream: WriteTimeout<TcpStream>) {
     let told = async {
         stream.write_all(SENT_AWAY).await?;
         stream.shutdown().await?;

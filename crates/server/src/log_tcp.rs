@@ -6,13 +6,13 @@
 //! client is bounded: the line that it is sending, the answers to what it sent last.
 
 mod client;
+mod connection_limit;
 mod lines;
 mod metadata;
 mod reading;
 mod refusal;
 mod request;
-mod round;
-mod seats;
+mod service;
 mod unread;
 
 use std::net::SocketAddr;
@@ -24,20 +24,20 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use self::client::Client;
+use self::connection_limit::ConnectionLimit;
 use self::refusal::Refusal;
-use self::round::Desk;
-use self::seats::Seats;
+use self::service::Service;
 use crate::config::LogTcpConfig;
-use crate::patience::{Patient, PatientListener};
 use crate::serve;
 use crate::state::AppState;
+use crate::write_timeout::{Listener, WriteTimeout};
 
 /// Listens for clients of the line protocol, and serves them once it is told to.
 #[derive(Debug)]
 pub(crate) struct LogTcp {
-    listener: PatientListener,
-    desk: Arc<Desk>,
-    seats: Arc<Seats>,
+    listener: Listener,
+    service: Arc<Service>,
+    limit: Arc<ConnectionLimit>,
     state: AppState,
 }
 
@@ -58,11 +58,12 @@ impl LogTcp {
                 ),
             ));
         }
-        let desk = Desk::new(state.clone(), config)?;
-        let patience = state.config.answer_idle_max;
-        let listener = PatientListener { listener: serve::listen(address).await?, patience };
-        let seats = Seats::new(config.clients_max, config.idle_grace, Arc::clone(&state.clock));
-        Ok(Self { listener, desk: Arc::new(desk), seats: Arc::new(seats), state })
+        let service = Service::new(state.clone(), config)?;
+        let timeout = state.config.answer_idle_max;
+        let listener = Listener { listener: serve::listen(address).await?, timeout };
+        let limit =
+            ConnectionLimit::new(config.clients_max, config.idle_grace, Arc::clone(&state.clock));
+        Ok(Self { listener, service: Arc::new(service), limit: Arc::new(limit), state })
     }
 
     /// Where it listens.
@@ -92,14 +93,14 @@ impl LogTcp {
                 }
                 accepted = axum::serve::Listener::accept(&mut self.listener) => accepted,
             };
-            match self.seats.take() {
-                Some(seat) => {
-                    let client = Client::new(socket, seat, Arc::clone(&self.desk));
+            match self.limit.take() {
+                Some(slot) => {
+                    let client = Client::new(socket, slot, Arc::clone(&self.service));
                     clients.spawn(client.serve(self.state.clone()));
                 }
                 None => {
                     tracing::warn!(%peer, "a client was sent away: all places are taken");
-                    clients.spawn(send_away(socket, self.seats.max()));
+                    clients.spawn(send_away(socket, self.limit.max()));
                 }
             }
         }
@@ -110,7 +111,7 @@ impl LogTcp {
 }
 
 /// Tells a client that there is no place for it.
-async fn send_away(mut socket: Patient<TcpStream>, clients_max: usize) {
+async fn send_away(mut socket: WriteTimeout<TcpStream>, clients_max: usize) {
     let mut answer = Vec::new();
     Refusal::TooManyClients { clients_max }.write(&mut answer);
     // A client that has gone away needs no answer.

@@ -19,12 +19,12 @@ use crate::auth::Tokens;
 use crate::config::Config;
 use crate::connections;
 use crate::error::Failure;
-use crate::held::holding;
+use crate::guarded_body::with_guard;
 use crate::log_tcp::LogTcp;
 use crate::metrics::Metrics;
-use crate::patience::PatientListener;
 use crate::routes::router;
 use crate::state::{AppState, Shared};
+use crate::write_timeout::Listener;
 
 /// A server that listens, and answers once it runs.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Server {
             tracing::info!("stopping");
             let _ = told.send(true);
         };
-        let listener = PatientListener { listener, patience: state.config.answer_idle_max };
+        let listener = Listener { listener, timeout: state.config.answer_idle_max };
         tokio::spawn(stopping);
         let http = connections::serve(listener, router(&state), &state);
         let lines = async {
@@ -174,7 +174,7 @@ pub(crate) async fn bounded(
     next: Next,
 ) -> Response {
     match Arc::clone(&state.requests).try_acquire_owned() {
-        Ok(permit) => holding(next.run(request).await, permit),
+        Ok(permit) => with_guard(next.run(request).await, permit),
         Err(_) => Failure::for_now("too many requests are under way (requests_max); try again")
             .into_response(),
     }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use super::JSON;
 use crate::entries::Batches;
 use crate::error::{Failure, Result};
-use crate::worked::worked;
+use crate::query_task::run_query;
 
 const LINES: &str = "application/x-ndjson";
 /// Bytes that go out at once.
@@ -77,7 +77,7 @@ pub(crate) async fn of_entries(
     begin: impl FnOnce() -> Result<Found> + Send + 'static,
 ) -> Result<Response> {
     let asked = query.clone();
-    let (first, rest) = worked(&Handle::current(), &query, move || {
+    let (first, rest) = run_query(&Handle::current(), &query, move || {
         let mut writer = Writer::new(form, by, asked, begin()?);
         Ok((writer.piece()?, writer))
     })

@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::connection_limit::Slot;
 use super::lines::Lines;
 use super::reading::{Place, Reading};
 use super::refusal::Refusal;
-use super::round::{Desk, Range, Round};
-use super::seats::Seat;
-use crate::patience::Patient;
+use super::service::{Range, Service, Turn};
 use crate::state::AppState;
+use crate::write_timeout::WriteTimeout;
 
 /// What a client may still send after its last answer: a connection that is closed with bytes unread
 /// is cut, and the client may never see its answers.
@@ -29,9 +29,9 @@ const TURN_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct Client {
-    socket: Patient<TcpStream>,
-    seat: Seat,
-    desk: Arc<Desk>,
+    socket: WriteTimeout<TcpStream>,
+    slot: Slot,
+    service: Arc<Service>,
     lines: Lines,
     is_begun: bool,
 }
@@ -47,8 +47,8 @@ enum Arrival {
 }
 
 impl Client {
-    pub(super) fn new(socket: Patient<TcpStream>, seat: Seat, desk: Arc<Desk>) -> Self {
-        Self { socket, seat, desk, lines: Lines::default(), is_begun: false }
+    pub(super) fn new(socket: WriteTimeout<TcpStream>, slot: Slot, service: Arc<Service>) -> Self {
+        Self { socket, slot, service, lines: Lines::default(), is_begun: false }
     }
 
     /// Serves it until it, or the server, ends that.
@@ -63,17 +63,17 @@ impl Client {
     async fn converse(&mut self, state: &AppState) -> io::Result<()> {
         loop {
             let arrival = self.receive(state).await?;
-            self.seat.heard(false);
+            self.slot.heard(false);
             let is_end = arrival == Arrival::End;
             while self.lines.has_next() || (is_end && !self.lines.is_empty()) {
-                let round = self.work(is_end).await?;
-                self.socket.write_all(&round.answers).await?;
-                if let Some(range) = round.reading {
+                let turn = self.work(is_end).await?;
+                self.socket.write_all(&turn.answers).await?;
+                if let Some(range) = turn.reading {
                     self.read(range).await?;
                 }
             }
             match arrival {
-                Arrival::Bytes => self.seat.heard(true),
+                Arrival::Bytes => self.slot.heard(true),
                 Arrival::End => return self.socket.shutdown().await,
                 Arrival::Leave => return self.leave().await,
             }
@@ -85,7 +85,7 @@ impl Client {
         let read = tokio::select! {
             biased;
             () = state.stopped() => return Ok(Arrival::Leave),
-            () = self.seat.lost() => return Ok(Arrival::Leave),
+            () = self.slot.lost() => return Ok(Arrival::Leave),
             read = self.socket.read_buf(self.lines.room()) => read?,
         };
         self.lines.arrived(read);
@@ -99,25 +99,25 @@ impl Client {
     }
 
     /// Works off what has arrived, where that may block.
-    async fn work(&mut self, is_end: bool) -> io::Result<Round> {
-        let (desk, mut lines) = (Arc::clone(&self.desk), std::mem::take(&mut self.lines));
-        let (lines, round) = spawn_blocking(move || {
-            let round = desk.work(&mut lines, is_end);
-            (lines, round)
+    async fn work(&mut self, is_end: bool) -> io::Result<Turn> {
+        let (service, mut lines) = (Arc::clone(&self.service), std::mem::take(&mut self.lines));
+        let (lines, turn) = spawn_blocking(move || {
+            let turn = service.work(&mut lines, is_end);
+            (lines, turn)
         })
         .await?;
         self.lines = lines;
-        Ok(round)
+        Ok(turn)
     }
 
     /// Answers with the entries of a range. No thread waits for the client to take them; and where it takes
     /// nothing, no rows do either: they are read again once it does.
     async fn read(&mut self, range: Range) -> io::Result<()> {
-        let desk = Arc::clone(&self.desk);
-        let query = desk.begin(range);
+        let service = Arc::clone(&self.service);
+        let query = service.begin(range);
         let _asker = query.given_up_on_drop();
-        let mut turn = desk.turn().await?;
-        let (begins, asked) = (Arc::clone(&desk), query.clone());
+        let mut permit = service.read_permit().await?;
+        let (begins, asked) = (Arc::clone(&service), query.clone());
         let begin = move || next_piece(begins.read(range, &asked)?);
         let (mut reading, mut piece) = match spawn_blocking(begin).await? {
             Ok(begun) => begun,
@@ -128,7 +128,7 @@ impl Client {
                 return self.socket.write_all(&answer).await;
             }
         };
-        desk.state().metrics.log_searches.inc();
+        service.state().metrics.log_searches.inc();
         let (mut place, mut sent, mut sent_in_turn) = (Place::default(), 0, 0);
         loop {
             let taken = self.send(piece.as_bytes().get(sent..).unwrap_or_default()).await?;
@@ -141,14 +141,14 @@ impl Client {
                 }
                 (place, sent) = (reading.place(), 0);
             }
-            if !is_sent || (sent_in_turn > TURN_BYTES && desk.is_waited_for()) {
+            if !is_sent || (sent_in_turn > TURN_BYTES && service.is_waited_for()) {
                 drop(piece);
                 reading.rest_at(place);
-                drop(turn);
+                drop(permit);
                 if !is_sent {
                     self.wait_until_it_takes_more().await?;
                 }
-                (turn, sent_in_turn) = (desk.turn().await?, 0);
+                (permit, sent_in_turn) = (service.read_permit().await?, 0);
             }
             // Half of an answer can't be taken back: the connection is cut, so that no client takes it for
             // the whole.
@@ -173,14 +173,14 @@ impl Client {
 
     /// Waits for a client that takes nothing. Its place may be another's meanwhile.
     async fn wait_until_it_takes_more(&mut self) -> io::Result<()> {
-        self.seat.heard(true);
+        self.slot.heard(true);
         let waited = tokio::select! {
             writable = self.socket.writable() => writable,
-            () = self.seat.lost() => {
+            () = self.slot.lost() => {
                 Err(io::Error::other("its place was needed for a client that takes its answers"))
             }
         };
-        self.seat.heard(false);
+        self.slot.heard(false);
         waited
     }
 

@@ -5,7 +5,7 @@ use timestrata_engine::{Result, RunningQuery};
 use timestrata_logs::{Hits, Logs, LogsView, Position, Query};
 
 use super::metadata;
-use super::round::Range;
+use super::service::Range;
 use crate::entries::Batches;
 
 /// Bytes that are sent at once.

@@ -14,11 +14,11 @@ use timestrata_table::{
 };
 
 use crate::body::{BodyReader, Sent, unread};
+use crate::content_type;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
 use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
-use crate::said;
 use crate::state::{AppState, blocking};
 
 /// How curl sends a table, lines and all.
@@ -56,8 +56,8 @@ impl Asked {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        let kind = said::kind(headers);
-        let format = match said::is_unsaid(&kind) {
+        let kind = content_type::kind(headers);
+        let format = match content_type::is_web_form(&kind) {
             true => Some(Format::JsonLines),
             false => Format::of_mime(&kind),
         };
@@ -138,12 +138,12 @@ pub(super) async fn ingest(
     let mut options = asked.ingest_options()?;
     let config = &state.config;
     let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
-    let is_unsaid = said::is_unsaid(&said::kind(&headers));
+    let is_unsaid = content_type::is_web_form(&content_type::kind(&headers));
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {
         let reader: Box<dyn Read + Send> = match is_unsaid {
             // Of a file curl's -d leaves the line ends out.
-            true => Box::new(JsonLines::new(said::json_only(reader, BY_CURL)?)),
+            true => Box::new(JsonLines::new(content_type::json_only(reader, BY_CURL)?)),
             false => Box::new(reader),
         };
         if let Some(stream) = state.store.stream(&name) {

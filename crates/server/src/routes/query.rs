@@ -11,10 +11,10 @@ use tokio::runtime::Handle;
 
 use crate::answer::{self, Form, Rows};
 use crate::error::{Failure, Result};
+use crate::query_task::run_query;
 use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
 use crate::state::AppState;
-use crate::worked::worked;
 
 /// Rows of an answer where nobody says how many.
 const ROWS_DEFAULT: usize = 1000;
@@ -126,7 +126,7 @@ pub(super) async fn query(
         let rows = Rows { schema, batches, query: Some(asker) };
         answer::of_rows(&state, form, rows)
     };
-    if is_short { work() } else { worked(&Handle::current(), &query, work).await }
+    if is_short { work() } else { run_query(&Handle::current(), &query, work).await }
 }
 
 /// Batches without the first `offset` rows.

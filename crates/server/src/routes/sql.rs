@@ -9,11 +9,11 @@ use timestrata_engine::RunningQuery;
 use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 
 use crate::answer::{self, Form, Rows};
+use crate::content_type;
 use crate::error::{Failure, Result};
+use crate::query_task::run_query;
 use crate::routes::parameters::JsonBody;
-use crate::said;
 use crate::state::AppState;
-use crate::worked::worked;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,11 +31,11 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
 
     /// JSON, or the statement by itself; where nobody said which, as it looks.
     async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let kind = said::kind(request.headers());
+        let kind = content_type::kind(request.headers());
         if kind == "application/json" || kind.ends_with("+json") {
             return JsonBody::from_request(request, state).await.map(|JsonBody(read)| read);
         }
-        let is_unsaid = kind.is_empty() || said::is_unsaid(&kind);
+        let is_unsaid = kind.is_empty() || content_type::is_web_form(&kind);
         if !is_unsaid && kind != "application/sql" {
             return Err(Failure::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
         let text = String::from_request(request, state)
             .await
             .map_err(|error| Failure::new(error.status(), error.body_text()))?;
-        if is_unsaid && said::begins_json(text.as_bytes()) {
+        if is_unsaid && content_type::begins_json(text.as_bytes()) {
             return serde_json::from_str(&text).map_err(|error| {
                 Failure::bad_request(format!("the body is no statement: {error}"))
             });
@@ -78,7 +78,7 @@ pub(super) async fn answered(
     let threads = state.sql.threads()?;
     let sql = state.sql.for_query(&query);
     let asked = query.clone();
-    worked(&threads, &query, move || {
+    run_query(&threads, &query, move || {
         let rows = ask(&sql)?;
         let rows = Rows { schema: rows.schema(), batches: Box::new(rows), query: Some(asked) };
         answer::of_rows(&state, form, rows)

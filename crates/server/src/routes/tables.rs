@@ -10,9 +10,9 @@ use tokio::runtime::Handle;
 
 use crate::answer::json_row;
 use crate::error::{Failure, Result, success};
+use crate::query_task::run_query;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
-use crate::worked::worked;
 
 /// `GET /tables`.
 pub(super) async fn list(State(state): State<AppState>) -> Response {
@@ -40,7 +40,7 @@ pub(super) async fn count(
 ) -> Result<Response> {
     let query = state.begin(&format!("GET {uri}"), None)?;
     let asker = query.clone();
-    worked(&Handle::current(), &query, move || {
+    run_query(&Handle::current(), &query, move || {
         let count = state.table(&name)?.view()?.for_query(&asker).count(&KeyRange::ALL)?;
         Ok(success(json!({ "count": count })))
     })

@@ -12,9 +12,9 @@ use tokio::runtime::Handle;
 
 use super::asked::{Asked, refuse};
 use crate::error::{Result, success};
+use crate::query_task::run_query;
 use crate::routes::named::Named;
 use crate::state::AppState;
-use crate::worked::worked;
 
 /// Values of a field that are given where nobody says how many, and at most.
 const VALUES_DEFAULT: usize = 10;
@@ -29,7 +29,7 @@ async fn read(
 ) -> Result<Response> {
     state.metrics.log_searches.inc();
     let asker = query.clone();
-    worked(&Handle::current(), &query, move || {
+    run_query(&Handle::current(), &query, move || {
         work(&state.logs(&name)?.snapshot()?.for_query(&asker))
     })
     .await

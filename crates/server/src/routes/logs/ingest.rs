@@ -15,11 +15,11 @@ use timestrata_table::time_text;
 
 use super::asked::{Asked, refuse};
 use crate::body::{BodyReader, Sent, unread};
-use crate::busy::patiently;
+use crate::content_type;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
+use crate::retry::retry_while_busy;
 use crate::routes::named::Named;
-use crate::said;
 use crate::state::{AppState, blocking};
 use crate::unpack::unpacked;
 
@@ -73,12 +73,12 @@ impl Form {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        let kind = said::kind(headers);
+        let kind = content_type::kind(headers);
         let asked_format = asked.parsed("format")?;
-        let is_unsaid = said::is_unsaid(&kind) && asked_format.is_none();
+        let is_unsaid = content_type::is_web_form(&kind) && asked_format.is_none();
         let by_kind = match kind.as_str() {
             _ if is_unsaid => Some(Format::Json),
-            _ if said::is_unsaid(&kind) => None,
+            _ if content_type::is_web_form(&kind) => None,
             "application/json" | "application/x-ndjson" | "application/jsonl" => Some(Format::Json),
             "" | "text/plain" | "application/octet-stream" => None,
             _ => {
@@ -137,7 +137,7 @@ impl<'a> Ingest<'a> {
     /// Writes all entries of a body.
     fn all(&mut self, body: BodyReader, form: &Form) -> Result<Done> {
         let body: Box<dyn Read + Send> = match form.is_unsaid {
-            true => Box::new(said::json_only(body, BY_CURL)?),
+            true => Box::new(content_type::json_only(body, BY_CURL)?),
             false => Box::new(body),
         };
         let body = unpacked(body, form.compression).map_err(|error| {
@@ -178,8 +178,9 @@ impl<'a> Ingest<'a> {
     /// Writes what was gathered, all or none. It is synced with the rest of the body.
     fn commit(&mut self) -> Result<()> {
         let entries = self.entries.get(..self.count).unwrap_or_default();
-        let first =
-            patiently(&self.state.store, || self.logs.write_many(entries, Durability::Written))?;
+        let first = retry_while_busy(&self.state.store, || {
+            self.logs.write_many(entries, Durability::Written)
+        })?;
         let count = entries.len();
         if let Some(first) = first {
             let last = first.saturating_add(count as i64 - 1);

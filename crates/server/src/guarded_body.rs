@@ -7,17 +7,17 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 
-struct Held<T> {
+struct GuardedBody<T> {
     body: Body,
     _kept: T,
 }
 
 /// The same answer, whose body keeps `kept`.
-pub(crate) fn holding<T: Send + Unpin + 'static>(answer: Response, kept: T) -> Response {
-    answer.map(|body| Body::new(Held { body, _kept: kept }))
+pub(crate) fn with_guard<T: Send + Unpin + 'static>(answer: Response, kept: T) -> Response {
+    answer.map(|body| Body::new(GuardedBody { body, _kept: kept }))
 }
 
-impl<T: Unpin> HttpBody for Held<T> {
+impl<T: Unpin> HttpBody for GuardedBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -13,34 +13,34 @@ use super::metadata::Metadata;
 use super::reading::Reading;
 use super::refusal::Refusal;
 use super::request::{self, Request};
-use crate::busy::patiently;
 use crate::config::LogTcpConfig;
+use crate::retry::retry_while_busy;
 use crate::state::AppState;
 
 /// Requests of one turn: more of them are another commit, and another client's turn may come first.
 const REQUESTS_MAX: usize = 2_048;
-/// Sheets that wait for their next turn, and what an entry on one may keep of its memory.
-const SHEETS_MAX: usize = 16;
+/// Buffers that are kept for later turns, and what an entry in one may keep of its memory.
+const SCRATCH_MAX: usize = 16;
 const ENTRY_BYTES_KEPT: usize = 1 << 10;
 /// Clients that have rows in memory to be sent, at once.
-const TURNS: usize = 4;
+const READERS_MAX: usize = 4;
 const OK: &[u8] = b"{\"status\":\"ok\"}\n";
 
-/// Where the requests of all clients are worked off.
+/// Carries out the requests of all clients.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Service {
     state: AppState,
     name: String,
     durability: Durability,
     /// Closed where the log was removed, until the next request makes it again.
     logs: Mutex<Option<Logs>>,
-    sheets: Mutex<Vec<Sheet>>,
-    turns: Arc<Semaphore>,
+    scratch_kept: Mutex<Vec<Scratch>>,
+    readers: Arc<Semaphore>,
 }
 
 /// What a turn came to.
 #[derive(Debug)]
-pub(super) struct Round {
+pub(super) struct Turn {
     pub(super) answers: Vec<u8>,
     /// What the client asked for next, if that was to read: its answer comes before any other.
     pub(super) reading: Option<Range>,
@@ -53,9 +53,9 @@ pub(super) struct Range {
     pub(super) end: u64,
 }
 
-/// What a turn is worked out on. It keeps its memory for the next.
+/// Buffers of one turn. They keep their memory for the next.
 #[derive(Debug, Default)]
-struct Sheet {
+struct Scratch {
     entries: Vec<NewEntry>,
     /// Those that are to be written.
     written: usize,
@@ -70,47 +70,47 @@ enum Answer {
     Refused(Refusal),
 }
 
-impl Desk {
+impl Service {
     /// Makes the log if it isn't there.
     pub(super) fn new(state: AppState, config: &LogTcpConfig) -> Result<Self> {
-        let desk = Self {
+        let service = Self {
             state,
             name: config.log.clone(),
             durability: config.durability,
             logs: Mutex::default(),
-            sheets: Mutex::default(),
-            turns: Arc::new(Semaphore::new(TURNS)),
+            scratch_kept: Mutex::default(),
+            readers: Arc::new(Semaphore::new(READERS_MAX)),
         };
-        desk.logs()?;
-        Ok(desk)
+        service.logs()?;
+        Ok(service)
     }
 
     pub(super) fn state(&self) -> &AppState {
         &self.state
     }
 
-    /// Works off what has arrived, up to a request to read; with `is_end`, also a last line without an
+    /// Carries out what has arrived, up to a request to read; with `is_end`, also a last line without an
     /// end. To be called on a thread that may block.
-    pub(super) fn work(&self, lines: &mut Lines, is_end: bool) -> Round {
-        let mut sheet = self.sheets.lock().pop().unwrap_or_default();
+    pub(super) fn work(&self, lines: &mut Lines, is_end: bool) -> Turn {
+        let mut scratch = self.scratch_kept.lock().pop().unwrap_or_default();
         let logs = self.logs();
         let bytes_max = logs.as_ref().map_or(usize::MAX, Logs::message_bytes_max);
-        let reading = sheet.fill(lines, is_end, bytes_max);
-        let written = logs.and_then(|logs| self.write(&logs, sheet.entries()));
+        let reading = scratch.fill(lines, is_end, bytes_max);
+        let written = logs.and_then(|logs| self.write(&logs, scratch.entries()));
         let failure = written.err().map(|error| {
-            tracing::error!(%error, entries = sheet.written, "entries were not written");
+            tracing::error!(%error, entries = scratch.written, "entries were not written");
             if error.kind() == ErrorKind::NotFound {
                 *self.logs.lock() = None;
             }
             Refusal::WriteLogError(error.to_string())
         });
-        let answers = sheet.render(failure.as_ref());
-        sheet.clear();
-        let mut sheets = self.sheets.lock();
-        if sheets.len() < SHEETS_MAX {
-            sheets.push(sheet);
+        let answers = scratch.render(failure.as_ref());
+        scratch.clear();
+        let mut scratch_kept = self.scratch_kept.lock();
+        if scratch_kept.len() < SCRATCH_MAX {
+            scratch_kept.push(scratch);
         }
-        Round { answers, reading }
+        Turn { answers, reading }
     }
 
     /// Begins to read. To be called on a thread that may block.
@@ -125,16 +125,16 @@ impl Desk {
         self.state.store.begin_query(&text, Some(self.state.config.query_time_max))
     }
 
-    /// Waits for its turn with who has rows in memory to be sent. Turns are taken in the order in which
-    /// they were asked for.
-    pub(super) async fn turn(&self) -> io::Result<OwnedSemaphorePermit> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        turn.map_err(io::Error::other)
+    /// Waits until so few others have rows in memory to be sent that one more may. Permits are given in the order
+    /// in which they were asked for.
+    pub(super) async fn read_permit(&self) -> io::Result<OwnedSemaphorePermit> {
+        let permit = Arc::clone(&self.readers).acquire_owned().await;
+        permit.map_err(io::Error::other)
     }
 
-    /// Whether others wait for a turn.
+    /// Whether others wait for a permit to read.
     pub(super) fn is_waited_for(&self) -> bool {
-        self.turns.available_permits() == 0
+        self.readers.available_permits() == 0
     }
 
     fn logs(&self) -> Result<Logs> {
@@ -147,7 +147,7 @@ impl Desk {
     }
 
     fn write(&self, logs: &Logs, entries: &[NewEntry]) -> Result<()> {
-        patiently(&self.state.store, || match entries {
+        retry_while_busy(&self.state.store, || match entries {
             [] => Ok(()),
             [entry] => logs.write_with(entry, self.durability).map(drop),
             entries => logs.write_many(entries, self.durability).map(drop),
@@ -157,8 +157,8 @@ impl Desk {
     }
 }
 
-impl Sheet {
-    /// Takes down requests, up to one that is to read.
+impl Scratch {
+    /// Reads requests, up to one that is to read.
     fn fill(&mut self, lines: &mut Lines, is_end: bool, bytes_max: usize) -> Option<Range> {
         while self.answers.len() < REQUESTS_MAX {
             let line = match lines.has_next() {

@@ -1,5 +1,5 @@
-//! Connections whose other end must take what it is sent: one that takes nothing for too long is
-//! given up, and with it all that was held for it.
+//! Connections with a time limit for writes: one whose other end takes nothing for too long is closed, and
+//! with it all that was held for it.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -14,16 +14,16 @@ use tokio::time::Sleep;
 
 /// A connection that fails when its other end has taken no byte for as long as it may.
 #[derive(Debug)]
-pub(crate) struct Patient<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
+    timeout: Duration,
     /// Runs from when a write began to wait until the other end takes something.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+impl<S> WriteTimeout<S> {
+    pub(crate) fn new(stream: S, timeout: Duration) -> Self {
+        Self { stream, timeout, waiting: None }
     }
 
     /// What a write came to, or an error once it has waited for too long.
@@ -36,31 +36,31 @@ impl<S> Patient<S> {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         waiting.as_mut().poll(context).map(|()| {
-            let message = format!("the other end took nothing for {} ms", patience.as_millis());
+            let message = format!("the other end took nothing for {} ms", timeout.as_millis());
             Err(io::Error::new(io::ErrorKind::TimedOut, message))
         })
     }
 }
 
-impl Patient<TcpStream> {
+impl WriteTimeout<TcpStream> {
     /// Waits until the other end takes more: for who keeps nothing to be written meanwhile.
     ///
     /// # Errors
     /// `TimedOut` once it has waited for too long.
     pub(crate) async fn writable(&mut self) -> io::Result<()> {
-        let patience = self.patience;
+        let timeout = self.timeout;
         self.waiting = None;
-        tokio::time::timeout(patience, self.stream.writable()).await.unwrap_or_else(|_| {
-            let message = format!("the other end took nothing for {} ms", patience.as_millis());
+        tokio::time::timeout(timeout, self.stream.writable()).await.unwrap_or_else(|_| {
+            let message = format!("the other end took nothing for {} ms", timeout.as_millis());
             Err(io::Error::new(io::ErrorKind::TimedOut, message))
         })
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -70,7 +70,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -104,13 +104,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
 /// A listener whose connections are so.
 #[derive(Debug)]
-pub(crate) struct PatientListener {
+pub(crate) struct Listener {
     pub(crate) listener: TcpListener,
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
-impl axum::serve::Listener for PatientListener {
-    type Io = Patient<TcpStream>;
+impl axum::serve::Listener for Listener {
+    type Io = WriteTimeout<TcpStream>;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
@@ -120,7 +120,7 @@ impl axum::serve::Listener for PatientListener {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection that delays small packets");
         }
-        (Patient::new(stream, self.patience), peer)
+        (WriteTimeout::new(stream, self.timeout), peer)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -137,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn who_takes_something_now_and_then_is_waited_for() {
         let (near, mut far) = duplex(8);
-        let mut near = Patient::new(near, Duration::from_secs(1));
+        let mut near = WriteTimeout::new(near, Duration::from_secs(1));
         let slow = tokio::spawn(async move {
             let mut taken = [0; 4];
             for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! Waiting where the store can't take more for a moment.
+//! Trying again where the store can't take more for a moment.
 
 use std::time::Duration;
 
@@ -14,7 +14,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Those of `write`; `Busy` where the store stays so.
-pub(crate) fn patiently<T>(store: &Store, mut write: impl FnMut() -> Result<T>) -> Result<T> {
+pub(crate) fn retry_while_busy<T>(
+    store: &Store,
+    mut write: impl FnMut() -> Result<T>,
+) -> Result<T> {
     let until_ns = store.monotonic_ns().saturating_add(WAIT_MAX.as_nanos() as u64);
     loop {
         match write() {

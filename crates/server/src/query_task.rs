@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Does `work`, which may block, on one of these threads. What it gives is the caller's: a query whose
 /// answer is still to be sent goes on.
-pub(crate) async fn worked<T: Send + 'static>(
+pub(crate) async fn run_query<T: Send + 'static>(
     threads: &Handle,
     query: &RunningQuery,
     work: impl FnOnce() -> Result<T> + Send + 'static,

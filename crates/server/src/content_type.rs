@@ -1,4 +1,4 @@
-//! What a body is whose client hasn't said it: `curl -d` calls everything a web form, which nothing here
+//! What a body is by its `Content-Type`, and what it is whose client hasn't said it: `curl -d` calls everything a web form, which nothing here
 //! reads. JSON shows by how it begins; what else it may be is asked for.
 //!
 //! A page of another place could send the same without being asked: `hosts` refuses it where there are no
@@ -23,7 +23,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> String {
 }
 
 /// Whether the kind of a body says nothing of it.
-pub(crate) fn is_unsaid(kind: &str) -> bool {
+pub(crate) fn is_web_form(kind: &str) -> bool {
     kind == WEB_FORM
 }
 
