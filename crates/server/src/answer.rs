@@ -37,30 +37,41 @@ const CSV: &str = "text/csv";
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PROTOBUF: &str = "application/x-protobuf";
 
+/// The first of the forms in `Accept` that there is; `default` where nothing is asked for.
+///
+/// # Errors
+/// 406 where none is there; it says which are known.
+fn accepted<T>(
+    headers: &HeaderMap,
+    default: T,
+    known: &str,
+    form: impl Fn(&str) -> Option<T>,
+) -> Result<T> {
+    let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
+        return Ok(default);
+    };
+    let wish = |wish: &str| {
+        let kind = wish.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        form(&kind)
+    };
+    accept.split(',').find_map(wish).ok_or_else(|| {
+        Failure::new(StatusCode::NOT_ACCEPTABLE, format!("Accept: {accept}: {known}"))
+    })
+}
+
 impl Form {
     /// The first form that a client accepts, in its order; JSON where it has no wish.
     ///
     /// # Errors
     /// `406` if it accepts none.
     pub(crate) fn accepted(headers: &HeaderMap) -> Result<Self> {
-        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
-            return Ok(Self::Json);
-        };
-        let form = |wish: &str| {
-            let kind = wish.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            match kind.as_str() {
-                "*/*" | "application/*" | JSON => Some(Self::Json),
-                "text/*" | CSV => Some(Self::Csv),
-                ARROW | "application/arrow" => Some(Self::Arrow),
-                PROTOBUF | "application/protobuf" => Some(Self::Protobuf),
-                _ => None,
-            }
-        };
-        accept.split(',').find_map(form).ok_or_else(|| {
-            Failure::new(
-                StatusCode::NOT_ACCEPTABLE,
-                format!("Accept: {accept}: answers are {JSON}, {CSV}, {ARROW} or {PROTOBUF}"),
-            )
+        let known = format!("answers are {JSON}, {CSV}, {ARROW} or {PROTOBUF}");
+        accepted(headers, Self::Json, &known, |kind| match kind {
+            "*/*" | "application/*" | JSON => Some(Self::Json),
+            "text/*" | CSV => Some(Self::Csv),
+            ARROW | "application/arrow" => Some(Self::Arrow),
+            PROTOBUF | "application/protobuf" => Some(Self::Protobuf),
+            _ => None,
         })
     }
 

@@ -1,14 +1,7 @@
 //! Who may ask: whoever brings one of the tokens, if there are any.
 
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::middleware::Next;
-use axum::response::Response;
 use subtle::ConstantTimeEq;
-use timestrata_engine::{Error, ErrorKind};
-
-use crate::error::{Failure, Result};
-use crate::state::AppState;
+use timestrata_engine::{Error, ErrorKind, Result};
 
 /// Characters that a token has at least: shorter ones can be guessed.
 const TOKEN_CHARS_MIN: usize = 16;
@@ -25,7 +18,7 @@ impl Tokens {
     ///
     /// # Errors
     /// `InvalidArgument` if there is none, or one is short.
-    pub(crate) fn parse(text: &str, name: &str) -> timestrata_engine::Result<Self> {
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
         let refuse =
             |why: String| Err(Error::new(ErrorKind::InvalidArgument, format!("{name}: {why}")));
         let mut tokens = Vec::new();
@@ -54,32 +47,9 @@ impl Tokens {
     }
 
     /// Whether a token is one of these. Takes as long for a wrong one as for a right one.
-    fn hold(&self, given: &str) -> bool {
+    pub(crate) fn hold(&self, given: &str) -> bool {
         let same = |token: &String| token.as_bytes().ct_eq(given.as_bytes());
         self.tokens.iter().map(same).fold(0_u8, |found, same| found | same.unwrap_u8()) == 1
-    }
-}
-
-/// Lets through who brings a token, and everybody where there are none.
-pub(crate) async fn check(
-    State(state): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Result<Response> {
-    if state.tokens.is_empty() {
-        return Ok(next.run(request).await);
-    }
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = given
-        .and_then(|given| given.split_once(' '))
-        .and_then(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer").then_some(token.trim()));
-    match token {
-        Some(token) if state.tokens.hold(token) => Ok(next.run(request).await),
-        Some(_) => Err(Failure::new(StatusCode::UNAUTHORIZED, "the token is not known here")),
-        None => Err(Failure::new(
-            StatusCode::UNAUTHORIZED,
-            "a token is needed: send 'Authorization: Bearer TOKEN'",
-        )),
     }
 }
 

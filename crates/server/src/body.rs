@@ -13,6 +13,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::drain::Announced;
 use crate::error::Failure;
+use crate::fault::Fault;
 
 /// Pieces of a body that wait to be read.
 const PIECES_WAITING: usize = 8;
@@ -20,45 +21,10 @@ const PIECES_WAITING: usize = 8;
 /// comes takes longer.
 const SHORT_BYTES: u64 = 1 << 20;
 
-/// Why a body could not be read to its end: whose fault it is, and what happened.
-#[derive(Debug)]
-struct Fault(StatusCode, String);
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.1)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl Fault {
-    fn io(self, kind: io::ErrorKind) -> io::Error {
-        io::Error::new(kind, self)
-    }
-}
-
-/// The status and the message, if an error comes of a body that could not be read to its end.
-pub(crate) fn fault_of(error: &Error) -> Option<(StatusCode, String)> {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
-    while let Some(cause) = source {
-        // An error of the operating system's kind keeps its own cause apart.
-        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let fault = cause
-            .downcast_ref::<Fault>()
-            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<Fault>()));
-        if let Some(Fault(status, why)) = fault {
-            return Some((*status, why.clone()));
-        }
-        source = cause.source();
-    }
-    None
-}
-
 /// What to answer where a body could not be read, or unpacked; errors of the store stay what they are.
 pub(crate) fn unread(error: Error) -> Failure {
     let is_of_a_file = error.kind() != ErrorKind::Io || error.path().is_some();
-    match is_of_a_file || fault_of(&error).is_some() {
+    match is_of_a_file || Fault::of(&error).is_some() {
         true => error.into(),
         false => Failure::bad_request(format!("the body can't be read: {error}")),
     }

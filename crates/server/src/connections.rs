@@ -1,5 +1,6 @@
 //! Connections: so many at once, each with the time that it has for the head of a request.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,24 +27,39 @@ const SENT_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: app
 const SENT_AWAY_TIME_MAX: Duration = Duration::from_millis(500);
 const SENT_AWAY_BYTES_MAX: u64 = 64 << 10;
 
-/// Serves connections until the server is told to stop, and then until what is under way has been
-/// answered.
-pub(crate) async fn serve(mut listener: Listener, router: Router, state: &AppState) {
-    let places = Arc::new(Semaphore::new(state.config.connections_max));
+/// Accepts connections and has `begin` serve each, until the server is told to stop; then waits until what is
+/// under way has been answered. `of` is what they are connections of, for the log.
+pub(crate) async fn accept_all(
+    mut listener: Listener,
+    state: &AppState,
+    of: &'static str,
+    mut begin: impl FnMut(WriteTimeout<TcpStream>, SocketAddr, &mut JoinSet<()>),
+) {
     let mut connections = JoinSet::new();
     let mut stopped = std::pin::pin!(state.stopped());
     loop {
-        let (stream, peer) = tokio::select! {
+        tokio::select! {
             () = &mut stopped => break,
             Some(ended) = connections.join_next() => {
                 if let Err(error) = ended {
-                    tracing::error!(%error, "serving a connection died");
+                    tracing::error!(%error, of, "serving a connection died");
                 }
-                continue;
             }
-            accepted = axum::serve::Listener::accept(&mut listener) => accepted,
-        };
-        match Arc::clone(&places).try_acquire_owned() {
+            (stream, peer) = axum::serve::Listener::accept(&mut listener) => {
+                begin(stream, peer, &mut connections);
+            }
+        }
+    }
+    // Nobody waits in vain to be accepted.
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Serves connections over HTTP.
+pub(crate) async fn serve(listener: Listener, router: Router, state: &AppState) {
+    let places = Arc::new(Semaphore::new(state.config.connections_max));
+    let begin =
+        |stream, peer, connections: &mut JoinSet<()>| match places.clone().try_acquire_owned() {
             Ok(place) => {
                 let (router, state) = (router.clone(), state.clone());
                 connections.spawn(async move {
@@ -52,14 +68,11 @@ pub(crate) async fn serve(mut listener: Listener, router: Router, state: &AppSta
                 });
             }
             Err(_) => {
-                tracing::warn!(%peer, "a connection was sent away: all places are taken");
+                tracing::warn!(%peer, "a connection was refused: connections_max are open");
                 connections.spawn(send_away(stream));
             }
-        }
-    }
-    // Nobody waits in vain to be accepted.
-    drop(listener);
-    while connections.join_next().await.is_some() {}
+        };
+    accept_all(listener, state, "HTTP", begin).await;
 }
 
 async fn converse(stream: WriteTimeout<TcpStream>, router: Router, state: AppState) {

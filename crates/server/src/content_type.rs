@@ -1,5 +1,5 @@
-//! What a body is by its `Content-Type`, and what it is whose client hasn't said it: `curl -d` calls everything a web form, which nothing here
-//! reads. JSON shows by how it begins; what else it may be is asked for.
+//! What a body is by its `Content-Type`, and where that says nothing: `curl -d` calls everything a web form,
+//! which nothing here reads. JSON shows by how it begins; what else it may be is asked for.
 //!
 //! A page of another place could send the same without being asked: `hosts` refuses it where there are no
 //! tokens.

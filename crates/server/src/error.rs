@@ -6,6 +6,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timestrata_engine::{Error, ErrorKind};
 
+use crate::fault::Fault;
+
 /// Seconds after which a client that was told to wait may try again.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
@@ -28,6 +30,12 @@ impl Failure {
     /// For what is refused because of what else is under way, and may be taken in a moment.
     pub(crate) fn for_now(message: impl Into<String>) -> Self {
         Self { is_for_now: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+    }
+
+    /// A bug of ours: what it is stands in the log.
+    pub(crate) fn of_a_bug() -> Self {
+        let message = "the server failed to answer; its log says more";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -65,7 +73,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        if let Some((status, why)) = crate::body::fault_of(&error) {
+        if let Some((status, why)) = Fault::of(&error) {
             return Self::new(status, why);
         }
         let status = status_of(error.kind());

@@ -28,7 +28,7 @@ use self::connection_limit::ConnectionLimit;
 use self::refusal::Refusal;
 use self::service::Service;
 use crate::config::LogTcpConfig;
-use crate::serve;
+use crate::connections::accept_all;
 use crate::state::AppState;
 use crate::write_timeout::{Listener, WriteTimeout};
 
@@ -59,8 +59,7 @@ impl LogTcp {
             ));
         }
         let service = Service::new(state.clone(), config)?;
-        let timeout = state.config.answer_idle_max;
-        let listener = Listener { listener: serve::listen(address).await?, timeout };
+        let listener = Listener::bind(address, state.config.answer_idle_max).await?;
         let limit =
             ConnectionLimit::new(config.clients_max, config.idle_grace, Arc::clone(&state.clock));
         Ok(Self { listener, service: Arc::new(service), limit: Arc::new(limit), state })
@@ -71,42 +70,23 @@ impl LogTcp {
     /// # Errors
     /// `Io` if the system doesn't say.
     pub(crate) fn address(&self) -> Result<SocketAddr> {
-        self.listener.listener.local_addr().map_err(|error| {
-            Error::new(ErrorKind::Io, "the listener has no address").caused_by(error)
-        })
+        self.listener.address()
     }
 
-    /// Serves clients until the server is told to stop, and then until those requests are answered that
-    /// had arrived.
-    pub(crate) async fn serve(mut self) {
-        let mut clients = JoinSet::new();
-        let stopped = self.state.clone();
-        let mut stopped = std::pin::pin!(stopped.stopped());
-        loop {
-            let (socket, peer) = tokio::select! {
-                () = &mut stopped => break,
-                Some(ended) = clients.join_next() => {
-                    if let Err(error) = ended {
-                        tracing::error!(%error, "serving a client of the line protocol died");
-                    }
-                    continue;
-                }
-                accepted = axum::serve::Listener::accept(&mut self.listener) => accepted,
-            };
-            match self.limit.take() {
-                Some(slot) => {
-                    let client = Client::new(socket, slot, Arc::clone(&self.service));
-                    clients.spawn(client.serve(self.state.clone()));
-                }
-                None => {
-                    tracing::warn!(%peer, "a client was sent away: all places are taken");
-                    clients.spawn(send_away(socket, self.limit.max()));
-                }
+    /// Serves clients until the server is told to stop, and then until their writes are acknowledged.
+    pub(crate) async fn serve(self) {
+        let Self { listener, service, limit, state } = self;
+        let begin = |socket, peer, clients: &mut JoinSet<()>| match limit.take() {
+            Some(slot) => {
+                let client = Client::new(socket, slot, Arc::clone(&service));
+                clients.spawn(client.serve(state.clone()));
             }
-        }
-        // Nobody waits in vain to be accepted.
-        drop(self.listener);
-        while clients.join_next().await.is_some() {}
+            None => {
+                tracing::warn!(%peer, "a client was refused: tcp_clients_max are connected");
+                clients.spawn(send_away(socket, limit.max()));
+            }
+        };
+        accept_all(listener, &state, "the line protocol", begin).await;
     }
 }
 

@@ -3,23 +3,17 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::header;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::{Registry, Unit};
-
-use crate::error::Result;
-use crate::state::AppState;
+use prometheus_client::registry::{self, Registry, Unit};
+use timestrata_engine::StoreStats;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request_ {
+struct Request {
     method: String,
     route: String,
     status: u16,
@@ -34,9 +28,9 @@ struct Route {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
-    requests: Family<Request_, Counter>,
+    requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
-    under_way: Gauge,
+    pub(crate) under_way: Gauge,
     pub(crate) rows_ingested: Counter,
     pub(crate) log_entries: Counter,
     pub(crate) log_searches: Counter,
@@ -55,96 +49,84 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("timestrata");
+        let into = &mut registry;
         let requests = Family::default();
-        registry.register("http_requests", "Requests answered", requests.clone());
+        into.register("http_requests", "Requests answered", requests.clone());
         let buckets: fn() -> Histogram = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
         let seconds = Family::new_with_constructor(buckets);
         let about = "Time from a request's head to the head of its answer";
-        registry.register_with_unit("http_request", about, Unit::Seconds, seconds.clone());
-        let mut gauge = |name: &str, about: &str| {
-            let gauge: Gauge = Gauge::default();
-            registry.register(name, about, gauge.clone());
-            gauge
-        };
-        let under_way = gauge("http_requests_under_way", "Requests being answered");
-        let wal_bytes = gauge("wal_bytes", "Write-ahead log that recovery would read");
-        let memtable_bytes = gauge("memtable_bytes", "Rows in memory");
-        let run_bytes = gauge("run_bytes", "Run files");
-        let debt_bytes = gauge("compaction_debt_bytes", "What compaction would rewrite now");
-        let troubles =
-            gauge("background_troubles", "Background work that fails and is tried again");
-        let damaged_rows = gauge("damaged_rows", "Rows in blocks that are known to be damaged");
-        let scrubbed_bytes = gauge("scrubbed_bytes", "Read by the scrubber since the start");
-        let about = "When the scrubber's last round ended, seconds since 1970; 0: never";
-        let scrub_round_ended = gauge("scrub_round_ended_seconds", about);
-        let log_tails = gauge("log_tails_open", "Logs being followed");
-        let log_tcp_clients = gauge("log_tcp_clients", "Clients of the line protocol of logs");
-        let mut counter = |name: &str, about: &str| {
-            let counter = Counter::default();
-            registry.register(name, about, counter.clone());
-            counter
-        };
-        let rows_ingested = counter("rows_ingested", "Rows acknowledged");
-        let log_entries = counter("log_entries_ingested", "Entries of logs acknowledged");
-        let log_searches = counter("log_searches", "Searches, counts and the like of logs");
+        into.register_with_unit("http_request", about, Unit::Seconds, seconds.clone());
         Self {
-            registry: Mutex::new(registry),
             requests,
             seconds,
-            under_way,
-            rows_ingested,
-            log_entries,
-            log_searches,
-            log_tails,
-            log_tcp_clients,
-            wal_bytes,
-            memtable_bytes,
-            run_bytes,
-            debt_bytes,
-            troubles,
-            damaged_rows,
-            scrubbed_bytes,
-            scrub_round_ended,
+            under_way: metric(into, "http_requests_under_way", "Requests being answered"),
+            wal_bytes: metric(into, "wal_bytes", "Write-ahead log that recovery would read"),
+            memtable_bytes: metric(into, "memtable_bytes", "Rows in memory"),
+            run_bytes: metric(into, "run_bytes", "Run files"),
+            debt_bytes: metric(into, "compaction_debt_bytes", "What compaction would rewrite now"),
+            troubles: metric(
+                into,
+                "background_troubles",
+                "Background work that fails and is tried again",
+            ),
+            damaged_rows: metric(
+                into,
+                "damaged_rows",
+                "Rows in blocks that are known to be damaged",
+            ),
+            scrubbed_bytes: metric(into, "scrubbed_bytes", "Read by the scrubber since the start"),
+            scrub_round_ended: metric(
+                into,
+                "scrub_round_ended_seconds",
+                "When the scrubber's last round ended, seconds since 1970; 0: never",
+            ),
+            log_tails: metric(into, "log_tails_open", "Logs being followed"),
+            log_tcp_clients: metric(
+                into,
+                "log_tcp_clients",
+                "Clients of the line protocol of logs",
+            ),
+            rows_ingested: metric(into, "rows_ingested", "Rows acknowledged"),
+            log_entries: metric(into, "log_entries_ingested", "Entries of logs acknowledged"),
+            log_searches: metric(into, "log_searches", "Searches, counts and the like of logs"),
+            registry: Mutex::new(registry),
         }
     }
-}
 
-/// Counts a request and its answer.
-pub(crate) async fn count(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    // The route, not the path: names of tables are nobody's business here, and have no end.
-    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
-    let (route, method) = (route.to_owned(), request.method().to_string());
-    let begun_ns = state.clock.monotonic_ns();
-    state.metrics.under_way.inc();
-    let answer = next.run(request).await;
-    state.metrics.under_way.dec();
-    let took_ns = state.clock.monotonic_ns().saturating_sub(begun_ns);
-    let (seconds, status) = (took_ns as f64 / 1e9, answer.status().as_u16());
-    tracing::info!(%method, %route, status, ms = seconds * 1e3, "request");
-    let label = Route { route: route.clone() };
-    state.metrics.seconds.get_or_create(&label).observe(seconds);
-    state.metrics.requests.get_or_create(&Request_ { method, route, status }).inc();
-    answer
-}
-
-/// `GET /metrics`.
-pub(crate) async fn show(State(state): State<AppState>) -> Result<Response> {
-    let (stats, metrics) = (state.store.stats(), &state.metrics);
-    let set = |gauge: &Gauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-    set(&metrics.wal_bytes, stats.wal_bytes);
-    set(&metrics.memtable_bytes, stats.memtable_bytes);
-    set(&metrics.run_bytes, stats.streams.iter().map(|stream| stream.run_bytes).sum());
-    let debt = stats.streams.iter().map(|stream| stream.compaction_debt_bytes).sum();
-    set(&metrics.debt_bytes, debt);
-    set(&metrics.troubles, stats.troubles.len() as u64);
-    set(&metrics.damaged_rows, stats.damaged.iter().map(|missing| missing.rows).sum());
-    set(&metrics.scrubbed_bytes, stats.scrub.bytes);
-    metrics.scrub_round_ended.set(stats.scrub.round_ended_wall_ns.unwrap_or(0) / 1_000_000_000);
-    let mut text = String::new();
-    let registry = metrics.registry.lock().unwrap_or_else(PoisonError::into_inner);
-    if encode(&mut text, &registry).is_err() {
-        text.clear();
+    /// Counts a request that was answered.
+    pub(crate) fn answered(&self, method: String, route: String, status: u16, seconds: f64) {
+        self.seconds.get_or_create(&Route { route: route.clone() }).observe(seconds);
+        self.requests.get_or_create(&Request { method, route, status }).inc();
     }
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+
+    /// All that is counted, and these figures of the store, as Prometheus reads it.
+    pub(crate) fn text(&self, stats: &StoreStats) -> String {
+        let set = |gauge: &Gauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        set(&self.wal_bytes, stats.wal_bytes);
+        set(&self.memtable_bytes, stats.memtable_bytes);
+        set(&self.run_bytes, stats.streams.iter().map(|stream| stream.run_bytes).sum());
+        let debt = stats.streams.iter().map(|stream| stream.compaction_debt_bytes).sum();
+        set(&self.debt_bytes, debt);
+        set(&self.troubles, stats.troubles.len() as u64);
+        set(&self.damaged_rows, stats.damaged.iter().map(|missing| missing.rows).sum());
+        set(&self.scrubbed_bytes, stats.scrub.bytes);
+        self.scrub_round_ended.set(stats.scrub.round_ended_wall_ns.unwrap_or(0) / 1_000_000_000);
+        let mut text = String::new();
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if encode(&mut text, &registry).is_err() {
+            text.clear();
+        }
+        text
+    }
+}
+
+/// A metric that is registered.
+fn metric<M: registry::Metric + Clone + Default>(
+    registry: &mut Registry,
+    name: &str,
+    about: &str,
+) -> M {
+    let metric = M::default();
+    registry.register(name, about, metric.clone());
+    metric
 }

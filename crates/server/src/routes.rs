@@ -3,6 +3,7 @@
 mod health;
 mod ingest;
 mod logs;
+mod metrics;
 mod named;
 mod parameters;
 mod queries;
@@ -18,7 +19,7 @@ use axum::routing::{delete, get, post};
 
 use crate::error::Failure;
 use crate::state::AppState;
-use crate::{auth, drain, hosts, metrics, serve};
+use crate::{drain, hosts, layers};
 
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
@@ -38,23 +39,23 @@ pub(crate) fn router(state: &AppState) -> Router {
         .route("/sql", post(sql::sql))
         .merge(logs::timed())
         .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
-        .layer(from_fn_with_state(state.clone(), serve::in_time));
+        .layer(from_fn_with_state(state.clone(), layers::in_time));
     // Who looks after the server must be heard when it is busy.
-    let watching = queries::queries().route("/metrics", get(metrics::show));
+    let watching = queries::queries().route("/metrics", get(metrics::metrics));
     ingest
         .merge(timed)
-        .layer(from_fn_with_state(state.clone(), serve::bounded))
+        .layer(from_fn_with_state(state.clone(), layers::bounded))
         .merge(watching)
-        .route_layer(from_fn_with_state(state.clone(), auth::check))
+        .route_layer(from_fn_with_state(state.clone(), layers::authorize))
         // Whoever watches over processes has no token.
         .route("/health", get(health::health))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods")
         })
-        .layer(from_fn(serve::survive))
+        .layer(from_fn(layers::survive))
         .layer(from_fn_with_state(state.clone(), hosts::check))
         .layer(from_fn(drain::drain))
-        .layer(from_fn_with_state(state.clone(), metrics::count))
+        .layer(from_fn_with_state(state.clone(), layers::count))
         .with_state(state.clone())
 }

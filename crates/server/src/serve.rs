@@ -4,22 +4,13 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use futures::FutureExt;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::timeout;
 
 use crate::auth::Tokens;
 use crate::config::Config;
 use crate::connections;
-use crate::error::Failure;
-use crate::guarded_body::with_guard;
 use crate::log_tcp::LogTcp;
 use crate::metrics::Metrics;
 use crate::routes::router;
@@ -29,7 +20,7 @@ use crate::write_timeout::Listener;
 /// A server that listens, and answers once it runs.
 #[derive(Debug)]
 pub struct Server {
-    listener: TcpListener,
+    listener: Listener,
     log_tcp: Option<LogTcp>,
     state: AppState,
     /// Tells everything that the server was told to stop.
@@ -58,7 +49,7 @@ impl Server {
                 ));
             }
         };
-        let listener = listen(config.listen).await?;
+        let listener = Listener::bind(config.listen, config.answer_idle_max).await?;
         let options = SqlOptions {
             memory_bytes_max: usize::try_from(config.sql_memory_bytes_max).unwrap_or(usize::MAX),
             read_only: !config.sql_may_write,
@@ -90,9 +81,7 @@ impl Server {
     /// # Errors
     /// `Io` if the system doesn't say.
     pub fn address(&self) -> Result<SocketAddr> {
-        self.listener.local_addr().map_err(|error| {
-            Error::new(ErrorKind::Io, "the listener has no address").caused_by(error)
-        })
+        self.listener.address()
     }
 
     /// Where it speaks the line protocol of logs, if it does.
@@ -115,7 +104,6 @@ impl Server {
             tracing::info!("stopping");
             let _ = told.send(true);
         };
-        let listener = Listener { listener, timeout: state.config.answer_idle_max };
         tokio::spawn(stopping);
         let http = connections::serve(listener, router(&state), &state);
         let lines = async {
@@ -143,17 +131,6 @@ impl Server {
     }
 }
 
-/// Listens on an address.
-///
-/// # Errors
-/// `Io` for one that can't be listened on.
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| {
-        let message = format!("can't listen on {address}: {error}");
-        Error::new(ErrorKind::Io, message).caused_by(error)
-    })
-}
-
 /// Has lines of the log go to stderr.
 pub fn init_logs(config: &Config) {
     let builder = tracing_subscriber::fmt()
@@ -165,45 +142,4 @@ pub fn init_logs(config: &Config) {
         true => builder.json().flatten_event(true).try_init(),
         false => builder.try_init(),
     };
-}
-
-/// Refuses what is more than can be served at once; an answer counts until its end has been sent.
-pub(crate) async fn bounded(
-    State(state): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    match Arc::clone(&state.requests).try_acquire_owned() {
-        Ok(permit) => with_guard(next.run(request).await, permit),
-        Err(_) => Failure::for_now("too many requests are under way (requests_max); try again")
-            .into_response(),
-    }
-}
-
-/// Bounds the time until an answer begins.
-pub(crate) async fn in_time(
-    State(state): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let bound = state.config.request_time_max;
-    timeout(bound, next.run(request)).await.unwrap_or_else(|_| {
-        Failure::new(
-            StatusCode::GATEWAY_TIMEOUT,
-            format!("no answer within {} ms (request_time_max)", bound.as_millis()),
-        )
-        .into_response()
-    })
-}
-
-/// Answers also where a handler of ours has a bug.
-pub(crate) async fn survive(request: Request, next: Next) -> Response {
-    match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
-        Ok(response) => response,
-        Err(_) => Failure::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the server failed to answer; its log says more",
-        )
-        .into_response(),
-    }
 }

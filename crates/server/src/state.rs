@@ -110,9 +110,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
 pub(crate) fn done<T>(ended: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     ended.unwrap_or_else(|error| {
         tracing::error!(%error, "a handler died");
-        Err(Failure::new(
-            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
-            "the server failed to answer; its log says more",
-        ))
+        Err(Failure::of_a_bug())
     })
 }

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use timestrata_engine::{Error, ErrorKind, Result};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Sleep;
@@ -38,11 +39,13 @@ impl<S> WriteTimeout<S> {
         }
         let timeout = self.timeout;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-        waiting.as_mut().poll(context).map(|()| {
-            let message = format!("the other end took nothing for {} ms", timeout.as_millis());
-            Err(io::Error::new(io::ErrorKind::TimedOut, message))
-        })
+        waiting.as_mut().poll(context).map(|()| Err(timed_out(timeout)))
     }
+}
+
+fn timed_out(timeout: Duration) -> io::Error {
+    let message = format!("the other end took nothing for {} ms", timeout.as_millis());
+    io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
 impl WriteTimeout<TcpStream> {
@@ -53,10 +56,8 @@ impl WriteTimeout<TcpStream> {
     pub(crate) async fn writable(&mut self) -> io::Result<()> {
         let timeout = self.timeout;
         self.waiting = None;
-        tokio::time::timeout(timeout, self.stream.writable()).await.unwrap_or_else(|_| {
-            let message = format!("the other end took nothing for {} ms", timeout.as_millis());
-            Err(io::Error::new(io::ErrorKind::TimedOut, message))
-        })
+        let writable = tokio::time::timeout(timeout, self.stream.writable()).await;
+        writable.unwrap_or_else(|_| Err(timed_out(timeout)))
     }
 }
 
@@ -105,8 +106,32 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 /// A listener whose connections are so.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    pub(crate) listener: TcpListener,
-    pub(crate) timeout: Duration,
+    listener: TcpListener,
+    timeout: Duration,
+}
+
+impl Listener {
+    /// Listens on an address.
+    ///
+    /// # Errors
+    /// `Io` where it can't be listened on.
+    pub(crate) async fn bind(address: SocketAddr, timeout: Duration) -> Result<Self> {
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            let message = format!("can't listen on {address}: {error}");
+            Error::new(ErrorKind::Io, message).caused_by(error)
+        })?;
+        Ok(Self { listener, timeout })
+    }
+
+    /// Where it listens: a port of 0 has become another.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn address(&self) -> Result<SocketAddr> {
+        self.listener.local_addr().map_err(|error| {
+            Error::new(ErrorKind::Io, "the listener has no address").caused_by(error)
+        })
+    }
 }
 
 impl axum::serve::Listener for Listener {

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::io;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use timestrata_engine::RunningQuery;
 use timestrata_logs::{Clock, Entries, EntryRef};
 use tokio::runtime::Handle;
 
-use super::JSON;
+use super::{JSON, accepted};
 use crate::entries::Batches;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::query_task::run_query;
 
 const LINES: &str = "application/x-ndjson";
@@ -34,22 +34,11 @@ impl EntriesForm {
     /// # Errors
     /// `406` if it accepts none.
     pub(crate) fn accepted(headers: &HeaderMap) -> Result<Self> {
-        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
-            return Ok(Self::Json);
-        };
-        let form = |wish: &str| {
-            let kind = wish.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            match kind.as_str() {
-                "*/*" | "application/*" | JSON => Some(Self::Json),
-                LINES | "application/jsonl" => Some(Self::Lines),
-                _ => None,
-            }
-        };
-        accept.split(',').find_map(form).ok_or_else(|| {
-            Failure::new(
-                StatusCode::NOT_ACCEPTABLE,
-                format!("Accept: {accept}: entries are {JSON} or {LINES}"),
-            )
+        let known = format!("entries are {JSON} or {LINES}");
+        accepted(headers, Self::Json, &known, |kind| match kind {
+            "*/*" | "application/*" | JSON => Some(Self::Json),
+            LINES | "application/jsonl" => Some(Self::Lines),
+            _ => None,
         })
     }
 

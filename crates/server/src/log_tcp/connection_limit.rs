@@ -24,7 +24,7 @@ struct Taken {
     holders: HashMap<u64, Arc<Holder>>,
 }
 
-/// What is known of who sits somewhere.
+/// What is known of the client that has a slot.
 #[derive(Debug, Default)]
 struct Holder {
     /// Since when nothing came from it or went to it.
@@ -34,7 +34,7 @@ struct Holder {
     leave: Notify,
 }
 
-/// A client's place; free again when dropped.
+/// One client's right to be connected; free again when dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     limit: Arc<ConnectionLimit>,
