@@ -37,8 +37,18 @@ impl Failure {
         Self::Failed { message: message.into(), hint: None }
     }
 
+    /// The same failure, and what of the work was done nevertheless.
+    pub(crate) fn with_note(self, note: &str) -> Self {
+        match self {
+            Self::Failed { message, hint } => {
+                Self::Failed { message: format!("{message}\nnote: {note}"), hint }
+            }
+            other => other,
+        }
+    }
+
     /// A failed write to stdout.
-    pub(crate) fn output(cause: &io::Error) -> Self {
+    pub(crate) fn output(cause: io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
             _ => Self::plain(format!("could not write the output: {cause}")),

@@ -20,12 +20,12 @@ mod verbs;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
     backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, repair,
-    topic, version,
+    topic, verbs, version,
 };
 #[cfg(feature = "sql")]
 use verbs::{config, serve, sql};
@@ -52,36 +52,35 @@ struct Arguments {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Ingest(ingest::Arguments),
-    Query(query::Arguments),
+verbs! {
+    Ingest: ingest::Arguments => ingest::run,
+    Query: query::Arguments => query::run,
     #[cfg(feature = "sql")]
-    Sql(sql::Arguments),
-    Export(export::Arguments),
+    Sql: sql::Arguments => sql::run,
+    Export: export::Arguments => export::run,
     #[cfg(feature = "sql")]
-    Serve(serve::Arguments),
+    Serve: serve::Arguments => serve::run,
     #[cfg(feature = "sql")]
-    Config(config::Arguments),
-    Delete(delete::Arguments),
-    Graph(graph::Arguments),
-    Logs(logs::Arguments),
-    Topic(topic::Arguments),
-    Produce(produce::Arguments),
-    Consume(consume::Arguments),
-    Tail(consume::TailArguments),
-    Groups(groups::Arguments),
-    Keygen(keygen::Arguments),
-    Checkpoint(checkpoint::Arguments),
-    Prove(prove::Arguments),
-    VerifyProof(verify_proof::Arguments),
-    Info(info::Arguments),
-    Check(check::Arguments),
-    Repair(repair::Arguments),
-    Compact(compact::Arguments),
-    Backup(backup::Arguments),
-    Version(version::Arguments),
-    Completions(completions::Arguments),
+    Config: config::Arguments => config::run,
+    Delete: delete::Arguments => delete::run,
+    Graph: graph::Arguments => graph::run,
+    Logs: logs::Arguments => logs::run,
+    Topic: topic::Arguments => topic::run,
+    Produce: produce::Arguments => produce::run,
+    Consume: consume::Arguments => consume::run,
+    Tail: consume::TailArguments => consume::run_tail,
+    Groups: groups::Arguments => groups::run,
+    Keygen: keygen::Arguments => keygen::run,
+    Checkpoint: checkpoint::Arguments => checkpoint::run,
+    Prove: prove::Arguments => prove::run,
+    VerifyProof: verify_proof::Arguments => verify_proof::run,
+    Info: info::Arguments => info::run,
+    Check: check::Arguments => check::run,
+    Repair: repair::Arguments => repair::run,
+    Compact: compact::Arguments => compact::run,
+    Backup: backup::Arguments => backup::run,
+    Version: version::Arguments => version::run,
+    Completions: completions::Arguments => completions::run::<Arguments>,
 }
 
 /// Runs the command with the words of a command line, the first of which is the program's own name, and
@@ -100,7 +99,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Arguments::from_arg_matches(&found).map_err(|wrong| wrong.format(&mut command))
     });
     let outcome = match read {
-        Ok(arguments) => run_verb(&arguments.verb),
+        Ok(arguments) => arguments.verb.run(),
         Err(wrong) => {
             // Help that nobody reads to its end is no failure.
             let _ = wrong.print();
@@ -108,39 +107,6 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     // Only where a process ends by Rust's own `main` does somebody else do this.
-    let flushed = io::stdout().flush().map_err(|cause| failure::Failure::output(&cause));
+    let flushed = io::stdout().flush().map_err(failure::Failure::output);
     outcome.and(flushed).map_or_else(failure::Failure::report, |()| 0)
-}
-
-fn run_verb(verb: &Verb) -> failure::Result<()> {
-    match verb {
-        Verb::Ingest(arguments) => ingest::run(arguments),
-        Verb::Query(arguments) => query::run(arguments),
-        #[cfg(feature = "sql")]
-        Verb::Sql(arguments) => sql::run(arguments),
-        Verb::Export(arguments) => export::run(arguments),
-        #[cfg(feature = "sql")]
-        Verb::Serve(arguments) => serve::run(arguments),
-        #[cfg(feature = "sql")]
-        Verb::Config(arguments) => config::run(arguments),
-        Verb::Delete(arguments) => delete::run(arguments),
-        Verb::Graph(arguments) => graph::run(arguments),
-        Verb::Logs(arguments) => logs::run(arguments),
-        Verb::Topic(arguments) => topic::run(arguments),
-        Verb::Produce(arguments) => produce::run(arguments),
-        Verb::Consume(arguments) => consume::run(arguments),
-        Verb::Tail(arguments) => consume::run_tail(arguments),
-        Verb::Groups(arguments) => groups::run(arguments),
-        Verb::Keygen(arguments) => keygen::run(arguments),
-        Verb::Checkpoint(arguments) => checkpoint::run(arguments),
-        Verb::Prove(arguments) => prove::run(arguments),
-        Verb::VerifyProof(arguments) => verify_proof::run(arguments),
-        Verb::Info(arguments) => info::run(arguments),
-        Verb::Check(arguments) => check::run(arguments),
-        Verb::Repair(arguments) => repair::run(arguments),
-        Verb::Compact(arguments) => compact::run(arguments),
-        Verb::Backup(arguments) => backup::run(arguments),
-        Verb::Version(arguments) => version::run(arguments),
-        Verb::Completions(arguments) => completions::run::<Arguments>(arguments),
-    }
 }

@@ -167,7 +167,7 @@ fn integer(value: &Value) -> Option<i64> {
 
 fn failed(cause: ArrowError) -> Failure {
     match cause {
-        ArrowError::IoError(_, cause) => Failure::output(&cause),
+        ArrowError::IoError(_, cause) => Failure::output(cause),
         other => Failure::plain(format!("could not write an Arrow stream: {other}")),
     }
 }

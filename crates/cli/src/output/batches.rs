@@ -130,7 +130,7 @@ fn write_rows(
             rows
         }
     };
-    out.flush().map_err(|cause| Failure::output(&cause))?;
+    out.flush().map_err(Failure::output)?;
     Ok(rows)
 }
 
@@ -166,8 +166,7 @@ fn show_table(schema: &SchemaRef, batches: Batches<'_>) -> Result<u64> {
         push_visible(line, &mut visible);
         visible.push('\n');
     }
-    let written = std::io::stdout().write_all(visible.as_bytes());
-    written.map_err(|cause| Failure::output(&cause))?;
+    super::print(visible)?;
     Ok(rows as u64)
 }
 
@@ -183,7 +182,7 @@ fn from_parquet(error: ParquetError) -> ArrowError {
 
 pub(super) fn failed(cause: ArrowError) -> Failure {
     match cause {
-        ArrowError::IoError(_, cause) => Failure::output(&cause),
+        ArrowError::IoError(_, cause) => Failure::output(cause),
         other => Failure::plain(format!("could not write the rows: {other}")),
     }
 }

@@ -18,13 +18,13 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
         writer.write_record(&cells).map_err(failed)?;
         rows += 1;
     }
-    writer.flush().map_err(|cause| Failure::output(&cause))?;
+    writer.flush().map_err(Failure::output)?;
     Ok(rows)
 }
 
 fn failed(cause: csv::Error) -> Failure {
     match cause.into_kind() {
-        csv::ErrorKind::Io(cause) => Failure::output(&cause),
+        csv::ErrorKind::Io(cause) => Failure::output(cause),
         other => Failure::plain(format!("could not write CSV: {other:?}")),
     }
 }

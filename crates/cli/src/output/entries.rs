@@ -114,11 +114,11 @@ impl EntryRows {
                 entry.write_json(&mut line);
                 escape_json(&mut line, 0);
                 line.push('\n');
-                out.write_all(line.as_bytes()).map_err(|cause| Failure::output(&cause))?;
+                out.write_all(line.as_bytes()).map_err(Failure::output)?;
                 written += 1;
             }
         }
-        out.flush().map_err(|cause| Failure::output(&cause))?;
+        out.flush().map_err(Failure::output)?;
         Ok(written)
     }
 

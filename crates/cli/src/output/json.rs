@@ -46,7 +46,7 @@ fn write_line(out: &mut impl Write, row: &impl Serialize) -> Result<()> {
     serde_json::to_writer(&mut *out, row)
         .map_err(std::io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
-        .map_err(|cause| Failure::output(&cause))
+        .map_err(Failure::output)
 }
 
 struct WholeRow<'a> {

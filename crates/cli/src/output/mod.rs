@@ -10,7 +10,8 @@ mod json;
 pub(crate) mod table;
 mod typed;
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::fmt::Display;
+use std::io::{BufWriter, IsTerminal, Write, stdout};
 
 use ciborium::Value;
 use clap::ValueEnum;
@@ -21,6 +22,14 @@ use crate::message::tell;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::Columns;
 pub(crate) use entries::EntryRows;
+
+/// Writes text to stdout.
+///
+/// # Errors
+/// Where it can't be written.
+pub(crate) fn print(text: impl Display) -> Result<()> {
+    write!(stdout(), "{text}").map_err(Failure::output)
+}
 
 /// Name of the column that has an entry's time.
 const TIME: &str = "time";
@@ -149,7 +158,7 @@ pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
         Format::Json => json::write(&mut out, request, &mut columns),
         Format::Arrow => arrow::write(&mut out, request, &mut columns),
     }?;
-    out.flush().map_err(|cause| Failure::output(&cause))?;
+    out.flush().map_err(Failure::output)?;
     if rows > 0 {
         for name in columns.never_seen() {
             tell(format_args!("warning: no row has a column '{name}'"));

@@ -16,9 +16,9 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
     for row in request.rows() {
         let row = row?;
         let cells = columns.list.iter_mut().map(|column| column.text(&row, request.unit));
-        table.push(cells.collect(), out).map_err(|cause| Failure::output(&cause))?;
+        table.push(cells.collect(), out).map_err(Failure::output)?;
     }
-    table.finish(out).map_err(|cause| Failure::output(&cause))
+    table.finish(out).map_err(Failure::output)
 }
 
 /// A table being written: holds back the first rows until the widths are known.

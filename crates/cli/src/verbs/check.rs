@@ -1,6 +1,5 @@
 //! `timestrata check`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,6 +9,7 @@ use timestrata::{CheckReport, Finding, Io};
 use super::{bytes_shown, counted};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::output::print;
 
 /// Read every byte of a store, and say what is wrong and where.
 #[derive(Debug, Args)]
@@ -31,13 +31,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = timestrata::check(&Io::os(), &arguments.dir)?;
-    let mut out = io::stdout().lock();
-    let written = if arguments.json {
-        writeln!(out, "{}", as_json(&report))
-    } else {
-        report.findings.iter().try_for_each(|finding| writeln!(out, "{}", line(finding)))
-    };
-    written.map_err(|cause| Failure::output(&cause))?;
+    match arguments.json {
+        true => print(format_args!("{}\n", as_json(&report)))?,
+        false => print(report.findings.iter().map(line).collect::<String>())?,
+    }
     let read = format!(
         "read {} in {}, {} and {} of the log",
         bytes_shown(report.bytes),
@@ -63,7 +60,7 @@ fn line(finding: &Finding) -> String {
         Some(offset) => format!("{}, byte {offset}", finding.path.display()),
         None => finding.path.display().to_string(),
     };
-    format!("{kind}: {} [{place}]", finding.message)
+    format!("{kind}: {} [{place}]\n", finding.message)
 }
 
 fn as_json(report: &CheckReport) -> serde_json::Value {

@@ -20,5 +20,5 @@ pub(crate) struct Arguments {
 pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut C::command(), "timestrata", &mut script);
-    io::stdout().write_all(&script).map_err(|cause| Failure::output(&cause))
+    io::stdout().write_all(&script).map_err(Failure::output)
 }

@@ -1,6 +1,5 @@
 //! `timestrata config`.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -8,6 +7,7 @@ use timestrata_server::config::Layers;
 
 use crate::failure::{Failure, Result};
 use crate::input::read_text;
+use crate::output::print;
 
 /// What a server is told, apart from its directory.
 #[derive(Debug, Args)]
@@ -89,5 +89,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         text += &format!("# {about}\n{name} = {value:?} # {origin}\n");
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|cause| Failure::output(&cause))
+    print(text)
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let written = rows.write(&file, format);
     match written {
         Ok(rows) => {
-            file.sync_all().map_err(|cause| Failure::output(&cause))?;
+            file.sync_all().map_err(Failure::output)?;
             tell(format_args!("exported {} to {}", counted(rows, "row"), path.display()));
             Ok(())
         }

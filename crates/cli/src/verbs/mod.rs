@@ -21,6 +21,25 @@ pub(crate) mod sql;
 pub(crate) mod topic;
 pub(crate) mod version;
 
+/// The verbs of a command: of each, what clap calls it, its arguments, and what runs it.
+macro_rules! verbs {
+    ($($(#[$attribute:meta])* $name:ident: $arguments:ty => $run:expr,)*) => {
+        #[derive(Debug, clap::Subcommand)]
+        enum Verb {
+            $($(#[$attribute])* $name($arguments),)*
+        }
+
+        impl Verb {
+            fn run(&self) -> crate::failure::Result<()> {
+                match self {
+                    $($(#[$attribute])* Self::$name(arguments) => $run(arguments),)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use verbs;
+
 use std::path::Path;
 
 use timestrata::logs::Query;

@@ -1,6 +1,5 @@
 //! `timestrata repair`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,8 +7,9 @@ use serde_json::{Value, json};
 use timestrata::{Io, MissingRange, RepairOptions, RepairReport};
 
 use super::counted;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::message::tell;
+use crate::output::print;
 
 /// Make a new store of what can be read of a damaged one.
 #[derive(Debug, Args)]
@@ -39,12 +39,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = RepairOptions { to: arguments.to.clone(), dry_run: arguments.dry_run };
     let report = timestrata::repair(&Io::os(), &arguments.dir, &options)?;
-    let mut out = io::stdout().lock();
-    let written = match arguments.json {
-        true => writeln!(out, "{}", as_json(&report)),
-        false => write!(out, "{report}"),
-    };
-    written.map_err(|cause| Failure::output(&cause))?;
+    match arguments.json {
+        true => print(format_args!("{}\n", as_json(&report)))?,
+        false => print(&report)?,
+    }
     let losses = (report.missing.len() + report.lost.len()) as u64;
     match report.lost_nothing() {
         true => tell("nothing was lost"),

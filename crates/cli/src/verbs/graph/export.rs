@@ -65,7 +65,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> Result<()> {
         };
         write!(out, "{}{}", lines("blocks", &blocks), lines("edges", &edges))
     };
-    written.map_err(|cause| Failure::output(&cause))
+    written.map_err(Failure::output)
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
@@ -80,11 +80,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
             put(&mut out, "}\n")?;
         }
     }
-    out.flush().map_err(|cause| Failure::output(&cause))
+    out.flush().map_err(Failure::output)
 }
 
 fn put(out: &mut impl Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes()).map_err(|cause| Failure::output(&cause))
+    out.write_all(text.as_bytes()).map_err(Failure::output)
 }
 
 /// Lines that 'graph import' takes in again.

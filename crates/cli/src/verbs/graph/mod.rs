@@ -8,11 +8,11 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use timestrata::Access;
 use timestrata::graph::{Graph, GraphOptions, GraphView};
 
-use super::open;
+use super::{open, verbs};
 use crate::failure::Result;
 
 /// Index sources as a code graph, or import an index of them, and ask it who calls what.
@@ -39,15 +39,14 @@ pub(crate) struct Arguments {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Index(index::Arguments),
-    Import(import::Arguments),
-    Find(show::FindArguments),
-    Show(show::Arguments),
-    Path(show::PathArguments),
-    Stats(export::StatsArguments),
-    Export(export::Arguments),
+verbs! {
+    Index: index::Arguments => index::run,
+    Import: import::Arguments => import::run,
+    Find: show::FindArguments => show::find,
+    Show: show::Arguments => show::run,
+    Path: show::PathArguments => show::path,
+    Stats: export::StatsArguments => export::stats,
+    Export: export::Arguments => export::run,
 }
 
 /// A graph of a store.
@@ -92,13 +91,5 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.verb {
-        Verb::Index(arguments) => index::run(arguments),
-        Verb::Import(arguments) => import::run(arguments),
-        Verb::Find(arguments) => show::find(arguments),
-        Verb::Show(arguments) => show::run(arguments),
-        Verb::Path(arguments) => show::path(arguments),
-        Verb::Stats(arguments) => export::stats(arguments),
-        Verb::Export(arguments) => export::run(arguments),
-    }
+    arguments.verb.run()
 }

@@ -216,7 +216,7 @@ impl Printer {
             Format::Text => self.print_text(shown, end),
             Format::Json => self.print_json(shown, end),
         };
-        written.map_err(|cause| Failure::output(&cause))
+        written.map_err(Failure::output)
     }
 
     fn print_text(&mut self, shown: &Shown, end: Option<&End<'_>>) -> io::Result<()> {
@@ -259,7 +259,7 @@ impl Printer {
     }
 
     fn finish(mut self) -> Result<()> {
-        self.out.flush().map_err(|cause| Failure::output(&cause))
+        self.out.flush().map_err(Failure::output)
     }
 }
 

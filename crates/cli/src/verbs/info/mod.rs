@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         true => writeln!(io::stdout(), "{}", as_json(&store, &infos, &quarantine)),
         false => write_text(&store, &infos, &quarantine),
     };
-    written.map_err(|cause| Failure::output(&cause))
+    written.map_err(Failure::output)
 }
 
 fn read(

@@ -6,12 +6,15 @@ mod timelog;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use timestrata::timelog::Unit;
 
 use crate::failure::Result;
 use crate::input;
+use crate::message::tell;
+use crate::verbs::{counted, grouped};
 
 /// Load rows of files.
 #[derive(Debug, Args)]
@@ -75,11 +78,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
     /// Unit of integers in the time column; default: by their magnitude.
-    #[arg(long, value_enum, visible_alias = "unit", value_name = "UNIT")]
-    time_unit: Option<UnitName>,
+    #[arg(long, value_parser = unit(), visible_alias = "unit", value_name = "UNIT")]
+    time_unit: Option<Unit>,
     /// Unit of the log's timestamps; default: as the log has it, and ms in a new one.
-    #[arg(long, value_enum, value_name = "UNIT")]
-    log_unit: Option<UnitName>,
+    #[arg(long, value_parser = unit(), value_name = "UNIT")]
+    log_unit: Option<Unit>,
     /// How the files are written: csv, jsonl; for tables also arrow, arrows, parquet, protobuf.
     /// Default: by their beginning.
     #[arg(long)]
@@ -125,23 +128,9 @@ enum CodecName {
     Bytes,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum UnitName {
-    S,
-    Ms,
-    Us,
-    Ns,
-}
-
-impl From<UnitName> for Unit {
-    fn from(name: UnitName) -> Self {
-        match name {
-            UnitName::S => Self::Second,
-            UnitName::Ms => Self::Milli,
-            UnitName::Us => Self::Micro,
-            UnitName::Ns => Self::Nano,
-        }
-    }
+/// The name of a unit.
+fn unit() -> impl TypedValueParser<Value = Unit> {
+    PossibleValuesParser::new(["s", "ms", "us", "ns"]).try_map(|name| name.parse::<Unit>())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -177,6 +166,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Model::Timelog => timelog::run(arguments),
         Model::Table => table::run(arguments),
         Model::Logs => logs::run(arguments),
+    }
+}
+
+/// What a load came to.
+struct Outcome {
+    rows: u64,
+    files: u64,
+    skipped: u64,
+    took_ns: u64,
+}
+
+impl Outcome {
+    fn tell(&self, name: &str) {
+        let seconds = self.took_ns as f64 / 1e9;
+        let rate = (self.rows as f64 / seconds.max(1e-9)) as u64;
+        let skipped = match self.skipped {
+            0 => String::new(),
+            skipped => format!("; {} skipped", counted(skipped, "bad row")),
+        };
+        tell(format_args!(
+            "ingested {} into '{name}' from {} in {seconds:.2} s ({} rows/s){skipped}",
+            counted(self.rows, "row"),
+            counted(self.files, "file"),
+            grouped(rate)
+        ));
     }
 }
 

@@ -10,7 +10,7 @@ use timestrata::table::{
 use timestrata::timelog::Unit;
 use timestrata::{Access, Durability, Io, Store};
 
-use super::{Arguments, Mismatch, OnError, progress_bar};
+use super::{Arguments, Mismatch, OnError, Outcome, progress_bar};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::verbs::{counted, grouped, open};
@@ -52,19 +52,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let closed = store.close();
     outcome.map_err(|failure| after_files(failure, rows))?;
     closed?;
-    let seconds = io.clock.monotonic_ns().saturating_sub(begun_ns) as f64 / 1e9;
-    let rate = (rows as f64 / seconds.max(1e-9)) as u64;
-    let left_out = match skipped {
-        0 => String::new(),
-        skipped => format!("; {} skipped", counted(skipped, "bad row")),
-    };
-    tell(format_args!(
-        "ingested {} into '{}' from {} in {seconds:.2} s ({} rows/s){left_out}",
-        counted(rows, "row"),
-        arguments.name,
-        counted(arguments.files.len() as u64, "file"),
-        grouped(rate)
-    ));
+    let took_ns = io.clock.monotonic_ns().saturating_sub(begun_ns);
+    let files = arguments.files.len() as u64;
+    Outcome { rows, files, skipped, took_ns }.tell(&arguments.name);
     Ok(())
 }
 
@@ -107,7 +97,7 @@ fn read_options(arguments: &Arguments) -> Result<ReadOptions> {
         format,
         delimiter: arguments.delimiter,
         time: arguments.time.clone(),
-        time_unit: arguments.time_unit.map(|unit| Unit::from(unit).to_arrow()),
+        time_unit: arguments.time_unit.map(Unit::to_arrow),
         on_error,
         ..ReadOptions::default()
     })
@@ -177,11 +167,8 @@ impl Load<'_> {
 
 /// A failure, with how many rows of other files had gone in before it.
 fn after_files(failure: Failure, rows: u64) -> Failure {
-    match failure {
-        Failure::Failed { message, hint } if rows > 0 => {
-            let told = format!("{} of files before it went in", counted(rows, "row"));
-            Failure::Failed { message: format!("{message}\nnote: {told}"), hint }
-        }
-        other => other,
+    match rows {
+        0 => failure,
+        _ => failure.with_note(&format!("{} of files before it went in", counted(rows, "row"))),
     }
 }

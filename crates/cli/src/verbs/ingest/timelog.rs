@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
 use timestrata::{Access, Durability, ErrorKind, Io, Store};
 
-use super::{Arguments, CodecName, OnError, progress_bar};
+use super::{Arguments, CodecName, OnError, Outcome, progress_bar};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -89,9 +89,7 @@ fn rules(arguments: &Arguments) -> Result<RowRules> {
     Ok(RowRules {
         time_column,
         value_column: arguments.value.clone(),
-        integers: arguments
-            .time_unit
-            .map_or(Integers::ByMagnitude, |unit| Integers::Of(unit.into())),
+        integers: arguments.time_unit.map_or(Integers::ByMagnitude, Integers::Of),
         unit: Unit::default(),
         delimiter: arguments.delimiter.unwrap_or(b','),
     })
@@ -126,7 +124,7 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Timelog> {
             "name it with --value",
         ));
     }
-    let unit = arguments.log_unit.map(Unit::from).or(kept.map(|(_, unit)| unit));
+    let unit = arguments.log_unit.or(kept.map(|(_, unit)| unit));
     let options =
         TimelogOptions { codec, unit: unit.unwrap_or_default(), ..TimelogOptions::default() };
     Ok(Timelog::create(store, &arguments.name, options)?)
@@ -204,32 +202,15 @@ impl Load {
     }
 
     fn tell_outcome(&self, took_ns: u64) {
-        let seconds = took_ns as f64 / 1e9;
-        let rate = self.rows as f64 / seconds.max(1e-9);
         if self.skipped > SKIPS_TOLD {
             tell(format_args!("skipped: {} more", grouped(self.skipped - SKIPS_TOLD)));
         }
-        let skipped = match self.skipped {
-            0 => String::new(),
-            skipped => format!("; {} skipped", counted(skipped, "bad row")),
-        };
-        tell(format_args!(
-            "ingested {} into '{}' from {} in {seconds:.2} s ({} rows/s){skipped}",
-            counted(self.rows, "row"),
-            self.log.name(),
-            counted(self.files, "file"),
-            grouped(rate as u64)
-        ));
+        Outcome { rows: self.rows, files: self.files, skipped: self.skipped, took_ns }
+            .tell(self.log.name());
     }
 }
 
 /// A failure, with how many rows had gone in before it.
 fn after_rows(failure: Failure, rows: u64) -> Failure {
-    let told = format!("{} went in before it, none after", counted(rows, "row"));
-    match failure {
-        Failure::Failed { message, hint } => {
-            Failure::Failed { message: format!("{message}\nnote: {told}"), hint }
-        }
-        other => other,
-    }
+    failure.with_note(&format!("{} went in before it, none after", counted(rows, "row")))
 }

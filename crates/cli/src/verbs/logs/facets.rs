@@ -1,15 +1,15 @@
 //! `timestrata logs facets`.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use timestrata::logs::{Facet, FacetsOptions};
 
 use super::{Of, Wanted};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::message::tell;
+use crate::output::print;
 use crate::terminal::{FAINT, Look, escape_json, push_visible};
 use crate::verbs::{counted_entries, grouped};
 
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         Form::Text => push_text(&facets, Look::of_stdout(), &mut out),
         Form::Json => push_json(&facets, &mut out),
     }
-    io::stdout().write_all(out.as_bytes()).map_err(|cause| Failure::output(&cause))?;
+    print(out)?;
     for name in &arguments.fields {
         if !facets.iter().any(|facet| facet.field == *name) {
             tell(format_args!("warning: no entry has a field '{name}'"));

@@ -1,7 +1,6 @@
 //! `timestrata logs histogram`.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -10,8 +9,9 @@ use timestrata::timelog::Unit;
 
 use super::line::colour_of;
 use super::{Of, Wanted};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::message::tell;
+use crate::output::print;
 use crate::terminal::{FAINT, Look};
 use crate::times;
 use crate::verbs::{counted_entries, grouped};
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         Form::Text => push_text(&buckets, step, Look::of_stdout(), &mut out),
         Form::Json => push_json(&buckets, step, &mut out),
     }
-    io::stdout().write_all(out.as_bytes()).map_err(|cause| Failure::output(&cause))?;
+    print(out)?;
     if arguments.step.is_none() && arguments.format == Form::Text && !buckets.is_empty() {
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         tell(format_args!("{}, a line for each {}", counted_entries(count), span_shown(step)));

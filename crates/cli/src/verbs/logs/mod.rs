@@ -11,12 +11,12 @@ mod tail;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{Clock, Logs, LogsView, Query};
 use timestrata::{Access, Io};
 
-use super::{arrivals, open};
+use super::{arrivals, open, verbs};
 use crate::failure::{Failure, Result};
 use crate::times;
 
@@ -41,25 +41,17 @@ pub(crate) struct Arguments {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Search(search::Arguments),
-    Count(search::CountArguments),
-    Tail(tail::Arguments),
-    Histogram(histogram::Arguments),
-    Facets(facets::Arguments),
-    Context(context::Arguments),
+verbs! {
+    Search: search::Arguments => search::run,
+    Count: search::CountArguments => search::count,
+    Tail: tail::Arguments => tail::run,
+    Histogram: histogram::Arguments => histogram::run,
+    Facets: facets::Arguments => facets::run,
+    Context: context::Arguments => context::run,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.verb {
-        Verb::Search(arguments) => search::run(arguments),
-        Verb::Count(arguments) => search::count(arguments),
-        Verb::Tail(arguments) => tail::run(arguments),
-        Verb::Histogram(arguments) => histogram::run(arguments),
-        Verb::Facets(arguments) => facets::run(arguments),
-        Verb::Context(arguments) => context::run(arguments),
-    }
+    arguments.verb.run()
 }
 
 /// A log of a store.

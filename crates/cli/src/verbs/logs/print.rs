@@ -72,6 +72,6 @@ impl Printer {
         let mut out = io::stdout().lock();
         let written = out.write_all(self.buffer.as_bytes()).and_then(|()| out.flush());
         self.buffer.clear();
-        written.map_err(|cause| Failure::output(&cause))
+        written.map_err(Failure::output)
     }
 }

@@ -1,7 +1,5 @@
 //! `timestrata logs search` and `timestrata logs count`.
 
-use std::io::{self, Write};
-
 use clap::Args;
 use timestrata::logs::{Clock, Entries, EntryRef, LogsView, Position, Query};
 use timestrata::timelog::Unit;
@@ -10,6 +8,7 @@ use super::print::{Form, Printer};
 use super::{Of, Wanted};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::output::print;
 use crate::terminal::Look;
 use crate::times::{self, Integers};
 
@@ -164,6 +163,5 @@ pub(super) fn position(text: &str, by: Clock) -> Result<Position> {
 
 pub(super) fn count(arguments: &CountArguments) -> Result<()> {
     let query = arguments.wanted.query()?;
-    let count = arguments.of.view()?.count(&query)?;
-    writeln!(io::stdout(), "{count}").map_err(|cause| Failure::output(&cause))
+    print(format_args!("{}\n", arguments.of.view()?.count(&query)?))
 }

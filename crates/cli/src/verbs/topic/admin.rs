@@ -4,15 +4,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use timestrata::Access;
 use timestrata::topic::{Stamp, Topic, TopicOptions, TopicRetention};
+use timestrata::{Access, Store};
 
-use super::super::{counted, grouped, open};
-use super::print_line;
+use super::super::{counted, grouped, open, verbs};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::output::print;
 use crate::output::table::Table;
 use crate::times;
 
@@ -35,15 +35,14 @@ pub(crate) struct Arguments {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Create(Create),
-    List(List),
-    Describe(Describe),
-    Set(Set),
-    Retain(Named),
-    Audit(Named),
-    Delete(Named),
+verbs! {
+    Create: Create => create,
+    List: List => list,
+    Describe: Describe => describe,
+    Set: Set => set,
+    Retain: Named => retain,
+    Audit: Named => audit,
+    Delete: Named => delete,
 }
 
 /// Make a topic. Fine if it exists with the same options.
@@ -117,10 +116,8 @@ struct List {
 /// Print what a topic is and has.
 #[derive(Debug, Args)]
 struct Describe {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    name: String,
+    #[command(flatten)]
+    topic: Named,
     /// Print it as one JSON object.
     #[arg(long)]
     json: bool,
@@ -129,10 +126,8 @@ struct Describe {
 /// Have more partitions, or another retention (all of it is set anew).
 #[derive(Debug, Args)]
 struct Set {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    name: String,
+    #[command(flatten)]
+    topic: Named,
     /// How many partitions: never fewer than there are. Keys go to other partitions then.
     #[arg(long)]
     partitions: Option<u32>,
@@ -153,16 +148,17 @@ struct Named {
     name: String,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.verb {
-        Verb::Create(arguments) => create(arguments),
-        Verb::List(arguments) => list(arguments),
-        Verb::Describe(arguments) => describe(arguments),
-        Verb::Set(arguments) => set(arguments),
-        Verb::Retain(arguments) => retain(arguments),
-        Verb::Audit(arguments) => audit(arguments),
-        Verb::Delete(arguments) => delete(arguments),
+impl Named {
+    /// The store, and the topic in it.
+    fn open(&self, access: Access) -> Result<(Store, Topic)> {
+        let store = open(&self.dir, access)?;
+        let topic = Topic::open(&store, &self.name)?;
+        Ok((store, topic))
     }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.verb.run()
 }
 
 fn create(arguments: &Create) -> Result<()> {
@@ -212,7 +208,6 @@ fn described(topic: &Topic) -> std::result::Result<Value, timestrata::Error> {
 fn list(arguments: &List) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     let mut out = io::stdout().lock();
-    let failed = |cause: io::Error| Failure::output(&cause);
     let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
     let mut broken: Option<timestrata::Error> = None;
     for name in Topic::names(&store) {
@@ -224,7 +219,7 @@ fn list(arguments: &List) -> Result<()> {
             line
         });
         if arguments.json {
-            writeln!(out, "{described}").map_err(failed)?;
+            writeln!(out, "{described}").map_err(Failure::output)?;
             continue;
         }
         let (mut partitions, mut offsets) = ("?".to_owned(), "?".to_owned());
@@ -233,19 +228,19 @@ fn list(arguments: &List) -> Result<()> {
             partitions = list.len().to_string();
             offsets = grouped(list.iter().map(end).sum());
         }
-        table.push(vec![name, partitions, offsets], &mut out).map_err(failed)?;
+        table.push(vec![name, partitions, offsets], &mut out).map_err(Failure::output)?;
     }
     if !arguments.json {
-        table.finish(&mut out).map_err(failed)?;
+        table.finish(&mut out).map_err(Failure::output)?;
     }
     broken.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn describe(arguments: &Describe) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
-    let described = described(&Topic::open(&store, &arguments.name)?)?;
+    let (_store, topic) = arguments.topic.open(Access::Read)?;
+    let described = described(&topic)?;
     if arguments.json {
-        return print_line(&described);
+        return print(format_args!("{described}\n"));
     }
     let mut out = io::stdout().lock();
     let mut table = Table::new(["partition", "first", "end", "root"].into_iter());
@@ -266,12 +261,11 @@ fn describe(arguments: &Describe) -> Result<()> {
         writeln!(out)?;
         table.finish(&mut out)
     };
-    write().map(|_| ()).map_err(|cause| Failure::output(&cause))
+    write().map(|_| ()).map_err(Failure::output)
 }
 
 fn set(arguments: &Set) -> Result<()> {
-    let store = open(&arguments.dir, Access::WriteExisting)?;
-    let topic = Topic::open(&store, &arguments.name)?;
+    let (store, topic) = arguments.topic.open(Access::WriteExisting)?;
     if let Some(partitions) = arguments.partitions {
         topic.set_partitions(partitions)?;
     }
@@ -284,8 +278,8 @@ fn set(arguments: &Set) -> Result<()> {
 }
 
 fn retain(arguments: &Named) -> Result<()> {
-    let store = open(&arguments.dir, Access::WriteExisting)?;
-    let thrown = Topic::open(&store, &arguments.name)?.retain()?;
+    let (store, topic) = arguments.open(Access::WriteExisting)?;
+    let thrown = topic.retain()?;
     store.close()?;
     tell(format_args!(
         "{} expired, {} superseded",
@@ -296,12 +290,10 @@ fn retain(arguments: &Named) -> Result<()> {
 }
 
 fn audit(arguments: &Named) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
-    let topic = Topic::open(&store, &arguments.name)?;
+    let (_store, topic) = arguments.open(Access::Read)?;
     for partition in 0..topic.partitions() {
         let audited = topic.audit(partition)?;
-        writeln!(io::stdout(), "{partition} {} {}", audited.size, audited.root)
-            .map_err(|cause| Failure::output(&cause))?;
+        print(format_args!("{partition} {} {}\n", audited.size, audited.root))?;
         tell(format_args!(
             "partition {partition}: {} of {} held against their hashes: sound",
             grouped(audited.records),

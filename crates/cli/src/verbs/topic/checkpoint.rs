@@ -1,14 +1,14 @@
 //! `timestrata checkpoint`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::topic::{KeyFile, Topic};
+use timestrata::topic::KeyFile;
 use timestrata::{Access, Io};
 
-use super::super::open;
-use crate::failure::{Failure, Result};
+use super::Of;
+use crate::failure::Result;
+use crate::output::print;
 use crate::secret;
 
 /// Sign what a partition of a topic is now, and print the checkpoint.
@@ -20,10 +20,8 @@ the store and beside the key; the next one is signed only if the partition still
 Example:
   timestrata checkpoint ./store payments --key ./signing.key")]
 pub(crate) struct Arguments {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    topic: String,
+    #[command(flatten)]
+    of: Of,
     /// The file with the private key.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
@@ -35,8 +33,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     secret::check(&arguments.key, "the signing key")?;
     let key = KeyFile::open(&Io::os(), &arguments.key)?;
-    let store = open(&arguments.dir, Access::WriteExisting)?;
-    let note = Topic::open(&store, &arguments.topic)?.checkpoint_by(arguments.partition, &key)?;
+    let (store, topic) = arguments.of.open(Access::WriteExisting)?;
+    let note = topic.checkpoint_by(arguments.partition, &key)?;
     store.close()?;
-    write!(io::stdout(), "{note}").map_err(|cause| Failure::output(&cause))
+    print(note)
 }

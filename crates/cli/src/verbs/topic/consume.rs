@@ -14,6 +14,7 @@ use timestrata::topic::{
 use timestrata::{Access, Store};
 
 use super::super::{logs, open};
+use super::Of;
 use crate::failure::{Failure, Result};
 use crate::times::{self, Integers};
 
@@ -34,10 +35,8 @@ Examples:
   timestrata consume ./store payments --from 2026-01-01T00:00:00Z --follow
   timestrata consume ./store payments --group ledger")]
 pub(crate) struct Arguments {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    topic: String,
+    #[command(flatten)]
+    of: Of,
     /// Where to begin: an offset, a time, 'earliest' or 'latest'. Of partitions that end before an offset
     /// nothing is printed until they have come so far.
     #[arg(long, value_name = "PLACE")]
@@ -95,8 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(_) => Access::WriteExisting,
         None => Access::Read,
     };
-    let store = open(&arguments.dir, access)?;
-    let topic = Topic::open(&store, &arguments.topic)?;
+    let (store, topic) = arguments.of.open(access)?;
     let mut consumer = consumer_of(&store, &topic, arguments)?;
     print(&mut consumer, arguments.format, arguments.limit, arguments.follow)?;
     consumer.close()?;
@@ -203,11 +201,10 @@ fn print(
         for Polled { place, records } in &polled {
             for (offset, record) in records.iter() {
                 left = left.saturating_sub(1);
-                write(&mut out, form, place, offset, &record)
-                    .map_err(|cause| Failure::output(&cause))?;
+                write(&mut out, form, place, offset, &record).map_err(Failure::output)?;
             }
         }
-        out.flush().map_err(|cause| Failure::output(&cause))?;
+        out.flush().map_err(Failure::output)?;
     }
     Ok(())
 }

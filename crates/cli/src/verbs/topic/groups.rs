@@ -1,16 +1,15 @@
 //! `timestrata groups`.
 
 use std::io;
-use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 use timestrata::Access;
-use timestrata::topic::Topic;
 
-use super::super::{grouped, open};
-use super::print_line;
+use super::super::grouped;
+use super::Of;
 use crate::failure::{Failure, Result};
+use crate::output::print;
 use crate::output::table::Table;
 
 /// Print where the groups of a topic are, or put one elsewhere.
@@ -20,10 +19,8 @@ Examples:
   timestrata groups ./store payments
   timestrata groups ./store payments --reset ledger --to 0")]
 pub(crate) struct Arguments {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    topic: String,
+    #[command(flatten)]
+    of: Of,
     /// The group whose offset is to be set, back too.
     #[arg(long, value_name = "GROUP", requires = "to")]
     reset: Option<String>,
@@ -40,8 +37,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let (Some(group), Some(offset)) = (&arguments.reset, arguments.to) {
-        let store = open(&arguments.dir, Access::WriteExisting)?;
-        let topic = Topic::open(&store, &arguments.topic)?;
+        let (store, topic) = arguments.of.open(Access::WriteExisting)?;
         for partition in 0..topic.partitions() {
             if arguments.partition.is_none_or(|only| only == partition) {
                 topic.reset_group(group, partition, offset)?;
@@ -50,9 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         store.close()?;
         return Ok(());
     }
-    let store = open(&arguments.dir, Access::Read)?;
-    let topic = Topic::open(&store, &arguments.topic)?;
-    let failed = |cause: io::Error| Failure::output(&cause);
+    let (_store, topic) = arguments.of.open(Access::Read)?;
     let mut out = io::stdout().lock();
     let mut table = Table::new(["group", "partition", "committed", "end", "lag"].into_iter());
     for (group, offsets) in topic.groups()? {
@@ -63,13 +57,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             let end = topic.offsets(partition)?.end;
             let lag = end.saturating_sub(committed);
             if arguments.json {
-                print_line(&json!({
-                    "group": group,
-                    "partition": partition,
-                    "committed": committed,
-                    "end": end,
-                    "lag": lag,
-                }))?;
+                print(format_args!(
+                    "{}\n",
+                    json!({
+                        "group": group,
+                        "partition": partition,
+                        "committed": committed,
+                        "end": end,
+                        "lag": lag,
+                    })
+                ))?;
                 continue;
             }
             let cells = vec![
@@ -79,11 +76,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 grouped(end),
                 grouped(lag),
             ];
-            table.push(cells, &mut out).map_err(failed)?;
+            table.push(cells, &mut out).map_err(Failure::output)?;
         }
     }
     match arguments.json {
         true => Ok(()),
-        false => table.finish(&mut out).map(|_| ()).map_err(failed),
+        false => table.finish(&mut out).map(|_| ()).map_err(Failure::output),
     }
 }

@@ -1,13 +1,13 @@
 //! `timestrata keygen`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use timestrata::Io;
 use timestrata::topic::KeyFile;
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+use crate::output::print;
 
 /// Make a key that signs checkpoints, and print its public half.
 #[derive(Debug, Args)]
@@ -27,5 +27,5 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let key = KeyFile::generate(&Io::os(), &arguments.file, &arguments.name)?;
-    writeln!(io::stdout(), "{}", key.signer().verifier()).map_err(|cause| Failure::output(&cause))
+    print(format_args!("{}\n", key.signer().verifier()))
 }

@@ -11,13 +11,29 @@ pub(crate) mod verify_proof;
 
 pub(crate) use admin::{Arguments, run};
 
-use std::io::{self, Write};
+use std::path::PathBuf;
 
-use serde_json::Value;
+use clap::Args;
+use timestrata::topic::Topic;
+use timestrata::{Access, Store};
 
-use crate::failure::{Failure, Result};
+use super::open;
+use crate::failure::Result;
 
-/// Prints one line of JSON.
-fn print_line(value: &Value) -> Result<()> {
-    writeln!(io::stdout(), "{value}").map_err(|cause| Failure::output(&cause))
+/// A topic of a store.
+#[derive(Debug, Args)]
+struct Of {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The topic.
+    topic: String,
+}
+
+impl Of {
+    /// The store, and the topic in it.
+    fn open(&self, access: Access) -> Result<(Store, Topic)> {
+        let store = open(&self.dir, access)?;
+        let topic = Topic::open(&store, &self.topic)?;
+        Ok((store, topic))
+    }
 }

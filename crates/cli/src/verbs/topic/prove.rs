@@ -1,14 +1,14 @@
 //! `timestrata prove`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::topic::{KeyFile, Topic};
+use timestrata::topic::KeyFile;
 use timestrata::{Access, Io};
 
-use super::super::open;
-use crate::failure::{Failure, Result};
+use super::Of;
+use crate::failure::Result;
+use crate::output::print;
 use crate::secret;
 
 /// Print the proof that a record is in a topic, which others can verify without the store.
@@ -23,10 +23,8 @@ Examples:
   timestrata consume ./store payments --from 17 --limit 1 --format json > 17.json
   timestrata verify-proof 17.tlog-proof --record 17.json --vkey 'example.org/events+1a2b3c4d+...'")]
 pub(crate) struct Arguments {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The topic.
-    topic: String,
+    #[command(flatten)]
+    of: Of,
     /// The record's offset.
     offset: u64,
     /// The partition.
@@ -42,8 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(_) => Access::WriteExisting,
         None => Access::Read,
     };
-    let store = open(&arguments.dir, access)?;
-    let topic = Topic::open(&store, &arguments.topic)?;
+    let (store, topic) = arguments.of.open(access)?;
     let (partition, offset) = (arguments.partition, arguments.offset);
     let proof = match (topic.prove(partition, offset), &arguments.key) {
         (Err(error), Some(key)) if error.kind() == timestrata::ErrorKind::OutOfRange => {
@@ -54,5 +51,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         (proof, _) => proof?,
     };
     store.close()?;
-    write!(io::stdout(), "{proof}").map_err(|cause| Failure::output(&cause))
+    print(proof)
 }

@@ -194,7 +194,6 @@ impl Load {
 
     /// A failure, with what is in the store in spite of it, and how to go on.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
-        let Failure::Failed { message, hint } = failure else { return failure };
         let Progress { name, skipped, committed, .. } = &self.file;
         let lines = skipped + committed;
         let before = match self.files {
@@ -206,6 +205,6 @@ impl Load {
             "the store has {before}{lines_of_it} of {name}; to go on, begin with that file and \
              --skip-lines {lines}"
         );
-        Failure::Failed { message: format!("{message}\nnote: {note}"), hint }
+        failure.with_note(&note)
     }
 }
