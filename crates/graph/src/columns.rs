@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampNanosecondType, UInt32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
 use hashbrown::HashMap;
 use timestrata_engine::{Error, ErrorKind, Result};
@@ -103,17 +102,13 @@ impl<'a> Columns<'a> {
     /// A column of times; those without a zone are taken as UTC, whole numbers as nanoseconds.
     fn times(&self, name: &str) -> Result<Option<ArrayRef>> {
         let Some(column) = self.optional(name) else { return Ok(None) };
-        let wanted = match column.data_type() {
-            data_type if data_type.is_integer() => DataType::Int64,
-            DataType::Timestamp(_, None) => DataType::Timestamp(TimeUnit::Nanosecond, None),
-            // A zone is how a time is shown.
-            DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()),
-            _ => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        let as_type =
+            |column: &ArrayRef, data_type| fit(column, &Field::new(name, data_type, true));
+        let column = match column.data_type().is_integer() {
+            true => as_type(column, DataType::Int64)?,
+            false => Arc::clone(column),
         };
-        let column = fit(column, &Field::new(name, wanted, true))?;
-        cast(&column, &DataType::Timestamp(TimeUnit::Nanosecond, None))
-            .map(Some)
-            .map_err(|error| invalid(format!("column '{name}': {error}")))
+        as_type(&column, DataType::Timestamp(TimeUnit::Nanosecond, None)).map(Some)
     }
 }
 

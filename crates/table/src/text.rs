@@ -7,14 +7,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
-use timestrata_values::instant::date_of;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use timestrata_values::instant::{date_of, per_second};
+use timestrata_values::time::{SECONDS_PER_DAY, YEARS_DAYS};
 
-const SECONDS_PER_DAY: i64 = 86_400;
 /// Bytes of a time with nine digits behind the point.
 const TEXT_BYTES: usize = 30;
-/// First and last day with a year of four digits.
-const DAYS: std::ops::RangeInclusive<i64> = -719_528..=2_932_896;
 
 /// The same rows, their times as RFC 3339 text: as Arrow's own writers of JSON and CSV put them,
 /// in a fraction of the time. Times in zones other than UTC, and of years that take more than four
@@ -69,16 +67,11 @@ impl TimeTexts {
         if zone.as_ref().is_some_and(|zone| !matches!(zone.as_ref(), "UTC" | "+00:00")) {
             return None;
         }
-        let a_second: i64 = match unit {
-            TimeUnit::Second => 1,
-            TimeUnit::Millisecond => 1_000,
-            TimeUnit::Microsecond => 1_000_000,
-            TimeUnit::Nanosecond => 1_000_000_000,
-        };
+        let a_second = per_second(*unit);
         let times = cast(column, &DataType::Int64).ok()?;
         let times = times.as_primitive_opt::<Int64Type>()?.clone();
         let is_written =
-            |time: i64| DAYS.contains(&time.div_euclid(a_second).div_euclid(SECONDS_PER_DAY));
+            |time: i64| YEARS_DAYS.contains(&time.div_euclid(a_second * SECONDS_PER_DAY));
         let ends = [times.iter().flatten().min(), times.iter().flatten().max()];
         if !ends.into_iter().flatten().all(is_written) {
             return None;

@@ -8,13 +8,9 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_values::instant::{per_second, unit_of_all};
-use timestrata_values::time::relabeled;
+use timestrata_values::time::{NAMES, SECONDS_PER_DAY, YEARS_DAYS, is_time, relabeled};
 
-/// Names that a time column usually has, the likeliest first.
-const NAMES: [&str; 5] = ["timestamp", "time", "ts", "datetime", "date"];
 const ZONE: &str = "UTC";
-/// From the first second of the year 0 to the last one of 9999, as text can name them.
-const YEARS_S: std::ops::Range<i64> = -62_167_219_200..253_402_300_800;
 
 /// The index of a table's time column, or why there is none.
 pub(super) fn find(columns: &Schema, declared: Option<&str>) -> std::result::Result<usize, String> {
@@ -48,10 +44,6 @@ pub(super) fn find(columns: &Schema, declared: Option<&str>) -> std::result::Res
             ))
         }
     }
-}
-
-fn is_time(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64)
 }
 
 fn can_be_time(data_type: &DataType) -> bool {
@@ -127,8 +119,8 @@ fn text_unit(column: &ArrayRef) -> Option<TimeUnit> {
 /// The first of some numbers that is no time of the years 0 to 9999 in a unit: most likely it counts a finer one.
 pub(super) fn first_beyond_years(numbers: &ArrayRef, unit: TimeUnit) -> Option<usize> {
     let numbers = numbers.as_primitive_opt::<Int64Type>()?;
-    let step = per_second(unit);
-    let years = YEARS_S.start.saturating_mul(step)..YEARS_S.end.saturating_mul(step);
+    let a_day = SECONDS_PER_DAY * per_second(unit);
+    let years = YEARS_DAYS.start.saturating_mul(a_day)..YEARS_DAYS.end.saturating_mul(a_day);
     (0..numbers.len()).find(|row| numbers.is_valid(*row) && !years.contains(&numbers.value(*row)))
 }
 

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
-};
-use arrow_array::{ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use serde::Serialize;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_values::time::relabeled;
 
 use super::Unit;
 use super::codec::encode_cbor;
+use super::options::TIME_ZONE;
 
 /// The longest value a time log takes, in bytes: it must fit into a WAL segment of default
 /// length with room to spare.
@@ -137,22 +135,14 @@ pub(super) fn record_batch(
     times: ScalarBuffer<i64>,
     values: BinaryArray,
 ) -> Result<RecordBatch> {
-    let columns: Vec<ArrayRef> = vec![time_column(unit, times), Arc::new(values)];
+    let columns: Vec<ArrayRef> = vec![time_column(unit, times)?, Arc::new(values)];
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(internal)
 }
 
 /// Times as a time log's column has them.
-pub(super) fn time_column(unit: Unit, times: ScalarBuffer<i64>) -> ArrayRef {
-    match unit {
-        Unit::Second => time_array::<TimestampSecondType>(times),
-        Unit::Milli => time_array::<TimestampMillisecondType>(times),
-        Unit::Micro => time_array::<TimestampMicrosecondType>(times),
-        Unit::Nano => time_array::<TimestampNanosecondType>(times),
-    }
-}
-
-fn time_array<T: ArrowTimestampType>(times: ScalarBuffer<i64>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<T>::new(times, None).with_timezone("UTC"))
+pub(super) fn time_column(unit: Unit, times: ScalarBuffer<i64>) -> Result<ArrayRef> {
+    let times: ArrayRef = Arc::new(Int64Array::new(times, None));
+    relabeled(&times, &DataType::Timestamp(unit.to_arrow(), Some(TIME_ZONE.into())))
 }
 
 fn internal(cause: arrow_schema::ArrowError) -> Error {

@@ -184,7 +184,7 @@ impl Timelog {
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
         self.check_typed()?;
-        let mut all = vec![time_column(self.unit(), times)];
+        let mut all = vec![time_column(self.unit(), times)?];
         all.extend(columns);
         let schema = Arc::clone(self.stream().schema());
         let batch = RecordBatch::try_new(schema, all).map_err(|cause| {

@@ -16,7 +16,7 @@ const UNIT_PROPERTY: &str = "unit";
 const VALUES_PROPERTY: &str = "values";
 const SCALAR: &str = "scalar";
 const RECORD: &str = "record";
-const TIME_ZONE: &str = "UTC";
+pub(super) const TIME_ZONE: &str = "UTC";
 
 /// Rows of a block of a typed log: as many as may be, so that a column of millions of values is
 /// one piece of memory, which others can use without a copy.

@@ -62,14 +62,10 @@ impl Topic {
         let _signing = self.shared.signing.lock();
         let (size, note) = self.sign(&part, &signer, known)?;
         // Its records first: what is stored of it is of the same log, behind them.
+        let now_ns = self.store.wall_ns();
         let row = StateRow {
-            kind: Kind::Checkpoint,
-            name: String::new(),
-            partition,
-            offset: size,
-            number: 0,
-            timestamp_ns: self.store.wall_ns(),
             bytes: Some(note.clone().into_bytes()),
+            ..StateRow::of_partition(Kind::Checkpoint, partition, size, now_ns)
         };
         let changes = Changes::new().insert(part.state, state::to_batch(&[row])?);
         self.store.commit(changes, Durability::Synced)?;

@@ -159,15 +159,9 @@ impl Topic {
         offset: u64,
         bytes: Option<Vec<u8>>,
     ) -> Result<arrow_array::RecordBatch> {
-        state::to_batch(&[StateRow {
-            kind,
-            name: String::new(),
-            partition: partition.number,
-            offset,
-            number: 0,
-            timestamp_ns: self.store.wall_ns(),
-            bytes,
-        }])
+        let now_ns = self.store.wall_ns();
+        let row = StateRow::of_partition(kind, partition.number, offset, now_ns);
+        state::to_batch(&[StateRow { bytes, ..row }])
     }
 
     /// Removes records of full tiles that later ones of the same key stand for.

@@ -61,6 +61,14 @@ pub(super) struct StateRow {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
+impl StateRow {
+    /// What is known of a partition as a whole.
+    pub(super) fn of_partition(kind: Kind, partition: u32, offset: u64, timestamp_ns: i64) -> Self {
+        let name = String::new();
+        Self { kind, name, partition, offset, number: 0, timestamp_ns, bytes: None }
+    }
+}
+
 mod column {
     pub(super) const OFFSET: usize = 4;
     pub(super) const NUMBER: usize = 5;

@@ -154,6 +154,16 @@ pub const PLAUSIBLE_MIN_S: i64 = 631_152_000;
 /// ... up to 2100.
 pub const PLAUSIBLE_MAX_S: i64 = 4_102_444_800;
 
+/// How many digits behind the point of a second a unit has.
+pub fn digits(unit: TimeUnit) -> usize {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    }
+}
+
 /// How many of a unit are a second.
 pub fn per_second(unit: TimeUnit) -> i64 {
     match unit {

@@ -6,12 +6,22 @@ use arrow_array::{Array, ArrayRef, Int64Array, make_array};
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use crate::instant::{Instant, Unfit, date_of, epoch, per_second, rescale, unit_of_magnitude};
+use crate::instant::{
+    Instant, Unfit, date_of, digits, epoch, per_second, rescale, unit_of_magnitude,
+};
 use crate::number;
 
-const SECONDS_PER_DAY: i64 = 86_400;
+/// Seconds of a day.
+pub const SECONDS_PER_DAY: i64 = 86_400;
 /// From the first day of the year 0 to the last of 9999, since 1970.
-const YEARS_DAYS: std::ops::Range<i64> = -719_528..2_932_897;
+pub const YEARS_DAYS: std::ops::Range<i64> = -719_528..2_932_897;
+/// Names that a time column usually has, in any case, the likeliest first.
+pub const NAMES: [&str; 5] = ["timestamp", "time", "ts", "datetime", "date"];
+
+/// Whether values of a type name an instant or a day.
+pub fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
+}
 
 /// The time that a text names, in the unit of a time column's type: a date or an instant (UTC
 /// where no zone is given), or a number of seconds, milliseconds, microseconds or nanoseconds
@@ -67,12 +77,7 @@ pub fn in_unit(
 /// A time as RFC 3339 in UTC, with all digits of its unit: `2013-01-01T06:00:00.005Z`. `None` outside of
 /// the years 0 to 9999, which have no such form.
 pub fn format(time: i64, unit: TimeUnit) -> Option<String> {
-    let digits = match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 3,
-        TimeUnit::Microsecond => 6,
-        TimeUnit::Nanosecond => 9,
-    };
+    let digits = digits(unit);
     let per_second = per_second(unit);
     let (second, part) = (time.div_euclid(per_second), time.rem_euclid(per_second));
     let (day, second) = (second.div_euclid(SECONDS_PER_DAY), second.rem_euclid(SECONDS_PER_DAY));

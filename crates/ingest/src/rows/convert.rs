@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Float64Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
+use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, PrimitiveArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_values::instant::{self, Instant, Unfit};
 use timestrata_values::number;
+use timestrata_values::time::relabeled;
 
 use super::report::shorten;
 
@@ -254,17 +251,9 @@ impl Fill<'_> {
             },
         };
         let (values, mut validity, bad) = self.each(cells, parse);
-        let numbers = Int64Array::new(values.into(), validity.finish());
-        let zone = match &self.column.data_type {
-            DataType::Timestamp(_, zone) => zone.clone(),
-            _ => None,
-        };
-        let array: ArrayRef = match unit {
-            TimeUnit::Second => as_times::<TimestampSecondType>(&numbers, zone),
-            TimeUnit::Millisecond => as_times::<TimestampMillisecondType>(&numbers, zone),
-            TimeUnit::Microsecond => as_times::<TimestampMicrosecondType>(&numbers, zone),
-            TimeUnit::Nanosecond => as_times::<TimestampNanosecondType>(&numbers, zone),
-        };
+        let numbers: ArrayRef = Arc::new(Int64Array::new(values.into(), validity.finish()));
+        // Times are numbers of 64 bits.
+        let array = relabeled(&numbers, &self.column.data_type).unwrap_or(numbers);
         Converted { array, bad }
     }
 
@@ -340,10 +329,6 @@ impl Fill<'_> {
         let bad = bad.collect();
         Converted { array, bad }
     }
-}
-
-fn as_times<T: ArrowTimestampType>(numbers: &Int64Array, zone: Option<Arc<str>>) -> ArrayRef {
-    Arc::new(numbers.reinterpret_cast::<T>().with_timezone_opt(zone))
 }
 
 /// Whether a decimal column would round the number.

@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_values::instant::{
-    Instant, PLAUSIBLE_MAX_S, PLAUSIBLE_MIN_S, per_second, unit_of_all, unit_of_magnitude,
+    Instant, PLAUSIBLE_MAX_S, PLAUSIBLE_MIN_S, digits, per_second, unit_of_all, unit_of_magnitude,
 };
 use timestrata_values::number;
 
@@ -179,14 +179,9 @@ impl Seen {
 
     /// Whether times have digits that microseconds don't hold.
     fn is_fine(&self, unit: TimeUnit, is_number: bool) -> bool {
-        let digits = match unit {
-            TimeUnit::Second => 0,
-            TimeUnit::Millisecond => 3,
-            TimeUnit::Microsecond => 6,
-            TimeUnit::Nanosecond => 9,
-        };
         let has_numbers = is_number || self.classes & (INTEGER | FLOAT) != 0;
-        self.classes & FINE_TIME != 0 || (has_numbers && self.decimals + digits > MICRO_DIGITS)
+        self.classes & FINE_TIME != 0
+            || (has_numbers && self.decimals + digits(unit) > MICRO_DIGITS)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Names of columns: which can be, and which of them speak of a time.
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{Field, TimeUnit};
 use timestrata_engine::Result;
+use timestrata_values::time::{NAMES, is_time};
 
 use super::report::{invalid, shorten};
 
@@ -11,8 +12,6 @@ const COLUMNS_MAX: usize = 16_384;
 const NAME_BYTES_MAX: usize = 1_024;
 /// How the names of the engine's own columns begin.
 const RESERVED_PREFIX: &str = "__";
-/// Names of time columns, preferred ones first; in any case.
-const PREFERRED: [&str; 5] = ["timestamp", "time", "ts", "datetime", "date"];
 /// Last words of the names of numbers that are times.
 const TIME_WORDS: [&str; 7] = ["timestamp", "time", "ts", "datetime", "date", "at", "epoch"];
 /// First words of such names.
@@ -96,20 +95,17 @@ pub(super) fn says_time(name: &str) -> Option<Option<TimeUnit>> {
 
 /// The column that is the time: of those that hold times, a preferred name, else the first.
 pub(super) fn time_column<'a>(fields: impl Iterator<Item = &'a Field>) -> Option<&'a str> {
-    let rank =
-        |name: &str| PREFERRED.iter().position(|preferred| name.eq_ignore_ascii_case(preferred));
+    let rank = |name: &str| NAMES.iter().position(|preferred| name.eq_ignore_ascii_case(preferred));
     fields
         .filter(|field| is_time(field.data_type()))
-        .min_by_key(|field| rank(field.name()).unwrap_or(PREFERRED.len()))
+        .min_by_key(|field| rank(field.name()).unwrap_or(NAMES.len()))
         .map(|field| field.name().as_str())
-}
-
-fn is_time(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::DataType;
+
     use super::*;
 
     #[test]
