@@ -6,7 +6,7 @@ use arrow_array::{
 };
 
 use super::Scalar;
-use super::layout::Kind;
+use super::layout::ColumnKind;
 
 /// A field's column whose type is told once, and not for each of its values.
 #[derive(Debug, Clone)]
@@ -22,12 +22,12 @@ pub(super) enum FieldColumn {
 }
 
 impl FieldColumn {
-    pub(super) fn new(kind: Kind, column: &ArrayRef) -> Self {
+    pub(super) fn new(kind: ColumnKind, column: &ArrayRef) -> Self {
         let known = match kind {
-            Kind::Bool => column.as_boolean_opt().cloned().map(Self::Bool),
-            Kind::Int => column.as_primitive_opt().cloned().map(Self::Int),
-            Kind::Float => column.as_primitive_opt().cloned().map(Self::Float),
-            Kind::Text => match column.as_string_view_opt() {
+            ColumnKind::Bool => column.as_boolean_opt().cloned().map(Self::Bool),
+            ColumnKind::Int => column.as_primitive_opt().cloned().map(Self::Int),
+            ColumnKind::Float => column.as_primitive_opt().cloned().map(Self::Float),
+            ColumnKind::Text => match column.as_string_view_opt() {
                 Some(views) => Some(Self::View(views.clone())),
                 None => column.as_string_opt::<i32>().cloned().map(Self::Text),
             },

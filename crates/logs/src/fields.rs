@@ -26,12 +26,12 @@ const CHECKED_MAX: usize = 64;
 pub struct Fields {
     /// Names and values in turn, both as CBOR items: the inside of a map.
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<FieldPlace>,
 }
 
 /// Where a field lies in `bytes`.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct FieldPlace {
     /// Where the name's item begins.
     start: u32,
     /// Where its text begins.
@@ -126,7 +126,7 @@ impl Fields {
         let value = self.bytes.len();
         write(&mut self.bytes);
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        self.places.push(Place {
+        self.places.push(FieldPlace {
             start: place(start),
             name: place(value - name.len()),
             value: place(value),
@@ -190,7 +190,7 @@ impl Fields {
         out[start..].rotate_right(head);
     }
 
-    fn name(&self, place: &Place) -> &[u8] {
+    fn name(&self, place: &FieldPlace) -> &[u8] {
         self.slice(place.name, place.value)
     }
 

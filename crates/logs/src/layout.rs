@@ -10,14 +10,14 @@ use super::{NewEntry, Scalar};
 
 /// The type of a field's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Bool,
     Int,
     Float,
     Text,
 }
 
-impl Kind {
+impl ColumnKind {
     /// The kind of column that takes a value; `None` for whole numbers beyond `i64`, which stay
     /// with the other fields.
     pub(super) fn of(value: Scalar<'_>) -> Option<Self> {
@@ -50,7 +50,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Promoted {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
     /// Its position among the stream's columns.
     pub(super) column: usize,
 }
@@ -76,7 +76,7 @@ impl Layout {
     pub(super) fn new(stream: Arc<Stream>) -> Self {
         let fields = stream.schema().fields().iter().enumerate().skip(OWN_COLUMNS);
         let promoted = fields.filter_map(|(column, field)| {
-            let kind = Kind::of_type(field.data_type())?;
+            let kind = ColumnKind::of_type(field.data_type())?;
             Some(Promoted { name: field.name().clone(), kind, column })
         });
         Self { promoted: promoted.collect(), stream }
@@ -88,7 +88,7 @@ impl Layout {
     }
 
     /// The stream's columns, with more behind them.
-    pub(super) fn schema_with(&self, more: &[(String, Kind)]) -> SchemaRef {
+    pub(super) fn schema_with(&self, more: &[(String, ColumnKind)]) -> SchemaRef {
         let mut fields = self.stream.schema().fields().to_vec();
         let new = more.iter().map(|(name, kind)| Field::new(name, kind.data_type(), true));
         fields.extend(new.map(Arc::new));
@@ -166,7 +166,7 @@ impl Layout {
     }
 }
 
-impl Kind {
+impl ColumnKind {
     /// A field's value as the cell of its column; `None` where it is of another kind.
     fn cell(self, item: &[u8]) -> Option<Cell<'_>> {
         match (self, Scalar::of_item(item)?) {

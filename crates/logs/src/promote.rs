@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::layout::{Kind, Layout, may_have_column};
+use super::layout::{ColumnKind, Layout, may_have_column};
 use super::{Fields, Scalar};
 
 /// One entry of so many is looked at.
@@ -24,7 +24,7 @@ pub(super) struct Sampler {
 
 #[derive(Debug)]
 struct Count {
-    kind: Kind,
+    kind: ColumnKind,
     with_kind: u32,
     others: u32,
     /// Who came first has its column first.
@@ -38,14 +38,14 @@ impl Sampler {
         fields: &Fields,
         layout: &Layout,
         columns_max: usize,
-    ) -> Option<Vec<(String, Kind)>> {
+    ) -> Option<Vec<(String, ColumnKind)>> {
         self.seen = self.seen.wrapping_add(1);
         if !self.seen.is_multiple_of(ONE_OF) || layout.promoted.len() >= columns_max {
             return None;
         }
         self.samples += 1;
         for (name, item) in fields.iter() {
-            let Some(kind) = Scalar::of_item(item).and_then(Kind::of) else { continue };
+            let Some(kind) = Scalar::of_item(item).and_then(ColumnKind::of) else { continue };
             if let Some(count) = self.counts.get_mut(name) {
                 match count.kind == kind {
                     true => count.with_kind += 1,
@@ -79,7 +79,7 @@ impl Sampler {
         branch: Self,
         layout: &Layout,
         columns_max: usize,
-    ) -> Option<Vec<(String, Kind)>> {
+    ) -> Option<Vec<(String, ColumnKind)>> {
         self.seen = branch.seen;
         if layout.promoted.len() >= columns_max {
             return None;
@@ -103,7 +103,7 @@ impl Sampler {
         self.decide(layout, columns_max)
     }
 
-    fn decide(&mut self, layout: &Layout, columns_max: usize) -> Option<Vec<(String, Kind)>> {
+    fn decide(&mut self, layout: &Layout, columns_max: usize) -> Option<Vec<(String, ColumnKind)>> {
         if self.samples < SAMPLES {
             return None;
         }
@@ -113,7 +113,7 @@ impl Sampler {
         (!chosen.is_empty()).then_some(chosen)
     }
 
-    fn choose(&mut self, room: usize) -> Vec<(String, Kind)> {
+    fn choose(&mut self, room: usize) -> Vec<(String, ColumnKind)> {
         let samples = self.samples;
         let mut chosen: Vec<_> = std::mem::take(&mut self.counts)
             .into_iter()

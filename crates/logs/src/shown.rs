@@ -12,7 +12,7 @@ use timestrata_engine::{Result, Stream};
 
 use super::columns::Columns;
 use super::field_column::FieldColumn;
-use super::layout::{Kind, Layout, Promoted};
+use super::layout::{ColumnKind, Layout, Promoted};
 use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, OWN_COLUMNS};
 use super::value::find;
 use super::{FieldValue, Level, LogsOptions, Scalar};
@@ -112,26 +112,28 @@ fn filled(known: &Promoted, column: &ArrayRef, fields: &ArrayRef) -> Option<Arra
                 return None;
             }
             match find(fields.value(row), &known.name)? {
-                FieldValue::Scalar(scalar) if Kind::of(scalar) == Some(known.kind) => Some(scalar),
+                FieldValue::Scalar(scalar) if ColumnKind::of(scalar) == Some(known.kind) => {
+                    Some(scalar)
+                }
                 _ => None,
             }
         })
     };
     let rows = 0..column.len();
     Some(match known.kind {
-        Kind::Bool => Arc::new(BooleanArray::from_iter(rows.map(|row| match value(row) {
+        ColumnKind::Bool => Arc::new(BooleanArray::from_iter(rows.map(|row| match value(row) {
             Some(Scalar::Bool(value)) => Some(value),
             _ => None,
         }))),
-        Kind::Int => Arc::new(Int64Array::from_iter(rows.map(|row| match value(row) {
+        ColumnKind::Int => Arc::new(Int64Array::from_iter(rows.map(|row| match value(row) {
             Some(Scalar::Int(value)) => Some(value),
             _ => None,
         }))),
-        Kind::Float => Arc::new(Float64Array::from_iter(rows.map(|row| match value(row) {
+        ColumnKind::Float => Arc::new(Float64Array::from_iter(rows.map(|row| match value(row) {
             Some(Scalar::Float(value)) => Some(value),
             _ => None,
         }))),
-        Kind::Text => Arc::new(StringArray::from_iter(rows.map(|row| match value(row) {
+        ColumnKind::Text => Arc::new(StringArray::from_iter(rows.map(|row| match value(row) {
             Some(Scalar::Text(value)) => Some(value),
             _ => None,
         }))),

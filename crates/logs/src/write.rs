@@ -9,7 +9,7 @@ use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, RowBatch,
 
 use super::handle::RowWriter;
 use super::hub::Writing;
-use super::layout::{Kind, Layout, RowMemory};
+use super::layout::{ColumnKind, Layout, RowMemory};
 use super::options::TIMESTAMP;
 use super::promote::Sampler;
 use super::{Logs, NewEntry};
@@ -100,7 +100,7 @@ impl EntryBatch {
         self.part_bytes += std::mem::take(&mut from.part_bytes);
     }
 
-    fn promote(&mut self, columns: &[(String, Kind)]) -> Result<()> {
+    fn promote(&mut self, columns: &[(String, ColumnKind)]) -> Result<()> {
         self.logs.promote(&mut self.logs.shared.writing.lock(), columns)?;
         self.end_part()?;
         self.layout = Arc::clone(&self.logs.shared.writing.lock().layout);
@@ -253,7 +253,7 @@ impl Logs {
     }
 
     /// Gives fields columns of their own.
-    fn promote(&self, writing: &mut Writing, columns: &[(String, Kind)]) -> Result<()> {
+    fn promote(&self, writing: &mut Writing, columns: &[(String, ColumnKind)]) -> Result<()> {
         let layout = Layout::new(self.store.stream_of(self.stream_id())?);
         let mut columns = columns.to_vec();
         columns.retain(|(name, _)| layout.find(name).is_none());

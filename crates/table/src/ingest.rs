@@ -138,28 +138,28 @@ impl Table {
         batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
         options: WriteOptions,
     ) -> Result<(u64, Option<SeqNo>)> {
-        let mut filling: Option<Filling> = None;
+        let mut load: Option<BulkLoad> = None;
         for batch in batches {
             let batch = batch?;
             if batch.num_rows() == 0 {
                 continue;
             }
-            let filling = match &mut filling {
-                Some(filling) => filling,
+            let load = match &mut load {
+                Some(load) => load,
                 none => {
                     // Columns that the rows add are added before the first one is written.
                     self.evolve(&batch, options.on_mismatch)?;
-                    none.insert(Filling::new(self)?)
+                    none.insert(BulkLoad::new(self)?)
                 }
             };
-            filling.add(self, &batch, options.on_mismatch)?;
+            load.add(self, &batch, options.on_mismatch)?;
         }
-        match filling {
+        match load {
             None => {
                 self.shared.store.acknowledge(Durability::Synced)?;
                 Ok((0, None))
             }
-            Some(filling) => filling.commit(self),
+            Some(load) => load.commit(self),
         }
     }
 
@@ -186,16 +186,16 @@ impl Table {
     }
 }
 
-/// One commit while it is being filled.
-struct Filling {
+/// One commit while its rows come.
+struct BulkLoad {
     layout: std::sync::Arc<Layout>,
     bulk: BulkCommit,
     rows: u64,
-    index: Option<IndexFilling>,
+    index: Option<IndexLoad>,
 }
 
 /// The part that knows which rows replace others.
-struct IndexFilling {
+struct IndexLoad {
     stream: StreamId,
     /// What the index is to hold: small, and needed again at the end.
     entries: Vec<RecordBatch>,
@@ -204,9 +204,9 @@ struct IndexFilling {
     handed_out: Vec<(u64, u64)>,
 }
 
-impl Filling {
+impl BulkLoad {
     fn new(table: &Table) -> Result<Self> {
-        let index = table.shared.index.map(|stream| IndexFilling {
+        let index = table.shared.index.map(|stream| IndexLoad {
             stream,
             entries: Vec::new(),
             written: Written::default(),
@@ -259,7 +259,7 @@ impl Filling {
     }
 }
 
-impl IndexFilling {
+impl IndexLoad {
     fn add(
         &mut self,
         table: &Table,

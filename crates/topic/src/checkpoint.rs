@@ -15,7 +15,7 @@ use super::envelope::{RecordPlace, write_envelope};
 use super::json::ClaimedPlace;
 use super::partition::Partition;
 use super::record::Record;
-use super::state::{self, Kind, StateRow};
+use super::state::{self, StateKind, StateRow};
 use super::tree::PartitionTree;
 
 /// A text that isn't what the standards say.
@@ -65,7 +65,7 @@ impl Topic {
         let now_ns = self.store.wall_ns();
         let row = StateRow {
             bytes: Some(note.clone().into_bytes()),
-            ..StateRow::of_partition(Kind::Checkpoint, partition, size, now_ns)
+            ..StateRow::of_partition(StateKind::Checkpoint, partition, size, now_ns)
         };
         let changes = Changes::new().insert(part.state, state::to_batch(&[row])?);
         self.store.commit(changes, Durability::Synced)?;
@@ -140,7 +140,7 @@ impl Topic {
     pub fn last_checkpoint(&self, partition: u32) -> Result<Option<Vec<u8>>> {
         let part = self.partition(partition)?;
         let snapshot = self.store.snapshot_of(part.state)?;
-        let row = state::find(&snapshot, part.state, Kind::Checkpoint, "", partition)?;
+        let row = state::find(&snapshot, part.state, StateKind::Checkpoint, "", partition)?;
         Ok(row.and_then(|row| row.bytes))
     }
 

@@ -95,7 +95,7 @@ impl Default for PollLimits {
 
 /// What topics a consumer reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Subscription {
     #[default]
     Nothing,
     /// Names, or beginnings of names with a star behind; partitions by the group, or all.
@@ -105,7 +105,7 @@ pub(super) enum Source {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Position {
+pub(super) struct ReadPosition {
     /// The topic that it is in: another one may get its name.
     pub(super) topic: StreamId,
     pub(super) next: u64,
@@ -126,9 +126,9 @@ pub struct Consumer {
     store: Store,
     options: ConsumerOptions,
     member: String,
-    pub(super) source: Source,
+    pub(super) source: Subscription,
     is_member: bool,
-    pub(super) positions: BTreeMap<TopicPartition, Position>,
+    pub(super) positions: BTreeMap<TopicPartition, ReadPosition>,
     /// Whose turn it is to be read first.
     turn: usize,
     committed_at_ns: u64,
@@ -149,7 +149,7 @@ impl Consumer {
             store: store.clone(),
             options,
             member,
-            source: Source::Nothing,
+            source: Subscription::Nothing,
             is_member: false,
             positions: BTreeMap::new(),
             turn: 0,
@@ -176,10 +176,10 @@ impl Consumer {
     /// As [`Consumer::commit`], of what was read before.
     pub fn subscribe<'a>(&mut self, topics: impl IntoIterator<Item = &'a str>) -> Result<()> {
         let topics = topics.into_iter().map(str::to_owned).collect();
-        if !matches!(self.source, Source::Subscribed(_)) {
+        if !matches!(self.source, Subscription::Subscribed(_)) {
             self.positions.clear();
         }
-        self.source = Source::Subscribed(topics);
+        self.source = Subscription::Subscribed(topics);
         Ok(())
     }
 
@@ -194,7 +194,7 @@ impl Consumer {
         }
         self.leave();
         self.positions.retain(|place, _| partitions.contains(place));
-        self.source = Source::Assigned(partitions);
+        self.source = Subscription::Assigned(partitions);
         Ok(())
     }
 
@@ -260,9 +260,9 @@ impl Consumer {
         }
         self.auto_commit()?;
         let wanted = match &self.source {
-            Source::Nothing => BTreeSet::new(),
-            Source::Assigned(partitions) => partitions.clone(),
-            Source::Subscribed(names) => {
+            Subscription::Nothing => BTreeSet::new(),
+            Subscription::Assigned(partitions) => partitions.clone(),
+            Subscription::Subscribed(names) => {
                 let partitions = self.matching(names)?;
                 match self.options.group.clone() {
                     Some(group) => self.share(&group, &partitions)?,
@@ -350,7 +350,7 @@ impl Consumer {
     }
 
     /// Where a partition is read on.
-    fn begin(&self, place: &TopicPartition) -> Result<Position> {
+    fn begin(&self, place: &TopicPartition) -> Result<ReadPosition> {
         let topic = self.topic(place)?;
         let committed = match &self.options.group {
             Some(group) => topic.committed(group, place.partition)?,
@@ -360,7 +360,7 @@ impl Consumer {
             Some(offset) => offset,
             None => self.reset(&topic, place.partition, None)?,
         };
-        Ok(Position { topic: topic.id(), next, may_wait: false, committed, is_paused: false })
+        Ok(ReadPosition { topic: topic.id(), next, may_wait: false, committed, is_paused: false })
     }
 
     /// The topic of a position. If that is not the one that was read, the position goes: offsets of one say

@@ -8,7 +8,7 @@ use timestrata_values::name;
 use super::Topic;
 use super::group::TopicPartition;
 use super::hub::Hub;
-use super::state::{self, Kind};
+use super::state::{self, StateKind};
 
 impl Topic {
     /// Where a group goes on in a partition; `None` if it has committed nothing there.
@@ -17,7 +17,7 @@ impl Topic {
     /// What reading may fail with.
     pub fn committed(&self, group: &str, partition: u32) -> Result<Option<u64>> {
         let snapshot = self.store.snapshot_of(self.shared.id)?;
-        let row = state::find(&snapshot, self.shared.id, Kind::Group, group, partition)?;
+        let row = state::find(&snapshot, self.shared.id, StateKind::Group, group, partition)?;
         Ok(row.map(|row| row.offset))
     }
 
@@ -28,7 +28,7 @@ impl Topic {
     pub fn groups(&self) -> Result<BTreeMap<String, BTreeMap<u32, u64>>> {
         let snapshot = self.store.snapshot_of(self.shared.id)?;
         let mut groups: BTreeMap<String, BTreeMap<u32, u64>> = BTreeMap::new();
-        for (group, partition) in state::names(&snapshot, self.shared.id, Kind::Group)? {
+        for (group, partition) in state::names(&snapshot, self.shared.id, StateKind::Group)? {
             if let Some(offset) = self.committed(&group, partition)? {
                 groups.entry(group).or_default().insert(partition, offset);
             }

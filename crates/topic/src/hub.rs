@@ -10,7 +10,7 @@ use timestrata_io::sync::{Condvar, Mutex};
 
 use super::group::{Groups, TopicPartition};
 use super::handle::{Shared, Topic};
-use super::state::{self, Kind, StateRow};
+use super::state::{self, StateKind, StateRow};
 
 /// One for each open store.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ fn group_row(
     generation: u64,
 ) -> Result<arrow_array::RecordBatch> {
     let row = StateRow {
-        kind: Kind::Group,
+        kind: StateKind::Group,
         name: group.to_owned(),
         partition: place.partition,
         offset,

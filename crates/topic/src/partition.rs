@@ -19,7 +19,7 @@ use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
 use super::envelope::{RecordPlace, write_envelope};
 use super::record::{self, Record, Records, record_schema};
 use super::sender::Sender;
-use super::state::{self, Kind};
+use super::state::{self, StateKind};
 use super::tiles::{self, Earlier, NewTiles, Span, StoredTile, WIDTH};
 
 /// Idempotent producers whose last sequence is kept in memory; others' are read when they send.
@@ -109,7 +109,7 @@ impl Partition {
             senders: HashMap::new(),
             followed: None,
         };
-        let floor = state::find(snapshot, self.state, Kind::Floor, "", self.number)?;
+        let floor = state::find(snapshot, self.state, StateKind::Floor, "", self.number)?;
         // Hashes of records that are gone, and that no full tile has.
         let mut gone = Vec::new();
         if let Some(floor) = floor {
@@ -314,7 +314,8 @@ impl LivePartition<'_> {
             return Ok(sender.clone());
         }
         let snapshot = store.snapshot_of(partition.state)?;
-        let row = state::find(&snapshot, partition.state, Kind::Producer, id, partition.number)?;
+        let row =
+            state::find(&snapshot, partition.state, StateKind::Producer, id, partition.number)?;
         row.map_or_else(|| Ok(Sender::default()), |row| Sender::of(&row))
     }
 

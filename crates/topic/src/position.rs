@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::Consumer;
-use super::consumer::{Position, Source};
+use super::consumer::{ReadPosition, Subscription};
 use super::group::TopicPartition;
 
 impl Consumer {
-    fn position_mut(&mut self, place: &TopicPartition) -> Result<&mut Position> {
+    fn position_mut(&mut self, place: &TopicPartition) -> Result<&mut ReadPosition> {
         let what = || {
             let (topic, partition) = (&place.topic, place.partition);
             let message = format!("topic '{topic}' partition {partition} is not read here");
@@ -24,12 +24,11 @@ impl Consumer {
     /// `InvalidArgument` for a partition that is not read here.
     pub fn seek(&mut self, place: &TopicPartition, offset: u64) -> Result<()> {
         // An assigned one has no position before the first poll.
-        let is_assigned =
-            matches!(&self.source, Source::Assigned(partitions) if partitions.contains(place));
+        let is_assigned = matches!(&self.source, Subscription::Assigned(partitions) if partitions.contains(place));
         if is_assigned && !self.positions.contains_key(place) {
             let topic = self.topic(place)?.id();
             let (committed, is_paused) = (None, false);
-            let new = Position { topic, next: offset, may_wait: false, committed, is_paused };
+            let new = ReadPosition { topic, next: offset, may_wait: false, committed, is_paused };
             self.positions.insert(place.clone(), new);
         }
         let position = self.position_mut(place)?;

@@ -19,7 +19,7 @@ use super::last_of_key::{Keys, last_of_each_key};
 use super::options::TopicRetention;
 use super::partition::Partition;
 use super::record::{Record, Records};
-use super::state::{self, Kind, StateRow};
+use super::state::{self, StateKind, StateRow};
 use super::tiles;
 
 /// A key whose record is gone stays told as gone for this long: consumers that are behind learn of it.
@@ -124,7 +124,7 @@ impl Topic {
         }
         let mut live = partition.lock(&self.store)?;
         let hashes = live.partial_below(floor).iter().flat_map(|hash| hash.0).collect();
-        let row = self.mark(Kind::Floor, partition, floor, Some(hashes))?;
+        let row = self.mark(StateKind::Floor, partition, floor, Some(hashes))?;
         let gone = KeyRange { lo: None, hi: Some(LeadKey::Offset(floor)) };
         let changes = Changes::new().delete_range(partition.records, gone);
         self.store.commit(changes.insert(partition.state, row), Durability::Written)?;
@@ -137,12 +137,13 @@ impl Topic {
     /// noted then when it was seen first, and it is no younger than that.
     fn seen(&self, kept: &Kept<'_>, now_ns: i64) -> Result<Option<Seen>> {
         let partition = kept.partition;
-        let row = state::find(&kept.snapshot, partition.state, Kind::Seen, "", partition.number)?;
+        let row =
+            state::find(&kept.snapshot, partition.state, StateKind::Seen, "", partition.number)?;
         let known = row.map(|row| Seen { end: row.offset, at_ns: row.timestamp_ns });
         let is_known = |offset: u64| known.is_some_and(|known| offset < known.end);
         match kept.first_to_come(now_ns)? {
             Some(offset) if !is_known(offset) => {
-                let row = self.mark(Kind::Seen, partition, kept.offsets.end, None)?;
+                let row = self.mark(StateKind::Seen, partition, kept.offsets.end, None)?;
                 let changes = Changes::new().insert(partition.state, row);
                 self.store.commit(changes, Durability::Written)?;
                 Ok(Some(Seen { end: kept.offsets.end, at_ns: now_ns }))
@@ -154,7 +155,7 @@ impl Topic {
     /// A row of the topic's state that says up to which offset something is done.
     fn mark(
         &self,
-        kind: Kind,
+        kind: StateKind,
         partition: &Partition,
         offset: u64,
         bytes: Option<Vec<u8>>,
@@ -207,7 +208,7 @@ impl Topic {
             })?;
             bulk.insert(partition.records, rows)?;
         }
-        let mark = self.mark(Kind::Compacted, partition, end, None)?;
+        let mark = self.mark(StateKind::Compacted, partition, end, None)?;
         if gone == 0 {
             drop(bulk);
             let changes = Changes::new().insert(partition.state, mark);
@@ -252,7 +253,7 @@ impl<T: Iterator<Item = Result<tiles::Spanned>>> Appended<T> {
 
 /// Up to where records that later ones stand for are gone.
 fn compacted_to(snapshot: &Snapshot, partition: &Partition) -> Result<u64> {
-    let row = state::find(snapshot, partition.state, Kind::Compacted, "", partition.number)?;
+    let row = state::find(snapshot, partition.state, StateKind::Compacted, "", partition.number)?;
     Ok(row.map_or(0, |row| row.offset))
 }
 

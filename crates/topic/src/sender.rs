@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use super::state::{Kind, StateRow};
+use super::state::{StateKind, StateRow};
 
 /// Sends whose receipts are remembered, as many as Kafka's brokers do.
 const SENDS_REMEMBERED: usize = 5;
@@ -60,7 +60,7 @@ impl Sender {
         let numbers = |sent: &Sent| [sent.sequence, sent.records, sent.offset];
         let bytes = self.sent.iter().flat_map(numbers).flat_map(u64::to_be_bytes).collect();
         StateRow {
-            kind: Kind::Producer,
+            kind: StateKind::Producer,
             name: name.to_owned(),
             partition,
             offset: self.sent.back().map_or(0, |sent| sent.offset),

@@ -17,7 +17,7 @@ use timestrata_merkle::Hash;
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StateKind {
     /// Where a group goes on: `offset` is the next one, `number` the generation that committed it,
     /// `bytes` what the member said with it.
     Group,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Checkpoint,
 }
 
-impl Kind {
+impl StateKind {
     fn name(self) -> &'static str {
         match self {
             Self::Group => "group",
@@ -51,7 +51,7 @@ impl Kind {
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StateRow {
-    pub(super) kind: Kind,
+    pub(super) kind: StateKind,
     /// Of the group or producer; empty for others.
     pub(super) name: String,
     pub(super) partition: u32,
@@ -63,7 +63,12 @@ pub(super) struct StateRow {
 
 impl StateRow {
     /// What is known of a partition as a whole.
-    pub(super) fn of_partition(kind: Kind, partition: u32, offset: u64, timestamp_ns: i64) -> Self {
+    pub(super) fn of_partition(
+        kind: StateKind,
+        partition: u32,
+        offset: u64,
+        timestamp_ns: i64,
+    ) -> Self {
         let name = String::new();
         Self { kind, name, partition, offset, number: 0, timestamp_ns, bytes: None }
     }
@@ -96,7 +101,7 @@ pub(super) fn spec(topic: &str, properties: Vec<(String, String)>) -> StreamSpec
 }
 
 /// What a row is known by.
-fn id_of(kind: Kind, name: &str, partition: u32) -> Hash {
+fn id_of(kind: StateKind, name: &str, partition: u32) -> Hash {
     Hash::of_bytes(format!("{}\n{partition}\n{name}", kind.name()).as_bytes())
 }
 
@@ -129,7 +134,7 @@ pub(super) fn to_batch(rows: &[StateRow]) -> Result<RecordBatch> {
 pub(super) fn find(
     snapshot: &Snapshot,
     stream: StreamId,
-    kind: Kind,
+    kind: StateKind,
     name: &str,
     partition: u32,
 ) -> Result<Option<StateRow>> {
@@ -138,7 +143,7 @@ pub(super) fn find(
     read(&row, kind, name, partition).map(Some)
 }
 
-fn read(row: &Row, kind: Kind, name: &str, partition: u32) -> Result<StateRow> {
+fn read(row: &Row, kind: StateKind, name: &str, partition: u32) -> Result<StateRow> {
     let bad = || {
         let what = format!("the stored state of {} '{name}' has other columns", kind.name());
         Error::new(ErrorKind::Corruption, what)
@@ -166,7 +171,7 @@ fn read(row: &Row, kind: Kind, name: &str, partition: u32) -> Result<StateRow> {
 pub(super) fn names(
     snapshot: &Snapshot,
     stream: StreamId,
-    kind: Kind,
+    kind: StateKind,
 ) -> Result<Vec<(String, u32)>> {
     let mut found = Vec::new();
     for batch in snapshot.scan(stream, &timestrata_engine::ScanSpec::default())? {

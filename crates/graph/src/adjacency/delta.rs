@@ -5,7 +5,7 @@ use timestrata_engine::Result;
 use super::base::Base;
 use super::bits::Bits;
 use super::numbers::{NODES_MAX, too_many};
-use super::sorted::{Place, Sorted};
+use super::sorted::{Sorted, SortedPlace};
 use super::{ALWAYS, BlockId, Edge, EdgeFilter, Neighbor, Side, Weight, valid_from_of};
 
 /// A change of one edge.
@@ -269,7 +269,7 @@ impl Delta {
 
     /// Where the changed edges of a node begin, from a kind on.
     #[inline(never)]
-    pub(super) fn seek(&self, number: u32, kind: u16, side: Side) -> Place {
+    pub(super) fn seek(&self, number: u32, kind: u16, side: Side) -> SortedPlace {
         self.side(side).edges.seek(&Key::first_of(number, kind))
     }
 
@@ -277,7 +277,7 @@ impl Delta {
     #[inline]
     pub(super) fn at(
         &self,
-        place: &mut Place,
+        place: &mut SortedPlace,
         number: u32,
         side: Side,
     ) -> Option<(u16, u32, Changed)> {

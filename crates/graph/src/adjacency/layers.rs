@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use super::base::{Base, Rows};
-use super::sorted::Place;
+use super::sorted::SortedPlace;
 use super::{BlockId, Delta, Direction, EdgeFilter, Neighbor, Side};
 
 /// A base and what has changed since.
@@ -22,7 +22,7 @@ pub(crate) struct Cursor {
     at: u32,
     end: u32,
     /// The next changed edge, if any edge of the node has changed.
-    changes: Option<Place>,
+    changes: Option<SortedPlace>,
     side: Side,
     /// Whether the other side is to follow.
     is_first: bool,

@@ -56,7 +56,7 @@ pub(super) struct Sorted<K: Copy, V> {
 
 /// A place in a map: branch, leaf and entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SortedPlace {
     branch: u32,
     leaf: u16,
     entry: u16,
@@ -131,29 +131,29 @@ impl<K: Copy + Ord, V: Copy> Sorted<K, V> {
     }
 
     /// The place of the first entry that is not before a key.
-    pub(super) fn seek(&self, key: &K) -> Place {
+    pub(super) fn seek(&self, key: &K) -> SortedPlace {
         let branch = Below::place_of(&self.branches, key);
         let leaves = self.branches.get(branch).map(|branch| branch.items.as_slice());
         let leaves = leaves.unwrap_or_default();
         let leaf = Below::place_of(leaves, key);
         let entries = leaves.get(leaf).map(|leaf| leaf.items.as_slice()).unwrap_or_default();
         let entry = entries.partition_point(|(own, _)| own < key);
-        Place { branch: branch as u32, leaf: leaf as u16, entry: entry as u16 }
+        SortedPlace { branch: branch as u32, leaf: leaf as u16, entry: entry as u16 }
     }
 
     /// The entry at a place, or the first behind it, to which the place is moved.
     #[inline]
-    pub(super) fn at(&self, place: &mut Place) -> Option<&(K, V)> {
+    pub(super) fn at(&self, place: &mut SortedPlace) -> Option<&(K, V)> {
         loop {
             let branch = self.branches.get(place.branch as usize)?;
             let Some(leaf) = branch.items.get(usize::from(place.leaf)) else {
-                *place = Place { branch: place.branch + 1, leaf: 0, entry: 0 };
+                *place = SortedPlace { branch: place.branch + 1, leaf: 0, entry: 0 };
                 continue;
             };
             if let Some(entry) = leaf.items.get(usize::from(place.entry)) {
                 return Some(entry);
             }
-            *place = Place { leaf: place.leaf + 1, entry: 0, ..*place };
+            *place = SortedPlace { leaf: place.leaf + 1, entry: 0, ..*place };
         }
     }
 
@@ -185,7 +185,7 @@ fn half_of<T>(items: &mut Vec<T>, items_max: usize) -> Vec<T> {
     behind
 }
 
-impl Place {
+impl SortedPlace {
     #[inline]
     pub(super) fn forward(&mut self) {
         self.entry += 1;

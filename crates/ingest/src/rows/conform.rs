@@ -15,7 +15,7 @@ use super::convert::{BadCell, Column, Converted, NullText, cells_of};
 use super::infer::Seen;
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid, shorten};
-use super::schema::{Found, Layout, may_be_time};
+use super::schema::{ColumnLayout, FoundColumn, may_be_time};
 use super::{Batches, Rows, names};
 
 /// Batches of one Arrow input as they were written.
@@ -36,9 +36,9 @@ pub(super) fn open(
     let fields = plain_fields(schema.fields());
     let found = fields.iter().map(|field| {
         let seen = look(array_of(field.name()), options);
-        Found::written(field.name(), field.data_type().clone(), seen)
+        FoundColumn::written(field.name(), field.data_type().clone(), seen)
     });
-    let found: Vec<Found> = found.collect();
+    let found: Vec<FoundColumn> = found.collect();
     let options = &options.widened(|field| {
         let found = found.iter().find(|found| found.name() == field.name());
         array_of(field.name()).zip(found).is_none_or(|(array, found)| {
@@ -46,7 +46,7 @@ pub(super) fn open(
             converted.is_ok_and(|converted| converted.bad.is_empty())
         })
     });
-    let Layout { schema, time, columns } = Layout::new(input, found, options)?;
+    let ColumnLayout { schema, time, columns } = ColumnLayout::new(input, found, options)?;
     let batches = Conformed {
         assembly: Assembly {
             name: input.to_owned(),

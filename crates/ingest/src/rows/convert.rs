@@ -29,20 +29,20 @@ pub(super) struct Cell<'a> {
 /// What text stands for null.
 #[derive(Debug, Clone)]
 pub(super) struct NullText {
-    typed: Texts,
-    text: Texts,
+    typed: NullTexts,
+    text: NullTexts,
 }
 
 /// A few short texts.
 #[derive(Debug, Clone)]
-struct Texts {
+struct NullTexts {
     all: Vec<Vec<u8>>,
     /// Which bytes they begin with, so that most values need no more than one look.
     first: [bool; 256],
     has_empty: bool,
 }
 
-impl Texts {
+impl NullTexts {
     fn new(all: Vec<Vec<u8>>) -> Self {
         let mut first = [false; 256];
         for byte in all.iter().filter_map(|text| text.first()) {
@@ -68,7 +68,7 @@ impl NullText {
     /// As declared, else as [`ReadOptions::null_text`](super::ReadOptions) says.
     pub(super) fn new(declared: Option<&[String]>) -> Self {
         let bytes = |texts: Vec<&str>| {
-            Texts::new(texts.into_iter().map(|text| text.as_bytes().to_vec()).collect())
+            NullTexts::new(texts.into_iter().map(|text| text.as_bytes().to_vec()).collect())
         };
         match declared {
             Some(texts) => {

@@ -45,17 +45,17 @@ pub(super) struct Seen {
     /// Whether a whole number is none that a float can be.
     loses_digits: bool,
     /// The values themselves, to hold against a type that is expected.
-    values: Texts,
+    values: SampleTexts,
 }
 
-/// Texts, one behind the other.
+/// SampleTexts, one behind the other.
 #[derive(Debug, Clone, Default)]
-struct Texts {
+struct SampleTexts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl SampleTexts {
     fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.ends.push(self.bytes.len());

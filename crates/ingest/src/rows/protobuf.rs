@@ -15,7 +15,7 @@ use super::infer::Seen;
 use super::input::{self, Opened};
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid};
-use super::schema::{Found, Layout};
+use super::schema::{ColumnLayout, FoundColumn};
 use super::{Batches, Rows, names};
 
 const READ_BYTES: usize = 64 << 10;
@@ -78,12 +78,12 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     columns.sort_by(|a, b| a.0.cmp(&b.0));
     names::check(&opened.name, columns.iter().map(|(name, _)| name.as_str()))?;
     let places = columns.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-    let found: Vec<Found> =
-        columns.into_iter().map(|(name, seen)| Found::of_text(name, seen)).collect();
+    let found: Vec<FoundColumn> =
+        columns.into_iter().map(|(name, seen)| FoundColumn::of_text(name, seen)).collect();
     let mut options = options.clone();
     // An empty body has no columns, so none can be missing.
     options.time = options.time.filter(|_| !found.is_empty());
-    let layout = Layout::new(&opened.name, found, &options)?;
+    let layout = ColumnLayout::new(&opened.name, found, &options)?;
     let batches = ProtobufRows {
         assembly: Assembly {
             name: opened.name,

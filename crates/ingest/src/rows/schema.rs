@@ -16,14 +16,14 @@ const NAMES_LISTED_MAX: usize = 20;
 
 /// A column as the sample shows it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundColumn {
     name: String,
     seen: Seen,
     /// Its type, where the form itself says more than the text of values can.
     written: Option<DataType>,
 }
 
-impl Found {
+impl FoundColumn {
     pub(super) fn of_text(name: String, seen: Seen) -> Self {
         Self { name, seen, written: None }
     }
@@ -82,17 +82,17 @@ pub(super) fn may_be_time(data_type: &DataType) -> bool {
 
 /// What will come out.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct ColumnLayout {
     pub(super) schema: SchemaRef,
     pub(super) time: Option<String>,
     /// How each column of the schema is converted.
     pub(super) columns: Vec<Column>,
 }
 
-impl Layout {
+impl ColumnLayout {
     /// # Errors
     /// `InvalidData` without the declared time column.
-    pub(super) fn new(input: &str, found: Vec<Found>, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(input: &str, found: Vec<FoundColumn>, options: &ReadOptions) -> Result<Self> {
         let options = &options.widened(|field| {
             let of_name = found.iter().find(|found| found.name == *field.name());
             of_name.is_none_or(|found| found.fits(field))
@@ -129,7 +129,7 @@ impl Layout {
     }
 }
 
-fn column(found: &Found, time: Option<&str>, options: &ReadOptions) -> Column {
+fn column(found: &FoundColumn, time: Option<&str>, options: &ReadOptions) -> Column {
     let is_time = time == Some(&*found.name);
     let role = Role { is_time, unit: options.time_unit };
     let expected = options.schema.as_ref();

@@ -11,7 +11,7 @@ use super::super::Scalar;
 use super::finder::{Finder, first_char, last_char};
 use super::pruning::words_in;
 use super::required::Required;
-use super::rows::{Rows, Verdict};
+use super::rows::{RowTexts, Verdict};
 use super::{PHRASE_BYTES_MAX, REGEX_BYTES_MAX, Value};
 
 /// Fewest bytes of a text, which each match of a regular expression has, for it to be worth looking
@@ -188,7 +188,7 @@ impl Pattern {
     /// [`is_match`](Self::is_match), in order. Null rows have an empty text, which a regular
     /// expression may match.
     pub fn rows(&self, text: &[u8], offsets: &[i32], mut hit: impl FnMut(usize)) {
-        let rows = Rows { text, offsets };
+        let rows = RowTexts { text, offsets };
         match &self.kind {
             Kind::Phrase(phrase) => {
                 let judge = |row: &[u8], place| match phrase.is_bounded(row, place) {

@@ -6,7 +6,7 @@ use super::finder::Finder;
 
 /// Texts of rows, end to end, and where each begins: `offsets` ascend, one more than there are rows.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct RowTexts<'a> {
     pub(super) text: &'a [u8],
     pub(super) offsets: &'a [i32],
 }
@@ -21,7 +21,7 @@ pub(super) enum Verdict {
     NoMatch,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowTexts<'a> {
     pub(super) fn each(self) -> impl Iterator<Item = &'a [u8]> {
         self.offsets.windows(2).map(move |bounds| match bounds {
             [start, end] => self.text.get(position(*start)..position(*end)).unwrap_or_default(),

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use timestrata_engine::Result;
 
 use super::Query;
-use super::hunt::{Batch, Hunt};
+use super::filtered_scan::{FilteredScan, HitBatch};
 use crate::options::{FIELDS, LABELS, LEVEL};
 use crate::value::FieldValue;
 use crate::{Logs, LogsView, Scalar};
@@ -79,7 +79,7 @@ impl LogsView {
     pub fn facets(&self, query: &Query, options: &FacetsOptions) -> Result<Vec<Facet>> {
         let mut columns = vec![LEVEL, LABELS, FIELDS];
         columns.extend(self.layout().promoted.iter().map(|known| known.column));
-        let counts = Hunt::new(self, query, &columns).fold(
+        let counts = FilteredScan::new(self, query, &columns).fold(
             Fields::new,
             |counts, batch| count(counts, batch, &options.fields),
             |all, part| {
@@ -112,7 +112,7 @@ fn facet(field: String, counts: Counts, options: &FacetsOptions) -> Facet {
     Facet { field, count, values, others }
 }
 
-fn count(counts: &mut Fields, batch: &Batch<'_>, wanted: &[String]) {
+fn count(counts: &mut Fields, batch: &HitBatch<'_>, wanted: &[String]) {
     for row in batch.hits.set_indices() {
         if wanted.is_empty() {
             if let Some(level) = batch.rows.level(row) {

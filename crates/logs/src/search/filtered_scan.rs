@@ -8,42 +8,42 @@ use timestrata_engine::{KeyRange, LeadKey, PruneFilter, Result, ScanSpec};
 use timestrata_io::sync::Mutex;
 use timestrata_io::sync::processors;
 
-use super::matching::{self, Rows};
-use super::needs::Needs;
+use super::matching::{self, SearchedRows};
+use super::read_columns::ReadColumns;
 use super::{Clock, Query};
 use crate::LogsView;
 use crate::options::SOURCE_TIME;
 
 /// A search: what it looks for, and how.
 #[derive(Debug)]
-pub(super) struct Hunt<'a> {
+pub(super) struct FilteredScan<'a> {
     view: &'a LogsView,
     query: &'a Query,
-    needs: Needs,
+    read: ReadColumns,
     prune_filter: PruneFilter,
     newest_first: bool,
 }
 
 /// Some rows, with the columns that were asked for, and which of them are hits: at least one.
-pub(super) struct Batch<'a> {
-    pub(super) rows: Rows<'a>,
+pub(super) struct HitBatch<'a> {
+    pub(super) rows: SearchedRows<'a>,
     pub(super) hits: BooleanBuffer,
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> FilteredScan<'a> {
     /// `columns` are those that the caller needs of each hit, besides those that the filter looks at.
     pub(super) fn new(view: &'a LogsView, query: &'a Query, columns: &[usize]) -> Self {
-        let mut needs = Needs::of(&query.filter, view.layout());
-        columns.iter().for_each(|column| needs.add(*column));
-        let mut prune_filter = Needs::prune_filter(&query.filter);
+        let mut read = ReadColumns::of(&query.filter, view.layout());
+        columns.iter().for_each(|column| read.add(*column));
+        let mut prune_filter = ReadColumns::prune_filter(&query.filter);
         if query.by == Clock::SourceTime {
-            needs.add(SOURCE_TIME);
+            read.add(SOURCE_TIME);
             let first = query.from.unwrap_or(i64::MIN);
             let last = query.to.map_or(i64::MAX, |to| to.saturating_sub(1));
             prune_filter = prune_filter.with_range(SOURCE_TIME, first..=last);
         }
         let newest_first = query.newest_first && query.by == Clock::Timestamp;
-        Self { view, query, needs, prune_filter, newest_first }
+        Self { view, query, read, prune_filter, newest_first }
     }
 
     /// The pieces of arrivals that may have hits, in the order in which they are read.
@@ -91,24 +91,24 @@ impl<'a> Hunt<'a> {
     pub(super) fn piece(
         &self,
         piece: &KeyRange,
-        mut take: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+        mut take: impl FnMut(&HitBatch<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let (snapshot, stream) = (self.view.snapshot(), self.view.stream_id());
         for range in self.parts(piece)? {
             let spec = ScanSpec {
                 range,
-                columns: Some(self.needs.columns().to_vec()),
+                columns: Some(self.read.columns().to_vec()),
                 reverse: self.newest_first,
                 ..ScanSpec::default()
             };
             for batch in snapshot.scan(stream, &spec)? {
                 let batch = batch?;
-                let rows = Rows::new(&batch, self.needs.columns(), self.view.layout());
+                let rows = SearchedRows::new(&batch, self.read.columns(), self.view.layout());
                 let hits = self.hits(&rows);
                 if hits.count_set_bits() == 0 {
                     continue;
                 }
-                if take(&Batch { rows, hits }).is_break() {
+                if take(&HitBatch { rows, hits }).is_break() {
                     return Ok(());
                 }
             }
@@ -116,7 +116,7 @@ impl<'a> Hunt<'a> {
         Ok(())
     }
 
-    fn hits(&self, rows: &Rows<'_>) -> BooleanBuffer {
+    fn hits(&self, rows: &SearchedRows<'_>) -> BooleanBuffer {
         let all = BooleanBuffer::new_set(rows.len());
         let within = match self.query.by {
             Clock::Timestamp => all,
@@ -133,7 +133,7 @@ impl<'a> Hunt<'a> {
     pub(super) fn fold<A: Send>(
         &self,
         make: impl Fn() -> A + Sync + Copy,
-        step: impl Fn(&mut A, &Batch<'_>) + Sync,
+        step: impl Fn(&mut A, &HitBatch<'_>) + Sync,
         mut merge: impl FnMut(&mut A, A),
     ) -> Result<A> {
         let parts = self.in_threads(&self.pieces()?, make, |part, piece| {
@@ -212,7 +212,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-impl Batch<'_> {
+impl HitBatch<'_> {
     /// The hits' timestamps, in their order.
     pub(super) fn timestamps(&self) -> impl Iterator<Item = i64> {
         let times = self.rows.timestamps();

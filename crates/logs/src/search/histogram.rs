@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use super::hunt::{Batch, Hunt};
+use super::filtered_scan::{FilteredScan, HitBatch};
 use super::{Clock, Query};
 use crate::options::{LEVEL, SOURCE_TIME, TIMESTAMP};
 use crate::{Level, Logs, LogsView};
@@ -76,7 +76,7 @@ impl LogsView {
             None => self.readable_step(query)?,
         };
         let column = column_of(query.by);
-        let counts = Hunt::new(self, query, &[LEVEL, column]).fold(
+        let counts = FilteredScan::new(self, query, &[LEVEL, column]).fold(
             Counts::new,
             |counts, batch| count(counts, batch, column, step),
             |all, part| {
@@ -92,7 +92,7 @@ impl LogsView {
 
     fn readable_step(&self, query: &Query) -> Result<i64> {
         let column = column_of(query.by);
-        let span = Hunt::new(self, query, &[column]).fold(
+        let span = FilteredScan::new(self, query, &[column]).fold(
             || None,
             |span: &mut Option<(i64, i64)>, batch| {
                 let Some(times) = batch.rows.times(column) else { return };
@@ -124,7 +124,7 @@ fn column_of(by: Clock) -> usize {
     }
 }
 
-fn count(counts: &mut Counts, batch: &Batch<'_>, column: usize, step: i64) {
+fn count(counts: &mut Counts, batch: &HitBatch<'_>, column: usize, step: i64) {
     let Some(times) = batch.rows.times(column) else { return };
     for row in batch.hits.set_indices() {
         let time = times.value(row);

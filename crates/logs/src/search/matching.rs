@@ -12,20 +12,20 @@ use timestrata_engine::words;
 
 use crate::columns::Columns;
 use crate::filter::{Expr, Pattern, Target, Term, Test};
-use crate::layout::{Kind, Layout};
+use crate::layout::{ColumnKind, Layout};
 use crate::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
 use crate::{FieldValue, Labels, Level, Scalar};
 
-/// Rows, with some of the columns of their log.
+/// SearchedRows, with some of the columns of their log.
 #[derive(Debug)]
-pub(super) struct Rows<'a> {
+pub(super) struct SearchedRows<'a> {
     batch: &'a RecordBatch,
     /// Which of the stream's columns the batch has, in its order.
     read: &'a [usize],
     columns: Columns,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SearchedRows<'a> {
     pub(super) fn new(batch: &'a RecordBatch, read: &'a [usize], layout: &Arc<Layout>) -> Self {
         let columns = Columns::new(Arc::clone(layout), |column| find(batch, read, column));
         Self { batch, read, columns }
@@ -106,7 +106,7 @@ fn find<'a>(batch: &'a RecordBatch, read: &[usize], column: usize) -> Option<&'a
 }
 
 /// Those of the rows `within` that pass.
-pub(super) fn hits(expr: &Expr, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+pub(super) fn hits(expr: &Expr, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
     match expr {
         Expr::All => within.clone(),
         Expr::And(parts) => {
@@ -149,7 +149,7 @@ fn cost(expr: &Expr) -> u32 {
     }
 }
 
-fn of_term(term: &Term, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+fn of_term(term: &Term, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
     let of_times = |column: usize| match rows.times(column) {
         Some(times) => each(within, |row| {
             term.test.accepts_time((!times.is_null(row)).then(|| times.value(row)))
@@ -175,8 +175,13 @@ fn of_term(term: &Term, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffe
     }
 }
 
-fn in_field(name: &str, test: &Test, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
-    let promoted = rows.columns.layout().find(name).filter(|known| known.kind == Kind::Text);
+fn in_field(
+    name: &str,
+    test: &Test,
+    rows: &SearchedRows<'_>,
+    within: &BooleanBuffer,
+) -> BooleanBuffer {
+    let promoted = rows.columns.layout().find(name).filter(|known| known.kind == ColumnKind::Text);
     let labels_are_empty =
         rows.columns.texts(LABELS).is_none_or(|labels| labels.null_count() == labels.len());
     let mut found = BooleanBuffer::new_unset(rows.len());
@@ -210,9 +215,11 @@ fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
     }
 }
 
-fn anywhere(pattern: &Pattern, rows: &Rows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+fn anywhere(pattern: &Pattern, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
     let mut found = in_column(rows.column(MESSAGE), pattern, within);
-    for known in rows.columns.layout().promoted.iter().filter(|known| known.kind == Kind::Text) {
+    for known in
+        rows.columns.layout().promoted.iter().filter(|known| known.kind == ColumnKind::Text)
+    {
         found = &found | &in_column(rows.column(known.column), pattern, within);
     }
     if let Some(labels) = rows.columns.texts(LABELS) {

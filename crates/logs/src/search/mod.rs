@@ -6,10 +6,10 @@
 
 mod facets;
 mod fetch;
+mod filtered_scan;
 mod histogram;
-mod hunt;
 mod matching;
-mod needs;
+mod read_columns;
 mod results;
 
 use std::fmt;

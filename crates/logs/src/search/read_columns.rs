@@ -4,21 +4,21 @@ use timestrata_engine::PruneFilter;
 
 use crate::Level;
 use crate::filter::{Expr, Filter, Op, Target, Test, Value};
-use crate::layout::{Kind, Layout};
+use crate::layout::{ColumnKind, Layout};
 use crate::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
 
 /// The columns that a search reads of each row, the timestamp first.
 #[derive(Debug, Clone)]
-pub(super) struct Needs {
+pub(super) struct ReadColumns {
     columns: Vec<usize>,
 }
 
-impl Needs {
+impl ReadColumns {
     /// Those that a filter looks at.
     pub(super) fn of(filter: &Filter, layout: &Layout) -> Self {
-        let mut needs = Self { columns: vec![TIMESTAMP] };
-        needs.look_at(filter.root(), layout);
-        needs
+        let mut read = Self { columns: vec![TIMESTAMP] };
+        read.look_at(filter.root(), layout);
+        read
     }
 
     /// Adds a column, if it isn't there yet.
@@ -43,7 +43,8 @@ impl Needs {
             Expr::Term(term) => match &term.target {
                 Target::Anywhere => {
                     [MESSAGE, LABELS, FIELDS].into_iter().for_each(|column| self.add(column));
-                    let texts = layout.promoted.iter().filter(|known| known.kind == Kind::Text);
+                    let texts =
+                        layout.promoted.iter().filter(|known| known.kind == ColumnKind::Text);
                     texts.for_each(|known| self.add(known.column));
                 }
                 Target::Message => self.add(MESSAGE),

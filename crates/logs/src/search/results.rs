@@ -6,7 +6,7 @@ use std::sync::Arc;
 use timestrata_engine::{KeyRange, Result, Scan, ScanSpec};
 use timestrata_io::sync::processors;
 
-use super::hunt::Hunt;
+use super::filtered_scan::FilteredScan;
 use super::{Clock, Position, Query, fetch};
 use crate::filter::Expr;
 use crate::options::SOURCE_TIME;
@@ -23,11 +23,11 @@ pub struct Hits {
     view: LogsView,
     query: Query,
     left: usize,
-    source: Source,
+    source: HitSource,
 }
 
 #[derive(Debug)]
-enum Source {
+enum HitSource {
     /// Everything in a range is wanted.
     All(Scan),
     /// What is looked through next, how many pieces at once, and hits that were found.
@@ -45,13 +45,13 @@ impl Hits {
     fn new(view: &LogsView, query: &Query) -> Result<Self> {
         let left = query.limit.unwrap_or(usize::MAX);
         let source = match (query.by, query.filter.root()) {
-            (Clock::SourceTime, _) => Source::Sorted(by_source_time(view, query)?.into()),
-            (Clock::Timestamp, Expr::All) => Source::All(all(view, query)?),
+            (Clock::SourceTime, _) => HitSource::Sorted(by_source_time(view, query)?.into()),
+            (Clock::Timestamp, Expr::All) => HitSource::All(all(view, query)?),
             (Clock::Timestamp, _) => {
-                let rest = Hunt::new(view, query, &[]).pieces()?.into();
+                let rest = FilteredScan::new(view, query, &[]).pieces()?.into();
                 // Who wants a few finds them mostly in the first.
                 let at_once = if query.limit.is_some() { 1 } else { processors() };
-                Source::Pieces { rest, at_once, found: VecDeque::new() }
+                HitSource::Pieces { rest, at_once, found: VecDeque::new() }
             }
         };
         Ok(Self { view: view.clone(), query: query.clone(), left, source })
@@ -60,17 +60,17 @@ impl Hits {
     fn next_batch(&mut self) -> Result<Option<Entries>> {
         loop {
             let found = match &mut self.source {
-                Source::Done => return Ok(None),
-                Source::All(scan) => {
+                HitSource::Done => return Ok(None),
+                HitSource::All(scan) => {
                     let Some(batch) = scan.next().transpose()? else { return Ok(None) };
                     return Ok(Some(Entries::new(batch, Arc::clone(self.view.layout()))));
                 }
-                Source::Sorted(found) => found,
-                Source::Pieces { rest, at_once, found } => {
+                HitSource::Sorted(found) => found,
+                HitSource::Pieces { rest, at_once, found } => {
                     while found.is_empty() && !rest.is_empty() {
                         let pieces: Vec<_> = rest.drain(..rest.len().min(*at_once)).collect();
-                        let hunt = Hunt::new(&self.view, &self.query, &[]);
-                        found.extend(hunt.timestamps(&pieces, self.left)?);
+                        let scan = FilteredScan::new(&self.view, &self.query, &[]);
+                        found.extend(scan.timestamps(&pieces, self.left)?);
                         *at_once = (*at_once * 2).min(processors() * PIECES_A_THREAD);
                     }
                     found
@@ -100,7 +100,7 @@ impl Iterator for Hits {
         let batch = self.next_batch().transpose();
         match &batch {
             Some(Ok(entries)) => self.left -= entries.len().min(self.left),
-            _ => self.source = Source::Done,
+            _ => self.source = HitSource::Done,
         }
         batch
     }
@@ -119,7 +119,7 @@ fn all(view: &LogsView, query: &Query) -> Result<Scan> {
 
 /// The timestamps of all hits, in the order of what their senders say.
 fn by_source_time(view: &LogsView, query: &Query) -> Result<Vec<i64>> {
-    let hunt = Hunt::new(view, query, &[]);
+    let scan = FilteredScan::new(view, query, &[]);
     let limit = query.limit.unwrap_or(usize::MAX);
     let cut = |found: &mut Vec<(i64, i64)>| {
         match query.newest_first {
@@ -133,7 +133,7 @@ fn by_source_time(view: &LogsView, query: &Query) -> Result<Vec<i64>> {
         Some(after) if query.newest_first => place < (after.time, after.timestamp),
         Some(after) => place > (after.time, after.timestamp),
     };
-    let mut found = hunt.fold(
+    let mut found = scan.fold(
         Vec::new,
         |found: &mut Vec<(i64, i64)>, batch| {
             let (rows, hits) = (&batch.rows, &batch.hits);
@@ -170,10 +170,10 @@ impl LogsView {
         if let (Clock::Timestamp, Expr::All) = (query.by, query.filter.root()) {
             return self.snapshot().count(self.stream_id(), &query.arrivals()?);
         }
-        let step = |sum: &mut u64, batch: &super::hunt::Batch<'_>| {
+        let step = |sum: &mut u64, batch: &super::filtered_scan::HitBatch<'_>| {
             *sum += batch.hits.count_set_bits() as u64;
         };
-        Hunt::new(self, query, &[]).fold(|| 0, step, |all, part| *all += part)
+        FilteredScan::new(self, query, &[]).fold(|| 0, step, |all, part| *all += part)
     }
 
     /// How many rows a search of everything that a query wants looks at: those of the blocks that can't
@@ -182,7 +182,7 @@ impl LogsView {
     /// # Errors
     /// As [`search`](Self::search).
     pub fn rows_to_look_at(&self, query: &Query) -> Result<u64> {
-        Hunt::new(self, query, &[]).rows()
+        FilteredScan::new(self, query, &[]).rows()
     }
 
     /// The entry that arrived at `timestamp`, with up to `before` entries before and `after` behind

@@ -2,9 +2,9 @@
 
 use arrow_array::{Int64Array, make_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::TimeUnit;
 use proptest::prelude::*;
 
-use arrow_schema::TimeUnit;
 use super::*;
 
 fn any_time() -> impl Strategy<Value = Option<i64>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_engine::Result;
 
-use self::tokens::{Dialect, Field, Malformed, Tokens};
+use self::tokens::{Dialect, FieldRange, Malformed, Tokens};
 use super::assemble::Assembly;
 use super::convert::{Cell, Column, NullText};
 use super::infer::Seen;
@@ -16,7 +16,7 @@ use super::input::Opened;
 use super::options::ReadOptions;
 use super::pieces::{Cutter, Piece};
 use super::report::{BadRow, Place, invalid};
-use super::schema::{Found, Layout};
+use super::schema::{ColumnLayout, FoundColumn};
 use super::workers::{ParsePiece, Parsed, Pieces};
 use super::{Rows, names};
 
@@ -40,7 +40,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let nulls = NullText::new(options.null_text.as_deref());
     let found = infer(&piece, dialect, names, options);
     cutter.give_back(piece);
-    let layout = Layout::new(&name, found, options)?;
+    let layout = ColumnLayout::new(&name, found, options)?;
     let rows = CsvRows {
         assembly: Assembly { name, schema: Arc::clone(&layout.schema), on_error: options.on_error },
         dialect,
@@ -123,7 +123,12 @@ fn unnamed(at: usize) -> String {
 }
 
 /// What the rows of the sample hold, in columns of which that isn't known.
-fn infer(piece: &Piece, dialect: Dialect, names: Vec<String>, options: &ReadOptions) -> Vec<Found> {
+fn infer(
+    piece: &Piece,
+    dialect: Dialect,
+    names: Vec<String>,
+    options: &ReadOptions,
+) -> Vec<FoundColumn> {
     let nulls = NullText::new(options.null_text.as_deref());
     let wants: Vec<Want> = names.iter().map(|name| Want::of(name, options)).collect();
     let sample_rows = match wants.iter().max() {
@@ -156,7 +161,7 @@ fn infer(piece: &Piece, dialect: Dialect, names: Vec<String>, options: &ReadOpti
             }
         }
     }
-    found.into_iter().map(|(name, seen)| Found::of_text(name, seen)).collect()
+    found.into_iter().map(|(name, seen)| FoundColumn::of_text(name, seen)).collect()
 }
 
 /// What the sample has to tell of a column.
@@ -181,7 +186,7 @@ impl Want {
     }
 }
 
-fn cell(field: Field, bytes: &[u8]) -> Cell<'_> {
+fn cell(field: FieldRange, bytes: &[u8]) -> Cell<'_> {
     Cell { text: Some(field.text(bytes)), is_quoted: field.is_quoted() }
 }
 
@@ -197,7 +202,7 @@ struct CsvRows {
 /// Rows that have been taken apart.
 #[derive(Default)]
 struct Grid {
-    fields: Vec<Field>,
+    fields: Vec<FieldRange>,
     lines: Vec<u64>,
     bad: Vec<BadRow>,
     is_at_end: bool,

@@ -13,13 +13,13 @@ pub(in super::super) struct Dialect {
 
 /// A field of a row: where its text is, without quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Field {
+pub(in super::super) struct FieldRange {
     start: u32,
     /// Twice the end, plus one if it stood in quotes.
     end: u32,
 }
 
-impl Field {
+impl FieldRange {
     /// `None` beyond 2 GiB, which no piece is.
     fn new(range: Range<usize>, is_quoted: bool) -> Option<Self> {
         let start = u32::try_from(range.start).ok()?;
@@ -81,7 +81,7 @@ pub(in super::super) struct Tokens<'b> {
 /// Where a field ends, and what follows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
-    Field,
+    FieldRange,
     Row,
 }
 
@@ -110,7 +110,7 @@ impl<'b> Tokens<'b> {
     /// its fields may have been added.
     pub(in super::super) fn row(
         &mut self,
-        fields: &mut Vec<Field>,
+        fields: &mut Vec<FieldRange>,
     ) -> Option<(u64, Result<(), Malformed>)> {
         loop {
             match self.bytes.get(self.at..)? {
@@ -139,7 +139,7 @@ impl<'b> Tokens<'b> {
     }
 
     /// A field without quotes; a quote within is text.
-    fn plain(&mut self) -> (Option<Field>, Behind) {
+    fn plain(&mut self) -> (Option<FieldRange>, Behind) {
         let start = self.at;
         let rest = self.bytes.get(start..).unwrap_or_default();
         let delimiter = self.dialect.delimiter;
@@ -149,7 +149,7 @@ impl<'b> Tokens<'b> {
         let has_return = behind == Behind::Row
             && end > start
             && self.bytes.get(end - 1).is_some_and(|byte| *byte == b'\r');
-        (Field::new(start..end - usize::from(has_return), false), behind)
+        (FieldRange::new(start..end - usize::from(has_return), false), behind)
     }
 
     /// Passes over the delimiter or line end at `end`.
@@ -157,7 +157,7 @@ impl<'b> Tokens<'b> {
         match self.bytes.get(end) {
             Some(byte) if *byte == self.dialect.delimiter => {
                 self.at = end + 1;
-                Behind::Field
+                Behind::FieldRange
             }
             Some(_) => {
                 self.at = end + 1;
@@ -172,7 +172,7 @@ impl<'b> Tokens<'b> {
     }
 
     /// A field in quotes.
-    fn quoted(&mut self, problem: &mut Result<(), Malformed>) -> (Option<Field>, Behind) {
+    fn quoted(&mut self, problem: &mut Result<(), Malformed>) -> (Option<FieldRange>, Behind) {
         let start = self.at + 1;
         let mut written = start;
         let mut from = start;
@@ -182,7 +182,7 @@ impl<'b> Tokens<'b> {
                 *problem = Err(Malformed::OpenQuote);
                 self.count_lines(from, self.bytes.len());
                 self.at = self.bytes.len();
-                return (Field::new(start..start, true), Behind::Row);
+                return (FieldRange::new(start..start, true), Behind::Row);
             };
             let close = from + length;
             self.count_lines(from, close);
@@ -204,7 +204,7 @@ impl<'b> Tokens<'b> {
             if rest.is_some_and(|rest| !rest.text(self.bytes).is_empty()) {
                 *problem = Err(Malformed::TextBehindQuote);
             }
-            return (Field::new(start..written, true), behind);
+            return (FieldRange::new(start..written, true), behind);
         }
     }
 

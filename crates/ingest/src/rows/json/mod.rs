@@ -12,7 +12,7 @@ use arrow_json::ReaderBuilder;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use timestrata_engine::Result;
 
-use self::records::{Closed, Form, Record, is_too_deep};
+use self::records::{Closed, Record, RecordForm, is_too_deep};
 use self::shape::{Entries, as_text};
 use self::value::Json;
 use super::assemble::Assembly;
@@ -22,7 +22,7 @@ use super::input::Opened;
 use super::options::ReadOptions;
 use super::pieces::{Cutter, Piece};
 use super::report::{BadRow, Place, invalid};
-use super::schema::{Found, Layout};
+use super::schema::{ColumnLayout, FoundColumn};
 use super::workers::{ParsePiece, Parsed, Pieces};
 use super::{Rows, guard, names, nested};
 
@@ -31,7 +31,7 @@ const WHAT: &str = "JSON";
 /// Opens JSON: reads a sample, and settles names and types by it.
 pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let name = opened.name;
-    let form = Form::of(&opened.start);
+    let form = RecordForm::of(&opened.start);
     let is_array = opened.start.trim_ascii_start().starts_with(b"[");
     let reader: Box<dyn Read + Send> =
         if is_array { Box::new(Closed::new(opened.reader)) } else { opened.reader };
@@ -44,7 +44,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     // An empty input has no columns, so none can be missing.
     let mut options = options.clone();
     options.time = options.time.filter(|_| !found.is_empty());
-    let layout = Layout::new(&name, found, &options)?;
+    let layout = ColumnLayout::new(&name, found, &options)?;
     let raw: Fields = layout
         .schema
         .fields()
@@ -64,7 +64,12 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
 }
 
 /// The columns of the sample.
-fn infer(input: &str, form: Form, piece: &Piece, options: &ReadOptions) -> Result<Vec<Found>> {
+fn infer(
+    input: &str,
+    form: RecordForm,
+    piece: &Piece,
+    options: &ReadOptions,
+) -> Result<Vec<FoundColumn>> {
     let mut entries = Entries::default();
     for (range, _) in form.records(&piece.bytes, piece.line).into_iter().take(options.sample_rows) {
         let record = piece.bytes.get(range).unwrap_or_default();
@@ -78,7 +83,7 @@ fn infer(input: &str, form: Form, piece: &Piece, options: &ReadOptions) -> Resul
     let found = shapes.into_iter().map(|(name, shape)| {
         let known = expected.and_then(|schema| schema.field_with_name(&name).ok());
         if let Some(field) = known.filter(|field| field.data_type().is_nested()) {
-            return Ok(Found::written(&name, field.data_type().clone(), Seen::default()));
+            return Ok(FoundColumn::written(&name, field.data_type().clone(), Seen::default()));
         }
         let message = format!(
             "column '{}' holds values beside lists or objects: no type holds them all",
@@ -90,7 +95,7 @@ fn infer(input: &str, form: Form, piece: &Piece, options: &ReadOptions) -> Resul
 }
 
 /// The columns without groups that have no members, which can't be stored.
-fn without_empty_groups(layout: &Layout) -> (SchemaRef, Vec<Column>) {
+fn without_empty_groups(layout: &ColumnLayout) -> (SchemaRef, Vec<Column>) {
     let kept = layout.schema.fields().iter().zip(&layout.columns).filter_map(|(field, column)| {
         let data_type = with_members(field.data_type())?;
         let field = field.as_ref().clone().with_data_type(data_type.clone());
@@ -121,7 +126,7 @@ fn with_members(data_type: &DataType) -> Option<DataType> {
 /// How pieces of one JSON input become batches.
 struct JsonRows {
     assembly: Assembly,
-    form: Form,
+    form: RecordForm,
     /// All columns, with their scalars as text.
     raw: SchemaRef,
     /// How those that are kept are converted.

@@ -10,7 +10,7 @@ pub(super) const DEPTH_MAX: usize = 100;
 
 /// How records are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RecordForm {
     /// One a line. A damaged one spoils no other.
     Lines,
     /// Over any number of lines, in an array or one behind the other.
@@ -20,7 +20,7 @@ pub(super) enum Form {
 /// A record, and the line on which it begins.
 pub(super) type Record = (Range<usize>, u64);
 
-impl Form {
+impl RecordForm {
     /// How the text that begins like this is written.
     pub(super) fn of(start: &[u8]) -> Self {
         let text = start.trim_ascii_start();
@@ -43,7 +43,7 @@ impl Form {
     }
 }
 
-impl Boundary for Form {
+impl Boundary for RecordForm {
     fn last_end(&self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Lines => memchr::memrchr(b'\n', bytes).map(|at| at + 1),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::super::infer::{Role, Seen};
-use super::super::schema::Found;
+use super::super::schema::FoundColumn;
 use super::value::Json;
 
 /// What the values of one name look like.
@@ -64,12 +64,12 @@ impl Shape {
     }
 
     /// As a column; `None` if no one type holds all its values.
-    pub(super) fn into_found(self, name: String) -> Option<Found> {
+    pub(super) fn into_found(self, name: String) -> Option<FoundColumn> {
         if self.list.is_none() && self.object.is_none() {
-            return Some(Found::of_text(name, self.seen));
+            return Some(FoundColumn::of_text(name, self.seen));
         }
         let data_type = self.data_type(&name)?;
-        Some(Found::written(&name, data_type, Seen::default()))
+        Some(FoundColumn::written(&name, data_type, Seen::default()))
     }
 
     fn data_type(&self, name: &str) -> Option<DataType> {
