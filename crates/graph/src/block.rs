@@ -27,6 +27,19 @@ pub(super) mod column {
 }
 
 /// A block that is to be put.
+///
+/// ```
+/// use timestrata_graph::{NewBlock, id_of_content};
+///
+/// let main = NewBlock {
+///     source_uri: Some("src/main.rs"),
+///     metadata: Some(r#"{"lines": 1}"#),
+///     is_text: true,
+///     content: b"fn main() {}",
+///     ..NewBlock::default()
+/// };
+/// assert_eq!(main.id(), id_of_content(b"fn main() {}"));
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewBlock<'a> {
     /// Default: the first 16 bytes of the content's SHA-256.
@@ -80,6 +93,25 @@ pub fn id_of_content(content: &[u8]) -> BlockId {
 }
 
 /// A block of a graph. Cheap to clone: clones share what it holds.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let block = code.view()?.get(run.id())?;
+/// assert_eq!(block.as_ref().map(|block| block.content()), Some(&b"fn run() {}"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Block(Arc<Parts>);
 

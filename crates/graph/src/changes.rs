@@ -14,6 +14,23 @@ use super::ordered::Ordered;
 use super::read;
 
 /// Changes to a graph, made in the order in which they were added, all or none.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// let call = Edge::new(main.id(), "calls", run.id());
+/// let changes = GraphChanges::new().put(main).put(run).link(call);
+/// code.change(&changes, Durability::Written)?; // all of it or nothing
+/// assert_eq!(code.view()?.edge_count()?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct GraphChanges<'a> {
     list: Vec<Change<'a>>,
@@ -30,6 +47,27 @@ enum Change<'a> {
 }
 
 /// Which edges go.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::Unlinked;
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let changes = GraphChanges::new().unlink_all(Unlinked::Kind("calls".into()));
+/// code.change(&changes, Durability::Written)?;
+/// assert_eq!(code.view()?.edge_count()?, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unlinked {
     /// Those that come from a block.
@@ -41,6 +79,25 @@ pub enum Unlinked {
 }
 
 /// What became of changes.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let changed = code.change(&GraphChanges::new().put(run), Durability::Written)?;
+/// assert_eq!(changed.put, [(run.id(), 2)]); // its second version
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// Their place in the order of commits; `None` if there was nothing to change.

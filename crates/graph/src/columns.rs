@@ -124,6 +124,20 @@ fn text(column: Option<&ArrayRef>, row: usize) -> Option<&str> {
 
 /// The blocks of a batch with a column `content` and, where there are any, `id`, `version`, `source_uri`,
 /// `metadata` and `is_text`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{RecordBatch, StringArray};
+/// use timestrata_graph::BlockColumns;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let sources = StringArray::from(vec!["fn main() {}", "fn run() {}"]);
+/// let batch = RecordBatch::try_from_iter([("content", Arc::new(sources) as _)])?;
+/// assert_eq!(BlockColumns::of(&batch)?.blocks().count(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct BlockColumns {
     rows: usize,

@@ -16,6 +16,27 @@ use super::json::refuse_object;
 pub const KIND_BYTES_MAX: usize = 255;
 
 /// What an edge is known by.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::EdgeKey;
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let call = EdgeKey { source: main.id(), kind: "calls".into(), target: run.id() };
+/// code.change(&GraphChanges::new().unlink(call), Durability::Written)?;
+/// assert_eq!(code.view()?.edge_count()?, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeKey {
     /// The block that it comes from.
@@ -27,6 +48,14 @@ pub struct EdgeKey {
 }
 
 /// An edge.
+///
+/// ```
+/// use timestrata_graph::{Edge, id_of_content};
+///
+/// let (main, run) = (id_of_content(b"main"), id_of_content(b"run"));
+/// let call = Edge { weight: Some(2.0), ..Edge::new(main, "calls", run) };
+/// assert_eq!((&*call.key.kind, call.key.target), ("calls", run));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edge {
     /// What it is known by.

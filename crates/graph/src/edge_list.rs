@@ -18,6 +18,23 @@ use super::edge::Edge;
 use super::handle::Graph;
 
 /// How a list of edges is read.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::{EdgeList, Graph, GraphOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let roads = Graph::create(&store, "roads", &GraphOptions::default())?;
+/// // Lines of JSON whose ends are names, all of one kind.
+/// let list =
+///     EdgeList { kind_of_all: Some("road".into()), are_names: true, ..EdgeList::default() };
+/// let lines = br#"{"source": "Ulm", "target": "Bonn"}"#;
+/// let imported = roads.import_lines(&lines[..], &list, Durability::Written)?;
+/// assert_eq!((imported.edges, imported.blocks_put), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeList {
     /// The column of the blocks from which edges come.
@@ -47,6 +64,19 @@ impl Default for EdgeList {
 }
 
 /// What was read from a list of edges.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::{EdgeList, Graph, GraphOptions, ImportedEdges};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let roads = Graph::create(&store, "roads", &GraphOptions::default())?;
+/// let nothing = roads.import_lines(&b""[..], &EdgeList::default(), Durability::Written)?;
+/// assert_eq!(nothing, ImportedEdges::default());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportedEdges {
     /// Edges in the list; one that is there more than once counts as often.

@@ -55,6 +55,20 @@ pub(super) struct Shared {
 
 /// A graph of an open store. Cheap to clone; clones are the same graph, and may be used from several
 /// threads.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// let main = NewBlock { is_text: true, content: b"fn main() {}", ..NewBlock::default() };
+/// let changed = code.change(&GraphChanges::new().put(main), Durability::Written)?;
+/// assert_eq!(changed.put, [(main.id(), 1)]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) store: Store,

@@ -12,6 +12,19 @@ const VERSIONS_PROPERTY: &str = "graph.keep_versions";
 pub const KEEP_VERSIONS_MAX: u32 = 10_000;
 
 /// What a graph is made as.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_graph::{Graph, GraphOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = GraphOptions { keep_versions: 3 };
+/// let code = Graph::create(&store, "code", &options)?;
+/// assert_eq!(code.options(), options);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GraphOptions {
     /// How many versions of a block stay readable, the latest among them: 1 to
@@ -26,6 +39,19 @@ impl Default for GraphOptions {
 }
 
 /// What a stream is to its graph.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_graph::{Graph, GraphOptions, GraphPart};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// Graph::create(&store, "code", &GraphOptions::default())?;
+/// let edges = store.expect_stream(&GraphPart::EdgesOut.stream_name("code"))?;
+/// assert_eq!(GraphPart::of(&edges), Some(GraphPart::EdgesOut));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphPart {
     /// The graph's own, which has its name: the latest version of each block.

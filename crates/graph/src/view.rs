@@ -14,6 +14,26 @@ use super::handle::{Graph, Shared};
 use super::read;
 
 /// A graph at one snapshot: what is written later is not in it. Cheap to clone.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let view = code.view()?;
+/// assert_eq!((view.block_count()?, view.edge_count()?), (2, 1));
+/// assert_eq!(view.get(run.id())?.map(|block| block.version()), Some(1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct GraphView {
     pub(super) shared: Arc<Shared>,
@@ -25,6 +45,26 @@ pub struct GraphView {
 }
 
 /// Which blocks are looked for; all conditions must hold.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::Find;
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let first = Find { limit: Some(1), ..Find::default() };
+/// assert_eq!(code.view()?.find(&first)?.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Find {
     /// Where they came from.

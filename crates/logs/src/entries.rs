@@ -12,6 +12,21 @@ use super::value::write_text;
 use super::{FieldValue, Fields, Labels, Level, NewEntry, Scalar};
 
 /// Entries as columns; those of the log's stream, in its order.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// app.write(&NewEntry::new("started"))?;
+/// for entries in app.search(&Query::default())? {
+///     assert_eq!(entries?.get(0).map(|entry| entry.message().to_owned()).as_deref(), Some("started"));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Entries {
     batch: RecordBatch,
@@ -54,6 +69,27 @@ impl Entries {
 }
 
 /// One entry of some.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Level, Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let mut entry = NewEntry::new("disk is full");
+/// entry.level = Some(Level::Error);
+/// entry.fields.text("device", "sda1").int("free", 0);
+/// app.write(&entry)?;
+/// for entries in app.search(&Query::of("level>=error")?)? {
+///     for entry in entries?.iter() {
+///         assert_eq!(entry.field("free").map(|free| free.to_text()).as_deref(), Some("0"));
+///         assert_eq!(entry.fields_json(), r#"{"device":"sda1","free":0}"#);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct EntryRef<'a> {
     entries: &'a Entries,

@@ -42,6 +42,14 @@ struct FieldPlace {
 }
 
 /// A value that is no list and no object.
+///
+/// ```
+/// use timestrata_logs::{Fields, Scalar};
+///
+/// let mut fields = Fields::default();
+/// fields.int("status", 200);
+/// assert_eq!(fields.get("status").and_then(Scalar::of_item), Some(Scalar::Int(200)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar<'a> {
     /// A truth value.

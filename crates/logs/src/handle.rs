@@ -15,6 +15,20 @@ use super::{LogsOptions, LogsView};
 /// threads.
 ///
 /// Writes have [`Durability::Written`](timestrata_engine::Durability::Written) unless they say otherwise.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// app.write(&NewEntry::new("started"))?;
+/// app.write(&NewEntry::new("disk is full"))?;
+/// assert_eq!(app.count(&Query::of("disk")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Logs {
     pub(super) store: Store,

@@ -6,6 +6,15 @@ use std::str::FromStr;
 use timestrata_engine::{Error, ErrorKind};
 
 /// The level of an entry. Ordered: `Trace` is the least, `Fatal` the greatest.
+///
+/// ```
+/// use timestrata_logs::Level;
+///
+/// assert!(Level::Error > Level::Warn);
+/// assert_eq!("WARNING".parse::<Level>()?, Level::Warn);
+/// assert_eq!(Level::of_python(40), Level::Error);
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Each step.

@@ -19,6 +19,20 @@ use super::{FieldValue, Level, LogsOptions, Scalar};
 
 /// How a log's columns are shown: under the same names, in the same order as its stream's. Levels are
 /// text, fields JSON objects with all of an entry's fields.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, ShownColumns};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let shown = ShownColumns::of(&store.expect_stream("app")?)?;
+/// // A level is a number in the stream, and its name here.
+/// assert_eq!(shown.schema().field(2).data_type().to_string(), "Utf8");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ShownColumns {
     layout: Arc<Layout>,

@@ -15,6 +15,22 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Follows a log from a position: each entry that arrives behind it, once and in order. It holds
 /// nothing but its position, so that one which isn't read costs nothing, and goes on where it was.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let mut tail = app.tail("level>=error".parse()?, None)?;
+/// app.write(&NewEntry::new("all is well"))?;
+/// assert!(tail.next(Duration::ZERO)?.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Tail {
     logs: Logs,

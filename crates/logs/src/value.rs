@@ -16,6 +16,25 @@ const DEPTH_MAX: usize = 256;
 type CborResult<T> = Result<T, minicbor::decode::Error>;
 
 /// A field's value, as it lies in an entry.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{FieldValue, Logs, LogsOptions, NewEntry, Query, Scalar};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let mut entry = NewEntry::new("request");
+/// entry.fields.int("status", 200);
+/// app.write(&entry)?;
+/// for entries in app.search(&Query::default())? {
+///     let entries = entries?;
+///     let status = entries.get(0).and_then(|entry| entry.field("status"));
+///     assert_eq!(status, Some(FieldValue::Scalar(Scalar::Int(200))));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldValue<'a> {
     /// Text, a number or a truth value.

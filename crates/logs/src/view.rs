@@ -11,6 +11,21 @@ use super::options::is_logs;
 
 /// A log as it was at one commit. Cheap to clone, safe to share between threads; nothing that is
 /// written later changes it.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// app.write(&NewEntry::new("started"))?;
+/// let before = app.snapshot()?;
+/// app.write(&NewEntry::new("stopped"))?;
+/// assert_eq!((before.len()?, app.count(&Query::default())?), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct LogsView {
     snapshot: Snapshot,

@@ -18,6 +18,22 @@ use super::{Logs, NewEntry};
 const PART_BYTES: usize = 512 << 10;
 
 /// Entries that will be one commit, gathered as columns.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let mut batch = app.batch()?;
+/// batch.push(&NewEntry::new("begun"))?;
+/// batch.push(&NewEntry::new("done"))?;
+/// app.write_batch(&mut batch, Durability::Synced)?;
+/// assert_eq!((batch.len(), app.count(&Query::default())?), (0, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct EntryBatch {
     logs: Logs,

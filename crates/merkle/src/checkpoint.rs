@@ -7,6 +7,17 @@ use crate::text::{decimal, lines, quoted};
 use crate::{Hash, Note, NoteError, Signer, TextError, Verifier, note};
 
 /// A log's identity, size and root.
+///
+/// ```
+/// use timestrata_merkle::{Checkpoint, Hash, KeyName, Signer};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let checkpoint = Checkpoint::new("example.org/log", 0, Hash::of_empty_tree())?;
+/// let note = checkpoint.sign(&signer)?;
+/// let opened = Checkpoint::open(note.as_bytes(), signer.verifier())?;
+/// assert_eq!(opened.of("example.org/log")?.size, 0);
+/// # Ok::<(), timestrata_merkle::NoteError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Which log.

@@ -5,6 +5,19 @@ use crate::tile::{TILE_HEIGHT, TILE_WIDTH, Tile, TileKind};
 use crate::{Hash, Nodes, ProofError, Subtree, root_of};
 
 /// The partial tiles of a tree. Tiles that get full are handed to whoever keeps them.
+///
+/// ```
+/// use timestrata_merkle::{Edge, Hash, Tree};
+///
+/// let (mut edge, mut tree, mut full) = (Edge::default(), Tree::new(), 0);
+/// for entry in 0..300_u32 {
+///     let leaf = Hash::of_leaf(&entry.to_be_bytes());
+///     tree.append(leaf);
+///     edge.append(leaf, |_, _, _| full += 1);
+/// }
+/// // One tile is full, and 44 hashes are in the next one.
+/// assert_eq!((full, edge.tile(0).len(), edge.root()), (1, 44, tree.root()));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Edge {
     size: u64,

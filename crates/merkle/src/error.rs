@@ -2,36 +2,15 @@
 
 use std::fmt;
 
-/// A text or some bytes that are not what they should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextError {
-    /// What stands at that place by the standard, as a noun: "a tree size".
-    pub what: &'static str,
-    /// What was expected.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-}
-
-impl TextError {
-    pub(crate) fn new(
-        what: &'static str,
-        expected: impl fmt::Display,
-        found: impl fmt::Display,
-    ) -> Self {
-        Self { what, expected: expected.to_string(), found: found.to_string() }
-    }
-}
-
-impl fmt::Display for TextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: expected {}, found {}", self.what, self.expected, self.found)
-    }
-}
-
-impl std::error::Error for TextError {}
-
 /// Why a proof can't be made, or proves nothing.
+///
+/// ```
+/// use timestrata_merkle::{Hash, ProofError, Tree};
+///
+/// let mut tree = Tree::new();
+/// tree.append(Hash::of_leaf(b"first"));
+/// assert_eq!(tree.inclusion_proof(1, 1), Err(ProofError::NoLeaf { index: 1, size: 1 }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProofError {
     /// The tree has no such leaf.
@@ -99,6 +78,17 @@ impl fmt::Display for ProofError {
 impl std::error::Error for ProofError {}
 
 /// Why a note, or what is in it, is not believed.
+///
+/// ```
+/// use timestrata_merkle::{KeyName, Note, NoteError, Signer, sign};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let other = Signer::from_seed(KeyName::new("example.com/other")?, [8; 32]);
+/// let signed = sign("all is well\n", &signer)?;
+/// let verified = Note::parse(signed.as_bytes())?.verify(other.verifier()).map(str::to_owned);
+/// assert!(matches!(verified, Err(NoteError::Unsigned { .. })));
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoteError {
     /// The text is no note, checkpoint or proof.

@@ -6,6 +6,13 @@ use std::ops::Range;
 pub(crate) const LEVELS: u8 = 64;
 
 /// A complete subtree: 2^`level` leaves, the `index`-th such at its level.
+///
+/// ```
+/// use timestrata_merkle::Place;
+///
+/// let place = Place { level: 3, index: 5 };
+/// assert_eq!((place.first(), place.leaves()), (40, 8));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// 0 for a leaf.

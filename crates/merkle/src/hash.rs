@@ -14,6 +14,16 @@ const LEAF_PREFIX: u8 = 0;
 const NODE_PREFIX: u8 = 1;
 
 /// A SHA-256 hash.
+///
+/// ```
+/// use timestrata_merkle::Hash;
+///
+/// let leaf = Hash::of_leaf(b"first");
+/// // A leaf is hashed another way than a node, so that neither passes for the other.
+/// assert_ne!(leaf, Hash::of_bytes(b"first"));
+/// assert_eq!(Hash::from_base64(&leaf.to_string())?, leaf);
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; Hash::BYTES]);
 

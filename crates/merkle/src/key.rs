@@ -19,6 +19,13 @@ pub(crate) const ID_BYTES: usize = 4;
 const PRIVATE_PREFIX: &str = "PRIVATE+KEY+";
 
 /// The name of a key: not empty, without spaces, plus signs and control characters.
+///
+/// ```
+/// use timestrata_merkle::KeyName;
+///
+/// assert!(KeyName::new("example.org/log").is_ok());
+/// assert!(KeyName::new("two words").is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyName(String);
 
@@ -95,6 +102,16 @@ fn hexadecimal(id: [u8; ID_BYTES]) -> String {
 }
 
 /// Who believes notes: a public key and its name. Its text is a *vkey*.
+///
+/// ```
+/// use timestrata_merkle::{KeyName, Signer, Verifier};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let text = signer.verifier().to_string();
+/// let verifier: Verifier = text.parse()?;
+/// assert_eq!(verifier.name().as_str(), "example.org/log");
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verifier {
     name: KeyName,
@@ -163,6 +180,16 @@ impl fmt::Display for Verifier {
 }
 
 /// Who signs notes: a private key and its name.
+///
+/// ```
+/// use timestrata_merkle::{KeyName, Signer};
+///
+/// // A real seed is random, and kept secret.
+/// let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let signature = signer.sign(b"message");
+/// assert!(signer.verifier().accepts(b"message", &signature));
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Clone)]
 pub struct Signer {
     key: SigningKey,

@@ -31,13 +31,14 @@ mod note;
 mod proof;
 mod subtree;
 mod text;
+mod text_error;
 mod tile;
 mod tlog_proof;
 mod tree;
 
 pub use checkpoint::Checkpoint;
 pub use edge::Edge;
-pub use error::{NoteError, ProofError, TextError};
+pub use error::{NoteError, ProofError};
 pub use geometry::{Place, peaks};
 pub use hash::Hash;
 pub use key::{KeyName, Signer, Verifier};
@@ -47,6 +48,7 @@ pub use proof::{
     verify_consistency, verify_inclusion,
 };
 pub use subtree::Subtree;
+pub use text_error::TextError;
 pub use tile::{TILE_HEIGHT, TILE_WIDTH, Tile, TileKind, tiles_of};
 pub use tlog_proof::TlogProof;
 pub use tree::Tree;

@@ -12,6 +12,16 @@ const SIGNATURE_PREFIX: &str = "\u{2014} ";
 const BLANK_LINE: &str = "\n\n";
 
 /// One signature of a note.
+///
+/// ```
+/// use timestrata_merkle::{KeyName, Note, Signer, sign};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let signed = sign("all is well\n", &signer)?;
+/// let note = Note::parse(signed.as_bytes())?;
+/// assert_eq!(note.signatures().len(), 1);
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The name of the key that is said to have made it.
@@ -23,6 +33,16 @@ pub struct Signature {
 }
 
 /// A note as it was read: its signatures are claims until [`Note::verify`] has been asked.
+///
+/// ```
+/// use timestrata_merkle::{KeyName, Note, Signer, sign};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let signed = sign("all is well\n", &signer)?;
+/// let note = Note::parse(signed.as_bytes())?;
+/// assert_eq!(note.verify(signer.verifier())?, "all is well\n");
+/// # Ok::<(), timestrata_merkle::NoteError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,

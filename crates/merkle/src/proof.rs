@@ -7,6 +7,28 @@ use crate::geometry::{Place, peaks, split};
 use crate::{Hash, ProofError};
 
 /// Where the hashes of complete subtrees come from.
+///
+/// ```
+/// use timestrata_merkle::{Hash, Nodes, Place, ProofError, root_of};
+///
+/// /// A tree of two leaves.
+/// struct Two([Hash; 2]);
+///
+/// impl Nodes for Two {
+///     type Error = ProofError;
+///
+///     fn node(&self, place: Place) -> Result<Hash, ProofError> {
+///         Ok(match place.level {
+///             0 => self.0[place.index as usize],
+///             _ => Hash::of_node(self.0[0], self.0[1]),
+///         })
+///     }
+/// }
+///
+/// let (a, b) = (Hash::of_leaf(b"a"), Hash::of_leaf(b"b"));
+/// assert_eq!(root_of(2, &Two([a, b]))?, Hash::of_node(a, b));
+/// # Ok::<(), timestrata_merkle::ProofError>(())
+/// ```
 pub trait Nodes {
     /// What can go wrong while they are fetched.
     type Error: From<ProofError>;

@@ -5,6 +5,15 @@ use crate::tile::{TILE_HEIGHT, TILE_WIDTH};
 
 /// The hashes of one tile and all complete nodes above them, while they come one by one. It costs one
 /// node a hash, whenever the tile ends.
+///
+/// ```
+/// use timestrata_merkle::{Hash, Subtree};
+///
+/// let mut subtree = Subtree::default();
+/// let (left, right) = (Hash::of_leaf(b"a"), Hash::of_leaf(b"b"));
+/// assert!(subtree.push(left).is_none() && subtree.push(right).is_none());
+/// assert_eq!(subtree.node(1, 0), Some(Hash::of_node(left, right)));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Subtree {
     /// The tile's own hashes first, its root, once it is full, last.

@@ -1,4 +1,31 @@
 //! Tiles: 256 hashes of one level side by side, as `c2sp.org/tlog-tiles` names and stores them.
+//!
+//! A tree is cut into tiles that are eight levels high. A tile stores the hashes of its lowest level only;
+//! the seven levels above those, and its root, follow from them. The root of a full tile is one hash of a tile of
+//! the next level of tiles. So 65,536 leaves are 256 tiles of level 0 and one of level 1:
+//!
+//! ```text
+//!                         root of the tree                    levels of the tree
+//!                        /                \
+//!    tile 1/000     r0 r1 ... r255                            8: what tiles of level 1 store
+//!                   |  |       |
+//!                  / \/ \     / \                             1 to 7: not stored
+//!    tile 0/000   h0 ... h255  |                              0: what tiles of level 0 store: the hash
+//!    tile 0/001        h256 ... h511 ...  h65535              of each entry
+//! ```
+//!
+//! For example, node 5 at level 3 of the tree covers the leaves 40 to 47. These are in tile `0/000`, and
+//! the node is made of 8 of its hashes; [`Tile::around`] says which tile, level and index that is:
+//!
+//! ```
+//! use timestrata_merkle::{Place, Tile};
+//!
+//! let (tile, level, index) = Tile::around(Place { level: 3, index: 5 });
+//! assert_eq!((tile.to_string().as_str(), level, index), ("tile/0/000", 3, 5));
+//! // Node 300 at level 9 is made of two hashes of the third tile of level 1.
+//! let (tile, level, index) = Tile::around(Place { level: 9, index: 300 });
+//! assert_eq!((tile.to_string().as_str(), level, index), ("tile/1/002", 1, 44));
+//! ```
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +43,14 @@ const LEVEL_MAX: u8 = 63;
 const PATH_BASE: u64 = 1_000;
 
 /// What a tile has.
+///
+/// ```
+/// use timestrata_merkle::{Tile, TileKind};
+///
+/// let tile: Tile = "tile/entries/001.p/44".parse()?;
+/// assert_eq!((tile.kind, tile.width), (TileKind::Entries, 44));
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TileKind {
     /// The hashes at one level of tiles, 0 for leaves.
@@ -25,6 +60,14 @@ pub enum TileKind {
 }
 
 /// The place of a tile, full or partial.
+///
+/// ```
+/// use timestrata_merkle::{Tile, tiles_of};
+///
+/// let tile: Tile = "tile/0/000".parse()?;
+/// assert!(tile.is_full() && tiles_of(300).any(|known| known == tile));
+/// # Ok::<(), timestrata_merkle::TextError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tile {
     /// What it has.

@@ -15,6 +15,19 @@ const EXTRA_PREFIX: &str = "extra ";
 const INDEX_PREFIX: &str = "index ";
 
 /// A proof that an entry is in a log, for anybody who trusts the log's key.
+///
+/// ```
+/// use timestrata_merkle::{Checkpoint, Hash, KeyName, Signer, TlogProof, Tree};
+///
+/// # let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// let mut tree = Tree::new();
+/// tree.append(Hash::of_leaf(b"first"));
+/// let checkpoint = Checkpoint::new("example.org/log", 1, tree.root())?.sign(&signer)?;
+/// let proof = TlogProof { extra: None, index: 0, hashes: Vec::new(), checkpoint };
+/// assert_eq!(proof.verify(b"first", signer.verifier())?.size, 1);
+/// assert!(proof.verify(b"other", signer.verifier()).is_err());
+/// # Ok::<(), timestrata_merkle::NoteError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlogProof {
     /// Data that nothing vouches for.

@@ -5,6 +5,17 @@ use crate::proof::{Nodes, consistency_proof, inclusion_proof, root_of};
 use crate::{Hash, ProofError};
 
 /// All complete nodes of a tree, 64 bytes a leaf.
+///
+/// ```
+/// use timestrata_merkle::{Hash, Tree};
+///
+/// let mut tree = Tree::new();
+/// tree.append(Hash::of_leaf(b"first"));
+/// let before = tree.root();
+/// tree.append(Hash::of_leaf(b"second"));
+/// assert_eq!((tree.size(), tree.root_at(1)?), (2, before));
+/// # Ok::<(), timestrata_merkle::ProofError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     /// Leaves first.

@@ -23,6 +23,32 @@ const SPAN_ROWS: usize = 4096;
 
 /// Says for each row of a batch, in all columns of the table, whether it is to be deleted; null
 /// is no.
+///
+/// ```
+/// use timestrata_engine::{KeyRange, Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use arrow_array::{Array, BooleanArray};
+/// use arrow_array::cast::AsArray;
+/// # use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// # let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// # rooms.append(&rows, WriteOptions::default())?;
+/// let in_the_hall = |batch: &RecordBatch| {
+///     let rooms = batch.column(1).as_string::<i32>();
+///     Ok(rooms.iter().map(|room| Some(room == Some("hall"))).collect::<BooleanArray>())
+/// };
+/// assert_eq!(rooms.delete_where(&[KeyRange::ALL], in_the_hall)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub trait RowPredicate: FnMut(&RecordBatch) -> Result<BooleanArray> {}
 impl<F: FnMut(&RecordBatch) -> Result<BooleanArray>> RowPredicate for F {}
 

@@ -19,6 +19,33 @@ use super::time;
 const SHOWN_CHARS: usize = 60;
 
 /// What to do with values of another type than their column's.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{OnMismatch, Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// # let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// // Text, where the column `celsius` has numbers.
+/// let other = RecordBatch::try_from_iter([
+///     ("time", Arc::new(TimestampMillisecondArray::from(vec![4_000])) as _),
+///     ("celsius", Arc::new(StringArray::from(vec!["unknown"])) as _),
+/// ])?;
+/// assert!(rooms.append(&other, WriteOptions::default()).is_err());
+/// let widen = WriteOptions { on_mismatch: OnMismatch::Widen, ..WriteOptions::default() };
+/// rooms.append(&other, widen)?;
+/// assert_eq!(rooms.schema()?.field_with_name("celsius")?.data_type().to_string(), "Utf8");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnMismatch {
     /// Refuse the batch.

@@ -16,6 +16,27 @@ use super::{TableView, time};
 
 /// A table of an open store. Cheap to clone; clones are the same table, and may be used from
 /// several threads.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// // `rows` has the columns `time`, `room` and `celsius`.
+/// let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// rooms.append(&rows, WriteOptions::default())?;
+/// assert_eq!((rooms.time_column()?, rooms.view()?.last(1)?.num_rows()), ("time".to_owned(), 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) shared: Arc<Shared>,

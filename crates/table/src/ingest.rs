@@ -20,6 +20,27 @@ use super::write::check_ids;
 use super::{TableOptions, WriteOptions};
 
 /// How many commits an ingest is.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{Commits, IngestOptions, ingest};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// // One commit each two rows: what was committed stays if a later row is refused.
+/// let options = IngestOptions { commits: Commits::Every(2), ..IngestOptions::default() };
+/// let taken = ingest(&store, "rooms", &mut std::iter::once(Ok(rows)), &options)?;
+/// assert_eq!(taken.rows, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Commits {
     /// One: all rows or none. It is `Synced`.
@@ -30,6 +51,27 @@ pub enum Commits {
 }
 
 /// How rows are taken in.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{IngestOptions, TableOptions, ingest};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// let table = TableOptions { tags: vec!["room".to_owned()], ..TableOptions::default() };
+/// let options = IngestOptions { table, ..IngestOptions::default() };
+/// let taken = ingest(&store, "rooms", &mut std::iter::once(Ok(rows)), &options)?;
+/// assert_eq!(taken.table.map(|rooms| rooms.tags()).transpose()?, Some(vec!["room".to_owned()]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct IngestOptions {
     /// The table, if it has to be made; and what one that exists must be.
@@ -44,6 +86,26 @@ pub struct IngestOptions {
 }
 
 /// What an ingest did.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{IngestOptions, ingest};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// let options = IngestOptions::default();
+/// let taken = ingest(&store, "rooms", &mut std::iter::once(Ok(rows)), &options)?;
+/// assert!(taken.rows == 3 && taken.seq.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ingested {
     /// Rows that came.
@@ -100,6 +162,27 @@ pub fn ingest(
 }
 
 /// What rows have to be for a table to take them, at one moment.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// # use timestrata_table::{OnMismatch, Table, TableOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// # let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// let expected = rooms.expected(OnMismatch::Widen)?;
+/// assert_eq!((expected.time.as_str(), expected.schema.fields().len()), ("time", 3));
+/// assert_eq!(expected.widening, ["room", "celsius"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Expected {
     /// The table's columns.

@@ -24,6 +24,28 @@ pub const ID_COLUMN: &str = "id";
 
 /// What a new table is to be. The default: its time column is found, every row is kept, old rows
 /// become Parquet files, nothing is thrown away.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// // One row a room: the one that is written last.
+/// let options = TableOptions { key: vec!["room".to_owned()], ..TableOptions::default() };
+/// let rooms = Table::create_for(&store, "rooms", &rows, &options)?;
+/// rooms.append(&rows, WriteOptions::default())?;
+/// assert_eq!(rooms.view()?.last(10)?.num_rows(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableOptions {
     /// The time column. `None`: the first column of a time type, those named `timestamp`, `time`,

@@ -47,6 +47,15 @@ fn text_of(column: &ArrayRef) -> Option<ArrayRef> {
 
 /// The times of a column, one after the other as RFC 3339. Those that follow each other are mostly
 /// of one minute, which is written once.
+///
+/// ```
+/// use arrow_array::TimestampMillisecondArray;
+/// use timestrata_table::TimeTexts;
+///
+/// let times = TimestampMillisecondArray::from(vec![1_714_550_400_250]).with_timezone("UTC");
+/// let mut texts = TimeTexts::of(&times).unwrap();
+/// assert_eq!(texts.text(0), "2024-05-01T08:00:00.250Z");
+/// ```
 #[derive(Debug)]
 pub struct TimeTexts {
     times: Int64Array,

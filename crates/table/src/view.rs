@@ -20,6 +20,29 @@ use super::layout::Layout;
 use super::write::unmade;
 
 /// What to read of a table.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::TableScan;
+/// # use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// # let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// # rooms.append(&rows, WriteOptions::default())?;
+/// let newest = TableScan { limit: Some(2), reverse: true, ..TableScan::of_times(1_000..3_000)? };
+/// let rows = rooms.view()?.scan(&newest)?.map(|batch| batch.map(|batch| batch.num_rows()));
+/// assert_eq!(rows.sum::<Result<usize, _>>()?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableScan {
     /// Times wanted, in the unit of the time column; default all.
@@ -50,6 +73,29 @@ impl TableScan {
 
 /// A table as it was at one commit. Cheap to clone, safe to share between threads; nothing that
 /// is written later changes it.
+///
+/// ```
+/// use timestrata_engine::{KeyRange, Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// # use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// # let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// # rooms.append(&rows, WriteOptions::default())?;
+/// // The newest row of each room.
+/// let view = rooms.view()?;
+/// let latest = view.latest(&["room".to_owned()], &KeyRange::ALL)?;
+/// assert_eq!((view.count(&KeyRange::ALL)?, latest.num_rows()), (3, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct TableView {
     snapshot: Snapshot,

@@ -16,6 +16,26 @@ use super::replace::{key_arrays, keys_before, last_of_each};
 use super::{Table, time};
 
 /// How rows are written.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+/// use timestrata_table::{Table, TableOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let rows = RecordBatch::try_from_iter([
+/// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+/// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+/// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+/// # ])?;
+/// let rooms = Table::create_for(&store, "rooms", &rows, &TableOptions::default())?;
+/// let options = WriteOptions { durability: Durability::Synced, ..WriteOptions::default() };
+/// assert!(rooms.append(&rows, options)?.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteOptions {
     /// What the commit survives once it is acknowledged. Default: [`Durability::Written`].

@@ -21,6 +21,21 @@ use super::options::{TIME_COLUMN, VALUE_COLUMN};
 ///
 /// It keeps the whole block that it came from alive; copy the bytes (`to_vec`) to keep few
 /// values for long.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Codec, Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = TimelogOptions { codec: Codec::Cbor, ..Default::default() };
+/// let log = Timelog::create(&store, "moves", options)?;
+/// log.append_value(5, &("e2", "e4"))?;
+/// let moved: (String, String) = log.at(5)?[0].decode()?;
+/// assert_eq!(moved.1, "e4");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Value {
     bytes: Buffer,
@@ -62,6 +77,20 @@ impl fmt::Debug for Value {
 }
 
 /// One entry of a time log.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.append(1_000, b"one")?;
+/// let entry = &log.first(1)?[0];
+/// assert_eq!((entry.time, &entry.value[..]), (1_000, &b"one"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// When, in the log's unit since 1970-01-01 UTC.
@@ -71,6 +100,22 @@ pub struct Entry {
 }
 
 /// A block of entries, as it lies in the store: columns of the same length.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.extend(&[1, 2, 3], &["a", "b", "c"])?;
+/// for block in log.range(2..)?.blocks() {
+///     let block = block?;
+///     assert_eq!((block.times(), block.value(1)), (&[2, 3][..], Some(&b"c"[..])));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct EntryBlock {
     batch: RecordBatch,

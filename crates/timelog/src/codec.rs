@@ -11,6 +11,14 @@ use timestrata_values::instant::per_second;
 use timestrata_values::name::of_word;
 
 /// What the values of a time log are.
+///
+/// ```
+/// use timestrata_timelog::Codec;
+///
+/// assert_eq!("cbor".parse::<Codec>()?, Codec::Cbor);
+/// assert!("xml".parse::<Codec>().unwrap_err().to_string().contains("must be 'bytes', 'cbor'"));
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Codec {
     /// Bytes that only the caller understands.
@@ -58,6 +66,14 @@ impl FromStr for Codec {
 }
 
 /// The unit of a time log's timestamps, which count from 1970-01-01 UTC.
+///
+/// ```
+/// use timestrata_timelog::Unit;
+///
+/// assert_eq!("us".parse::<Unit>()?.per_second(), 1_000_000);
+/// assert_eq!(Unit::Nano.to_string(), "ns");
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Unit {
     /// Seconds.

@@ -89,6 +89,24 @@ impl ValueColumns {
 }
 
 /// Entries for a typed log, gathered row by row.
+///
+/// ```
+/// use timestrata_engine::{Cell, Durability, Settings, Store};
+/// use arrow_schema::DataType;
+/// use timestrata_timelog::{Timelog, TimelogOptions, ValueColumns};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = TimelogOptions::typed(ValueColumns::scalar(DataType::Float64)?);
+/// let log = Timelog::create(&store, "kitchen", options)?;
+/// let mut batch = log.typed_batch()?;
+/// batch.push(&[Cell::Int(1_000), Cell::Float(19.5)])?;
+/// batch.push(&[Cell::Int(2_000), Cell::Null])?;
+/// log.extend_typed(&mut batch, Durability::Written)?;
+/// assert_eq!((batch.len(), log.len()?), (0, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct TypedBatch {
     rows: RowBatch,

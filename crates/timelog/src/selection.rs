@@ -117,6 +117,20 @@ enum ReadState {
 }
 
 /// The blocks of a [`Selection`], in its order. Ends after the first error.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.extend(&[1, 2, 3], &["a", "b", "c"])?;
+/// let rows = log.range(..3)?.blocks().map(|block| block.map(|block| block.len()));
+/// assert_eq!(rows.sum::<Result<usize, _>>()?, 2);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Blocks {
     view: TimelogView,
     state: ReadState,
@@ -151,6 +165,21 @@ impl Iterator for Blocks {
 }
 
 /// The entries of a [`Selection`], in its order. Ends after the first error.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.extend(&[1, 2, 3], &["a", "b", "c"])?;
+/// let mut entries = log.range(2..)?.entries();
+/// assert_eq!(entries.next().transpose()?.map(|entry| entry.time), Some(2));
+/// assert_eq!(entries.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Entries {
     blocks: Blocks,
     block: Option<EntryBlock>,
@@ -181,6 +210,21 @@ impl Iterator for Entries {
 }
 
 /// The times and decoded values of a [`Selection`], in its order.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Codec, Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = TimelogOptions { codec: Codec::Cbor, ..Default::default() };
+/// let log = Timelog::create(&store, "counts", options)?;
+/// log.append_value(1, &7_u32)?;
+/// let counts: Vec<(i64, u32)> = log.range(..)?.decode().collect::<Result<_, _>>()?;
+/// assert_eq!(counts, [(1, 7)]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Decoded<T> {
     entries: Entries,
     value: PhantomData<fn() -> T>,

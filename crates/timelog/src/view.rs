@@ -10,6 +10,21 @@ use super::{Codec, Entry, Selection, Unit, Value};
 
 /// A time log as it was at one commit. Cheap to clone, safe to share between threads;
 /// nothing that is written later changes it.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.append(1_000, b"one")?;
+/// let before = log.snapshot()?;
+/// log.append(2_000, b"two")?;
+/// assert_eq!((before.len()?, log.len()?), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct TimelogView {
     snapshot: Snapshot,

@@ -26,6 +26,22 @@ const CHUNK_BYTES_MAX: usize = 16 << 20;
 /// from several threads.
 ///
 /// Writes have [`Durability::Written`] unless they say otherwise.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let log = Timelog::create(&store, "log", TimelogOptions::default())?;
+/// log.append(1_000, b"first")?;
+/// log.append(3_000, b"third")?;
+/// log.append(2_000, b"second, and late")?;
+/// let times: Vec<i64> = log.first(2)?.iter().map(|entry| entry.time).collect();
+/// assert_eq!(times, [1_000, 2_000]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Timelog {
     shared: Arc<Shared>,

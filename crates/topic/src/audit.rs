@@ -14,6 +14,21 @@ use super::tiles::WIDTH;
 use super::tree::PartitionTree;
 
 /// What an audit went through.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let audited = events.audit(0)?;
+/// assert_eq!((audited.records, audited.root), (1, events.root(0, None)?.1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audited {
     /// Records that are kept, each held against its hash.

@@ -173,6 +173,25 @@ impl Topic {
 }
 
 /// What a verified proof is about.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_merkle::{KeyName, Signer};
+/// use timestrata_topic::verify_record;
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// let opened = Record { value: Some(b"opened"), timestamp_ns: Some(1), ..Record::default() };
+/// events.send(&opened, &SendOptions::default())?;
+/// let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+/// events.checkpoint(0, &signer, None)?;
+/// let proved = verify_record(&events.prove(0, 0)?, &opened, signer.verifier())?;
+/// assert_eq!((proved.topic.as_str(), proved.offset), ("events", 0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proved {
     /// The record's topic.

@@ -12,6 +12,26 @@ use super::hub::Hub;
 use super::record::Records;
 
 /// Where to begin without a committed offset, or where that is not kept any more.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{Consumer, ConsumerOptions, PollLimits, Reset};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let options = ConsumerOptions { reset: Reset::Latest, ..ConsumerOptions::default() };
+/// let mut from_now_on = Consumer::new(&store, options)?;
+/// from_now_on.subscribe(["events"])?;
+/// assert!(from_now_on.poll(Duration::ZERO, PollLimits::default())?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reset {
     /// With the first record that is kept.
@@ -24,6 +44,21 @@ pub enum Reset {
 }
 
 /// How to consume.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{ConsumerOptions, Reset};
+///
+/// // A member of a group that commits once a second what it was given.
+/// let options = ConsumerOptions {
+///     group: Some("alarms".into()),
+///     reset: Reset::Latest,
+///     auto_commit: Some(Duration::from_secs(1)),
+///     ..ConsumerOptions::default()
+/// };
+/// assert!(options.member.is_none());
+/// ```
 #[derive(Debug, Clone)]
 pub struct ConsumerOptions {
     /// The group whose members share partitions and committed offsets; `None`: alone, nothing is
@@ -55,6 +90,25 @@ impl Default for ConsumerOptions {
 }
 
 /// What a poll that found nothing waits for. Given by [`Consumer::try_poll`].
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{Consumer, ConsumerOptions, PollLimits};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// let mut reader = Consumer::new(&store, ConsumerOptions::default())?;
+/// reader.subscribe(["events"])?;
+/// let (found, waiting) = reader.try_poll(PollLimits::default())?;
+/// assert!(found.is_empty());
+/// waiting.wait(Duration::from_millis(1)); // or until something is sent
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Waiting {
     hub: Arc<Hub>,
@@ -70,6 +124,27 @@ impl Waiting {
 }
 
 /// Consecutive records of one partition.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{Consumer, ConsumerOptions, PollLimits};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let mut reader = Consumer::new(&store, ConsumerOptions::default())?;
+/// reader.subscribe(["events"])?;
+/// for polled in reader.poll(Duration::ZERO, PollLimits::default())? {
+///     assert_eq!((polled.place.topic.as_str(), polled.records.len()), ("events", 1));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Polled {
     /// Where they are.
@@ -79,6 +154,27 @@ pub struct Polled {
 }
 
 /// How much a poll may give.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{Consumer, ConsumerOptions, PollLimits};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// # events.send(&opened, &SendOptions::default())?;
+/// let mut reader = Consumer::new(&store, ConsumerOptions::default())?;
+/// reader.subscribe(["events"])?;
+/// let one = PollLimits { records: 1, ..PollLimits::default() };
+/// assert_eq!(reader.poll(Duration::ZERO, one)?[0].records.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct PollLimits {
     /// Records at most.
@@ -121,6 +217,28 @@ pub(super) struct ReadPosition {
 /// A member of a group that isn't polled for its session's time is taken for dead; its next poll joins
 /// again. What polls gave is taken as done by the next poll: with `auto_commit`, and before a partition
 /// goes to another member, its offset is committed then.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use std::time::Duration;
+///
+/// use timestrata_topic::{Consumer, ConsumerOptions, PollLimits};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let options = ConsumerOptions { group: Some("alarms".into()), ..Default::default() };
+/// let mut alarms = Consumer::new(&store, options)?;
+/// alarms.subscribe(["events"])?;
+/// assert_eq!(alarms.poll(Duration::ZERO, PollLimits::default())?.len(), 1);
+/// alarms.commit()?;
+/// assert_eq!(events.committed("alarms", 0)?, Some(1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Consumer {
     store: Store,

@@ -14,6 +14,20 @@ const HAS_HEADERS: u8 = 1 << 1;
 const HAS_VALUE: u8 = 1 << 2;
 
 /// Where a record is in a store.
+///
+/// ```
+/// use timestrata_topic::{Record, RecordPlace, write_envelope};
+///
+/// // The bytes that are hashed for a record: of another place they are others.
+/// let opened = Record { value: Some(b"opened"), ..Record::default() };
+/// let bytes_at = |offset| {
+///     let place = RecordPlace { topic: "events", partition: 0, offset, timestamp_ns: 1 };
+///     let mut bytes = Vec::new();
+///     write_envelope(&place, &opened, &mut bytes).map(|()| bytes)
+/// };
+/// assert_ne!(bytes_at(0)?, bytes_at(1)?);
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordPlace<'a> {
     /// Its topic's name.

@@ -12,6 +12,27 @@ use super::tree::PartitionTree;
 use super::{Topic, files};
 
 /// What was written of a log.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_engine::Io;
+/// use timestrata_topic::KeyFile;
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// # let folder = tempfile::tempdir()?;
+/// # let out = folder.path();
+/// # let key = KeyFile::generate(&Io::os(), &out.join("log.key"), "example.org/log")?;
+/// # events.checkpoint_by(0, &key)?;
+/// let exported = events.export_tiles(&Io::os(), 0, &out.join("tiles"))?;
+/// assert_eq!((exported.size, exported.gone), (1, 0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportedTiles {
     /// Records of the tree.

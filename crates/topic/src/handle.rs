@@ -51,6 +51,20 @@ pub(super) struct Shared {
 
 /// A topic of an open store. Cheap to clone; clones are the same topic, and may be used from several
 /// threads.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// let receipt = events.send(&opened, &SendOptions::default())?;
+/// assert_eq!((receipt.offset, events.offsets(0)?), (0, 0..1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Topic {
     pub(super) store: Store,

@@ -12,6 +12,15 @@ use super::record::Record;
 const BASE64: &str = "base64";
 
 /// A record that owns its bytes.
+///
+/// ```
+/// use timestrata_topic::OwnedRecord;
+///
+/// let json = serde_json::json!({"key": "door", "value": "opened"});
+/// let record = OwnedRecord::of_json(&json)?;
+/// assert_eq!(record.record().key, Some(&b"door"[..]));
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnedRecord {
     /// See [`Record::key`].
@@ -67,6 +76,14 @@ impl OwnedRecord {
 }
 
 /// The place that a record in JSON says it has, as far as it says one.
+///
+/// ```
+/// use timestrata_topic::ClaimedPlace;
+///
+/// let claimed = ClaimedPlace::of_json(&serde_json::json!({"topic": "events", "offset": 7}))?;
+/// assert_eq!((claimed.topic.as_deref(), claimed.partition, claimed.offset), (Some("events"), None, Some(7)));
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimedPlace {
     /// Its topic.

@@ -11,6 +11,26 @@ use timestrata_merkle::{KeyName, Signer};
 use super::{Topic, files};
 
 /// A private key in a file.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_engine::Io;
+/// use timestrata_topic::KeyFile;
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("log.key");
+/// let key = KeyFile::generate(&Io::os(), &path, "example.org/log")?;
+/// let note = events.checkpoint_by(0, &key)?;
+/// assert!(note.starts_with("example.org/log/events/0\n1\n"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct KeyFile {
     io: Io,

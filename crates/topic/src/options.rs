@@ -25,6 +25,20 @@ const RECORD_BYTES_DEFAULT: u64 = 1 << 20;
 pub const RECORD_BYTES_MAX: u64 = 512 << 20;
 
 /// Whose time a record has.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Record, SendOptions, Stamp, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = TopicOptions { stamp: Stamp::Store, ..TopicOptions::default() };
+/// let events = Topic::create(&store, "events", &options)?;
+/// let dated = Record { value: Some(b"x"), timestamp_ns: Some(1), ..Record::default() };
+/// assert!(events.send(&dated, &SendOptions::default())?.timestamp_ns > 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stamp {
     /// The producer's, and the store's clock where it says none.
@@ -44,6 +58,23 @@ impl Stamp {
 }
 
 /// What may be thrown away of each partition. The default: nothing.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Topic, TopicOptions, TopicRetention};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// // Nothing older than a week, and of each key the last record.
+/// let week_ns = 7 * 24 * 3_600 * 1_000_000_000;
+/// let retention =
+///     TopicRetention { age_ns: Some(week_ns), compact: true, ..TopicRetention::default() };
+/// events.set_retention(retention)?;
+/// assert!(events.options().retention.compact);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TopicRetention {
     /// Records older than this, in nanoseconds, by their timestamps and by the clock.
@@ -57,6 +88,18 @@ pub struct TopicRetention {
 }
 
 /// What a new topic is to be.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// let options = TopicOptions { partitions: 4, ..TopicOptions::default() };
+/// assert_eq!(Topic::create(&store, "events", &options)?.partitions(), 4);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopicOptions {
     /// How many partitions, 1 to [`PARTITIONS_MAX`].

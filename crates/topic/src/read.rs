@@ -17,6 +17,23 @@ use super::tiles::WIDTH;
 use super::tree::PartitionTree;
 
 /// The records of a partition at one moment.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let before = events.view(0)?;
+/// events.send(&opened, &SendOptions::default())?;
+/// let rows = before.scan(0..u64::MAX, None)?.map(|batch| batch.map(|batch| batch.num_rows()));
+/// assert_eq!(rows.sum::<Result<usize, _>>()?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct TopicView {
     snapshot: Snapshot,

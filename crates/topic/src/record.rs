@@ -13,6 +13,18 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeU
 use timestrata_engine::{Error, ErrorKind, Result, Row};
 
 /// A record to be sent, borrowed from its sender; or one that was read, borrowed from its batch.
+///
+/// ```
+/// use timestrata_topic::Record;
+///
+/// let opened = Record {
+///     key: Some(b"door"),
+///     value: Some(b"opened"),
+///     headers: vec![("by", b"ann")],
+///     ..Record::default()
+/// };
+/// assert_eq!(opened.bytes(), 15);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record<'a> {
     /// What it is about: records of one key go to one partition. `None` is not the same as no bytes.
@@ -132,6 +144,25 @@ pub(super) fn to_batch(
 }
 
 /// Rows of a partition, read as records.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::Records;
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// for batch in events.scan(0, 0..10, None)? {
+///     for (offset, record) in Records::of(&batch?)?.iter() {
+///         assert_eq!((offset, record.value), (0, Some(&b"opened"[..])));
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Records {
     /// With all columns of [`record_schema`].

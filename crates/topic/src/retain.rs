@@ -28,6 +28,24 @@ const TOMBSTONE_NS: i64 = 24 * 3_600 * 1_000_000_000;
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// What was thrown away of a topic.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Topic, TopicOptions, TopicRetention};
+/// # use timestrata_topic::{Record, SendOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// # events.send(&opened, &SendOptions::default())?;
+/// // Two records were sent.
+/// events.set_retention(TopicRetention { records: Some(1), ..TopicRetention::default() })?;
+/// assert_eq!(events.retain()?.expired, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Thrown {
     /// Records from the beginning of partitions, and offsets among them whose records were gone.

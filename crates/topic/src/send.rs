@@ -13,6 +13,20 @@ use super::record::Record;
 use super::{Topic, state};
 
 /// Where a record is now, and since when.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// let receipt = events.send(&opened, &SendOptions::default())?;
+/// assert_eq!((receipt.partition, receipt.offset), (0, 0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// Its partition.
@@ -24,6 +38,22 @@ pub struct Receipt {
 }
 
 /// How to send.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// // Only if nobody has sent anything yet.
+/// let first = SendOptions { expected_offset: Some(0), ..SendOptions::default() };
+/// events.send(&opened, &first)?;
+/// assert!(events.send(&opened, &first).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct SendOptions<'a> {
     /// The partition for all; `None`: the one that each names, or that of its key.

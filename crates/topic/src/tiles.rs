@@ -1,11 +1,29 @@
 //! The stream of a partition's hash tiles: one row a full tile, committed with the record that fills
 //! it.
 //!
-//! A row's key is where its tile ends, so rows are only ever added behind the last. With the tile's
-//! 256 hashes it keeps the sixteen nodes four levels above them (a proof hashes 22 nodes of a tile
-//! then, and not 247) and its root, and what time and bytes its records span. Above the leaves, where
-//! there is one row for 65,536 records, it keeps all nodes, and the roots of those before it: rows of one
-//! level lie far apart there, and opening a partition reads one of them.
+//! Such a tree has a hash for each record at its bottom, and each node above is the hash of two. It is cut into
+//! tiles of 256 hashes (`timestrata_merkle` draws them); only full ones are rows. The right edge, which is not
+//! full yet, is made anew from the last records when a partition is opened. With 70,000 records:
+//!
+//! ```text
+//!   level 1    [ row 524289: roots of tiles 0 to 255 ] [ 17 roots in memory  )
+//!                 |                              |         |            |
+//!   level 0    [ 2048 ] [ 4096 ]  ...    [ 524288 ]    [ 526336 ] ... [ 559104 ] [ 112 hashes in memory )
+//!              records  records          records        records        records     records
+//!              0-255    256-511          65280-65535    65536-65791    69632-69887 69888-69999
+//! ```
+//!
+//! A row's key is where its tile ends, in leaves, times eight, and its level: tile 0 of level 0 ends behind leaf
+//! 255, so its key is 256 * 8 + 0 = 2048; tile 0 of level 1 ends where tile 255 of level 0 does, and its key,
+//! 65,536 * 8 + 1, stands right behind that one's. So rows are only ever added behind the last.
+//!
+//! To prove that record 300 is among the 70,000, 17 hashes are needed: those beside its way up to the root. Eight
+//! of them come from the row 4096 and eight from the row 524289; the last one is made of the edge in memory.
+//!
+//! With the tile's 256 hashes a row keeps the sixteen nodes four levels above them (a proof hashes 22 nodes of a
+//! tile then, and not 247) and its root, and what time and bytes its records span. Above the leaves, where there
+//! is one row for 65,536 records, it keeps all nodes, and the roots of those before it: rows of one level lie far
+//! apart there, and opening a partition reads one of them.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -9,6 +9,15 @@ const SECONDS_PER_DAY: i64 = 86_400;
 const FRACTION_DIGITS_MAX: usize = 9;
 
 /// A point in time, or a day, as it was written.
+///
+/// ```
+/// use arrow_schema::TimeUnit;
+/// use timestrata_values::Instant;
+///
+/// let at = Instant::parse(b"2024-05-01T10:00:00.25+02:00").unwrap();
+/// assert_eq!(at.to_unit(TimeUnit::Millisecond), Ok(1_714_550_400_250));
+/// assert!(at.to_unit(TimeUnit::Second).is_err()); // which would lose a quarter of one
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instant {
     /// Seconds since 1970-01-01 UTC, rounded down.

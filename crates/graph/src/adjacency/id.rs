@@ -9,6 +9,14 @@ use timestrata_engine::{Error, ErrorKind};
 const BYTES: usize = 16;
 
 /// The id of a block: 16 bytes, given by whoever put it or made from its content.
+///
+/// ```
+/// use timestrata_graph::{BlockId, id_of_content};
+///
+/// let id: BlockId = id_of_content(b"fn main() {}");
+/// assert_eq!(id.to_string().parse::<BlockId>()?, id);
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BlockId([u8; BYTES]);
 

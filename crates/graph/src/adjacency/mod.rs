@@ -34,6 +34,14 @@ pub use numbers::NODES_MAX;
 pub use view::{Neighbors, View};
 
 /// An edge between two blocks, which need not exist. There is one of a source, kind and target.
+///
+/// ```
+/// use timestrata_graph::{Edge, id_of_content};
+///
+/// let (main, run) = (id_of_content(b"main"), id_of_content(b"run"));
+/// let call = Edge { weight: Some(2.0), ..Edge::new(main, "calls", run) };
+/// assert_eq!((&*call.key.kind, call.key.target), ("calls", run));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
     /// Where it begins.
@@ -62,6 +70,27 @@ pub struct Neighbor {
 }
 
 /// Which edges of a node are meant.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::Direction;
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let view = code.view()?;
+/// assert_eq!(view.edges(run.id(), Direction::In, &[])?.len(), 1);
+/// assert_eq!(view.edges(run.id(), Direction::Out, &[])?.len(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// Those that begin at it.

@@ -135,6 +135,26 @@ impl View {
 }
 
 /// The edges of a node, one after the other.
+///
+/// ```
+/// use timestrata_engine::{Durability, Settings, Store};
+/// use timestrata_graph::Along;
+/// # use timestrata_graph::{Edge, Graph, GraphChanges, GraphOptions, NewBlock};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let code = Graph::create(&store, "code", &GraphOptions::default())?;
+/// # let block = |content| NewBlock { is_text: true, content, ..NewBlock::default() };
+/// # let (main, run) = (block(b"fn main() { run() }"), block(b"fn run() {}"));
+/// # let call = Edge::new(main.id(), "calls", run.id());
+/// # let changes = GraphChanges::new().put(main).put(run).link(call);
+/// # code.change(&changes, Durability::Written)?;
+/// // A block `main` has an edge to a block `run`, of the kind `calls`.
+/// let of_main = &code.view()?.neighbors(&[main.id()], &Along::default())?[0];
+/// assert_eq!((of_main[0].0, &*of_main[0].1), (run.id(), "calls"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Neighbors<'a> {
     layers: Layers<'a>,

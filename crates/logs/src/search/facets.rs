@@ -17,6 +17,25 @@ const FIELDS_COUNTED_MAX: usize = 256;
 const VALUE_CHARS_MAX: usize = 256;
 
 /// Which fields, and how many values.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{FacetsOptions, Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// for status in [200, 200, 404] {
+///     let mut entry = NewEntry::new("request");
+///     entry.fields.int("status", status);
+///     app.write(&entry)?;
+/// }
+/// let options = FacetsOptions { fields: vec!["status".into()], values_max: 1 };
+/// let facets = app.facets(&Query::default(), &options)?;
+/// assert_eq!(facets[0].values, [("200".to_owned(), 2)]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FacetsOptions {
     /// Fields, labels, or `level`; empty: all that the hits have at their top.
@@ -32,6 +51,25 @@ impl Default for FacetsOptions {
 }
 
 /// The values of one field.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{FacetsOptions, Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// for user in ["ann", "ann", "bob"] {
+///     let mut entry = NewEntry::new("signed in");
+///     entry.fields.text("user", user);
+///     app.write(&entry)?;
+/// }
+/// let options = FacetsOptions { values_max: 1, ..FacetsOptions::default() };
+/// let facets = app.facets(&Query::default(), &options)?;
+/// assert_eq!((facets[0].field.as_str(), facets[0].count, facets[0].others), ("user", 3, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facet {
     /// The field's name.

@@ -45,6 +45,20 @@ const STEPS: [i64; 24] = [
 ];
 
 /// Hits of one stretch of time.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// app.write(&NewEntry::new("started"))?;
+/// let (step, buckets) = app.histogram(&Query::default(), Some(60_000_000_000))?;
+/// assert_eq!((step, buckets[0].count), (60_000_000_000, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
     /// Its first nanosecond since 1970-01-01 UTC. The next one's is its end.

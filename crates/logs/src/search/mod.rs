@@ -25,6 +25,22 @@ use timestrata_values::range::key_range;
 use super::filter::Filter;
 
 /// Which of its two times places an entry.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// let mut entry = NewEntry::new("sent a second after 1970 began");
+/// entry.source_time = Some(1_000_000_000);
+/// app.write(&entry)?;
+/// let then = Query { by: Clock::SourceTime, to: Some(2_000_000_000), ..Query::default() };
+/// assert_eq!(app.count(&then)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Clock {
     /// When it arrived.
@@ -60,6 +76,14 @@ impl FromStr for Clock {
 }
 
 /// An entry's place in an order, to go on behind it.
+///
+/// ```
+/// use timestrata_logs::Position;
+///
+/// let position: Position = "5:7".parse()?;
+/// assert_eq!(position, Position { time: 5, timestamp: 7 });
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Its time by the clock of the query.

@@ -18,6 +18,22 @@ const FETCH_ROWS: usize = 4096;
 const PIECES_A_THREAD: usize = 4;
 
 /// Hits in the order of their query, batch by batch. After an error comes nothing.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
+/// app.write(&NewEntry::new("disk is full"))?;
+/// app.write(&NewEntry::new("disk is full again"))?;
+/// let hits = app.search(&Query { limit: Some(1), ..Query::of("disk")? })?;
+/// let found = hits.map(|entries| entries.map(|entries| entries.len()));
+/// assert_eq!(found.sum::<Result<usize, _>>()?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Hits {
     view: LogsView,

@@ -3,6 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A partition of a topic, by the topic's name.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_topic::{Consumer, ConsumerOptions, TopicPartition};
+/// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+/// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+/// # events.send(&opened, &SendOptions::default())?;
+/// let place = TopicPartition { topic: "events".into(), partition: 0 };
+/// let mut reader = Consumer::new(&store, ConsumerOptions::default())?;
+/// reader.assign([place.clone()])?;
+/// assert_eq!(reader.lag(&place)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicPartition {
     /// The topic's name.
@@ -12,6 +30,13 @@ pub struct TopicPartition {
 }
 
 /// How partitions are shared among the members of a group, as Kafka's strategies of these names do.
+///
+/// ```
+/// use timestrata_topic::{Assignor, ConsumerOptions};
+///
+/// let options = ConsumerOptions { strategy: Assignor::Range, ..ConsumerOptions::default() };
+/// assert_ne!(options.strategy, Assignor::default());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Assignor {
     /// Of each topic, neighbouring partitions to each member.
