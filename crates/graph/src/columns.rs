@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_values::fit;
 use timestrata_values::normalize;
+use timestrata_values::time::relabeled;
 
 use super::adjacency::BlockId;
 use super::block::NewBlock;
@@ -102,13 +103,14 @@ impl<'a> Columns<'a> {
     /// A column of times; those without a zone are taken as UTC, whole numbers as nanoseconds.
     fn times(&self, name: &str) -> Result<Option<ArrayRef>> {
         let Some(column) = self.optional(name) else { return Ok(None) };
-        let as_type =
-            |column: &ArrayRef, data_type| fit(column, &Field::new(name, data_type, true));
-        let column = match column.data_type().is_integer() {
-            true => as_type(column, DataType::Int64)?,
-            false => Arc::clone(column),
+        let wanted = match column.data_type() {
+            data_type if data_type.is_integer() => DataType::Int64,
+            // A zone is how a time is shown.
+            DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()),
+            _ => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
         };
-        as_type(&column, DataType::Timestamp(TimeUnit::Nanosecond, None)).map(Some)
+        let column = fit(column, &Field::new(name, wanted, true))?;
+        relabeled(&column, &DataType::Timestamp(TimeUnit::Nanosecond, None)).map(Some)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Columns brought to other types: which types may become which, and which rows lose something by it.
+//! Conversion of columns to other types: which conversions are allowed, and which rows lose something by one.
 //!
 //! All who take columns from elsewhere ask here: tables, graphs, and the readers of files and bodies. What
 //! becomes of rows that are stored already is the engine's to say ([`widens`]), and is the narrower rule of
@@ -14,7 +14,7 @@ use arrow_ord::cmp::distinct;
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result, widens};
 
-use crate::instant::Instant;
+use crate::instant::{Instant, per_second};
 use crate::time::relabeled;
 
 /// A column as another type, and which of its rows don't say there what they said before.
@@ -65,6 +65,26 @@ pub fn is_convertible(from: &DataType, to: &DataType) -> bool {
             .any(|is_of_kind| is_of_kind(from) && is_of_kind(to)),
     };
     may && can_cast_types(from, to)
+}
+
+/// Whether values of one type are of the same kind as those of another, in no finer form: what typed columns
+/// take that nobody asked to convert anything. Whole floats are no integers here, and text is no time.
+fn is_of_kind(from: &DataType, to: &DataType) -> bool {
+    use DataType as T;
+    let is_finer = |from: &TimeUnit, to: &TimeUnit| per_second(*to) >= per_second(*from);
+    match (from, to) {
+        (T::Null, _) => true,
+        (T::Dictionary(_, values), to) => is_of_kind(values, to),
+        (from, T::Float64) => from.is_integer() || from.is_floating(),
+        (from, to) if from.is_integer() => to.is_integer(),
+        (T::Timestamp(from, zone), T::Timestamp(to, other)) => {
+            zone.is_some() == other.is_some() && is_finer(from, to)
+        }
+        (T::Duration(from), T::Duration(to)) => is_finer(from, to),
+        (from, to) => {
+            from == to || is_text(from) && is_text(to) || is_binary(from) && is_binary(to)
+        }
+    }
 }
 
 /// Whether a cast makes no value another one: what has no place in the new type becomes null instead.
@@ -203,7 +223,7 @@ pub fn fit(column: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     if column.null_count() > 0 && !field.is_nullable() {
         return Err(wrong("takes no nulls".to_owned()));
     }
-    if !is_convertible(is, takes) {
+    if !(is_of_kind(is, takes) && is_convertible(is, takes)) {
         return Err(wrong(format!("takes {takes}, and {is} would lose something: cast it first")));
     }
     let fitted = cast(column, takes)
@@ -255,6 +275,22 @@ mod tests {
         let of = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         assert_eq!(lost(lists(), &of(DataType::Int8)), [2]);
         assert!(lost(lists(), &of(DataType::Float64)).is_empty());
+    }
+
+    #[test]
+    fn a_field_takes_values_of_its_kind_that_it_can_hold() {
+        let take = |column: ArrayRef, data_type| fit(&column, &Field::new("a", data_type, true));
+        let ints = || Arc::new(Int64Array::from(vec![1, 127])) as ArrayRef;
+        assert_eq!(take(ints(), DataType::Int8).unwrap().data_type(), &DataType::Int8);
+        assert!(take(ints(), DataType::Float64).is_ok());
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
+        let error = take(floats, DataType::Int8).unwrap_err().to_string();
+        assert!(error.contains("column 'a' takes Int8, and Float64 would lose"), "{error}");
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["2024-01-01"]));
+        assert!(take(texts, DataType::Timestamp(TimeUnit::Second, None)).is_err());
+        let large: ArrayRef = Arc::new(Int64Array::from(vec![1, (1 << 53) + 1]));
+        let error = take(large, DataType::Float64).unwrap_err().to_string();
+        assert!(error.contains("row 1 (the first is 0)"), "{error}");
     }
 
     #[test]

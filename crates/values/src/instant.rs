@@ -1,5 +1,5 @@
-//! Times as text and as numbers, to seconds and nanoseconds. Pure, and never in doubt: what is
-//! not exactly one of the forms is no time.
+//! Times as text and as numbers, down to nanoseconds. Pure, and strict: a text that does not have exactly
+//! one of the accepted forms is not a time.
 
 use arrow_schema::TimeUnit;
 

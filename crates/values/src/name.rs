@@ -1,5 +1,5 @@
-//! Names of topics, groups and graphs: Kafka's rules, so that a name can be a file's or a URL's part
-//! anywhere.
+//! Names of streams: the rules for topics, groups, graphs and logs (Kafka's, so that a name can be part of
+//! a file name or a URL), and finding streams by name and model.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Arrow data of any make as the plain types that the engine stores.
+//! Arrow data in any encoding as the plain types that the engine stores.
 
 use std::sync::Arc;
 
