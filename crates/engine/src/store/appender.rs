@@ -159,12 +159,16 @@ impl RowAppender {
 
     /// Checks a row and makes its record, where there is a log. Nothing is locked for that.
     fn encode(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        memtable::check_row(&self.stream, cells)?;
         if self.handle.engine.wal.is_none() {
-            return Ok(());
+            return memtable::check_row(&self.stream, cells);
         }
+        // The encoding takes what the check takes and nothing else, so the cells are gone through once; the
+        // check is made for what it says of a cell that doesn't fit.
         let layout = &self.layout;
-        self.record.set(&self.stream, |out| layout.encode(cells, out))
+        self.record.set(&self.stream, |out| layout.encode(cells, out)).or_else(|error| {
+            memtable::check_row(&self.stream, cells)?;
+            Err(error)
+        })
     }
 }
 

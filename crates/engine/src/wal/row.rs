@@ -117,8 +117,8 @@ impl RowLayout {
         Ok(Self { columns, bitmap_bytes, row_bytes_min })
     }
 
-    /// Appends one row: one cell a column, each of its column's type. On an error `out` may
-    /// hold a part of the row.
+    /// Appends one row: one cell a column, each of its column's type. It takes exactly the rows that
+    /// `memtable::check_row` takes. On an error `out` may hold a part of the row.
     pub(crate) fn encode(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<()> {
         if cells.len() != self.columns.len() {
             return Err(Error::new(
@@ -201,7 +201,10 @@ fn put_cell(kind: Kind, cell: Cell<'_>, out: &mut Vec<u8>) -> bool {
         (Kind::UInt16, Cell::UInt(value)) => put(u16::try_from(value).ok(), u16::to_le_bytes, out),
         (Kind::UInt32, Cell::UInt(value)) => put(u32::try_from(value).ok(), u32::to_le_bytes, out),
         (Kind::UInt64, Cell::UInt(value)) => put(Some(value), u64::to_le_bytes, out),
-        (Kind::Float32, Cell::Float(value)) => put(Some(value as f32), f32::to_le_bytes, out),
+        (Kind::Float32, Cell::Float(value)) => {
+            let fits = !value.is_finite() || (value as f32).is_finite();
+            put(fits.then_some(value as f32), f32::to_le_bytes, out)
+        }
         (Kind::Float64, Cell::Float(value)) => put(Some(value), f64::to_le_bytes, out),
         (Kind::FixedBytes(width), Cell::Bytes(bytes)) if bytes.len() == width => {
             out.extend_from_slice(bytes);
@@ -214,6 +217,9 @@ fn put_cell(kind: Kind, cell: Cell<'_>, out: &mut Vec<u8>) -> bool {
 }
 
 fn put_variable(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    if bytes.len() > CELL_BYTES_MAX {
+        return false;
+    }
     let Ok(length) = u32::try_from(bytes.len()) else { return false };
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(bytes);

@@ -73,6 +73,33 @@ proptest! {
     }
 
     #[test]
+    fn rows_are_encoded_that_a_check_takes_and_no_others(
+        row in values(), place in 0..11_usize, other in 0..10_usize,
+    ) {
+        let others = [
+            Cell::Null,
+            Cell::Bool(true),
+            Cell::Int(-1),
+            Cell::Int(1 << 40),
+            Cell::UInt(1),
+            Cell::UInt(u64::MAX),
+            Cell::Float(1e300),
+            Cell::Float(f64::INFINITY),
+            Cell::Bytes(b"abc"),
+            Cell::Text("abcd"),
+        ];
+        let spec = StreamSpec::new("rows", Arc::new(schema()));
+        let stream = Stream::new(StreamId(1), spec).unwrap();
+        let mut row = cells(&row);
+        match row.get_mut(place) {
+            Some(cell) => *cell = others[other],
+            None => drop(row.pop()),
+        }
+        let encoded = RowLayout::of(&schema()).unwrap().encode(&row, &mut Vec::new());
+        prop_assert_eq!(encoded.is_ok(), check_row(&stream, &row).is_ok(), "{:?}", row);
+    }
+
+    #[test]
     fn arbitrary_bytes_give_rows_of_the_stream_or_an_error(
         body in prop::collection::vec(any::<u8>(), 0..300),
         rows in prop::collection::vec(values(), 0..3),
