@@ -199,12 +199,9 @@ fn spans_of_deleted(
     range: &KeyRange,
     predicate: &mut impl RowPredicate,
 ) -> Result<(Vec<KeyRange>, u64)> {
-    let scan = ScanSpec { range: *range, ..ScanSpec::default() };
     let (mut spans, mut rows) = (Vec::<(i64, i64)>::new(), 0);
     let time = view.stream().lead_column();
-    for batch in view.snapshot().scan(view.stream().id(), &scan)? {
-        let batch = batch?;
-        let deleted = checked(predicate(&batch)?, &batch)?;
+    for_each_picked(view, range, predicate, |batch, deleted| {
         rows += deleted.true_count() as u64;
         let times = batch.column(time);
         for start in (0..deleted.len()).step_by(SPAN_ROWS) {
@@ -223,7 +220,8 @@ fn spans_of_deleted(
                 _ => spans.push((from, to)),
             }
         }
-    }
+        Ok(())
+    })?;
     let range = |(from, to): (i64, i64)| {
         KeyRange::new(LeadKey::Time(from), to.checked_add(1).map(LeadKey::Time))
     };

@@ -1,4 +1,4 @@
-//! Fitting rows that come to a table's columns, and columns to rows that come.
+//! Fitting of rows to a table's columns, and of columns to new rows.
 //!
 //! Values are never changed silently: a type is converted where each value means the same
 //! afterwards, and a batch that doesn't fit is refused whole, with the first row that doesn't.
@@ -109,6 +109,36 @@ pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef
     (fields[..] != schema.fields()[..]).then(|| with_fields(schema, fields))
 }
 
+/// Rows in a table's columns, order and types: nothing about them has to be checked again.
+pub(super) struct Fitted(RecordBatch);
+
+impl Fitted {
+    pub(super) fn into_rows(self) -> RecordBatch {
+        self.0
+    }
+}
+
+/// A batch that has been checked against a table's columns. One that has exactly these, as readers of files
+/// and bodies give them that were told to ([`Table::expected`](super::Table::expected)), is taken as it is.
+/// `None`: the table needs other columns first.
+///
+/// # Errors
+/// As [`fit`].
+pub(super) fn fitted(
+    layout: &Layout,
+    batch: &RecordBatch,
+    on_mismatch: OnMismatch,
+    first_row: u64,
+) -> Result<Option<Fitted>> {
+    if batch.schema_ref().fields() == layout.schema().fields() {
+        return Ok(Some(Fitted(batch.clone())));
+    }
+    match evolved(layout, batch, on_mismatch)? {
+        Some(_) => Ok(None),
+        None => fit(layout, batch, on_mismatch, first_row).map(|rows| Some(Fitted(rows))),
+    }
+}
+
 /// A batch in the table's columns: by name, in the table's order and types, null where the batch
 /// has none. `first_row` is the number of its first row among those that came.
 ///
@@ -122,9 +152,6 @@ pub(super) fn fit(
 ) -> Result<RecordBatch> {
     check_names(layout, batch)?;
     let schema = layout.schema();
-    if batch.schema_ref().fields() == schema.fields() {
-        return Ok(batch.clone());
-    }
     let column = |(index, field): (usize, &Arc<Field>)| {
         let Some(column) = batch.column_by_name(field.name()) else {
             return missing(layout, field, batch.num_rows());

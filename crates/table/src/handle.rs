@@ -1,4 +1,4 @@
-//! The handle of a table: making, opening, what it is.
+//! The handle of a table: creating, opening and removing one, and its properties.
 
 use std::sync::Arc;
 

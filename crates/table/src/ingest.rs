@@ -10,7 +10,7 @@ use timestrata_engine::{
     BulkCommit, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
 };
 
-use super::fit::{OnMismatch, evolved, fit};
+use super::fit::{OnMismatch, fitted};
 use super::handle::Table;
 use super::identity::{Identities, Written, times_of};
 use super::layout::Layout;
@@ -302,7 +302,7 @@ impl BulkLoad {
     fn add(&mut self, table: &Table, rows: &RecordBatch, on_mismatch: OnMismatch) -> Result<()> {
         let (rows, handed_out) =
             table.with_ids(&self.layout, rows, &mut table.shared.lock.write())?;
-        if evolved(&self.layout, &rows, on_mismatch)?.is_some() {
+        let Some(fitted) = fitted(&self.layout, &rows, on_mismatch, self.rows)? else {
             return Err(Error::new(
                 ErrorKind::InvalidData,
                 format!(
@@ -312,8 +312,8 @@ impl BulkLoad {
                     self.rows
                 ),
             ));
-        }
-        let fitted = fit(&self.layout, &rows, on_mismatch, self.rows)?;
+        };
+        let fitted = fitted.into_rows();
         let count = fitted.num_rows() as u64;
         match &mut self.index {
             None => self.bulk.insert(table.id(), fitted)?,

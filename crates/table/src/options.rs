@@ -1,4 +1,4 @@
-//! What a new table is to be, and how that is kept in the spec of its stream.
+//! Options of a new table, and how they are kept in the properties of its stream.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows that take the place of others at another time.
+//! Upserts: rows that replace others at another time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Times as text, for forms that have no type for them.
+//! Times as text, for output formats that have no type for them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows of several tables, and what others change, in one commit.
+//! Appending to several tables in one commit, together with changes of others.
 
 use arrow_array::RecordBatch;
 use timestrata_engine::{Changes, Error, ErrorKind, Result};

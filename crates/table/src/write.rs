@@ -8,7 +8,7 @@ use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
 };
 
-use super::fit::{OnMismatch, evolved, fit, no_float, widened};
+use super::fit::{Fitted, OnMismatch, evolved, fit, fitted, no_float, widened};
 use super::identity::{Identities, times_of};
 use super::layout::Layout;
 use super::options::ID_COLUMN;
@@ -124,10 +124,7 @@ impl Table {
         commit: &mut dyn FnMut(Changes) -> Result<T>,
     ) -> Result<Option<T>> {
         let layout = self.layout()?;
-        if evolved(&layout, rows, on_mismatch)?.is_some() {
-            return Ok(None);
-        }
-        let rows = fit(&layout, rows, on_mismatch, first_row)?;
+        let Some(rows) = fitted(&layout, rows, on_mismatch, first_row)? else { return Ok(None) };
         let changes = self.insertion(&layout, rows, first_row)?;
         commit(changes).map(Some)
     }
@@ -198,7 +195,8 @@ impl Table {
 
     /// Rows in the table's columns, as changes that put them in the place of those that they
     /// replace.
-    fn insertion(&self, layout: &Layout, rows: RecordBatch, first_row: u64) -> Result<Changes> {
+    fn insertion(&self, layout: &Layout, rows: Fitted, first_row: u64) -> Result<Changes> {
+        let rows = rows.into_rows();
         let Some(index) = self.shared.index else {
             return Ok(Changes::new().insert(self.shared.id, rows));
         };

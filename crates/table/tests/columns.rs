@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float64Array, Int32Array,
-    Int64Array, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray,
+    Int64Array, ListArray, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -273,4 +273,31 @@ fn names_of_tables_are_words_not_paths() {
     assert_eq!(Table::names(&store).len(), 6);
     Table::drop(&store, "a/b").unwrap();
     assert_eq!(Table::open(&store, "a/b").unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+/// Only the lists themselves were looked at: a number in one without room in the column's type became null,
+/// unseen.
+#[test]
+fn values_in_lists_fit_or_are_refused_with_their_row() {
+    let store = store();
+    let lists = |times: &[i64], lists: &[i64]| {
+        let lists = lists.iter().map(|value| Some(vec![Some(*value), None]));
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+        rows(vec![("time", micros(times)), ("sizes", Arc::new(lists))])
+    };
+    let item = Arc::new(Field::new("item", DataType::Int8, true));
+    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let columns = Schema::new(vec![
+        Field::new("time", time, false),
+        Field::new("sizes", DataType::List(item), true),
+    ]);
+    let table = Table::create(&store, "t", &Arc::new(columns), &TableOptions::default()).unwrap();
+    table.append(&lists(&[1, 2], &[1, 127]), WriteOptions::default()).unwrap();
+    let error = table.append(&lists(&[3, 4], &[2, 300]), WriteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert!(
+        error.to_string().contains("row 1 (the first is 0), column 'sizes': \"[300, ]\""),
+        "{error}"
+    );
+    assert_eq!(all(&table).num_rows(), 2);
 }
