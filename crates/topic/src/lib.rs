@@ -58,6 +58,7 @@ mod last_of_key;
 mod options;
 mod partition;
 mod partitioner;
+mod polling;
 mod position;
 mod read;
 mod record;
@@ -72,7 +73,7 @@ mod tree;
 
 pub use audit::Audited;
 pub use checkpoint::{Proved, origin_of, verify_record};
-pub use consumer::{Consumer, ConsumerOptions, PollLimits, Polled, Reset, Waiting};
+pub use consumer::Consumer;
 pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;
 pub use group::{Assignor, TopicPartition};
@@ -84,6 +85,7 @@ pub use options::{
     topic_of_stream,
 };
 pub use partitioner::{murmur2, partition_of};
+pub use polling::{ConsumerOptions, PollLimits, Polled, Reset, Waiting};
 pub use read::TopicView;
 pub use record::{Record, Records, record_schema};
 pub use retain::Thrown;

@@ -1,4 +1,4 @@
-//! Which member of a group reads which partition: pure functions from who wants what to who gets it.
+//! Assignment of partitions to the members of a group, as pure functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// let place = TopicPartition { topic: "events".into(), partition: 0 };
 /// let mut reader = Consumer::new(&store, ConsumerOptions::default())?;
 /// reader.assign([place.clone()])?;
+/// reader.refresh()?;
 /// assert_eq!(reader.lag(&place)?, 1);
 /// # Ok(())
 /// # }
