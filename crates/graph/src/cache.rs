@@ -1,4 +1,4 @@
-//! Blocks that were read lately, in step with commits.
+//! A cache of blocks that were read lately, kept in step with commits.
 //!
 //! A block is kept from when it is read until it is changed or crowded out, with the snapshot that it
 //! was read at: it is what each later one has, as long as it is kept. What is to be changed is thrown

@@ -1,4 +1,4 @@
-//! What is changed together: blocks put and deleted, edges linked and unlinked, in one commit.
+//! Changes to a graph that are made together, in one commit: blocks put and deleted, edges linked and unlinked.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! The handle of a graph: making, opening, dropping.
+//! The handle of a graph: creating, opening and removing one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

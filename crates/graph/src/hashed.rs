@@ -1,4 +1,4 @@
-//! Ids as keys of tables in memory.
+//! Hashing of block ids, for hash tables in memory.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 

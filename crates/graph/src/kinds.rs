@@ -1,4 +1,5 @@
-//! How many kinds of edges a graph has: there are numbers for so many, and what has none couldn't be walked.
+//! The limit on the number of kinds of edges: each kind has a number of 16 bits in memory, and an edge
+//! whose kind has none could not be walked. So a commit that would add one kind too many is refused.
 
 use hashbrown::HashSet;
 use timestrata_engine::{Error, ErrorKind, Result, Snapshot, StreamId};

@@ -1,9 +1,9 @@
-//! The versions of all blocks in memory, for who puts blocks one by one.
+//! The latest version of every block, in memory: for writers that put blocks one by one.
 //!
-//! A version is one more than that of the block which is there, so each block that is put has to be looked
-//! for. To do so in what was just written makes it sorted rows first; asked again and again, that takes
-//! longer than the writing. So once many blocks were put one by one, the versions of all are read, and kept
-//! in step with commits from then on.
+//! A block that is put gets the next version number of its id, so the store has to be asked which version is
+//! there. Asking for a block that was just written forces the memtable to sort its rows; done for each block,
+//! that costs more than the writes. So after many single puts the versions of all blocks are read once, and
+//! are updated with each commit from then on.
 
 use timestrata_engine::{Result, ScanSpec, Snapshot, StreamId};
 

@@ -1,5 +1,5 @@
-//! A graph as lines of JSON: an object a block, then one an edge. What is exported comes in again as it was:
-//! bytes are told apart from text, and numbers keep their digits.
+//! A graph as lines of JSON: one object for each block, then one for each edge. An export can be imported
+//! without loss: bytes are marked as such, and numbers keep all of their digits.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

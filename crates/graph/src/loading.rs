@@ -1,4 +1,4 @@
-//! The edges of a graph, all of them in memory.
+//! Reading all edges of a graph into memory.
 
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
-//! The edges of some blocks, read one block after the other: what is asked of a graph of which not all edges
-//! are in memory.
+//! Answers from the edges of a few blocks, which are read one block after the other, while not all edges of
+//! the graph are in memory.
 //!
-//! The first questions read what they need, and don't wait until all edges are in memory; after some of
-//! them, or one that goes far, all are. Where all would take more memory than they may, each question
-//! reads. Invariant: an answer is that of all edges. So an answer counts only if the edges of every block
-//! that was gone through have been read.
+//! The first questions read only the edges that they need. After several questions, or one that reaches
+//! far, all edges are loaded. If they would take more memory than allowed, every question reads its own.
+//!
+//! Invariant: an answer is the same as with all edges in memory. So an answer counts only once the
+//! edges of every block that the walk went through have been read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a graph is made as, which its own stream remembers.
+//! Options of a graph, and how they are kept in the properties of its streams.
 
 use timestrata_engine::{Error, ErrorKind, Result, Stream};
 use timestrata_values::name::MODEL_PROPERTY;

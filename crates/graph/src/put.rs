@@ -1,4 +1,4 @@
-//! One block, put alone: the shortest way.
+//! Putting a single block, by the shortest path.
 
 use timestrata_engine::{Cell, Durability, Result, SeqNo};
 

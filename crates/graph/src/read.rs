@@ -1,4 +1,4 @@
-//! What the streams of a graph hold, at one snapshot.
+//! Reading the streams of a graph at one snapshot.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;

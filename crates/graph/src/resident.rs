@@ -1,8 +1,8 @@
-//! The edges of a graph in memory, in step with what is committed.
+//! The edges of a graph in memory, kept in step with commits.
 //!
-//! They are read when somebody first asks for them, without holding up who writes: what is committed
-//! meanwhile is noted and added behind. From then on each commit is added to what has changed since,
-//! and once that has grown, both are merged anew, by a thread of its own.
+//! They are loaded when they are first needed. Writers are not blocked meanwhile: what they commit during the
+//! load is recorded, and applied after it. From then on each commit is added to a delta over the loaded
+//! edges; when the delta has grown, a thread of its own merges both into a new base.
 
 use std::borrow::Cow;
 use std::sync::Arc;

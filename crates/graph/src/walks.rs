@@ -1,4 +1,4 @@
-//! Walks by ids and names: what the faces ask of a view.
+//! Walks by block ids and names of kinds, as callers of a view ask for them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The handle of a log: making, opening, what it is.
+//! The handle of a log: creating, opening and removing one.
 
 use std::sync::Arc;
 

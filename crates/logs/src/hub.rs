@@ -1,5 +1,5 @@
-//! What all handles of a log share: the clock of arrivals, which fields have columns, and who waits for
-//! new entries.
+//! State that all handles of a log share: the greatest timestamp that was given out, which fields have
+//! columns, and who waits for new entries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Where entries come from: a few keys with few values each.
+//! Labels: where entries come from, as a few keys with few values each.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which fields of a log have columns of their own, and how a row is made of an entry.
+//! The layout of a log: which fields have columns of their own, and how an entry becomes a row.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How bad it is: six levels, and what others call them.
+//! Log levels: six of them, and the names and numbers that others have for them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What a new log is to be, and how that is kept in its stream's spec.
+//! Options of a new log, and how they are kept in the properties of its stream.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which fields get columns of their own: those that many entries have, with values of one kind.
+//! Promotion: fields that many entries have, with values of one kind, get columns of their own.
 
 use hashbrown::HashMap;
 

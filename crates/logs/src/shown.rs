@@ -1,5 +1,5 @@
-//! Columns of a log as people and SQL are shown them: levels by name, all fields of an entry together,
-//! and those with a column of their own whole, though some values lie among the other fields.
+//! Columns of a log as SQL shows them: levels by name, all fields of an entry as one JSON object, and
+//! columns of fields completed with the values that lie among the other fields.
 
 use std::sync::Arc;
 

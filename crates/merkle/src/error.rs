@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::TextError;
+
 /// Why a proof can't be made, or proves nothing.
 ///
 /// ```

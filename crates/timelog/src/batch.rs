@@ -1,4 +1,4 @@
-//! Entries on their way in: packed as they come, so that a commit is one Arrow batch.
+//! Batches of entries to be written: values are packed as they come, so that a commit is one Arrow batch.
 
 use std::sync::Arc;
 

@@ -1,17 +1,16 @@
-//! Entries on their way out: slices of Arrow batches, not copies.
+//! Blocks of entries that were read: slices of Arrow batches, not copies.
 
 use std::fmt;
 use std::ops::Deref;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::DataType;
 use serde::de::DeserializeOwned;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_values::time::relabeled;
 
 use super::Unit;
 use super::codec::decode_cbor;
@@ -128,19 +127,13 @@ impl EntryBlock {
     /// Takes the columns out of a batch of a time log's stream.
     pub(super) fn new(batch: RecordBatch, unit: Unit, is_typed: bool) -> Result<Self> {
         let column = |index: usize| batch.columns().get(index);
-        let times = column(TIME_COLUMN).and_then(|column| match unit {
-            Unit::Second => {
-                column.as_primitive_opt::<TimestampSecondType>().map(|a| a.values().clone())
-            }
-            Unit::Milli => {
-                column.as_primitive_opt::<TimestampMillisecondType>().map(|a| a.values().clone())
-            }
-            Unit::Micro => {
-                column.as_primitive_opt::<TimestampMicrosecondType>().map(|a| a.values().clone())
-            }
-            Unit::Nano => {
-                column.as_primitive_opt::<TimestampNanosecondType>().map(|a| a.values().clone())
-            }
+        let of_unit = |column: &&ArrayRef| match column.data_type() {
+            DataType::Timestamp(of, _) => *of == unit.to_arrow(),
+            _ => false,
+        };
+        let times = column(TIME_COLUMN).filter(of_unit).and_then(|column| {
+            let numbers = relabeled(column, &DataType::Int64).ok()?;
+            Some(numbers.as_primitive_opt::<Int64Type>()?.values().clone())
         });
         let values = column(VALUE_COLUMN).and_then(|column| column.as_binary_opt::<i32>()).cloned();
         match (times, values) {

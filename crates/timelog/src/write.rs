@@ -1,4 +1,4 @@
-//! The handle of a time log: what writes, and the reads of now.
+//! The handle of a time log: writing, and reading its present state.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;

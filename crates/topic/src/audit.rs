@@ -1,8 +1,8 @@
-//! Whether a partition is what it says: its records against the hashes of the day they were appended,
-//! those against each other, and all against the last checkpoint.
+//! Audit of a partition: its records are compared with the hashes that were stored when they were appended,
+//! the stored tiles with each other, and the whole tree with the last checkpoint.
 //!
-//! Checksums of files tell what a disk has damaged. This tells what somebody has changed who made the
-//! checksums fit.
+//! Checksums of files show damage by a disk. An audit also shows changes by somebody who has corrected the
+//! checksums.
 
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_merkle::{Checkpoint, Edge, Hash, Note, Place, TileKind};

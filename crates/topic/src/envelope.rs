@@ -1,6 +1,6 @@
-//! What of a record is hashed: a small envelope, which names the record's place and binds its parts
-//! by their hashes. Its byte map is in `docs/format.md`. Of the payload only the hashes are in it, so
-//! the payload may go and every proof stays.
+//! The bytes that are hashed for a record: a small envelope with the record's place and the hashes of its
+//! parts. Its byte map is in `docs/format.md`. It has hashes of the payload only, so the payload can be
+//! deleted, and every proof stays valid.
 
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_merkle::Hash;

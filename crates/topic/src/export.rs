@@ -1,4 +1,4 @@
-//! A partition as the files of C2SP's `tlog-tiles`, for clients and auditors that nobody here wrote.
+//! Export of a partition as files of C2SP's `tlog-tiles`, for clients and auditors written by others.
 
 use std::path::Path;
 

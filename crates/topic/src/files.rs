@@ -1,4 +1,4 @@
-//! Files that topics have outside of a store: keys, checkpoints beside them, tiles for others.
+//! Files of topics outside of a store: keys, the checkpoints beside them, and exported tiles.
 
 use std::io::ErrorKind as IoKind;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Groups as a topic knows them: their committed offsets.
+//! Committed offsets of consumer groups, from a topic's point of view.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The handle of a topic: making, opening, what it is.
+//! The handle of a topic: creating, opening and removing one, and its options.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! What all topics of an open store share in memory: the topics in use, the groups, and who waits.
+//! State that all topics of an open store share in memory: the topics in use, the consumer groups, and who
+//! waits for records.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

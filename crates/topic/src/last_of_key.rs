@@ -1,4 +1,4 @@
-//! Which record of each key is the last, in bounded memory.
+//! The last record of each key, found in bounded memory.
 
 use std::collections::HashMap;
 use std::ops::Range;

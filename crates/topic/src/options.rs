@@ -1,4 +1,4 @@
-//! What a topic is to be, and how that is kept in the properties of its stream.
+//! Options of a topic, and how they are kept in the properties of its stream.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
-//! One partition: its streams, and what appending and proving need of it in memory.
+//! One partition: its streams, and its state in memory for appending and proving.
 //!
-//! The edge of its hash tree is derived: it is made from what is stored when the partition is first
-//! used, at most 255 records and 255 roots a level, however long the partition is. It changes only
-//! with a commit; when one fails it is forgotten, and made again.
+//! The right edge of its hash tree is derived from stored data when the partition is first used: at most 255
+//! records and 255 roots for each level of tiles, however long the partition is. It changes only with a commit; when a
+//! commit fails it is dropped, and derived again.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Where a consumer is in its partitions, and how it goes elsewhere.
+//! The position of a consumer in its partitions: seeking, pausing, lag.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! Throwing away: the oldest records by age, bytes and number, and of each key all but the last.
+//! Retention: the oldest records are deleted by age, bytes and number; with compaction, all but the last
+//! record of each key.
 //!
-//! Records go, their hashes stay: every proof that could be made can still be made. What is gone of a
-//! tile that is not full yet leaves its hashes in the partition's floor.
+//! Records are deleted, their hashes are kept: every proof that could be made before can still be made. If
+//! deleted records belong to a tile that is not full yet, their hashes are kept with the partition's floor.
 
 use std::ops::Range;
 use std::time::Duration;

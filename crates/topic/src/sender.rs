@@ -1,5 +1,5 @@
-//! What is remembered of an idempotent producer: which sequence comes next, and the receipts of its
-//! latest sends, so that a send that is repeated is answered and not made again.
+//! State of an idempotent producer: the sequence number that comes next, and the receipts of its latest
+//! sends. A send that is repeated gets its first receipt again, and appends nothing.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! What a topic remembers beside its records: one row a group and partition, a producer and
-//! partition, a partition's floor, its last checkpoint. The newest row of each is the truth.
+//! The state of a topic besides its records: a row for each group and partition, each producer and
+//! partition, each partition's floor and its last checkpoint. The newest row of each key counts.
 
 use std::sync::Arc;
 

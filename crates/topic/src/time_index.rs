@@ -1,4 +1,4 @@
-//! Offsets by time: what the tiles say of their records' times is an index that is kept anyway.
+//! Finding offsets by time, with the tiles as the index: each stores the time span of its records.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Settled edges: rows of neighbours, side by side.
+//! The base: all edges at one time, as one row of neighbours for each node.
 
 use std::ops::Range;
 

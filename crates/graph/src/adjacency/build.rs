@@ -1,4 +1,4 @@
-//! Making a base: of edges as they come, or of an older base and what has changed since.
+//! Building a base: from edges as they come, or from an older base and a delta.
 
 use std::ops::ControlFlow;
 

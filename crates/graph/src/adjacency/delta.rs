@@ -1,4 +1,4 @@
-//! What has changed since a base.
+//! The delta: edges that have changed since the base was built.
 
 use timestrata_engine::Result;
 

@@ -1,4 +1,4 @@
-//! A base with its delta over it: reading edges through both.
+//! Reading edges through a base and its delta.
 
 use std::ops::{ControlFlow, Range};
 

@@ -1,4 +1,4 @@
-//! Which nodes hang together.
+//! Connected components: the parts of a graph between which there is no edge.
 
 use crate::adjacency::{Direction, EdgeFilter, View};
 

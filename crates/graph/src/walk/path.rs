@@ -1,4 +1,4 @@
-//! Paths of the fewest edges, searched from both ends.
+//! Shortest paths by number of edges, searched from both ends.
 
 use std::ops::ControlFlow;
 

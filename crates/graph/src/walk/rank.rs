@@ -1,4 +1,4 @@
-//! How much a node counts, by the edges that lead to it.
+//! PageRank: how much a node counts, by the edges that lead to it.
 
 use timestrata_engine::{Error, ErrorKind, Result};
 

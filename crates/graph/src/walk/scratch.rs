@@ -1,4 +1,4 @@
-//! Memory that walks use one after the other.
+//! Memory that walks reuse.
 
 use std::collections::BinaryHeap;
 use std::ops::{Deref, DerefMut};

@@ -1,4 +1,4 @@
-//! Walks in breadth and in depth.
+//! Breadth-first and depth-first walks.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Paths of the least weight.
+//! Shortest paths by weight (Dijkstra).
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Fields of an entry whose names are known not to be there yet.
+//! Adding fields to an entry that does not have them yet, so that no search for an earlier value is needed.
 
 use timestrata_logs::Fields;
 use timestrata_values::cbor;

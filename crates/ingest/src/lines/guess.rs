@@ -1,4 +1,4 @@
-//! Which format lines are in, by how many of the first ones can be read as such.
+//! Detection of a log's format: the one in which most of the first lines can be read.
 
 use timestrata_logs::{Level, NewEntry, Scalar};
 

@@ -1,7 +1,7 @@
-//! Names and values that a line has, before they have their places in an entry.
+//! The members of a JSON object, or of another line of names and values, while they are read.
 //!
-//! Objects are written from the outermost to the innermost, so all that are not closed lie behind each
-//! other in one piece of memory, and what is looked at to close one lies at its end.
+//! Nested objects are written in the order in which they open, so the members of all objects that are still open are one
+//! stretch of memory, and those of the innermost object are at its end.
 
 use timestrata_values::cbor;
 use twox_hash::XxHash3_128;

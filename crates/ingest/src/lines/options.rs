@@ -1,4 +1,4 @@
-//! What a reader of log lines may be told.
+//! Options for reading lines of logs.
 
 use timestrata_logs::MESSAGE_BYTES_MAX;
 

@@ -1,4 +1,4 @@
-//! One line to one entry.
+//! The parser: one line becomes one entry.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

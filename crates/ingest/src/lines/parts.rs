@@ -1,4 +1,4 @@
-//! What is too long for one entry, in parts.
+//! Splitting of lines and messages that are too long for one entry.
 
 use std::io::Read;
 

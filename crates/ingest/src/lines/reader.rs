@@ -1,4 +1,4 @@
-//! All entries of a log.
+//! The reader: a whole log becomes entries, one after the other.
 
 use std::io::Read;
 use std::sync::Arc;

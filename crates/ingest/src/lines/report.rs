@@ -1,4 +1,4 @@
-//! What was read of a log.
+//! Statistics of a log that was read.
 
 /// Flaws that a report lists; the others it only counts.
 const FLAWS_LISTED_MAX: usize = 10;

@@ -1,4 +1,4 @@
-//! Converted columns put together as a batch, without the rows that do not fit.
+//! Assembly of converted columns into a batch, without the rows that do not fit.
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;

@@ -1,4 +1,4 @@
-//! Arrow data brought to the types that are expected of it, where nothing is lost by that.
+//! Conversion of Arrow data to the types that are expected of it; values that would change are refused.
 
 use std::sync::Arc;
 

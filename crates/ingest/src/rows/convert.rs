@@ -1,4 +1,4 @@
-//! Columns of text to typed arrays: one way for every form whose values are text.
+//! Conversion of columns of text into typed arrays, for every format whose values are text.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Other people's decoders, of whose care with hostile bytes nothing is known.
+//! A guard around decoders that others wrote: a panic in one, which hostile bytes may cause, becomes an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! Where bytes come from: counted, unpacked, known by how they begin.
+//! Sources of bytes: counted, decompressed, and recognized by their first bytes.
 
 use std::fmt;
 use std::io::{self, Cursor, Read};

@@ -1,4 +1,4 @@
-//! Names of columns: which can be, and which of them speak of a time.
+//! Names of columns: which are allowed, and which suggest that a column holds times.
 
 use arrow_schema::{Field, TimeUnit};
 use timestrata_engine::Result;

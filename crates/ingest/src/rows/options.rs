@@ -1,4 +1,5 @@
-//! What a caller may say about an input: its form, its packing, what to expect and to refuse.
+//! Options for reading an input: its format, its compression, the schema that is expected, what happens to
+//! bad rows.
 
 use std::path::Path;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What was read, what was left out, and how a row that does not fit is spoken of.
+//! What was read and what was left out, and the messages about rows that do not fit.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The columns that come out of text: expected ones, inferred ones, and which is the time.
+//! The schema of an input: the types that are expected or inferred, and which column is the time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Writes an expression in the one form that is agreed on.
+//! Expressions written back as text, in one canonical form.
 
 use std::fmt::{self, Display, Formatter, Write};
 

@@ -1,4 +1,4 @@
-//! Finds a text in bytes whatever its case, at the speed of memory.
+//! A case-insensitive search for a text in bytes, many bytes at a time.
 //!
 //! Two bytes of it that are rare in logs are compared at all places at once, in blocks that the
 //! compiler turns into vector instructions; where both fit, the rest is looked at. In UTF-8 the cases

@@ -1,4 +1,5 @@
-//! Which words entries can't do without, so that an index of words can spare reading others.
+//! The words that every matching entry contains: with them, blocks whose word filter lacks one are skipped
+//! unread.
 
 use timestrata_engine::words;
 

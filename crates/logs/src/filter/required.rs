@@ -1,4 +1,4 @@
-//! What every match of a regular expression must hold, as far as that is easily told.
+//! The texts that every match of a regular expression must contain, as far as they are easily found.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 use timestrata_engine::words;

@@ -1,4 +1,4 @@
-//! Which rows have a match, where the texts of all rows lie end to end.
+//! A search in the texts of many rows that lie one behind the other in memory.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which values fields have among the hits, and how often.
+//! Facets: the most frequent values of fields among the hits.
 
 use hashbrown::HashMap;
 use timestrata_engine::Result;

@@ -1,4 +1,5 @@
-//! Going through the pieces of a range for hits, by several threads where there is much to read.
+//! A scan that filters: it reads the blocks of a range that may have hits, with several threads where there
+//! is much to read.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Hits over time.
+//! Histograms: the number of hits for each stretch of time.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which rows of a batch a filter lets through.
+//! Evaluation of a filter on a batch of rows.
 //!
 //! Each part of the filter is tried on those rows only that are still in doubt. Text that has a column is
 //! searched as one piece of memory; what lies in CBOR is walked row by row.

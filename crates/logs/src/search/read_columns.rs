@@ -1,4 +1,4 @@
-//! Which columns a filter looks at, and what blocks can tell of it unread.
+//! The columns that a filter reads, and the conditions by which whole blocks are skipped unread (pruning).
 
 use timestrata_engine::PruneFilter;
 

@@ -1,4 +1,4 @@
-//! The state that a log with flushes would have on its disk.
+//! The physical state that a log with flushes would have on disk: what was flushed, and what was deleted since.
 
 use std::sync::Arc;
 

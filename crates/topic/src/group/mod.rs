@@ -1,4 +1,4 @@
-//! Groups of consumers: who is a member, which partitions each has, and who may commit.
+//! Consumer groups: their members, which partitions each of them has, and who may commit offsets.
 //!
 //! It is memory only: members are of this process, and die with it. What outlives it, the committed
 //! offsets, is rows of the topic's own stream.

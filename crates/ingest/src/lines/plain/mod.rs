@@ -1,4 +1,4 @@
-//! Any text. A time in front, and a level behind that, are taken off; what follows is the message.
+//! Lines of any text. A time at the beginning, and a level behind it, are taken off; the rest is the message.
 
 mod klog;
 mod stamp;
