@@ -59,16 +59,43 @@ impl Store {
     /// ------
     /// InvalidArgumentError
     ///     It is a part of a topic, a graph or a table.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.table("rooms").append({"time": "2024-05-01", "celsius": 20.0})
+    /// 1
+    /// >>> store.drop("rooms")
+    /// >>> store.tables()
+    /// []
     fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         self.handle.detached(py, |store| timestrata::drop_by_name(store, name))
     }
 
     /// Make every commit so far survive a power cut. Gives the last one.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.timelog("door").append(1, "opened")
+    /// >>> store.sync() == store.stats()["synced_seq"]
+    /// True
     fn sync(&self, py: Python<'_>) -> PyResult<u64> {
         self.handle.detached(py, |store| store.sync()).map(|seq| seq.0)
     }
 
     /// Write what is in memory to run files.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.timelog("door").append(1, "opened")
+    /// >>> store.flush()
+    /// >>> store.stats()["streams"]["door"]["runs"]
+    /// 1
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.interruptible(py, |store| store.flush())
     }
@@ -101,6 +128,18 @@ impl Store {
     ///
     /// Where a run is damaged or missing, CorruptionError says which rows of which stream, and there is no
     /// copy; with `with_damage` there is one that has the same damage, which its report lists.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, timestrata
+    /// >>> folder = tempfile.TemporaryDirectory()
+    /// >>> with timestrata.open(folder.name + "/store") as store:
+    /// ...     store.timelog("door").append(1, "opened")
+    /// ...     report = store.backup(folder.name + "/copy")
+    /// >>> with timestrata.open(folder.name + "/copy", mode="r") as copy:
+    /// ...     copy.timelog("door")[1]
+    /// ['opened']
+    /// >>> folder.cleanup()
     #[pyo3(signature = (path, *, with_damage = false))]
     fn backup(&self, py: Python<'_>, path: GivenPath, with_damage: bool) -> PyResult<BackupReport> {
         let options = BackupOptions { with_damage };
@@ -110,6 +149,14 @@ impl Store {
     }
 
     /// Make a named, durable snapshot of now. Gives the commit it sees.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> commit = store.pin("monday")
+    /// >>> [pin.name for pin in store.pins()]
+    /// ['monday']
     fn pin(&self, py: Python<'_>, name: &str) -> PyResult<u64> {
         self.handle.detached(py, |store| store.pin(name)).map(|seq| seq.0)
     }
@@ -127,6 +174,20 @@ impl Store {
     }
 
     /// Catch up with the writer, in a store opened for reading. Gives the last commit seen.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, timestrata
+    /// >>> folder = tempfile.TemporaryDirectory()
+    /// >>> writer = timestrata.open(folder.name)
+    /// >>> writer.timelog("door").append(1, "opened")
+    /// >>> reader = timestrata.open(folder.name, mode="r")
+    /// >>> writer.timelog("door").append(2, "closed")
+    /// >>> commit = reader.refresh()
+    /// >>> list(reader.timelog("door"))
+    /// [(1, 'opened'), (2, 'closed')]
+    /// >>> reader.close(), writer.close(), folder.cleanup()
+    /// (None, None, None)
     fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
         self.handle.detached(py, |store| store.refresh()).map(|seq| seq.0)
     }

@@ -147,6 +147,14 @@ impl Graph {
     ///     content alone. Or anything with ``__arrow_c_stream__``: columns content and, where there are
     ///     any, id, version, source_uri, metadata and is_text.
     /// durability : {"written", "buffered", "synced"}, optional
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> ids = graph.put_many(["f()", {"content": "g()", "source_uri": "g.py"}])
+    /// >>> [graph.get(id).content for id in ids]
+    /// ['f()', 'g()']
     #[pyo3(signature = (blocks, durability=None))]
     fn put_many<'py>(
         &self,
@@ -159,6 +167,16 @@ impl Graph {
     }
 
     /// Delete a block, with its earlier versions and all of its edges, if it is there.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> graph.delete(g)
+    /// >>> g in graph, graph.edge_count()
+    /// (False, 0)
     #[pyo3(signature = (id, *, durability=None))]
     fn delete(
         &self,
@@ -197,6 +215,15 @@ impl Graph {
     /// properties : mapping or str, optional
     ///     What else is said about it: what JSON can say, or a JSON object.
     /// durability : {"written", "buffered", "synced"}, optional
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> [edge.kind for edge in graph.edges(f)]
+    /// ['calls']
     #[pyo3(signature = (source, kind, target, *, weight=None, valid_from=None, properties=None,
                         durability=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
@@ -224,6 +251,15 @@ impl Graph {
     ///     properties; a mapping of them; or an `Edge`. Or anything with ``__arrow_c_stream__``:
     ///     columns source, kind, target and, where there are any, weight, valid_from and properties.
     /// durability : {"written", "buffered", "synced"}, optional
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put_many(["f()", "g()"])
+    /// >>> graph.link_many([(f, "calls", g), (g, "calls", f, 0.5)])
+    /// >>> graph.edge_count()
+    /// 2
     #[pyo3(signature = (edges, durability=None))]
     fn link_many(
         &self,

@@ -7,6 +7,16 @@ use timestrata_graph::Route as ModelRoute;
 use super::arguments::id_object;
 
 /// A way from one block of a graph to another. Given by `Graph.shortest_path`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> graph = timestrata.open().graph("code")
+/// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+/// >>> graph.link(f, "calls", g)
+/// >>> route = graph.shortest_path(f, g)
+/// >>> route.ids == [f, g], route.kinds, route.cost
+/// (True, ['calls'], 1.0)
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Route {

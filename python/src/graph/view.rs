@@ -109,6 +109,15 @@ impl GraphView {
     }
 
     /// The latest version of a block; None if there is none.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> graph.get(f).source_uri
+    /// 'f.py'
     fn get(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let id = id_of(id)?;
         Ok(self.ask(py, |view| view.get(id))?.map(Block::from))
@@ -147,6 +156,15 @@ impl GraphView {
     ///     Members that their metadata has, each with this value.
     /// limit : int, optional
     ///     How many at most.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> [block.content for block in graph.find(source_uri="f.py")]
+    /// ['f()']
     #[pyo3(signature = (source_uri=None, metadata=None, limit=None))]
     fn find(
         &self,
@@ -189,6 +207,15 @@ impl GraphView {
     ///     itself once.
     /// kinds : str or list of str, optional
     ///     Only those of these kinds.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> [edge.source == f for edge in graph.edges(g, direction="in")]
+    /// [True]
     #[pyo3(signature = (id, direction="out", kinds=None))]
     fn edges(
         &self,
@@ -333,6 +360,15 @@ impl GraphView {
     ///     One: the answer is a list of pairs. Several: a list of such lists, in their order.
     /// direction, kinds, as_of
     ///     As for `walk`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> graph.neighbors(f) == [(g, "calls")]
+    /// True
     #[pyo3(signature = (ids, direction="out", kinds=None, *, as_of=None))]
     fn neighbors<'py>(
         &self,
@@ -368,6 +404,15 @@ impl GraphView {
     }
 
     /// How many edges a block has; in both directions, an edge to itself counts twice.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> graph = timestrata.open().graph("code")
+    /// >>> f, g = graph.put("f()", source_uri="f.py"), graph.put("g()")
+    /// >>> graph.link(f, "calls", g)
+    /// >>> graph.degree(f), graph.degree(f, "both")
+    /// (1, 1)
     #[pyo3(signature = (id, direction="out", kinds=None, *, as_of=None))]
     fn degree(
         &self,

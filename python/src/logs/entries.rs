@@ -200,6 +200,15 @@ impl LogEntries {
 }
 
 /// Iterates over entries that a search finds.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> logs = timestrata.open().logs("app")
+/// >>> timestamp = logs.write("request served", level="info", status=200)
+/// >>> entries = iter(logs.search())
+/// >>> next(entries).message
+/// 'request served'
 #[pyclass(frozen, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct LogEntriesIter {

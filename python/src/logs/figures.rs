@@ -9,6 +9,15 @@ use timestrata_logs::{Bucket, Facet, Level};
 use crate::timestamp::datetime_of_ns;
 
 /// How many entries a stretch of time has. Given by `Logs.histogram`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> logs = timestrata.open().logs("app")
+/// >>> timestamp = logs.write("request served", level="info", status=200)
+/// >>> [bucket] = logs.histogram(step="1d")
+/// >>> bucket.count, bucket.levels["info"]
+/// (1, 1)
 #[pyclass(frozen, eq, hash, module = "timestrata", weakref)]
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LogBucket {
@@ -56,6 +65,15 @@ impl LogBucket {
 }
 
 /// Which values a field has, and how many entries have each. Given by `Logs.facets`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> logs = timestrata.open().logs("app")
+/// >>> timestamp = logs.write("request served", level="info", status=200)
+/// >>> [facet] = logs.facets(fields="status")
+/// >>> facet.field, facet.values
+/// ('status', [('200', 1)])
 #[pyclass(frozen, eq, hash, module = "timestrata", weakref)]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LogFacet {

@@ -75,6 +75,14 @@ impl Logs {
     }
 
     /// Count the entries that a search would find. Parameters as of `search`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> timestamp = logs.write("request served", level="info", status=200)
+    /// >>> logs.count("status:2*"), logs.count("level>=warn")
+    /// (1, 0)
     #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp"))]
     fn count(
         &self,
@@ -105,6 +113,14 @@ impl Logs {
     /// ------
     /// InvalidArgumentError
     ///     The step makes more than 10,000 of them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> timestamp = logs.write("request served", level="info", status=200)
+    /// >>> [bucket.count for bucket in logs.histogram(step="1d")]
+    /// [1]
     #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", step=None))]
     fn histogram(
         &self,
@@ -175,6 +191,14 @@ impl Logs {
     ///     When it arrived.
     /// before, after : int, optional
     ///     How many of those that arrived before and after it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> timestamp = logs.write("request served", level="info", status=200)
+    /// >>> [entry.message for entry in logs.context(timestamp)]
+    /// ['request served']
     #[pyo3(signature = (timestamp, before=5, after=5))]
     fn context(
         &self,
@@ -207,6 +231,14 @@ impl Logs {
     /// -------
     /// LogTail
     ///     An iterator, also for ``async for``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> logs = timestrata.open().logs("app")
+    /// >>> timestamp = logs.write("request served", level="info", status=200)
+    /// >>> next(logs.tail(after=0)).message
+    /// 'request served'
     #[pyo3(signature = (filter="", *, after=None))]
     fn tail(
         &self,

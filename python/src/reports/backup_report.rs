@@ -7,6 +7,16 @@ use timestrata_engine::MissingRange;
 use super::missing_rows;
 
 /// What a backup copied.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> with timestrata.open(folder.name + "/store") as store:
+/// ...     report = store.backup(folder.name + "/copy")
+/// >>> report.files > 0, report.damaged
+/// (True, [])
+/// >>> folder.cleanup()
 #[pyclass(frozen, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct BackupReport {

@@ -5,6 +5,13 @@ use pyo3::prelude::*;
 use super::Finding;
 
 /// What a check read and found. True if nothing is damaged.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> report = timestrata.open().check()
+/// >>> report.is_sound, report.findings
+/// (True, [])
 #[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct CheckReport {

@@ -5,6 +5,19 @@ use pyo3::prelude::*;
 use super::shown;
 
 /// One thing that is wrong in a store's files.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> timestrata.open(folder.name).close()
+/// >>> with open(folder.name + "/stray", "w"):
+/// ...     pass
+/// >>> with timestrata.open(folder.name, mode="r") as store:
+/// ...     [finding] = store.check().findings
+/// >>> finding.is_damage
+/// False
+/// >>> folder.cleanup()
 #[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {

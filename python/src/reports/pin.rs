@@ -4,6 +4,15 @@ use pyo3::prelude::*;
 use timestrata_engine::PinInfo;
 
 /// A named, durable snapshot, as listed.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> commit = store.pin("monday")
+/// >>> [pin] = store.pins()
+/// >>> pin.name, pin.seq == commit
+/// ('monday', True)
 #[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct Pin {

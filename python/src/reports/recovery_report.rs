@@ -5,6 +5,13 @@ use pyo3::prelude::*;
 use super::shown;
 
 /// What opening a store found and did.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> report = timestrata.open().recovery
+/// >>> report.created, report.commits_replayed
+/// (True, 0)
 #[pyclass(frozen, get_all, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct RecoveryReport {

@@ -7,6 +7,16 @@ use timestrata_engine::RepairReport as Report;
 use super::{missing_rows, shown};
 
 /// What a repair found and did. Given by `timestrata.repair`; as text it tells all of it, a line each.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> timestrata.open(folder.name + "/store").close()
+/// >>> report = timestrata.repair(folder.name + "/store", dry_run=True)
+/// >>> report.lost_nothing, report.missing
+/// (True, [])
+/// >>> folder.cleanup()
 #[pyclass(frozen, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct RepairReport(Report);

@@ -63,6 +63,17 @@ impl Table {
     ///     Values for placeholders in the condition.
     /// sync : bool, optional
     ///     Wait until it survives a power cut.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.delete("2024-05-02")
+    /// 1
+    /// >>> rooms.delete(where="celsius > 30")
+    /// 0
     #[pyo3(signature = (start=None, end=None, *, r#where=None, params=None, sync=false))]
     fn delete(
         &self,
@@ -108,6 +119,18 @@ impl Table {
     /// suffix : str, optional
     /// allow_exact : bool, optional
     ///     Whether rows of the same time belong together.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> trades, quotes = store.table("trades"), store.table("quotes")
+    /// >>> trades.append({"time": "2024-05-01T10:00:01Z", "shares": 100})
+    /// 1
+    /// >>> quotes.append({"time": "2024-05-01T10:00:00Z", "price": 10.5})
+    /// 1
+    /// >>> [(row["shares"], row["price"]) for row in trades.asof_join(quotes)]
+    /// [(100, 10.5)]
     #[pyo3(signature = (other, on=None, by=None, tolerance=None, *, right_on=None,
                         direction="backward", suffix="_right", allow_exact=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]

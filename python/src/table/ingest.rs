@@ -61,6 +61,14 @@ impl Table {
     /// ------
     /// InvalidDataError
     ///     A row doesn't fit; it names file, line, column and value.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import io, timestrata
+    /// >>> flights = timestrata.open().table("flights")
+    /// >>> file = io.BytesIO(b"time,delay\n2024-05-01,5\n2024-05-02,7\n")
+    /// >>> flights.ingest(file, format="csv")["rows"], flights.count()
+    /// (2, 2)
     #[pyo3(signature = (source, format=None, *, delimiter=None, header=true, batch_rows=None,
                         on_error="fail", on_mismatch="error"))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]

@@ -110,6 +110,17 @@ impl Table {
     ///     read, its ``missing`` says which rows that were. Of a table with an upsert key nothing
     ///     older within the keys of a damaged block is given either: it may have been replaced there.
     ///     Not together with ``where``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.scan("2024-05-02", columns=["celsius"]).to_pylist()
+    /// [{'celsius': 21.5}]
+    /// >>> rooms.scan(where="celsius < $1", params=[21], columns=["celsius"]).to_pylist()
+    /// [{'celsius': 20.0}]
     #[pyo3(signature = (start=None, end=None, *, columns=None, r#where=None, params=None,
                         limit=None, reverse=false, skip_damaged=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
@@ -144,6 +155,15 @@ impl Table {
     }
 
     /// The first ``n`` rows.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> [row["celsius"] for row in rooms.head(1)]
+    /// [20.0]
     #[pyo3(signature = (n=5))]
     fn head(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
         let scan = TableScan { limit: Some(n), ..TableScan::default() };
@@ -151,6 +171,15 @@ impl Table {
     }
 
     /// The last ``n`` rows, oldest first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> [row["celsius"] for row in rooms.tail(1)]
+    /// [21.5]
     #[pyo3(signature = (n=5))]
     fn tail(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
         let view = self.view(py)?;
@@ -159,6 +188,16 @@ impl Table {
     }
 
     /// The newest row of each combination of values in the columns ``by``, newest first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-01", "2024-05-02"],
+    /// ...               "room": ["hall", "attic", "hall"], "celsius": [19.0, 25.0, 21.5]})
+    /// 3
+    /// >>> sorted((row["room"], row["celsius"]) for row in rooms.latest("room"))
+    /// [('attic', 25.0), ('hall', 21.5)]
     #[pyo3(signature = (by, start=None, end=None))]
     fn latest(
         &self,
@@ -201,6 +240,15 @@ impl Table {
     }
 
     /// Count the rows from ``start`` to before ``end``, exactly.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.count(), rooms.count("2024-05-02")
+    /// (2, 1)
     #[pyo3(signature = (start=None, end=None))]
     fn count(
         &self,
@@ -226,6 +274,15 @@ impl Table {
     /// ----------
     /// key : object, or tuple of objects
     ///     One value a key column, in the order of ``key``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> users = timestrata.open().table("users", key="name")
+    /// >>> users.append({"time": "2024-05-01", "name": "ada", "age": 36})
+    /// 1
+    /// >>> users.row("ada")["age"]
+    /// 36
     fn row<'py>(
         &self,
         py: Python<'py>,
@@ -260,6 +317,15 @@ impl Table {
     }
 
     /// Time of the newest row; None if there is none.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> str(rooms.max_time())
+    /// '2024-05-02 00:00:00+00:00'
     fn max_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.bound(py, TableView::max_time)
     }

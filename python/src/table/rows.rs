@@ -110,17 +110,44 @@ impl Rows {
     }
 
     /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.scan().to_arrow().num_rows
+    /// 2
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let batches = self.collect(py)?.into_iter().map(Ok);
         batches_as_table(py, SchemaRef::clone(&self.schema), batches)
     }
 
     /// Give the rows as a ``pandas.DataFrame``. Needs pandas and pyarrow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> list(rooms.scan().to_pandas()["celsius"])
+    /// [20.0, 21.5]
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_arrow(py)?.call_method0("to_pandas")
     }
 
     /// Give the rows as a ``polars.DataFrame``. Needs polars.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.scan().to_polars()["celsius"].to_list()
+    /// [20.0, 21.5]
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         // Read here, where Ctrl-C is heard.
         let (schema, batches) = (SchemaRef::clone(&slf.get().schema), slf.get().collect(slf.py())?);
@@ -130,6 +157,15 @@ impl Rows {
 
     /// Give the columns as a dict of numpy arrays. Numbers and times that lie in one piece of the
     /// store's memory are not copied, and can't be written to. Nulls are NaN, NaT or None.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.scan().to_numpy()["celsius"]
+    /// array([20. , 21.5])
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let module = py.import("numpy")?;
         let batches = self.collect(py)?;
@@ -147,6 +183,15 @@ impl Rows {
     }
 
     /// Give the rows as a list of dicts.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.scan(columns=["celsius"]).to_pylist()
+    /// [{'celsius': 20.0}, {'celsius': 21.5}]
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         let reader = RowReader::new(py, &self.schema)?;
@@ -236,6 +281,16 @@ fn object_array<'py>(
 }
 
 /// Iterates over rows, as dicts.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> rooms = timestrata.open().table("rooms")
+/// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+/// 2
+/// >>> rows = iter(rooms.scan(columns=["celsius"]))
+/// >>> next(rows)
+/// {'celsius': 20.0}
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct RowsIter {
     reader: RowReader,

@@ -183,6 +183,15 @@ impl Table {
     /// InvalidDataError
     ///     A value doesn't fit; it names row, column, value and expected type. Nothing of the
     ///     commit was written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+    /// 2
+    /// >>> rooms.append([{"time": "2024-05-03", "celsius": 19.0}])
+    /// 1
     #[pyo3(signature = (rows, *, sync=false, on_mismatch="error"))]
     fn append(
         &self,

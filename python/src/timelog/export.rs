@@ -54,6 +54,14 @@ impl Timelog {
 #[pymethods]
 impl Timelog {
     /// Give ``{timestamp: object}``; of several objects at one timestamp, the last.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.to_dict(t2=9)
+    /// {1: 'opened', 5: 'closed'}
     #[pyo3(signature = (t1=None, t2=None))]
     fn to_dict<'py>(
         slf: &Bound<'py, Self>,
@@ -88,6 +96,15 @@ impl Timelog {
     /// TypeError
     ///     The dtype is not numeric. What a value can't be converted with keeps its type, with
     ///     a note that names the row.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> celsius = timestrata.open().timelog("celsius")
+    /// >>> celsius.extend([(1, 20.0), (2, 21.5)])
+    /// >>> times, values = celsius.to_numpy()
+    /// >>> times.tolist(), values.tolist()
+    /// ([1, 2], [20.0, 21.5])
     #[pyo3(signature = (t1=None, t2=None, *, dtype=None))]
     fn to_numpy<'py>(
         slf: &Bound<'py, Self>,
@@ -135,6 +152,14 @@ impl Timelog {
 impl Timelog {
     /// Give the entries as a ``pyarrow.Table``: ``time`` as timestamps in UTC, ``value`` of the
     /// type that the objects have in common. Needs pyarrow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.to_arrow()["value"].to_pylist()
+    /// ['opened', 'closed', 'opened']
     #[pyo3(signature = (t1=None, t2=None))]
     fn to_arrow<'py>(
         slf: &Bound<'py, Self>,
@@ -173,6 +198,14 @@ impl Timelog {
     }
 
     /// Give the entries as a ``pandas.DataFrame``. Needs pandas and pyarrow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> list(door.to_pandas()["value"])
+    /// ['opened', 'closed', 'opened']
     #[pyo3(signature = (t1=None, t2=None))]
     fn to_pandas<'py>(
         slf: &Bound<'py, Self>,
@@ -183,6 +216,14 @@ impl Timelog {
     }
 
     /// Give the entries as a ``polars.DataFrame``. Needs polars and pyarrow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.to_polars()["value"].to_list()
+    /// ['opened', 'closed', 'opened']
     #[pyo3(signature = (t1=None, t2=None))]
     fn to_polars<'py>(
         slf: &Bound<'py, Self>,

@@ -66,6 +66,14 @@ impl Timelog {
 #[pymethods]
 impl Timelog {
     /// Give the objects at exactly this timestamp, in the order of their appends.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.at(5), door.at(6)
+    /// (['closed'], [])
     fn at<'py>(&self, ts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let (py, time) = (ts.py(), self.time(ts)?);
         match self.ask(|log| log.rows.at(time))? {
@@ -94,6 +102,14 @@ impl Timelog {
     }
 
     /// Give the entries from ``t1`` to before ``t2``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> list(door.range(1, 9))
+    /// [(1, 'opened'), (5, 'closed')]
     #[pyo3(signature = (t1, t2, /))]
     fn range(
         slf: &Bound<'_, Self>,
@@ -108,12 +124,28 @@ impl Timelog {
     }
 
     /// Give the entries from ``t`` on.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> list(door.since(5))
+    /// [(5, 'closed'), (9, 'opened')]
     #[pyo3(signature = (t, /))]
     fn since(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
         Self::entries(slf, TimeRange::of(Some(slf.get().raw(t)?), None), false)
     }
 
     /// Give the entries before ``t``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> list(door.until(5))
+    /// [(1, 'opened')]
     #[pyo3(signature = (t, /))]
     fn until(slf: &Bound<'_, Self>, t: &Bound<'_, PyAny>) -> PyResult<TimelogIter> {
         Self::entries(slf, TimeRange::of(None, Some(slf.get().raw(t)?)), false)
@@ -145,6 +177,14 @@ impl Timelog {
     }
 
     /// Give the first n entries, oldest first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.first(2)
+    /// [(1, 'opened'), (5, 'closed')]
     #[pyo3(signature = (n=1, /))]
     fn first<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyList>> {
         self.few(py, n, false)
@@ -219,6 +259,14 @@ impl Timelog {
     }
 
     /// The smallest timestamp, or None.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.min_ts(), door.max_ts()
+    /// (1, 9)
     fn min_ts(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         match self.ask(|log| log.rows.min_time())? {
             Asked::Answer(time) => Ok(time),

@@ -148,6 +148,16 @@ impl Value {
 }
 
 /// The pages of a view, one after the other, as `PageSpan`. Made by `Timelog.views`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> log = timestrata.Timelog()
+/// >>> log.extend([(1, "a"), (2, "b")])
+/// >>> log.flush()
+/// >>> with log.views() as pages:
+/// ...     [len(page) for page in pages]
+/// [2]
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct PageSpanIter {
     state: Lock<Option<Pages>>,
@@ -436,6 +446,16 @@ impl PageSpan {
 }
 
 /// The objects of a `PageSpan`, as a sequence.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> log = timestrata.Timelog()
+/// >>> log.extend([(1, "a"), (2, "b")])
+/// >>> log.flush()
+/// >>> objects = next(log.views()).objects()
+/// >>> objects[-1], objects.copy()
+/// ('b', ['a', 'b'])
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct PageSpanObjectsView {
     span: Py<PageSpan>,

@@ -403,6 +403,15 @@ impl Timelog {
     }
 
     /// Delete everything before ``ts``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.cutoff(9)
+    /// >>> list(door)
+    /// [(9, 'opened')]
     fn cutoff(&self, ts: &Bound<'_, PyAny>) -> PyResult<()> {
         let range = TimeRange::of(None, Some(self.time(ts)?));
         self.delete_range_of(ts.py(), range)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_engine::{ErrorKind, Store};
+use timestrata_engine::ErrorKind;
 use timestrata_table::append_together;
 use timestrata_topic::{
     Assignor, Consumer as ConsumerModel, ConsumerOptions, PollLimits, Polled, Reset, TopicPartition,
@@ -223,7 +223,7 @@ impl Consumer {
     }
 
     fn now_ns(&self) -> PyResult<u64> {
-        Ok(self.store()?.monotonic_ns())
+        Ok(self.handle.store()?.monotonic_ns())
     }
 
     /// Reads ahead for iterating, if nothing is there; whether there is something then.
@@ -236,10 +236,6 @@ impl Consumer {
             let is_some = !state.ahead.is_empty();
             (is_some || is_over).then_some(is_some)
         })
-    }
-
-    fn store(&self) -> PyResult<&Store> {
-        self.handle.store()
     }
 
     /// Leaves the group. `is_failed`: whoever handled what the last call gave did not get to its end.
@@ -329,6 +325,15 @@ impl Consumer {
     ///     What comes next isn't kept any more, and ``reset`` is "error".
     /// CorruptionError
     ///     Records can't be read; it names their offsets. `skip` goes on behind them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> [record.value for record in consumer.poll(max_records=1)]
+    /// [b'10']
     #[pyo3(signature = (timeout=0.0, *, max_records=500, max_bytes=52_428_800))]
     fn poll<'py>(
         &self,
@@ -361,6 +366,17 @@ impl Consumer {
     }
 
     /// Go on at an offset.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> records = consumer.poll()
+    /// >>> consumer.seek(1)
+    /// >>> [record.offset for record in consumer.poll()]
+    /// [1]
     #[pyo3(signature = (offset, partition=0, *, topic=None))]
     fn seek(
         &self,
@@ -408,6 +424,16 @@ impl Consumer {
     }
 
     /// How many offsets of a partition come yet.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> records = consumer.poll(max_records=1)
+    /// >>> consumer.lag()
+    /// 1
     #[pyo3(signature = (partition=0, *, topic=None))]
     fn lag(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
@@ -439,7 +465,7 @@ impl Consumer {
         topic: Option<String>,
     ) -> PyResult<Option<u64>> {
         let place = self.place(topic, partition)?;
-        let store = self.store()?;
+        let store = self.handle.store()?;
         self.with(py, |consumer| {
             let topic = timestrata_topic::Topic::open(store, &place.topic)?;
             match consumer.group() {
@@ -463,6 +489,17 @@ impl Consumer {
     /// ConflictError
     ///     A partition is another member's meanwhile, or an offset would go back. Nothing is
     ///     committed then.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> records = consumer.poll()
+    /// >>> consumer.commit(records[0])
+    /// >>> consumer.committed()
+    /// 1
     #[pyo3(signature = (record=None, *, also=None))]
     fn commit(
         &self,

@@ -141,6 +141,14 @@ impl Topic {
     ///     receipt, also after the store was opened anew.
     /// durability : {"synced", "written"}, optional
     ///     What a record survives once it is acknowledged: a power cut, or the end of the process.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> producer = payments.producer(producer_id="till-1")
+    /// >>> producer.send("10", sequence=0).offset, producer.send("10", sequence=0).offset
+    /// (0, 0)
     #[pyo3(signature = (*, producer_id=None, durability="synced"))]
     fn producer(&self, producer_id: Option<String>, durability: &str) -> PyResult<Producer> {
         self.topic.model()?;
@@ -149,6 +157,13 @@ impl Topic {
     }
 
     /// Append one record durably; see `Producer.send`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> payments.send({"key": "ada", "value": "10", "headers": {"currency": "EUR"}}).offset
+    /// 0
     #[pyo3(signature = (record, *, partition=None))]
     fn send(
         &self,
@@ -161,6 +176,14 @@ impl Topic {
     }
 
     /// Append records durably, all of them or none; see `Producer.send_batch`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> [receipt.offset for receipt in receipts]
+    /// [0, 1]
     #[pyo3(signature = (records, *, partition=None))]
     fn send_batch(
         &self,
@@ -190,6 +213,14 @@ impl Topic {
     ///     Commit every so many seconds what was given. None: only `Consumer.commit` does.
     /// idle_timeout : float, optional
     ///     Iterating ends after so many seconds without a record. None: it waits.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> [record.value for record in payments.consumer(idle_timeout=0)]
+    /// [b'10', b'20']
     #[pyo3(signature = (group=None, *, member=None, reset="earliest", strategy="sticky",
                         session=30.0, auto_commit=None, idle_timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
@@ -211,6 +242,14 @@ impl Topic {
     }
 
     /// The offsets of a partition: from the first that is kept to before the one that comes next.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> payments.offsets()
+    /// range(0, 2)
     #[pyo3(signature = (partition=0))]
     fn offsets<'py>(&self, py: Python<'py>, partition: u32) -> PyResult<Bound<'py, PyAny>> {
         let offsets = self.topic.detached(py, |topic| topic.offsets(partition))?;
@@ -236,6 +275,14 @@ impl Topic {
     /// ------
     /// OutOfRangeError
     ///     There is no record at this offset yet.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> payments.get(1).value
+    /// b'20'
     #[pyo3(signature = (offset, partition=0))]
     fn get(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Option<Record>> {
         let found = self.topic.detached(py, |topic| topic.get(partition, offset))?;
@@ -255,6 +302,14 @@ impl Topic {
 
     /// Read records of a partition, from offset ``start`` to before ``end``, as Arrow: columns
     /// offset, timestamp, key, value and headers. Nothing is read until the answer is used.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> [row["value"] for row in payments.scan(1)]
+    /// [b'20']
     #[pyo3(signature = (start=None, end=None, *, partition=0, limit=None))]
     fn scan(
         &self,
@@ -378,6 +433,17 @@ impl Topic {
     }
 
     /// Groups that have committed offsets: ``{group: {partition: offset}}``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> records = consumer.poll()
+    /// >>> consumer.commit()
+    /// >>> payments.groups()
+    /// {'ledger': {0: 2}}
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let groups = PyDict::new(py);
         for (group, offsets) in self.topic.detached(py, |topic| topic.groups())? {
@@ -444,6 +510,14 @@ impl Topic {
     /// ------
     /// CorruptionError
     ///     A record, a hash or the checkpoint is another than it was; it says which.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
+    /// >>> payments.audit()
+    /// 2
     #[pyo3(signature = (partition=0))]
     fn audit(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
         self.topic

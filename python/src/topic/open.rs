@@ -40,6 +40,13 @@ impl Store {
     /// ------
     /// AlreadyExistsError
     ///     It exists with other options than asked for.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.topic("payments", partitions=2, retention_age=30 * 86_400)
+    /// <Topic "payments" partitions=2>
     #[pyo3(signature = (name, *, partitions=None, record_bytes_max=None, timestamp=None,
                         retention_age=None, retention_bytes=None, retention_records=None,
                         compact=None, create=true))]
@@ -80,6 +87,15 @@ impl Store {
     /// ----------
     /// topics : list of str
     ///     Names, or beginnings of names with a star behind; topics may be made later.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> for name in ["orders.eu", "orders.us"]:
+    /// ...     receipt = store.topic(name).send("paid")
+    /// >>> sorted(record.topic for record in store.consumer(["orders.*"]).poll())
+    /// ['orders.eu', 'orders.us']
     #[pyo3(signature = (topics, group=None, *, member=None, reset="earliest", strategy="sticky",
                         session=30.0, auto_commit=None, idle_timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]

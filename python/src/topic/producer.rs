@@ -134,6 +134,13 @@ impl Producer {
     /// sequence : int, optional
     ///     With a ``producer_id``: its number among those of this producer in the partition, from 0.
     ///     One that was sent before is answered with the first receipt; a gap is refused.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> producer = timestrata.open().topic("payments").producer()
+    /// >>> producer.send("10", expected_offset=0).offset
+    /// 0
     #[pyo3(signature = (record, *, partition=None, durability=None, expected_offset=None,
                         sequence=None))]
     fn send(
@@ -153,6 +160,17 @@ impl Producer {
     /// Parameters are those of `send`; ``sequence`` and ``expected_offset`` are the first record's, and
     /// all must be for one partition then. ``also`` is a list of (Table, rows): rows of tables that are
     /// in the same commit, there with the records or not at all.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> producer, ledger = store.topic("payments").producer(), store.table("ledger")
+    /// >>> row = {"time": "2024-05-01", "amount": 10}
+    /// >>> [receipt.offset for receipt in producer.send_batch(["10"], also=[(ledger, row)])]
+    /// [0]
+    /// >>> ledger.count()
+    /// 1
     #[pyo3(signature = (records, *, partition=None, durability=None, expected_offset=None,
                         sequence=None, also=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]

@@ -81,6 +81,19 @@ fn wrong(error: TextError) -> PyErr {
 }
 
 /// The proof that a record is in a topic: the text of a ``.tlog-proof`` file. Made by `Topic.prove`.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> key = timestrata.SigningKey.generate(folder.name + "/key", "example.org/log")
+/// >>> payments = timestrata.open().topic("payments")
+/// >>> receipt = payments.send("10")
+/// >>> checkpoint = payments.checkpoint(key)
+/// >>> proof = payments.prove(0)
+/// >>> proof.offset, proof.check(payments.get(0), key.vkey)
+/// (0, None)
+/// >>> folder.cleanup()
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Proof {
@@ -179,6 +192,18 @@ impl Proof {
 /// ------
 /// InvalidArgumentError
 ///     The proof or the key is no such text.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> key = timestrata.SigningKey.generate(folder.name + "/key", "example.org/log")
+/// >>> payments = timestrata.open().topic("payments")
+/// >>> receipt = payments.send("10")
+/// >>> checkpoint = payments.checkpoint(key)
+/// >>> timestrata.verify(str(payments.prove(0)), payments.get(0), key.vkey)
+/// True
+/// >>> folder.cleanup()
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
@@ -195,6 +220,16 @@ pub(crate) fn verify(
 
 /// Whether a log of ``old`` records with one root is the beginning of one of ``new`` with another.
 /// Roots and the hashes of the proof are 32 bytes each.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> payments = timestrata.open().topic("payments")
+/// >>> receipts = payments.send_batch(["10", "20", "30"])
+/// >>> (old, old_root), (new, new_root) = payments.root(size=2), payments.root()
+/// >>> proof = payments.consistency_proof(old, new)
+/// >>> timestrata.verify_consistency(old, old_root, new, new_root, proof)
+/// True
 #[pyfunction]
 pub(crate) fn verify_consistency(
     old: u64,

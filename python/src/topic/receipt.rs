@@ -4,6 +4,13 @@ use pyo3::prelude::*;
 use timestrata_topic::Receipt as ModelReceipt;
 
 /// Where a record is that was sent.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> receipt = timestrata.open().topic("payments").send("10")
+/// >>> receipt.topic, receipt.partition, receipt.offset
+/// ('payments', 0, 0)
 #[pyclass(frozen, module = "timestrata", get_all, eq, hash)]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Receipt {
