@@ -1,4 +1,4 @@
-//! Long work without deaf ears: the GIL released, Ctrl-C heard.
+//! Long work with the GIL released, in which Ctrl-C is heard nevertheless.
 
 use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,8 +10,10 @@ use timestrata_engine::{Result, RunningQuery, Store};
 
 use crate::error::to_python;
 
-/// How long a waiting call may be deaf to signals.
-const DEAF_MAX: Duration = Duration::from_millis(100);
+/// How long a call waits before it looks for signals again.
+pub(crate) const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+/// How many rows are converted before signals are looked for again.
+pub(crate) const SIGNAL_ROWS: usize = 4_096;
 
 thread_local! {
     /// Whether this thread is in [`detached`], and what a signal's handler has raised there.
@@ -67,7 +69,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let receiver = std::sync::Mutex::new(receiver);
     loop {
         let outcome = py.detach(|| match receiver.lock() {
-            Ok(receiver) => receiver.recv_timeout(DEAF_MAX),
+            Ok(receiver) => receiver.recv_timeout(SIGNAL_INTERVAL),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         });
         match outcome {

@@ -11,7 +11,7 @@ use timestrata_timelog::{EntryBatch, Timelog, TypedBatch};
 
 use crate::codec::{Decoder, encode};
 use crate::error::{refused, to_python};
-use crate::interrupt::detached;
+use crate::interrupt::{SIGNAL_ROWS, detached};
 use crate::timestamp::timestamp;
 use crate::typed::Typed;
 
@@ -20,8 +20,6 @@ const COMMIT_BYTES_MAX: usize = 64 << 20;
 /// Rows and bytes of one commit of input that comes one by one.
 const CHUNK_ROWS_MAX: usize = 8_192;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
-/// Rows between two looks for Ctrl-C.
-const DEAF_ROWS_MAX: usize = 4_096;
 
 /// Bytes that a row takes beside its value.
 const ROW_BYTES: usize = 12;
@@ -39,10 +37,10 @@ pub(crate) fn extend(
 ) -> PyResult<()> {
     let is_sized = is_sized(rows, objects)?;
     let batch = Batch::new(rows.py(), log, decoder)?;
-    let mut gathering = Gathering::new(log, durability, batch, is_sized);
-    for_each(rows, objects, |time, value| gathering.push(time, value))
-        .and_then(|()| gathering.commit(rows.py()))
-        .inspect_err(|error| gathering.explain(rows.py(), error))
+    let mut writer = BatchWriter::new(log, durability, batch, is_sized);
+    for_each(rows, objects, |time, value| writer.push(time, value))
+        .and_then(|()| writer.commit(rows.py()))
+        .inspect_err(|error| writer.explain(rows.py(), error))
 }
 
 /// Rows that are to be committed together.
@@ -105,7 +103,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-struct Gathering<'a> {
+struct BatchWriter<'a> {
     log: &'a Timelog,
     durability: Durability,
     batch: Batch<'a>,
@@ -114,7 +112,7 @@ struct Gathering<'a> {
     committed: usize,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> BatchWriter<'a> {
     fn new(log: &'a Timelog, durability: Durability, batch: Batch<'a>, is_sized: bool) -> Self {
         let (rows_max, bytes_max) = if is_sized {
             (usize::MAX, COMMIT_BYTES_MAX)
@@ -131,7 +129,7 @@ impl<'a> Gathering<'a> {
             self.commit(py)?;
         }
         self.batch.push(self.log, time, value)?;
-        if self.batch.len().is_multiple_of(DEAF_ROWS_MAX) {
+        if self.batch.len().is_multiple_of(SIGNAL_ROWS) {
             py.check_signals()?;
         }
         Ok(())

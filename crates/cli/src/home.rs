@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn every_argument_that_is_a_path_is_led_home() {
-        let command = with_paths_led_home(crate::Arguments::command());
+        let command = with_paths_led_home(crate::CommandLine::command());
         let home = std::env::home_dir().unwrap();
         let words = ["timestrata", "logs", "context", "~/s.store", "web", "7", "--before", "1"];
         let found = command.clone().try_get_matches_from(words).unwrap();

@@ -47,40 +47,40 @@ Examples:
 /// One embedded store for everything that happens over time.
 #[derive(Debug, Parser)]
 #[command(name = "timestrata", version, after_help = AFTER_HELP, max_term_width = 100)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     verb: Verb,
 }
 
 verbs! {
-    Ingest: ingest::Arguments => ingest::run,
-    Query: query::Arguments => query::run,
+    Ingest: ingest::IngestArgs => ingest::run,
+    Query: query::QueryArgs => query::run,
     #[cfg(feature = "sql")]
-    Sql: sql::Arguments => sql::run,
-    Export: export::Arguments => export::run,
+    Sql: sql::SqlArgs => sql::run,
+    Export: export::ExportArgs => export::run,
     #[cfg(feature = "sql")]
-    Serve: serve::Arguments => serve::run,
+    Serve: serve::ServeArgs => serve::run,
     #[cfg(feature = "sql")]
-    Config: config::Arguments => config::run,
-    Delete: delete::Arguments => delete::run,
-    Graph: graph::Arguments => graph::run,
-    Logs: logs::Arguments => logs::run,
-    Topic: topic::Arguments => topic::run,
-    Produce: produce::Arguments => produce::run,
-    Consume: consume::Arguments => consume::run,
-    Tail: consume::TailArguments => consume::run_tail,
-    Groups: groups::Arguments => groups::run,
-    Keygen: keygen::Arguments => keygen::run,
-    Checkpoint: checkpoint::Arguments => checkpoint::run,
-    Prove: prove::Arguments => prove::run,
-    VerifyProof: verify_proof::Arguments => verify_proof::run,
-    Info: info::Arguments => info::run,
-    Check: check::Arguments => check::run,
-    Repair: repair::Arguments => repair::run,
-    Compact: compact::Arguments => compact::run,
-    Backup: backup::Arguments => backup::run,
-    Version: version::Arguments => version::run,
-    Completions: completions::Arguments => completions::run::<Arguments>,
+    Config: config::ConfigCommand => config::run,
+    Delete: delete::DeleteArgs => delete::run,
+    Graph: graph::GraphCommand => graph::run,
+    Logs: logs::LogsCommand => logs::run,
+    Topic: topic::TopicCommand => topic::run,
+    Produce: produce::ProduceArgs => produce::run,
+    Consume: consume::ConsumeArgs => consume::run,
+    Tail: consume::TailArgs => consume::run_tail,
+    Groups: groups::GroupsArgs => groups::run,
+    Keygen: keygen::KeygenArgs => keygen::run,
+    Checkpoint: checkpoint::CheckpointArgs => checkpoint::run,
+    Prove: prove::ProveArgs => prove::run,
+    VerifyProof: verify_proof::VerifyProofArgs => verify_proof::run,
+    Info: info::InfoArgs => info::run,
+    Check: check::CheckArgs => check::run,
+    Repair: repair::RepairArgs => repair::run,
+    Compact: compact::CompactArgs => compact::run,
+    Backup: backup::BackupArgs => backup::run,
+    Version: version::VersionArgs => version::run,
+    Completions: completions::CompletionsArgs => completions::run::<CommandLine>,
 }
 
 /// Runs the command with the words of a command line, the first of which is the program's own name, and
@@ -94,9 +94,9 @@ verbs! {
 /// assert_eq!(timestrata_cli::run(["timestrata", "--version"].map(Into::into)), 0);
 /// ```
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let mut command = home::with_paths_led_home(Arguments::command());
+    let mut command = home::with_paths_led_home(CommandLine::command());
     let read = command.try_get_matches_from_mut(words).and_then(|found| {
-        Arguments::from_arg_matches(&found).map_err(|wrong| wrong.format(&mut command))
+        CommandLine::from_arg_matches(&found).map_err(|wrong| wrong.format(&mut command))
     });
     let outcome = match read {
         Ok(arguments) => arguments.verb.run(),

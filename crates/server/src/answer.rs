@@ -16,7 +16,7 @@ use crate::error::{Failure, Result};
 use crate::state::AppState;
 
 /// Batches of rows with their columns.
-pub(crate) struct Rows {
+pub(crate) struct AnswerRows {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Box<dyn Iterator<Item = timestrata_engine::Result<RecordBatch>> + Send>,
     /// What they answer: it ends when nobody takes them any more.
@@ -25,7 +25,7 @@ pub(crate) struct Rows {
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum AnswerForm {
     Json,
     Csv,
     Arrow,
@@ -59,7 +59,7 @@ fn accepted<T>(
     })
 }
 
-impl Form {
+impl AnswerForm {
     /// The first form that a client accepts, in its order; JSON where it has no wish.
     ///
     /// # Errors
@@ -91,12 +91,14 @@ impl Form {
 }
 
 /// Makes a body of rows. To be called on a thread that may block.
-pub(crate) fn of_rows(state: &AppState, form: Form, rows: Rows) -> Result<Response> {
+pub(crate) fn of_rows(state: &AppState, form: AnswerForm, rows: AnswerRows) -> Result<Response> {
     let rows_max = state.config.rows_max;
     let body = match form {
-        Form::Csv | Form::Arrow => stream::body(form, rows)?,
-        Form::Json => json_body(&bounded(rows.batches, rows_max)?)?,
-        Form::Protobuf => protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into(),
+        AnswerForm::Csv | AnswerForm::Arrow => stream::body(form, rows)?,
+        AnswerForm::Json => json_body(&bounded(rows.batches, rows_max)?)?,
+        AnswerForm::Protobuf => {
+            protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into()
+        }
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
 }

@@ -116,8 +116,7 @@ fn every_parameter_of_a_route_is_in_the_reference() {
             names.extend(file.text.split(&typed).skip(1).filter_map(|rest| rest.split('"').next()));
         }
         let fields = file.text.split("deny_unknown_fields)]").nth(1).unwrap_or_default();
-        let fields =
-            fields.split("struct Asked {\n").nth(1).and_then(|rest| rest.split("\n}").next());
+        let fields = fields.split_once(" {\n").and_then(|(_, rest)| rest.split("\n}").next());
         names.extend(fields.unwrap_or_default().lines().filter_map(|line| {
             let name = line.trim().trim_start_matches("r#").split_once(": ")?.0;
             name.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(name)

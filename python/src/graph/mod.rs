@@ -4,7 +4,7 @@ mod arguments;
 mod arrow;
 mod block;
 mod edge;
-mod given;
+mod input;
 mod object;
 mod open;
 mod route;

@@ -8,7 +8,7 @@ use timestrata_graph::{EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions,
 
 use super::GraphView;
 use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
-use super::given::{Content, GivenBlock, GivenBlocks, Said, edges_of};
+use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
 use crate::error::invalid;
 use crate::fork::Guarded;

@@ -6,7 +6,7 @@ mod columns;
 mod entries;
 mod entry;
 mod figures;
-mod given;
+mod input;
 mod object;
 mod open;
 mod read;

@@ -11,11 +11,9 @@ use super::LogEntry;
 use super::ahead::Ahead;
 use crate::error::to_python;
 use crate::handle::Handle;
+use crate::interrupt::SIGNAL_INTERVAL;
 use crate::lock::Lock;
 use crate::settings::span_ns;
-
-/// How long it may wait without hearing signals.
-const DEAF_MAX: Duration = Duration::from_millis(100);
 
 /// Follows a log: each entry that arrives, once and in order. Made by `Logs.tail`.
 ///
@@ -40,31 +38,31 @@ pub(crate) struct LogTail {
     handle: Arc<Handle>,
     /// Held while waiting. Who wants what is there already need not wait for it.
     tail: Lock<Tail>,
-    given: Lock<Given>,
+    delivered: Lock<Delivered>,
 }
 
 #[derive(Debug)]
-struct Given {
+struct Delivered {
     ahead: Ahead,
-    /// Behind this arrival comes what is wanted and was not given.
+    /// Behind this arrival comes what is wanted and was not delivered.
     position: i64,
 }
 
 impl LogTail {
     pub(super) fn new(handle: Arc<Handle>, tail: Tail) -> Self {
-        let given = Given { ahead: Ahead::default(), position: tail.position() };
-        Self { handle, tail: Lock::new(tail), given: Lock::new(given) }
+        let delivered = Delivered { ahead: Ahead::default(), position: tail.position() };
+        Self { handle, tail: Lock::new(tail), delivered: Lock::new(delivered) }
     }
 
     /// Reads what comes next, and waits for it; Python isn't asked for anything meanwhile.
     fn read(&self, timeout: Duration) -> Result<()> {
         let mut tail = self.tail.lock();
         let found = tail.next(timeout)?;
-        let mut given = self.given.lock();
+        let mut delivered = self.delivered.lock();
         match found {
-            Some(entries) => given.ahead.push(entries),
+            Some(entries) => delivered.ahead.push(entries),
             // What was looked at and not wanted need not be looked at again.
-            None if given.ahead.is_empty() => given.position = tail.position(),
+            None if delivered.ahead.is_empty() => delivered.position = tail.position(),
             None => {}
         }
         Ok(())
@@ -84,10 +82,10 @@ impl LogTail {
     }
 
     fn take(&self) -> PyResult<Option<LogEntry>> {
-        let mut given = self.given.lock();
-        let entry = given.ahead.take(Clock::Timestamp);
+        let mut delivered = self.delivered.lock();
+        let entry = delivered.ahead.take(Clock::Timestamp);
         if let Some(entry) = &entry {
-            given.position = entry.arrival()?;
+            delivered.position = entry.arrival()?;
         }
         Ok(entry)
     }
@@ -95,11 +93,11 @@ impl LogTail {
 
 #[pymethods]
 impl LogTail {
-    /// The position of the last entry that was given; later ones that were only looked at may count
+    /// The position of the last entry that was delivered; later ones that were only looked at may count
     /// too. `Logs.tail` and `Logs.search` go on behind it, also in another process.
     #[getter]
     fn position(&self) -> String {
-        let time = self.given.lock().position;
+        let time = self.delivered.lock().position;
         Position { time, timestamp: time }.to_string()
     }
 
@@ -123,7 +121,7 @@ impl LogTail {
             if let Some(entry) = self.take()? {
                 return Ok(Some(entry));
             }
-            if !self.wait(py, DEAF_MAX)? {
+            if !self.wait(py, SIGNAL_INTERVAL)? {
                 return Ok(None);
             }
             py.check_signals()?;

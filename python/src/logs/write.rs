@@ -7,7 +7,7 @@ use timestrata_logs::{EntryBatch, Logs as LogsModel, NewEntry};
 
 use super::Logs;
 use super::arguments::{add_labels, level_of, time_of};
-use super::given::{add_fields, fill};
+use super::input::{add_fields, fill};
 use crate::error::to_python;
 use crate::interrupt::detached;
 
@@ -15,14 +15,14 @@ use crate::interrupt::detached;
 const CONVERTED_MAX: usize = 64;
 
 /// Entries on their way into one commit.
-struct Gathering {
+struct EntriesWriter {
     batch: EntryBatch,
     /// Those converted and not in the batch yet, and behind them some that are kept for their memory.
     converted: Vec<NewEntry>,
     count: usize,
 }
 
-impl Gathering {
+impl EntriesWriter {
     fn new(py: Python<'_>, model: &LogsModel) -> PyResult<Self> {
         let batch = detached(py, || model.batch())?;
         Ok(Self { batch, converted: Vec::new(), count: 0 })
@@ -179,19 +179,19 @@ impl Logs {
         sync: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let model = self.log.model()?;
-        let mut gathering = Gathering::new(py, model)?;
-        let gathered = entries.try_iter()?.try_for_each(|entry| {
+        let mut writer = EntriesWriter::new(py, model)?;
+        let written = entries.try_iter()?.try_for_each(|entry| {
             let entry = entry?;
-            gathering.push(py, |place| fill(place, &self.labels, &entry))
+            writer.push(py, |place| fill(place, &self.labels, &entry))
         });
-        gathered.and_then(|()| gathering.settle(py)).inspect_err(|error| {
-            let behind = gathering.len();
+        written.and_then(|()| writer.settle(py)).inspect_err(|error| {
+            let behind = writer.len();
             let note =
                 format!("write_many(): nothing was written; it stopped behind entry {behind}");
             // A note is a kindness: an exception that takes none is raised without.
             let _ = error.value(py).call_method1("add_note", (note,));
         })?;
-        let (count, first) = gathering.commit(py, model, self.log.handle.durability(sync))?;
+        let (count, first) = writer.commit(py, model, self.log.handle.durability(sync))?;
         let end = i128::from(first) + count as i128;
         py.import("builtins")?.getattr("range")?.call1((first, end))
     }

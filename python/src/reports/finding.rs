@@ -8,11 +8,10 @@ use super::shown;
 ///
 /// Examples
 /// --------
-/// >>> import tempfile, timestrata
+/// >>> import pathlib, tempfile, timestrata
 /// >>> folder = tempfile.TemporaryDirectory()
 /// >>> timestrata.open(folder.name).close()
-/// >>> with open(folder.name + "/stray", "w"):
-/// ...     pass
+/// >>> pathlib.Path(folder.name, "stray").touch()
 /// >>> with timestrata.open(folder.name, mode="r") as store:
 /// ...     [finding] = store.check().findings
 /// >>> finding.is_damage

@@ -217,8 +217,8 @@ impl Rows {
     fn __iter__(&self, py: Python<'_>) -> PyResult<RowsIter> {
         let batches = detached(py, || (self.read)())?;
         let reader = RowReader::new(py, &self.schema)?;
-        let place = Place { batches, batch: None, row: 0 };
-        Ok(RowsIter { reader, place: Lock::new(place) })
+        let cursor = Cursor { batches, batch: None, row: 0 };
+        Ok(RowsIter { reader, cursor: Lock::new(cursor) })
     }
 
     /// The rows, for other Arrow libraries; see the Arrow C stream interface.
@@ -294,16 +294,16 @@ fn object_array<'py>(
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct RowsIter {
     reader: RowReader,
-    place: Lock<Place>,
+    cursor: Lock<Cursor>,
 }
 
-struct Place {
+struct Cursor {
     batches: Batches,
     batch: Option<RecordBatch>,
     row: usize,
 }
 
-impl Place {
+impl Cursor {
     /// The next row; the batch it is in.
     fn next(&mut self) -> Result<Option<(RecordBatch, usize)>> {
         loop {
@@ -330,7 +330,7 @@ impl RowsIter {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let next = detached(py, || self.place.lock().next())?;
+        let next = detached(py, || self.cursor.lock().next())?;
         match next {
             Some((batch, row)) => self.reader.row(py, &batch, row).map(Some),
             None => Ok(None),

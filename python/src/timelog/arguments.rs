@@ -14,16 +14,16 @@ use crate::error::wrong_type;
 use crate::timestamp::{bound, out_of_range, timestamp};
 
 /// An argument that may be left out, where `None` is a value like any other.
-pub(super) struct Given<'py>(pub(super) Option<Bound<'py, PyAny>>);
+pub(super) struct AnyObject<'py>(pub(super) Option<Bound<'py, PyAny>>);
 
-impl Given<'_> {
+impl AnyObject<'_> {
     /// It was left out.
     pub(super) fn nothing() -> Self {
         Self(None)
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+impl<'py> FromPyObject<'_, 'py> for AnyObject<'py> {
     type Error = Infallible;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {

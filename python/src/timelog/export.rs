@@ -137,7 +137,7 @@ impl Timelog {
         let values = numpy.call_method1("empty", (rows, &dtype))?;
         let mut start = 0;
         while start < rows {
-            let place = Place { numpy: &numpy, times: &times, values: &values, start, rows };
+            let place = NumpyArrays { numpy: &numpy, times: &times, values: &values, start, rows };
             let read = place.fill(entries.get(), &dtype, is_float)?;
             if read == 0 {
                 break;
@@ -262,7 +262,7 @@ impl Timelog {
 }
 
 /// Where converted rows go.
-struct Place<'a, 'py> {
+struct NumpyArrays<'a, 'py> {
     numpy: &'a Bound<'py, PyModule>,
     times: &'a Bound<'py, PyAny>,
     values: &'a Bound<'py, PyAny>,
@@ -270,7 +270,7 @@ struct Place<'a, 'py> {
     rows: usize,
 }
 
-impl<'py> Place<'_, 'py> {
+impl<'py> NumpyArrays<'_, 'py> {
     /// Converts the next rows into their place; gives how many.
     fn fill(
         &self,

@@ -88,14 +88,14 @@ impl Timelog {
 
 /// A page and what keeps its log from being closed.
 struct Page {
-    rows: Rows,
+    rows: PageRows,
     owner: Py<Timelog>,
     /// Counted by a log in memory, which can't be closed meanwhile.
     _reader: Option<Arc<()>>,
 }
 
 /// The rows of a page.
-enum Rows {
+enum PageRows {
     Objects(Part<Object>),
     Stored(Arc<EntryBlock>, Decoder),
 }
@@ -103,16 +103,16 @@ enum Rows {
 impl Page {
     fn times(&self) -> &[i64] {
         match &self.rows {
-            Rows::Objects(part) => part.times(),
-            Rows::Stored(block, _) => block.times(),
+            PageRows::Objects(part) => part.times(),
+            PageRows::Stored(block, _) => block.times(),
         }
     }
 
     /// What can be made an object without the lock of the page.
     fn value(&self, row: usize) -> Option<Value> {
         match &self.rows {
-            Rows::Objects(part) => part.values().get(row).cloned().map(Value::Object),
-            Rows::Stored(block, decoder) => {
+            PageRows::Objects(part) => part.values().get(row).cloned().map(Value::Object),
+            PageRows::Stored(block, decoder) => {
                 (row < block.len()).then(|| Value::Stored(Arc::clone(block), decoder.clone(), row))
             }
         }
@@ -122,10 +122,10 @@ impl Page {
         visit.call(&self.owner)?;
         match &self.rows {
             // Leaves that the log, or another reader, holds too are shown by the log.
-            Rows::Objects(part) if part.is_sole() => {
+            PageRows::Objects(part) if part.is_sole() => {
                 part.leaf_values().iter().try_for_each(|object| object.visit(visit))
             }
-            Rows::Objects(_) | Rows::Stored(..) => Ok(()),
+            PageRows::Objects(_) | PageRows::Stored(..) => Ok(()),
         }
     }
 }
@@ -209,7 +209,7 @@ impl PageSpanIter {
             && let Some(part) = parts.next()
         {
             return Ok(Some(PageSpan::of(Page {
-                rows: Rows::Objects(part),
+                rows: PageRows::Objects(part),
                 owner: owner.clone_ref(py),
                 _reader: Some(Arc::clone(reader)),
             })));
@@ -225,7 +225,7 @@ impl PageSpanIter {
             Some(Ok(block)) => block,
         };
         let page = Page {
-            rows: Rows::Stored(Arc::new(block), decoder.clone()),
+            rows: PageRows::Stored(Arc::new(block), decoder.clone()),
             owner: owner.clone_ref(py),
             _reader: None,
         };

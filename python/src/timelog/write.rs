@@ -12,12 +12,13 @@ use timestrata_engine::Io;
 use timestrata_timelog::Unit;
 use timestrata_timelog::memory::Removed;
 
-use super::arguments::{Given, TimeRange, raw_time};
+use super::arguments::{AnyObject, TimeRange, raw_time};
 use super::lifecycle::flag;
 use super::memory::After;
 use super::object::Object;
 use super::{Asked, State, Timelog, closed};
 use crate::error::{timelog_error, wrong_type};
+use crate::interrupt::SIGNAL_ROWS;
 use crate::rows;
 use crate::timestamp::timestamp;
 use crate::typed::is_arrow;
@@ -26,8 +27,6 @@ static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
 
 /// Rows of an iterator that are stored at once.
 const CHUNK_ROWS: usize = 1024;
-/// Rows between two looks for Ctrl-C.
-const DEAF_ROWS_MAX: usize = 4096;
 
 impl Timelog {
     /// Drops what a write let go of, and says if it found the queue full.
@@ -106,7 +105,7 @@ impl Timelog {
 }
 
 /// Rows on their way from Python into a log in memory.
-struct Gathering<'a> {
+struct MemoryWriter<'a> {
     log: &'a Timelog,
     unit: Unit,
     rows: Vec<(i64, Object)>,
@@ -118,7 +117,7 @@ struct Gathering<'a> {
     busy: Option<PyErr>,
 }
 
-impl Gathering<'_> {
+impl MemoryWriter<'_> {
     fn push(&mut self, time: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = time.py();
         let time = match timestamp(time, self.unit) {
@@ -137,7 +136,7 @@ impl Gathering<'_> {
         if self.rows.len() >= self.chunk_rows {
             self.store(py)?;
         }
-        if self.rows.len().is_multiple_of(DEAF_ROWS_MAX) {
+        if self.rows.len().is_multiple_of(SIGNAL_ROWS) {
             py.check_signals()?;
         }
         Ok(())
@@ -172,7 +171,7 @@ impl Timelog {
                 "extend(insert_on_error=False) needs input with a length, a list for instance",
             ));
         }
-        let mut gathering = Gathering {
+        let mut writer = MemoryWriter {
             log: self,
             unit: self.unit()?,
             rows: Vec::with_capacity(rows.len().unwrap_or_default()),
@@ -181,9 +180,9 @@ impl Timelog {
             chunk_rows: if is_sized { usize::MAX } else { CHUNK_ROWS },
             busy: None,
         };
-        let gathered = rows::for_each(rows, objects, |time, object| gathering.push(time, object));
-        let stored = gathered.and_then(|()| gathering.store(py));
-        let Gathering { skipped, busy, .. } = gathering;
+        let written = rows::for_each(rows, objects, |time, object| writer.push(time, object));
+        let stored = written.and_then(|()| writer.store(py));
+        let MemoryWriter { skipped, busy, .. } = writer;
         stored.and(self.count_skipped(py, skipped))?;
         busy.map_or(Ok(()), Err)
     }
@@ -216,11 +215,11 @@ impl Timelog {
     /// >>> log.append("now")
     /// >>> list(log[:7])
     /// [(5, None), (6, 'b')]
-    #[pyo3(signature = (obj_or_ts, obj_or_none=Given::nothing(), *, ts=None, sync=false))]
+    #[pyo3(signature = (obj_or_ts, obj_or_none=AnyObject::nothing(), *, ts=None, sync=false))]
     fn append(
         &self,
         obj_or_ts: &Bound<'_, PyAny>,
-        obj_or_none: Given<'_>,
+        obj_or_none: AnyObject<'_>,
         ts: Option<&Bound<'_, PyAny>>,
         sync: bool,
     ) -> PyResult<()> {

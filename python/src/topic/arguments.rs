@@ -31,7 +31,7 @@ pub(super) fn optional_payload(value: &Bound<'_, PyAny>, what: &str) -> PyResult
 
 /// A record that somebody gave.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct GivenRecord {
     pub(super) key: Option<Payload>,
     pub(super) value: Option<Payload>,
     pub(super) headers: Vec<(PyBackedStr, Payload)>,
@@ -41,7 +41,7 @@ pub(super) struct Given {
     pub(super) claimed: ClaimedPlace,
 }
 
-impl Given {
+impl GivenRecord {
     /// A `Record`, a mapping of its parts, or the value alone.
     pub(super) fn of(record: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(record) = record.cast::<Record>() {

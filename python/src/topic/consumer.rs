@@ -17,14 +17,11 @@ use super::Record;
 use super::arguments::also_of;
 use crate::error::refused;
 use crate::handle::{Handle, leave};
-use crate::interrupt::detached;
+use crate::interrupt::{SIGNAL_INTERVAL, detached};
 use crate::lock::Lock;
 use crate::settings::{span_ns, word};
 use crate::table::Table;
 use crate::timestamp::time_ns;
-
-/// How long a poll may be deaf to signals.
-const DEAF_MAX: Duration = Duration::from_millis(100);
 
 /// What `Store.consumer` and `Topic.consumer` were asked for.
 #[derive(Debug)]
@@ -217,7 +214,7 @@ impl Consumer {
                 }
                 (waiting, left)
             };
-            py.detach(|| waiting.wait(left.min(DEAF_MAX)));
+            py.detach(|| waiting.wait(left.min(SIGNAL_INTERVAL)));
             py.check_signals()?;
         }
     }

@@ -7,7 +7,7 @@ use timestrata_table::{Table as TableModel, append_together};
 use timestrata_topic::{Record as ModelRecord, SendOptions, Topic as TopicModel};
 
 use super::Receipt;
-use super::arguments::{Given, also_of};
+use super::arguments::{GivenRecord, also_of};
 use crate::error::invalid;
 use crate::opened::Opened;
 use crate::settings::word;
@@ -59,12 +59,12 @@ impl Producer {
     fn send_given(
         &self,
         py: Python<'_>,
-        given: &[Given],
+        given: &[GivenRecord],
         asked: SendAsked<'_>,
         also: &[(TableModel, RecordBatch)],
     ) -> PyResult<Vec<Receipt>> {
         self.topic.model()?;
-        let records: Vec<ModelRecord<'_>> = given.iter().map(Given::record).collect();
+        let records: Vec<ModelRecord<'_>> = given.iter().map(GivenRecord::record).collect();
         let durability = asked.durability.map(durability_of).transpose()?;
         let options = SendOptions {
             partition: asked.partition,
@@ -94,7 +94,7 @@ impl Producer {
         record: &Bound<'_, PyAny>,
         asked: SendAsked<'_>,
     ) -> PyResult<Receipt> {
-        let receipts = self.send_given(py, &[Given::of(record)?], asked, &[])?;
+        let receipts = self.send_given(py, &[GivenRecord::of(record)?], asked, &[])?;
         let none = || invalid("no record");
         receipts.into_iter().next().ok_or_else(none)
     }
@@ -107,7 +107,7 @@ impl Producer {
         asked: SendAsked<'_>,
         also: &[(TableModel, RecordBatch)],
     ) -> PyResult<Vec<Receipt>> {
-        let given = records.try_iter()?.map(|record| Given::of(&record?));
+        let given = records.try_iter()?.map(|record| GivenRecord::of(&record?));
         self.send_given(py, &given.collect::<PyResult<Vec<_>>>()?, asked, also)
     }
 

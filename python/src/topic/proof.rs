@@ -9,7 +9,7 @@ use timestrata_engine::Io;
 use timestrata_merkle::{Hash, Note, TextError, TlogProof, Verifier};
 use timestrata_topic::{KeyFile, verify_record};
 
-use super::arguments::Given;
+use super::arguments::GivenRecord;
 use crate::error::{invalid, to_python};
 use crate::path::GivenPath;
 
@@ -156,7 +156,7 @@ impl Proof {
     ///     It isn't, and why.
     fn check(&self, record: &Bound<'_, PyAny>, vkey: &str) -> PyResult<()> {
         let key: Verifier = vkey.parse().map_err(wrong)?;
-        let given = Given::of(record)?;
+        let given = GivenRecord::of(record)?;
         if given.timestamp_ns.is_none() {
             let what = "the record needs its timestamp, which is part of what was proved";
             return Err(PyValueError::new_err(what));

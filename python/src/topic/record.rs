@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use timestrata_topic::{ClaimedPlace, Record as ModelRecord};
 
-use super::arguments::{Given, headers, optional_payload};
+use super::arguments::{GivenRecord, headers, optional_payload};
 use crate::payload::Payload;
 use crate::timestamp::time_ns;
 
@@ -82,7 +82,7 @@ impl Record {
         Some((self.topic.as_deref()?, self.partition?, self.offset?))
     }
 
-    pub(super) fn given(&self, py: Python<'_>) -> PyResult<Given> {
+    pub(super) fn given(&self, py: Python<'_>) -> PyResult<GivenRecord> {
         let part = |part: &Option<Py<PyBytes>>| {
             part.as_ref().map(|bytes| Payload::Bytes(bytes.bind(py).clone().into()))
         };
@@ -91,7 +91,7 @@ impl Record {
             let name = pyo3::types::PyString::new(py, name).try_into()?;
             list.push((name, Payload::Bytes(value.bind(py).clone().into())));
         }
-        Ok(Given {
+        Ok(GivenRecord {
             key: part(&self.key),
             value: part(&self.value),
             headers: list,

@@ -17,7 +17,7 @@ is no copy, unless --with-damage asks for one that has the same damage.
 
 Example:
   timestrata backup ./store /mnt/backups/store-monday")]
-pub(crate) struct Arguments {
+pub(crate) struct BackupArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The copy's directory; it must not exist, or be empty.
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     with_damage: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &BackupArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     let report = store.backup_with(
         &arguments.destination,

@@ -21,7 +21,7 @@ that the next open cuts) are told, and the exit code stays 0.
 Examples:
   timestrata check ./store
   timestrata check ./store --json")]
-pub(crate) struct Arguments {
+pub(crate) struct CheckArgs {
     /// The store's directory.
     dir: PathBuf,
     /// Print the report as one JSON object.
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let report = timestrata::check(&Io::os(), &arguments.dir)?;
     match arguments.json {
         true => print(format_args!("{}\n", as_json(&report)))?,

@@ -14,14 +14,14 @@ use crate::message::tell;
 #[command(after_help = "\
 Example:
   timestrata compact ./store weather")]
-pub(crate) struct Arguments {
+pub(crate) struct CompactArgs {
     /// The store's directory.
     dir: PathBuf,
     /// Only this stream; default all.
     name: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &CompactArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::WriteExisting)?;
     let name = arguments.name.as_deref();
     let stream = match name {

@@ -12,12 +12,12 @@ use crate::failure::{Failure, Result};
 #[command(after_help = "\
 Example:
   timestrata completions bash > ~/.local/share/bash-completion/completions/timestrata")]
-pub(crate) struct Arguments {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     shell: Shell,
 }
 
-pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run<C: CommandFactory>(arguments: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut C::command(), "timestrata", &mut script);
     io::stdout().write_all(&script).map_err(Failure::output)

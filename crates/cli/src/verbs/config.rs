@@ -11,7 +11,7 @@ use crate::output::print;
 
 /// What a server is told, apart from its directory.
 #[derive(Debug, Args)]
-pub(crate) struct ConfigArguments {
+pub(crate) struct ConfigArgs {
     /// A TOML file of settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub(crate) struct ConfigArguments {
     set: Vec<String>,
 }
 
-impl ConfigArguments {
+impl ConfigArgs {
     /// Defaults, the file, the environment and the flags, over each other.
     pub(super) fn layers(&self) -> Result<Layers> {
         let mut layers = Layers::default();
@@ -63,7 +63,7 @@ impl ConfigArguments {
 
 /// Look at the settings of a server.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -71,10 +71,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Print all settings as TOML, each with its meaning and where its value comes from.
-    Show(ConfigArguments),
+    Show(ConfigArgs),
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ConfigCommand) -> Result<()> {
     let Verb::Show(arguments) = &arguments.verb;
     let layers = arguments.layers()?;
     // Values that can't be read are told, and not shown as if all were well.

@@ -20,7 +20,7 @@ rows are gone at once; their room on disk is freed by compaction. Of a log, time
 
 Example:
   timestrata delete ./store weather --to 2013-02-01")]
-pub(crate) struct Arguments {
+pub(crate) struct DeleteArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The time log, or the log.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &DeleteArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::WriteExisting)?;
     let is_logs = store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream));
     let rows = match is_logs {
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn delete_values(store: &Store, arguments: &Arguments) -> Result<u64> {
+fn delete_values(store: &Store, arguments: &DeleteArgs) -> Result<u64> {
     let log = Timelog::open(store, &arguments.name)?;
     let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
     let rows = log.range(range.bounds())?.count()?;
@@ -57,7 +57,7 @@ fn delete_values(store: &Store, arguments: &Arguments) -> Result<u64> {
     Ok(rows)
 }
 
-fn delete_entries(store: &Store, arguments: &Arguments) -> Result<u64> {
+fn delete_entries(store: &Store, arguments: &DeleteArgs) -> Result<u64> {
     let logs = Logs::open(store, &arguments.name)?;
     let query = arrivals(arguments.from.as_deref(), arguments.to.as_deref())?;
     let rows = logs.count(&query)?;

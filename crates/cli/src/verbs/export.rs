@@ -31,7 +31,7 @@ name labels and fields.
 --tiles writes a topic as it was at its last checkpoint as the files of C2SP's tlog-tiles, a log for \
 each partition: straight into the folder where there is one, else into OUT/0, OUT/1 and so on. \
 The same folder is brought up to date by the next export.")]
-pub(crate) struct Arguments {
+pub(crate) struct ExportArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The table, log or topic.
@@ -62,13 +62,13 @@ pub(crate) struct Arguments {
     clippy::disallowed_types,
     reason = "a user's file, not a file of a store"
 )]
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     if let Some(out) = &arguments.tiles {
         return tiles(&store, &arguments.name, out);
     }
     let Some(format) = arguments.format else { return Ok(()) };
-    let rows = Rows::open(&store, arguments)?;
+    let rows = ExportedRows::open(&store, arguments)?;
     let Some(path) = &arguments.output else {
         rows.write(std::io::stdout(), format)?;
         return Ok(());
@@ -95,14 +95,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// What is written.
-enum Rows {
+enum ExportedRows {
     Table(Scan),
     Log(Box<EntryRows>),
 }
 
-impl Rows {
-    fn open(store: &Store, arguments: &Arguments) -> Result<Self> {
-        let Arguments { name, from, to, columns, .. } = arguments;
+impl ExportedRows {
+    fn open(store: &Store, arguments: &ExportArgs) -> Result<Self> {
+        let ExportArgs { name, from, to, columns, .. } = arguments;
         let (from, to) = (from.as_deref(), to.as_deref());
         if store.stream(name).is_some_and(|stream| is_logs(&stream)) {
             let query = arrivals(from, to)?;

@@ -32,7 +32,7 @@ Examples:
   timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z
   timestrata query ./store weather --reverse --limit 10 --columns time,origin,temp
   timestrata query ./store weather --format arrow > weather.arrow")]
-pub(crate) struct Arguments {
+pub(crate) struct QueryArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The table, time log or log.
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     skip_damaged: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &QueryArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
         return run_on_table(&store, arguments);
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
+fn run_on_table(store: &Store, arguments: &QueryArgs) -> Result<()> {
     let view = Table::open(store, &arguments.name)?.view()?;
     let scan = TableScan {
         range: table_range(&view, (arguments.from.as_deref(), arguments.to.as_deref()))?,
@@ -111,7 +111,7 @@ fn run_on_table(store: &Store, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn run_on_logs(store: &Store, arguments: &Arguments) -> Result<()> {
+fn run_on_logs(store: &Store, arguments: &QueryArgs) -> Result<()> {
     let query = Query {
         newest_first: arguments.reverse,
         limit: arguments.limit,

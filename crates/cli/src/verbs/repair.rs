@@ -22,7 +22,7 @@ stdout. The exit code is 0 also where something is lost: the report says so.
 Examples:
   timestrata repair ./store --dry-run
   timestrata repair ./store --to ./rescued")]
-pub(crate) struct Arguments {
+pub(crate) struct RepairArgs {
     /// The damaged store's directory.
     dir: PathBuf,
     /// Where the new store goes: missing, or an empty directory; default: the name with '-repaired'.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &RepairArgs) -> Result<()> {
     let options = RepairOptions { to: arguments.to.clone(), dry_run: arguments.dry_run };
     let report = timestrata::repair(&Io::os(), &arguments.dir, &options)?;
     match arguments.json {

@@ -6,7 +6,7 @@ use clap::Args;
 use timestrata::{Access, Error, ErrorKind, Io, Store};
 use timestrata_server::{Config, Server, init_logs};
 
-use super::config::ConfigArguments;
+use super::config::ConfigArgs;
 use crate::failure::{Failure, Result};
 use crate::home::led_home;
 use crate::message::tell;
@@ -26,14 +26,14 @@ Examples:
   curl -T flights.csv -X POST -H 'Content-Type: text/csv' \\
     'localhost:8080/tables/flights/ingest?time=time_hour'
   curl 'localhost:8080/tables/flights/query?start=2013-07-01&limit=5'")]
-pub(crate) struct Arguments {
+pub(crate) struct ServeArgs {
     /// The store's directory; made if missing.
     dir: PathBuf,
     #[command(flatten)]
-    config: ConfigArguments,
+    config: ConfigArgs,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
     let config = arguments.config.layers()?.config()?;
     init_logs(&config);
     let tokens = config

@@ -29,7 +29,7 @@ Examples:
   timestrata sql ./store --format csv \"SELECT * FROM weather LIMIT 10\" > weather.csv
   timestrata sql ./store --timeout 30s \"SELECT count(*) FROM flights a, flights b\"
   timestrata sql ./store --write \"DELETE FROM flights WHERE carrier = 'ZZ'\"")]
-pub(crate) struct Arguments {
+pub(crate) struct SqlArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The statement; '-' reads it from stdin.
@@ -56,7 +56,7 @@ fn size(text: &str) -> std::result::Result<u64, String> {
     size_of_text(text).ok_or_else(|| "a size such as '512MiB'".to_owned())
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
     let access = if arguments.write { Access::WriteExisting } else { Access::Read };
     let store = open(&arguments.dir, access)?;
     let options = SqlOptions {

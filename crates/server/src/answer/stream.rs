@@ -11,7 +11,7 @@ use timestrata_table::times_as_text;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_util::bytes::BytesMut;
 
-use super::{Form, Rows, unwritten};
+use super::{AnswerForm, AnswerRows, unwritten};
 use crate::error::Result;
 
 /// Bytes that go out at once.
@@ -22,7 +22,7 @@ const PIECES_WAITING: usize = 4;
 /// A body whose rows are read on a thread of their own.
 ///
 /// An error in the middle cuts the connection, so that no client takes a part for the whole.
-pub(super) fn body(form: Form, rows: Rows) -> Result<Body> {
+pub(super) fn body(form: AnswerForm, rows: AnswerRows) -> Result<Body> {
     let (sender, receiver) = channel::<io::Result<Bytes>>(PIECES_WAITING);
     let query = rows.query.clone();
     let pipe = Pipe { sender: sender.clone(), piece: BytesMut::new(), query };
@@ -56,8 +56,8 @@ enum Writer {
 }
 
 impl Writer {
-    fn new(form: Form, pipe: Pipe, schema: &Schema) -> std::result::Result<Self, ArrowError> {
-        if form == Form::Arrow {
+    fn new(form: AnswerForm, pipe: Pipe, schema: &Schema) -> std::result::Result<Self, ArrowError> {
+        if form == AnswerForm::Arrow {
             return Ok(Self::Arrow(Box::new(StreamWriter::try_new(pipe, schema)?)));
         }
         let mut writer = arrow_csv::Writer::new(pipe);

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::connection_limit::Slot;
 use super::lines::Lines;
-use super::reading::{Place, Reading};
+use super::reading::{Progress, Reading};
 use super::refusal::Refusal;
 use super::service::{Range, Service, Turn};
 use crate::state::AppState;
@@ -42,7 +42,7 @@ enum Arrival {
     Bytes,
     /// It sends no more.
     End,
-    /// The server stops, or another client has its place; or it is none of this protocol.
+    /// The server stops, or another client has its slot; or it is none of this protocol.
     Leave,
 }
 
@@ -129,7 +129,7 @@ impl Client {
             }
         };
         service.state().metrics.log_searches.inc();
-        let (mut place, mut sent, mut sent_in_turn) = (Place::default(), 0, 0);
+        let (mut progress, mut sent, mut sent_in_turn) = (Progress::default(), 0, 0);
         loop {
             let taken = self.send(piece.as_bytes().get(sent..).unwrap_or_default()).await?;
             sent += taken;
@@ -139,11 +139,11 @@ impl Client {
                 if reading.is_done() {
                     return Ok(());
                 }
-                (place, sent) = (reading.place(), 0);
+                (progress, sent) = (reading.progress(), 0);
             }
             if !is_sent || (sent_in_turn > TURN_BYTES && service.is_waited_for()) {
                 drop(piece);
-                reading.rest_at(place);
+                reading.rest_at(progress);
                 drop(permit);
                 if !is_sent {
                     self.wait_until_it_takes_more().await?;
@@ -171,7 +171,7 @@ impl Client {
         Ok(sent)
     }
 
-    /// Waits for a client that takes nothing. Its place may be another's meanwhile.
+    /// Waits for a client that takes nothing. Its slot may be another's meanwhile.
     async fn wait_until_it_takes_more(&mut self) -> io::Result<()> {
         self.slot.heard(true);
         let waited = tokio::select! {

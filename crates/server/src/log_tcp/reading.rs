@@ -14,10 +14,10 @@ const NS_A_MS: u64 = 1_000_000;
 const HEAD: &str = "{\"status\":\"ok\",\"data\":[";
 const END: &str = "]}\n";
 
-/// How far an answer has come. What is read from a place on is always the same: the log is read as it
+/// How far an answer has come. What is read from there on is always the same: the log is read as it
 /// was at the request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct Progress {
     is_begun: bool,
     /// When the last row that was given arrived.
     last: Option<i64>,
@@ -31,7 +31,7 @@ pub(super) struct Reading {
     /// `None`: nothing is in the range.
     query: Option<Query>,
     running: RunningQuery,
-    place: Place,
+    progress: Progress,
     /// Rows on their way, and memory for them, while there is somebody to take them.
     found: Option<Batches<Hits>>,
 }
@@ -40,22 +40,22 @@ impl Reading {
     /// The entries that arrived in a range, as they are now.
     pub(super) fn new(logs: &Logs, range: Range, running: RunningQuery) -> Result<Self> {
         let view = logs.snapshot()?.for_query(&running);
-        Ok(Self { view, query: query(range), running, place: Place::default(), found: None })
+        Ok(Self { view, query: query(range), running, progress: Progress::default(), found: None })
     }
 
     /// Whether all of it was given.
     pub(super) fn is_done(&self) -> bool {
-        self.place.is_done
+        self.progress.is_done
     }
 
     /// Where the next piece begins.
-    pub(super) fn place(&self) -> Place {
-        self.place
+    pub(super) fn progress(&self) -> Progress {
+        self.progress
     }
 
-    /// Goes back to a place, and lets go of all rows until the next piece is asked for.
-    pub(super) fn rest_at(&mut self, place: Place) {
-        (self.place, self.found) = (place, None);
+    /// Goes back to where an answer was, and lets go of all rows until the next piece is asked for.
+    pub(super) fn rest_at(&mut self, progress: Progress) {
+        (self.progress, self.found) = (progress, None);
         self.running.rest();
     }
 
@@ -66,13 +66,13 @@ impl Reading {
     pub(super) fn piece(&mut self) -> Result<String> {
         self.running.resume();
         let mut out = String::new();
-        if !std::mem::replace(&mut self.place.is_begun, true) {
+        if !std::mem::replace(&mut self.progress.is_begun, true) {
             out.push_str(HEAD);
         }
         if self.found.is_none()
             && let Some(query) = &self.query
         {
-            let after = self.place.last.map(|time| Position { time, timestamp: time });
+            let after = self.progress.last.map(|time| Position { time, timestamp: time });
             let hits = self.view.search(&Query { after, ..query.clone() })?;
             self.found = Some(Batches::new(hits));
         }
@@ -80,11 +80,11 @@ impl Reading {
             let next = self.found.as_mut().map_or(Ok(None), Batches::next)?;
             let Some(entry) = next else {
                 out.push_str(END);
-                self.place.is_done = true;
+                self.progress.is_done = true;
                 self.found = None;
                 break;
             };
-            if self.place.last.replace(entry.timestamp()).is_some() {
+            if self.progress.last.replace(entry.timestamp()).is_some() {
                 out.push(',');
             }
             metadata::write_row(entry, &mut out);
@@ -141,11 +141,11 @@ mod tests {
         }
         logs.write(&NewEntry::new("later")).unwrap();
         let (mut again, mut reading) = (String::new(), reading);
-        reading.rest_at(Place::default());
+        reading.rest_at(Progress::default());
         while !reading.is_done() {
-            let place = reading.place();
+            let progress = reading.progress();
             let piece = reading.piece().unwrap();
-            reading.rest_at(place);
+            reading.rest_at(progress);
             assert_eq!(reading.piece().unwrap(), piece);
             again.push_str(&piece);
         }

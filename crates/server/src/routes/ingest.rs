@@ -27,7 +27,7 @@ const BY_CURL: &str = "curl -H 'Content-Type: text/csv' --data-binary @FILE send
 /// What may stand behind the path.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct IngestParameters {
     /// The time column.
     time: Option<String>,
     /// Columns of the upsert key, with commas between.
@@ -51,7 +51,7 @@ fn names(list: Option<&str>) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-impl Asked {
+impl IngestParameters {
     fn read_options(&self, headers: &HeaderMap) -> Result<ReadOptions> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
@@ -129,7 +129,7 @@ fn word<T: Copy>(name: &str, given: Option<&str>, words: [(&str, T); 2]) -> Resu
 pub(super) async fn ingest(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<IngestParameters>,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {

@@ -1,8 +1,8 @@
 //! Logs: names, entries in and out, figures of them.
 
-mod asked;
 mod figures;
 mod ingest;
+mod parameters;
 mod search;
 mod tail;
 

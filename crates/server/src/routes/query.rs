@@ -9,7 +9,7 @@ use timestrata_sql::Selection;
 use timestrata_table::{TableScan, TableView, parse_time};
 use tokio::runtime::Handle;
 
-use crate::answer::{self, Form, Rows};
+use crate::answer::{self, AnswerForm, AnswerRows};
 use crate::error::{Failure, Result};
 use crate::query_task::run_query;
 use crate::routes::named::Named;
@@ -24,7 +24,7 @@ const ROWS_AT_ONCE: usize = 1000;
 /// What may stand behind the path.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct QueryParameters {
     start: Option<String>,
     end: Option<String>,
     #[serde(default)]
@@ -43,8 +43,8 @@ pub(super) struct Asked {
     timeout: Option<String>,
 }
 
-impl Asked {
-    fn limit(&self, form: Form, rows_max: usize) -> Result<Option<usize>> {
+impl QueryParameters {
+    fn limit(&self, form: AnswerForm, rows_max: usize) -> Result<Option<usize>> {
         match self.limit.as_deref() {
             None => Ok(Some(ROWS_DEFAULT)),
             Some("none") if form.is_streamed() => Ok(None),
@@ -102,11 +102,11 @@ impl Asked {
 pub(super) async fn query(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<QueryParameters>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let form = Form::accepted(&headers)?;
+    let form = AnswerForm::accepted(&headers)?;
     let limit = asked.limit(form, state.config.rows_max)?;
     let query = state.begin(&format!("GET {uri}"), asked.timeout.as_deref())?;
     let reverse = match (asked.is_reverse(), &asked.r#where) {
@@ -123,7 +123,7 @@ pub(super) async fn query(
         let scan = view.scan(&scan)?;
         let schema = scan.schema();
         let batches = Box::new(behind(scan, asked.offset));
-        let rows = Rows { schema, batches, query: Some(asker) };
+        let rows = AnswerRows { schema, batches, query: Some(asker) };
         answer::of_rows(&state, form, rows)
     };
     if is_short { work() } else { run_query(&Handle::current(), &query, work).await }
@@ -152,8 +152,8 @@ fn behind(
 async fn selected(
     state: AppState,
     name: String,
-    asked: Asked,
-    form: Form,
+    asked: QueryParameters,
+    form: AnswerForm,
     limit: Option<usize>,
     query: RunningQuery,
 ) -> Result<Response> {

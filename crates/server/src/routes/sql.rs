@@ -8,7 +8,7 @@ use serde_json::Value;
 use timestrata_engine::RunningQuery;
 use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 
-use crate::answer::{self, Form, Rows};
+use crate::answer::{self, AnswerForm, AnswerRows};
 use crate::content_type;
 use crate::error::{Failure, Result};
 use crate::query_task::run_query;
@@ -17,7 +17,7 @@ use crate::state::AppState;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct SqlRequest {
     query: String,
     /// A list for `$1`, `$2`, ...; an object for `$name`.
     #[serde(default)]
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     timeout: Option<String>,
 }
 
-impl<S: Send + Sync> FromRequest<S> for Asked {
+impl<S: Send + Sync> FromRequest<S> for SqlRequest {
     type Rejection = Failure;
 
     /// JSON, or the statement by itself; where nobody said which, as it looks.
@@ -60,9 +60,9 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
 pub(super) async fn sql(
     State(state): State<AppState>,
     headers: HeaderMap,
-    asked: Asked,
+    asked: SqlRequest,
 ) -> Result<Response> {
-    let form = Form::accepted(&headers)?;
+    let form = AnswerForm::accepted(&headers)?;
     let params = params_of(asked.params)?;
     let query = state.begin(&asked.query, asked.timeout.as_deref())?;
     answered(state, form, query, move |sql| sql.query_blocking(&asked.query, params)).await
@@ -71,7 +71,7 @@ pub(super) async fn sql(
 /// The rows of a query, in a form. It is planned and worked out on the threads of SQL.
 pub(super) async fn answered(
     state: AppState,
-    form: Form,
+    form: AnswerForm,
     query: RunningQuery,
     ask: impl FnOnce(&Sql) -> timestrata_engine::Result<BlockingResult> + Send + 'static,
 ) -> Result<Response> {
@@ -80,7 +80,8 @@ pub(super) async fn answered(
     let asked = query.clone();
     run_query(&threads, &query, move || {
         let rows = ask(&sql)?;
-        let rows = Rows { schema: rows.schema(), batches: Box::new(rows), query: Some(asked) };
+        let rows =
+            AnswerRows { schema: rows.schema(), batches: Box::new(rows), query: Some(asked) };
         answer::of_rows(&state, form, rows)
     })
     .await

@@ -9,14 +9,14 @@ use timestrata::graph::{Find, GraphView, block_line, edge_line};
 use timestrata_codeindex::node_of;
 
 use super::super::grouped;
-use super::Of;
+use super::GraphOfStore;
 use crate::failure::{Failure, Result};
 
 /// Print how much of what a graph has.
 #[derive(Debug, Args)]
-pub(crate) struct StatsArguments {
+pub(crate) struct StatsArgs {
     #[command(flatten)]
-    of: Of,
+    of: GraphOfStore,
     /// Print it as one JSON object.
     #[arg(long)]
     json: bool,
@@ -24,16 +24,16 @@ pub(crate) struct StatsArguments {
 
 /// Print all blocks and edges of a graph.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct GraphExportArgs {
     #[command(flatten)]
-    of: Of,
+    of: GraphOfStore,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Format::Json)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = GraphFormat::Json)]
+    format: GraphFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum GraphFormat {
     /// An edge a line: names of both ends with the kind between them.
     Text,
     /// A JSON object a line: blocks in their latest versions, then edges; 'graph import' takes it in again.
@@ -42,7 +42,7 @@ enum Format {
     Dot,
 }
 
-pub(super) fn stats(arguments: &StatsArguments) -> Result<()> {
+pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let (mut blocks, mut edges) = (BTreeMap::new(), BTreeMap::new());
     for block in view.find(&Find::default())? {
@@ -68,13 +68,13 @@ pub(super) fn stats(arguments: &StatsArguments) -> Result<()> {
     written.map_err(Failure::output)
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &GraphExportArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.format {
-        Format::Json => json_lines(&view, &mut out)?,
-        Format::Text => named_edges(&view, &mut out, &["", " -", "-> ", "\n"], "")?,
-        Format::Dot => {
+        GraphFormat::Json => json_lines(&view, &mut out)?,
+        GraphFormat::Text => named_edges(&view, &mut out, &["", " -", "-> ", "\n"], "")?,
+        GraphFormat::Dot => {
             put(&mut out, "digraph {\n")?;
             named_edges(&view, &mut out, &["  ", " -> ", " [label=", "]\n"], "\"")?;
             put(&mut out, "}\n")?;

@@ -19,7 +19,7 @@ use crate::message::tell;
 
 /// Take a file into a graph that another program made: an index of sources, or a list of edges.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ImportArgs {
     /// The store's directory; made if missing.
     dir: PathBuf,
     /// The graph; made if missing.
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     file: PathBuf,
     /// What the file is; what its name's ending says, if not given.
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<GraphFileFormat>,
     #[command(flatten)]
     index: OfIndex,
     #[command(flatten)]
@@ -79,7 +79,7 @@ impl OfEdges {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum GraphFileFormat {
     /// An index in the SCIP format (.scip).
     Scip,
     /// Edges as text in columns (.csv, .tsv), maybe packed (.gz, .zst).
@@ -92,7 +92,7 @@ enum Format {
     Parquet,
 }
 
-impl Format {
+impl GraphFileFormat {
     fn of(file: &Path) -> Option<Self> {
         if file.extension()?.to_str()? == "scip" {
             return Some(Self::Scip);
@@ -118,9 +118,9 @@ impl Format {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &ImportArgs) -> Result<()> {
     let file = &arguments.file;
-    let Some(format) = arguments.format.or_else(|| Format::of(file)) else {
+    let Some(format) = arguments.format.or_else(|| GraphFileFormat::of(file)) else {
         return Err(Failure::failed(
             format!("{}: its name doesn't say what it is", file.display()),
             "say it with --format scip, csv, jsonl, arrow or parquet",
@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     })
 }
 
-fn edges(graph: &Graph, arguments: &Arguments, format: rows::Format) -> Result<()> {
+fn edges(graph: &Graph, arguments: &ImportArgs, format: rows::Format) -> Result<()> {
     let list = arguments.edges.list();
     if format == rows::Format::JsonLines {
         let lines = BufReader::new(input::open(&arguments.file, &ProgressBar::hidden())?.reader);
@@ -156,7 +156,7 @@ fn edges(graph: &Graph, arguments: &Arguments, format: rows::Format) -> Result<(
     Ok(())
 }
 
-fn tell_imported(arguments: &Arguments, imported: &ImportedEdges) {
+fn tell_imported(arguments: &ImportArgs, imported: &ImportedEdges) {
     tell(format_args!(
         "{}: {} linked, {} written",
         arguments.graph,
@@ -165,7 +165,7 @@ fn tell_imported(arguments: &Arguments, imported: &ImportedEdges) {
     ));
 }
 
-fn scip(graph: &Graph, arguments: &Arguments) -> Result<()> {
+fn scip(graph: &Graph, arguments: &ImportArgs) -> Result<()> {
     let OfIndex { replace, sources } = &arguments.index;
     let options = IndexOptions { replace: *replace, durability: Durability::Synced };
     let bar = Bar::new();

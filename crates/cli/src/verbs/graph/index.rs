@@ -14,7 +14,7 @@ use crate::message::tell;
 
 /// Read a tree of sources into a graph, or what has changed in it since.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexArgs {
     /// The store's directory; made if missing.
     dir: PathBuf,
     /// The graph; made if missing.
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     replace: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &IndexArgs) -> Result<()> {
     let root = arguments
         .sources
         .canonicalize()

@@ -34,31 +34,31 @@ left out whole. Other languages come as an index in the SCIP format, which their
 
 A NAME is that of a function, class or file: 'parse', 'Parser.parse', 'src/parser.py'; or of something \
 that the tree uses and doesn't have, as it is written there: 'os.path.join'.")]
-pub(crate) struct Arguments {
+pub(crate) struct GraphCommand {
     #[command(subcommand)]
     verb: Verb,
 }
 
 verbs! {
-    Index: index::Arguments => index::run,
-    Import: import::Arguments => import::run,
-    Find: show::FindArguments => show::find,
-    Show: show::Arguments => show::run,
-    Path: show::PathArguments => show::path,
-    Stats: export::StatsArguments => export::stats,
-    Export: export::Arguments => export::run,
+    Index: index::IndexArgs => index::run,
+    Import: import::ImportArgs => import::run,
+    Find: show::FindArgs => show::find,
+    Show: show::ShowArgs => show::run,
+    Path: show::PathArgs => show::path,
+    Stats: export::StatsArgs => export::stats,
+    Export: export::GraphExportArgs => export::run,
 }
 
 /// A graph of a store.
 #[derive(Debug, Args)]
-struct Of {
+struct GraphOfStore {
     /// The store's directory.
     dir: PathBuf,
     /// The graph.
     graph: String,
 }
 
-impl Of {
+impl GraphOfStore {
     fn view(&self) -> Result<GraphView> {
         let store = open(&self.dir, Access::Read)?;
         Ok(Graph::open(&store, &self.graph)?.view()?)
@@ -83,13 +83,13 @@ fn fill(dir: &Path, name: &str, work: impl FnOnce(&Graph) -> Result<()>) -> Resu
 
 /// How answers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ShownFormat {
     /// A line each, for people: file, line, kind and name.
     Text,
     /// A JSON object a line.
     Json,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GraphCommand) -> Result<()> {
     arguments.verb.run()
 }

@@ -7,20 +7,20 @@ use serde_json::json;
 use timestrata::graph::{Along, Direction, GraphView};
 use timestrata_codeindex::{Shown, find as find_name, node_of, shown_edges};
 
-use super::{Format, Of};
+use super::{GraphOfStore, ShownFormat};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 
 /// Print what has a name, with file and line.
 #[derive(Debug, Args)]
-pub(crate) struct FindArguments {
+pub(crate) struct FindArgs {
     #[command(flatten)]
-    of: Of,
+    of: GraphOfStore,
     /// The name.
     name: String,
     /// How it is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
+    format: ShownFormat,
 }
 
 /// Print what a name is linked to, with file and line of each place.
@@ -32,17 +32,17 @@ to print.
 Examples:
   timestrata graph show ./store code callers Parser.parse
   timestrata graph show ./store code members src/parser.py")]
-pub(crate) struct Arguments {
+pub(crate) struct ShowArgs {
     #[command(flatten)]
-    of: Of,
+    of: GraphOfStore,
     /// What to show.
     #[arg(value_enum)]
     what: What,
     /// The name.
     name: String,
     /// How it is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
+    format: ShownFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,20 +92,20 @@ impl What {
 
 /// Print a shortest chain of calls, imports and inheritance from one name to another.
 #[derive(Debug, Args)]
-pub(crate) struct PathArguments {
+pub(crate) struct PathArgs {
     #[command(flatten)]
-    of: Of,
+    of: GraphOfStore,
     /// Where it begins.
     from: String,
     /// Where it ends.
     to: String,
     /// How it is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
+    format: ShownFormat,
 }
 
 /// What has a name; an error if nothing has.
-fn named(view: &GraphView, of: &Of, name: &str) -> Result<Vec<Shown>> {
+fn named(view: &GraphView, of: &GraphOfStore, name: &str) -> Result<Vec<Shown>> {
     let found = find_name(view, name)?;
     if found.is_empty() {
         return Err(Failure::failed(
@@ -116,7 +116,7 @@ fn named(view: &GraphView, of: &Of, name: &str) -> Result<Vec<Shown>> {
     Ok(found)
 }
 
-pub(super) fn find(arguments: &FindArguments) -> Result<()> {
+pub(super) fn find(arguments: &FindArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let mut out = Printer::new(arguments.format);
     for shown in named(&view, &arguments.of, &arguments.name)? {
@@ -125,7 +125,7 @@ pub(super) fn find(arguments: &FindArguments) -> Result<()> {
     out.finish()
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let (direction, kind) = arguments.what.edges();
     let mut out = Printer::new(arguments.format);
@@ -144,7 +144,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     if !is_any {
         return Err(Failure::plain(arguments.what.none(&arguments.name)));
     }
-    if let ([first, _, ..], Format::Text) = (candidates.as_slice(), arguments.format) {
+    if let ([first, _, ..], ShownFormat::Text) = (candidates.as_slice(), arguments.format) {
         tell(format_args!(
             "{} things are called '{}', 'graph find' lists them; a longer name means fewer, such as '{}'",
             candidates.len(),
@@ -155,7 +155,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn path(arguments: &PathArguments) -> Result<()> {
+pub(super) fn path(arguments: &PathArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let (from, to) = (
         named(&view, &arguments.of, &arguments.from)?,
@@ -202,19 +202,19 @@ struct End<'a> {
 /// Answers on their way to stdout.
 struct Printer {
     out: BufWriter<io::Stdout>,
-    format: Format,
+    format: ShownFormat,
 }
 
 impl Printer {
-    fn new(format: Format) -> Self {
+    fn new(format: ShownFormat) -> Self {
         Self { out: BufWriter::new(io::stdout()), format }
     }
 
     /// Prints what was found; of one end of an edge, a line for each place where it is referred to.
     fn print(&mut self, shown: &Shown, end: Option<&End<'_>>) -> Result<()> {
         let written = match self.format {
-            Format::Text => self.print_text(shown, end),
-            Format::Json => self.print_json(shown, end),
+            ShownFormat::Text => self.print_text(shown, end),
+            ShownFormat::Json => self.print_json(shown, end),
         };
         written.map_err(Failure::output)
     }

@@ -33,7 +33,7 @@ made of are told by their names only.
 Examples:
   timestrata info ./store
   timestrata info ./store weather --json")]
-pub(crate) struct Arguments {
+pub(crate) struct InfoArgs {
     /// The store's directory.
     dir: PathBuf,
     /// Only this stream, and what its columns take; default all.
@@ -59,7 +59,7 @@ struct StreamInfo {
     parts: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &InfoArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     let all = store.streams();
     let (parts, mut known): (Vec<_>, Vec<_>) = all

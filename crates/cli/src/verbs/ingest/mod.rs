@@ -44,7 +44,7 @@ Examples:
   timestrata ingest ./store web access.log.1.gz access.log --as logs --label host=web-1
   journalctl -f -o export | timestrata ingest ./store host - --as logs
   tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
-pub(crate) struct Arguments {
+pub(crate) struct IngestArgs {
     /// The store's directory; made if missing.
     dir: PathBuf,
     /// The table, time log or log; made if missing.
@@ -99,7 +99,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = OnError::Stop)]
     on_error: OnError,
     #[command(flatten)]
-    logs: logs::LogArguments,
+    logs: logs::LogArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -158,7 +158,7 @@ fn at_least_one(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Loads the files as what the arguments say.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &IngestArgs) -> Result<()> {
     if arguments.model != Model::Logs {
         arguments.logs.expect_none()?;
     }

@@ -10,12 +10,12 @@ use timestrata::table::{
 use timestrata::timelog::Unit;
 use timestrata::{Access, Durability, Io, Store};
 
-use super::{Arguments, Mismatch, OnError, Outcome, progress_bar};
+use super::{IngestArgs, Mismatch, OnError, Outcome, progress_bar};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::verbs::{counted, grouped, open};
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     if arguments.codec.is_some() || arguments.value.is_some() || arguments.log_unit.is_some() {
         return Err(Failure::usage(
             "--codec, --value and --log-unit are for time logs",
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Whether the directory is there; what is in it the store itself will tell.
-fn store_exists(arguments: &Arguments) -> bool {
+fn store_exists(arguments: &IngestArgs) -> bool {
     arguments.dir.exists()
 }
 
@@ -84,7 +84,7 @@ fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<
     Ok(timestrata::ingest::rows::open_path(&Io::os(), path, read)?)
 }
 
-fn read_options(arguments: &Arguments) -> Result<ReadOptions> {
+fn read_options(arguments: &IngestArgs) -> Result<ReadOptions> {
     let format = arguments.format.as_deref().map(str::parse::<Format>).transpose();
     let format = format.map_err(|error| {
         Failure::usage(error.message().to_owned(), "say one of these, or leave it out")
@@ -103,7 +103,7 @@ fn read_options(arguments: &Arguments) -> Result<ReadOptions> {
     })
 }
 
-fn ingest_options(arguments: &Arguments) -> IngestOptions {
+fn ingest_options(arguments: &IngestArgs) -> IngestOptions {
     IngestOptions {
         table: TableOptions {
             time: arguments.time.clone(),

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
 use timestrata::{Access, Durability, ErrorKind, Io, Store};
 
-use super::{Arguments, CodecName, OnError, Outcome, progress_bar};
+use super::{CodecName, IngestArgs, OnError, Outcome, progress_bar};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -22,7 +22,7 @@ const BATCH_BYTES_MAX: usize = 16 << 20;
 /// Bad rows that are told one by one when they are skipped.
 const SKIPS_TOLD: u64 = 10;
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     check_arguments(arguments)?;
     if arguments.codec == Some(CodecName::Cbor) && arguments.value.is_some() {
         return Err(Failure::usage(
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// What only tables have.
-fn check_arguments(arguments: &Arguments) -> Result<()> {
+fn check_arguments(arguments: &IngestArgs) -> Result<()> {
     let is_tables = !arguments.key.is_empty() || !arguments.tags.is_empty() || arguments.ids;
     if is_tables {
         return Err(Failure::usage(
@@ -82,7 +82,7 @@ fn format_of(name: &str) -> Result<Format> {
 }
 
 /// What the arguments say of rows; the log says its unit later.
-fn rules(arguments: &Arguments) -> Result<RowRules> {
+fn rules(arguments: &IngestArgs) -> Result<RowRules> {
     let Some(time_column) = arguments.time.clone() else {
         return Err(Failure::usage("which column has the time?", "name it with --time"));
     };
@@ -96,7 +96,7 @@ fn rules(arguments: &Arguments) -> Result<RowRules> {
 }
 
 /// Opens the log, or makes it as the arguments say.
-fn open_log(store: &Store, arguments: &Arguments) -> Result<Timelog> {
+fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Timelog> {
     let existing = match Timelog::open(store, &arguments.name) {
         Ok(log) => Some(log),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -145,7 +145,7 @@ struct Load {
 }
 
 impl Load {
-    fn new(log: Timelog, rules: RowRules, arguments: &Arguments, bar: ProgressBar) -> Self {
+    fn new(log: Timelog, rules: RowRules, arguments: &IngestArgs, bar: ProgressBar) -> Self {
         Self {
             log,
             rules,

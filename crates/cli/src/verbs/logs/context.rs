@@ -4,8 +4,8 @@ use clap::Args;
 use timestrata::logs::Clock;
 use timestrata::timelog::Unit;
 
-use super::Of;
-use super::print::{Form, Printer};
+use super::LogOfStore;
+use super::print::{EntryFormat, Printer};
 use crate::failure::{Failure, Result};
 use crate::times::{self, Integers};
 
@@ -16,9 +16,9 @@ The entry is marked with '>'. Its timestamp names it: take all nine digits behin
 
 Example:
   timestrata logs context ./store app 2026-05-01T10:00:00.123456789Z --before 20 --after 5")]
-pub(super) struct Arguments {
+pub(super) struct ContextArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     /// When the entry arrived, exactly as it is printed, or in nanoseconds.
     #[arg(allow_hyphen_values = true)]
     timestamp: String,
@@ -29,12 +29,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ENTRIES", default_value_t = 5)]
     after: usize,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
+    format: EntryFormat,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let Arguments { of, timestamp, before, after, format } = arguments;
+pub(super) fn run(arguments: &ContextArgs) -> Result<()> {
+    let ContextArgs { of, timestamp, before, after, format } = arguments;
     let hint = "give the timestamp of an entry with all its digits, as 'timestrata logs search' \
                 prints it";
     let wanted = times::parse(timestamp, Integers::Of(Unit::Nano), Unit::Nano)

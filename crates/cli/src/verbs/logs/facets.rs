@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use timestrata::logs::{Facet, FacetsOptions};
 
-use super::{Of, Wanted};
+use super::{LogOfStore, Wanted};
 use crate::failure::Result;
 use crate::message::tell;
 use crate::output::print;
@@ -22,9 +22,9 @@ by their names. Values that are one of very many are counted together.
 Examples:
   timestrata logs facets ./store app 'level>=error' --since 24h
   timestrata logs facets ./store app --field status,service,requests.total --values 5")]
-pub(super) struct Arguments {
+pub(super) struct FacetsArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     #[command(flatten)]
     wanted: Wanted,
     /// Fields, labels or 'level'; default: level and all fields.
@@ -34,26 +34,26 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "VALUES", default_value_t = FacetsOptions::default().values_max)]
     values: usize,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = FacetsFormat::Text)]
+    format: FacetsFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum FacetsFormat {
     /// A line for each value below its field.
     Text,
     /// A JSON object a line, one for each field.
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &FacetsArgs) -> Result<()> {
     let query = arguments.wanted.query()?;
     let options = FacetsOptions { fields: arguments.fields.clone(), values_max: arguments.values };
     let facets = arguments.of.view()?.facets(&query, &options)?;
     let mut out = String::new();
     match arguments.format {
-        Form::Text => push_text(&facets, Look::of_stdout(), &mut out),
-        Form::Json => push_json(&facets, &mut out),
+        FacetsFormat::Text => push_text(&facets, Look::of_stdout(), &mut out),
+        FacetsFormat::Json => push_json(&facets, &mut out),
     }
     print(out)?;
     for name in &arguments.fields {

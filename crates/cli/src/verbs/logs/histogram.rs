@@ -8,7 +8,7 @@ use timestrata::logs::{Bucket, Level};
 use timestrata::timelog::Unit;
 
 use super::line::colour_of;
-use super::{Of, Wanted};
+use super::{LogOfStore, Wanted};
 use crate::failure::Result;
 use crate::message::tell;
 use crate::output::print;
@@ -32,21 +32,21 @@ worst first; each level that is there has at least one character.
 Examples:
   timestrata logs histogram ./store app 'level>=error' --since 24h --step 1h
   timestrata logs histogram ./store web 'status:5*' --by source_time --format json")]
-pub(super) struct Arguments {
+pub(super) struct HistogramArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     #[command(flatten)]
     wanted: Wanted,
     /// Length of a stretch: 100ms, 30s, 5m, 1h, 1d. Default: one that makes about 60 lines.
     #[arg(long, value_name = "SPAN", value_parser = step)]
     step: Option<i64>,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = HistogramFormat::Text)]
+    format: HistogramFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum HistogramFormat {
     /// A line each: its beginning, entries, a bar.
     Text,
     /// A JSON object a line.
@@ -58,16 +58,17 @@ fn step(text: &str) -> std::result::Result<i64, String> {
     if step > 0 { Ok(step) } else { Err("must be longer than nothing".to_owned()) }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &HistogramArgs) -> Result<()> {
     let query = arguments.wanted.query()?;
     let (step, buckets) = arguments.of.view()?.histogram(&query, arguments.step)?;
     let mut out = String::new();
     match arguments.format {
-        Form::Text => push_text(&buckets, step, Look::of_stdout(), &mut out),
-        Form::Json => push_json(&buckets, step, &mut out),
+        HistogramFormat::Text => push_text(&buckets, step, Look::of_stdout(), &mut out),
+        HistogramFormat::Json => push_json(&buckets, step, &mut out),
     }
     print(out)?;
-    if arguments.step.is_none() && arguments.format == Form::Text && !buckets.is_empty() {
+    if arguments.step.is_none() && arguments.format == HistogramFormat::Text && !buckets.is_empty()
+    {
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         tell(format_args!("{}, a line for each {}", counted_entries(count), span_shown(step)));
     }

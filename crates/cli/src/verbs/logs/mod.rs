@@ -20,8 +20,8 @@ use super::{arrivals, open, verbs};
 use crate::failure::{Failure, Result};
 use crate::times;
 
-pub(crate) use print::Form;
-pub(crate) use tail::{Place, follow};
+pub(crate) use print::EntryFormat;
+pub(crate) use tail::{TailStart, follow};
 
 /// Search, count and follow the entries of a log.
 #[derive(Debug, Args)]
@@ -36,34 +36,34 @@ Examples:
 
 'timestrata logs search --help' tells what a FILTER is. Entries come in by \
 'timestrata ingest DIR NAME FILE... --as logs'. A store that is being written may be read.")]
-pub(crate) struct Arguments {
+pub(crate) struct LogsCommand {
     #[command(subcommand)]
     verb: Verb,
 }
 
 verbs! {
-    Search: search::Arguments => search::run,
-    Count: search::CountArguments => search::count,
-    Tail: tail::Arguments => tail::run,
-    Histogram: histogram::Arguments => histogram::run,
-    Facets: facets::Arguments => facets::run,
-    Context: context::Arguments => context::run,
+    Search: search::SearchArgs => search::run,
+    Count: search::CountArgs => search::count,
+    Tail: tail::TailArgs => tail::run,
+    Histogram: histogram::HistogramArgs => histogram::run,
+    Facets: facets::FacetsArgs => facets::run,
+    Context: context::ContextArgs => context::run,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &LogsCommand) -> Result<()> {
     arguments.verb.run()
 }
 
 /// A log of a store.
 #[derive(Debug, Args)]
-struct Of {
+struct LogOfStore {
     /// The store's directory.
     dir: PathBuf,
     /// The log.
     name: String,
 }
 
-impl Of {
+impl LogOfStore {
     fn logs(&self) -> Result<Logs> {
         let store = open(&self.dir, Access::Read)?;
         Ok(Logs::open(&store, &self.name)?)

@@ -14,7 +14,7 @@ const WRITE_BYTES: usize = 1 << 16;
 
 /// How entries are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum EntryFormat {
     /// A line each, for people: time, level, message, then labels and fields as key=value.
     Text,
     /// A JSON object a line, with all that an entry has.
@@ -25,7 +25,7 @@ pub(crate) enum Form {
 
 /// Prints entries in one form.
 pub(super) struct Printer {
-    form: Form,
+    form: EntryFormat,
     look: Look,
     lines: Lines,
     buffer: String,
@@ -33,7 +33,7 @@ pub(super) struct Printer {
 
 impl Printer {
     /// `by` is the clock whose time comes first in a line.
-    pub(super) fn new(form: Form, by: Clock) -> Self {
+    pub(super) fn new(form: EntryFormat, by: Clock) -> Self {
         let look = Look::of_stdout();
         Self { form, look, lines: Lines::new(by, look), buffer: String::new() }
     }
@@ -41,14 +41,14 @@ impl Printer {
     /// Prints one, at the latest with the next [`flush`](Self::flush).
     pub(super) fn entry(&mut self, entry: &EntryRef<'_>) -> Result<()> {
         match self.form {
-            Form::Text => self.lines.push(entry, &mut self.buffer),
-            Form::Json => {
+            EntryFormat::Text => self.lines.push(entry, &mut self.buffer),
+            EntryFormat::Json => {
                 let start = self.buffer.len();
                 entry.write_json(&mut self.buffer);
                 escape_json(&mut self.buffer, start);
                 self.buffer.push('\n');
             }
-            Form::Message => {
+            EntryFormat::Message => {
                 match self.look.is_terminal {
                     true => push_visible(entry.message(), &mut self.buffer),
                     false => self.buffer.push_str(entry.message()),
@@ -61,7 +61,7 @@ impl Printer {
 
     /// Prints one with a mark before it, which only text has.
     pub(super) fn marked(&mut self, mark: &str, entry: &EntryRef<'_>) -> Result<()> {
-        if self.form == Form::Text {
+        if self.form == EntryFormat::Text {
             self.buffer.push_str(mark);
         }
         self.entry(entry)

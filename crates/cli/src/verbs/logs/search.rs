@@ -4,8 +4,8 @@ use clap::Args;
 use timestrata::logs::{Clock, Entries, EntryRef, LogsView, Position, Query};
 use timestrata::timelog::Unit;
 
-use super::print::{Form, Printer};
-use super::{Of, Wanted};
+use super::print::{EntryFormat, Printer};
+use super::{LogOfStore, Wanted};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::print;
@@ -43,9 +43,9 @@ Examples:
   timestrata logs search ./store app '\"out of memory\" -host:web-1' --last 20
   timestrata logs search ./store app 'status:5*' --by source_time --from 2026-05-01
   timestrata logs search ./store app user:ada --format json | jq .fields.path")]
-pub(super) struct Arguments {
+pub(super) struct SearchArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     #[command(flatten)]
     wanted: Wanted,
     /// Newest first.
@@ -61,8 +61,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     after: Option<String>,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
+    format: EntryFormat,
 }
 
 /// Print how many entries a filter lets through.
@@ -70,14 +70,14 @@ pub(super) struct Arguments {
 #[command(after_help = "\
 Example:
   timestrata logs count ./store app 'level>=error' --since 24h")]
-pub(super) struct CountArguments {
+pub(super) struct CountArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     #[command(flatten)]
     wanted: Wanted,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &SearchArgs) -> Result<()> {
     let mut query = arguments.wanted.query()?;
     query.newest_first = arguments.reverse;
     query.limit = arguments.limit;
@@ -161,7 +161,7 @@ pub(super) fn position(text: &str, by: Clock) -> Result<Position> {
     Ok(Position { time, timestamp: time })
 }
 
-pub(super) fn count(arguments: &CountArguments) -> Result<()> {
+pub(super) fn count(arguments: &CountArgs) -> Result<()> {
     let query = arguments.wanted.query()?;
     print(format_args!("{}\n", arguments.of.view()?.count(&query)?))
 }

@@ -6,9 +6,9 @@ use clap::Args;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{Clock, Logs, Query};
 
-use super::print::{Form, Printer};
+use super::print::{EntryFormat, Printer};
 use super::search::{position, print_last};
-use super::{Filtered, Of};
+use super::{Filtered, LogOfStore};
 use crate::failure::Result;
 use crate::interrupt::{Interrupt, is_output_closed};
 
@@ -27,9 +27,9 @@ Examples:
   timestrata logs tail ./store app
   timestrata logs tail ./store app 'level>=warn -healthz' --last 100
   timestrata logs tail ./store app --format json --after 2026-05-01T10:00:00.123456789Z | ./ship")]
-pub(super) struct Arguments {
+pub(super) struct TailArgs {
     #[command(flatten)]
-    of: Of,
+    of: LogOfStore,
     #[command(flatten)]
     filtered: Filtered,
     /// How many that are there already to begin with.
@@ -39,35 +39,40 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TIMESTAMP", conflicts_with = "last", allow_hyphen_values = true)]
     after: Option<String>,
     /// How they are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
+    format: EntryFormat,
 }
 
 /// Where following begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum TailStart {
     /// With so many that are there.
     Last(usize),
     /// Behind the one that arrived at a time.
     After(i64),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &TailArgs) -> Result<()> {
     let place = match arguments.after.as_deref() {
-        Some(text) => Place::After(position(text, Clock::Timestamp)?.timestamp),
-        None => Place::Last(arguments.last),
+        Some(text) => TailStart::After(position(text, Clock::Timestamp)?.timestamp),
+        None => TailStart::Last(arguments.last),
     };
     let filter = arguments.filtered.filter()?;
     follow(&arguments.of.logs()?, filter, place, arguments.format)
 }
 
 /// Prints entries from a place on, as they arrive, until somebody has had enough.
-pub(crate) fn follow(logs: &Logs, filter: Filter, place: Place, form: Form) -> Result<()> {
+pub(crate) fn follow(
+    logs: &Logs,
+    filter: Filter,
+    place: TailStart,
+    form: EntryFormat,
+) -> Result<()> {
     let interrupt = Interrupt::listen()?;
     let mut printer = Printer::new(form, Clock::Timestamp);
     let after = match place {
-        Place::After(timestamp) => timestamp,
-        Place::Last(last) => {
+        TailStart::After(timestamp) => timestamp,
+        TailStart::Last(last) => {
             // What arrives behind this view is left to the tail, and nothing else.
             let view = logs.snapshot()?;
             let query = Query { filter: filter.clone(), ..Query::default() };

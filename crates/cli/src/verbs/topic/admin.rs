@@ -30,7 +30,7 @@ Examples:
 'audit' holds each record against the hash of the day it was appended, the hashes against each other, \
 and all against the last checkpoint. It finds what somebody has changed who made the checksums of \
 the files fit; 'timestrata check' finds what a disk has damaged.")]
-pub(crate) struct Arguments {
+pub(crate) struct TopicCommand {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -40,9 +40,9 @@ verbs! {
     List: List => list,
     Describe: Describe => describe,
     Set: Set => set,
-    Retain: Named => retain,
-    Audit: Named => audit,
-    Delete: Named => delete,
+    Retain: NamedTopic => retain,
+    Audit: NamedTopic => audit,
+    Delete: NamedTopic => delete,
 }
 
 /// Make a topic. Fine if it exists with the same options.
@@ -62,7 +62,7 @@ struct Create {
     #[arg(long, value_enum, default_value_t = Clock::Producer)]
     timestamp: Clock,
     #[command(flatten)]
-    retention: RetentionArguments,
+    retention: RetentionArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,7 +75,7 @@ enum Clock {
 
 /// What may be thrown away of each partition.
 #[derive(Debug, Args)]
-struct RetentionArguments {
+struct RetentionArgs {
     /// Throw away records older than this: 90s, 15m, 12h, 30d.
     #[arg(long, value_name = "SPAN", value_parser = times::span)]
     retention_age: Option<Duration>,
@@ -90,7 +90,7 @@ struct RetentionArguments {
     compact: bool,
 }
 
-impl RetentionArguments {
+impl RetentionArgs {
     fn retention(&self) -> TopicRetention {
         let age_ns =
             self.retention_age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
@@ -117,7 +117,7 @@ struct List {
 #[derive(Debug, Args)]
 struct Describe {
     #[command(flatten)]
-    topic: Named,
+    topic: NamedTopic,
     /// Print it as one JSON object.
     #[arg(long)]
     json: bool,
@@ -127,7 +127,7 @@ struct Describe {
 #[derive(Debug, Args)]
 struct Set {
     #[command(flatten)]
-    topic: Named,
+    topic: NamedTopic,
     /// How many partitions: never fewer than there are. Keys go to other partitions then.
     #[arg(long)]
     partitions: Option<u32>,
@@ -136,19 +136,19 @@ struct Set {
                                       "compact"])]
     keep_all: bool,
     #[command(flatten)]
-    retention: RetentionArguments,
+    retention: RetentionArgs,
 }
 
 /// Of one topic.
 #[derive(Debug, Args)]
-struct Named {
+struct NamedTopic {
     /// The store's directory.
     dir: PathBuf,
     /// The topic.
     name: String,
 }
 
-impl Named {
+impl NamedTopic {
     /// The store, and the topic in it.
     fn open(&self, access: Access) -> Result<(Store, Topic)> {
         let store = open(&self.dir, access)?;
@@ -157,7 +157,7 @@ impl Named {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &TopicCommand) -> Result<()> {
     arguments.verb.run()
 }
 
@@ -277,7 +277,7 @@ fn set(arguments: &Set) -> Result<()> {
     Ok(())
 }
 
-fn retain(arguments: &Named) -> Result<()> {
+fn retain(arguments: &NamedTopic) -> Result<()> {
     let (store, topic) = arguments.open(Access::WriteExisting)?;
     let thrown = topic.retain()?;
     store.close()?;
@@ -289,7 +289,7 @@ fn retain(arguments: &Named) -> Result<()> {
     Ok(())
 }
 
-fn audit(arguments: &Named) -> Result<()> {
+fn audit(arguments: &NamedTopic) -> Result<()> {
     let (_store, topic) = arguments.open(Access::Read)?;
     for partition in 0..topic.partitions() {
         let audited = topic.audit(partition)?;
@@ -303,7 +303,7 @@ fn audit(arguments: &Named) -> Result<()> {
     Ok(())
 }
 
-fn delete(arguments: &Named) -> Result<()> {
+fn delete(arguments: &NamedTopic) -> Result<()> {
     let store = open(&arguments.dir, Access::WriteExisting)?;
     Topic::drop(&store, &arguments.name)?;
     store.close()?;

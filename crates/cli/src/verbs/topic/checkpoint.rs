@@ -6,7 +6,7 @@ use clap::Args;
 use timestrata::topic::KeyFile;
 use timestrata::{Access, Io};
 
-use super::Of;
+use super::TopicOfStore;
 use crate::failure::Result;
 use crate::output::print;
 use crate::secret;
@@ -19,9 +19,9 @@ the store and beside the key; the next one is signed only if the partition still
 
 Example:
   timestrata checkpoint ./store payments --key ./signing.key")]
-pub(crate) struct Arguments {
+pub(crate) struct CheckpointArgs {
     #[command(flatten)]
-    of: Of,
+    of: TopicOfStore,
     /// The file with the private key.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     partition: u32,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &CheckpointArgs) -> Result<()> {
     secret::check(&arguments.key, "the signing key")?;
     let key = KeyFile::open(&Io::os(), &arguments.key)?;
     let (store, topic) = arguments.of.open(Access::WriteExisting)?;

@@ -14,7 +14,7 @@ use timestrata::topic::{
 use timestrata::{Access, Store};
 
 use super::super::{logs, open};
-use super::Of;
+use super::TopicOfStore;
 use crate::failure::{Failure, Result};
 use crate::times::{self, Integers};
 
@@ -34,9 +34,9 @@ Examples:
   timestrata consume ./store payments --from 17 --limit 1 --format json
   timestrata consume ./store payments --from 2026-01-01T00:00:00Z --follow
   timestrata consume ./store payments --group ledger")]
-pub(crate) struct Arguments {
+pub(crate) struct ConsumeArgs {
     #[command(flatten)]
-    of: Of,
+    of: TopicOfStore,
     /// Where to begin: an offset, a time, 'earliest' or 'latest'. Of partitions that end before an offset
     /// nothing is printed until they have come so far.
     #[arg(long, value_name = "PLACE")]
@@ -54,8 +54,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["from", "partition"])]
     group: Option<String>,
     /// How records are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
+    format: RecordFormat,
 }
 
 /// Print the last records of a topic, or entries of a log, and wait for more.
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
 Examples:
   timestrata tail ./store payments --format json
   timestrata tail ./store app")]
-pub(crate) struct TailArguments {
+pub(crate) struct TailArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The topic, or the log.
@@ -75,12 +75,12 @@ pub(crate) struct TailArguments {
     #[arg(long, default_value_t = TAIL_RECORDS)]
     lines: u64,
     /// How records are printed.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
+    format: RecordFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum RecordFormat {
     /// The value, one a line; bytes that are no text as they are.
     Text,
     /// The value behind the key and a tab.
@@ -89,7 +89,7 @@ enum Form {
     Json,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ConsumeArgs) -> Result<()> {
     let access = match arguments.group {
         Some(_) => Access::WriteExisting,
         None => Access::Read,
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
+pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
     let store = open(&arguments.dir, Access::Read)?;
     if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
         return tail_log(&store, arguments);
@@ -120,18 +120,18 @@ pub(crate) fn run_tail(arguments: &TailArguments) -> Result<()> {
     print(&mut consumer, arguments.format, None, true)
 }
 
-fn tail_log(store: &Store, arguments: &TailArguments) -> Result<()> {
+fn tail_log(store: &Store, arguments: &TailArgs) -> Result<()> {
     let form = match arguments.format {
-        Form::Text => logs::Form::Text,
-        Form::Json => logs::Form::Json,
-        Form::Keyed => {
+        RecordFormat::Text => logs::EntryFormat::Text,
+        RecordFormat::Json => logs::EntryFormat::Json,
+        RecordFormat::Keyed => {
             let message = format!("'{}' is a log: its entries have no keys", arguments.name);
             return Err(Failure::usage(message, "say --format text or json"));
         }
     };
     let last = usize::try_from(arguments.lines).unwrap_or(usize::MAX);
     let logs = Logs::open(store, &arguments.name)?;
-    logs::follow(&logs, Filter::default(), logs::Place::Last(last), form)
+    logs::follow(&logs, Filter::default(), logs::TailStart::Last(last), form)
 }
 
 /// The partitions that are read, of those that there are now.
@@ -139,7 +139,7 @@ fn places_of(consumer: &Consumer) -> Vec<TopicPartition> {
     consumer.assignment().cloned().collect()
 }
 
-fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Consumer> {
+fn consumer_of(store: &Store, topic: &Topic, arguments: &ConsumeArgs) -> Result<Consumer> {
     let group = arguments.group.clone();
     let auto_commit = group.is_some().then_some(Duration::ZERO);
     let options = ConsumerOptions { group, auto_commit, ..ConsumerOptions::default() };
@@ -185,7 +185,7 @@ fn consumer_of(store: &Store, topic: &Topic, arguments: &Arguments) -> Result<Co
 /// Prints records until there are no more, or there are enough.
 fn print(
     consumer: &mut Consumer,
-    form: Form,
+    form: RecordFormat,
     limit: Option<usize>,
     is_following: bool,
 ) -> Result<()> {
@@ -211,17 +211,17 @@ fn print(
 
 fn write(
     out: &mut impl Write,
-    form: Form,
+    form: RecordFormat,
     place: &TopicPartition,
     offset: u64,
     record: &Record<'_>,
 ) -> io::Result<()> {
     match form {
-        Form::Json => {
+        RecordFormat::Json => {
             return writeln!(out, "{}", record.to_json(&place.topic, place.partition, offset));
         }
-        Form::Text => {}
-        Form::Keyed => {
+        RecordFormat::Text => {}
+        RecordFormat::Keyed => {
             out.write_all(record.key.unwrap_or_default())?;
             out.write_all(b"\t")?;
         }

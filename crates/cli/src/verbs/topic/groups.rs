@@ -7,7 +7,7 @@ use serde_json::json;
 use timestrata::Access;
 
 use super::super::grouped;
-use super::Of;
+use super::TopicOfStore;
 use crate::failure::{Failure, Result};
 use crate::output::print;
 use crate::output::table::Table;
@@ -18,9 +18,9 @@ use crate::output::table::Table;
 Examples:
   timestrata groups ./store payments
   timestrata groups ./store payments --reset ledger --to 0")]
-pub(crate) struct Arguments {
+pub(crate) struct GroupsArgs {
     #[command(flatten)]
-    of: Of,
+    of: TopicOfStore,
     /// The group whose offset is to be set, back too.
     #[arg(long, value_name = "GROUP", requires = "to")]
     reset: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GroupsArgs) -> Result<()> {
     if let (Some(group), Some(offset)) = (&arguments.reset, arguments.to) {
         let (store, topic) = arguments.of.open(Access::WriteExisting)?;
         for partition in 0..topic.partitions() {

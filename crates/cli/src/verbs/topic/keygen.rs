@@ -17,7 +17,7 @@ that is put back to an older copy signs nothing against what is kept beside the 
 
 Example:
   timestrata keygen ./signing.key --name example.org/events")]
-pub(crate) struct Arguments {
+pub(crate) struct KeygenArgs {
     /// The file to make.
     file: PathBuf,
     /// What signatures call the key: best a domain and path of yours; no spaces, no plus sign.
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     name: String,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &KeygenArgs) -> Result<()> {
     let key = KeyFile::generate(&Io::os(), &arguments.file, &arguments.name)?;
     print(format_args!("{}\n", key.signer().verifier()))
 }

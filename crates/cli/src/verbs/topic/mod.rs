@@ -9,7 +9,7 @@ pub(crate) mod produce;
 pub(crate) mod prove;
 pub(crate) mod verify_proof;
 
-pub(crate) use admin::{Arguments, run};
+pub(crate) use admin::{TopicCommand, run};
 
 use std::path::PathBuf;
 
@@ -22,14 +22,14 @@ use crate::failure::Result;
 
 /// A topic of a store.
 #[derive(Debug, Args)]
-struct Of {
+struct TopicOfStore {
     /// The store's directory.
     dir: PathBuf,
     /// The topic.
     topic: String,
 }
 
-impl Of {
+impl TopicOfStore {
     /// The store, and the topic in it.
     fn open(&self, access: Access) -> Result<(Store, Topic)> {
         let store = open(&self.dir, access)?;

@@ -23,7 +23,7 @@ Examples:
   echo 'hello' | timestrata produce ./store greetings
   timestrata produce ./store payments payments.jsonl --format json
   timestrata produce ./store payments --key-separator : < lines.txt")]
-pub(crate) struct Arguments {
+pub(crate) struct ProduceArgs {
     /// The store's directory.
     dir: PathBuf,
     /// The topic; made with one partition if it is missing.
@@ -54,7 +54,7 @@ enum LineFormat {
 }
 
 /// The record of a line.
-fn record_of(arguments: &Arguments, line: Vec<u8>) -> std::result::Result<OwnedRecord, String> {
+fn record_of(arguments: &ProduceArgs, line: Vec<u8>) -> std::result::Result<OwnedRecord, String> {
     if arguments.format == LineFormat::Json {
         let value = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
         return OwnedRecord::of_json(&value).map_err(|error| error.message().to_owned());
@@ -70,7 +70,7 @@ fn record_of(arguments: &Arguments, line: Vec<u8>) -> std::result::Result<OwnedR
     Ok(OwnedRecord { key: Some(key), value: Some(value), ..OwnedRecord::default() })
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
     let input = input::open(&arguments.file, &ProgressBar::hidden())?;
     let store = open(&arguments.dir, Access::Write)?;
     let topic = match Topic::open(&store, &arguments.topic) {
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Appends what is waiting, durably.
-fn send(arguments: &Arguments, topic: &Topic, waiting: &mut Vec<OwnedRecord>) -> Result<u64> {
+fn send(arguments: &ProduceArgs, topic: &Topic, waiting: &mut Vec<OwnedRecord>) -> Result<u64> {
     let records: Vec<Record<'_>> = waiting.iter().map(OwnedRecord::record).collect();
     let options = SendOptions {
         partition: arguments.partition,

@@ -6,7 +6,7 @@ use clap::Args;
 use timestrata::topic::KeyFile;
 use timestrata::{Access, Io};
 
-use super::Of;
+use super::TopicOfStore;
 use crate::failure::Result;
 use crate::output::print;
 use crate::secret;
@@ -22,9 +22,9 @@ Examples:
   timestrata prove ./store payments 17 --key ./signing.key > 17.tlog-proof
   timestrata consume ./store payments --from 17 --limit 1 --format json > 17.json
   timestrata verify-proof 17.tlog-proof --record 17.json --vkey 'example.org/events+1a2b3c4d+...'")]
-pub(crate) struct Arguments {
+pub(crate) struct ProveArgs {
     #[command(flatten)]
-    of: Of,
+    of: TopicOfStore,
     /// The record's offset.
     offset: u64,
     /// The partition.
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     key: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ProveArgs) -> Result<()> {
     let access = match arguments.key {
         Some(_) => Access::WriteExisting,
         None => Access::Read,

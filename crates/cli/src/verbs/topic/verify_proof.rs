@@ -19,7 +19,7 @@ show it.
 
 Example:
   timestrata verify-proof 17.tlog-proof --record 17.json --vkey 'example.org/events+1a2b3c4d+...'")]
-pub(crate) struct Arguments {
+pub(crate) struct VerifyProofArgs {
     /// The file with the proof.
     proof: PathBuf,
     /// The file with the record.
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     vkey: String,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &VerifyProofArgs) -> Result<()> {
     let key: Verifier = arguments.vkey.trim().parse().map_err(|error| {
         Failure::usage(format!("--vkey: {error}"), "give it as 'keygen' printed it")
     })?;

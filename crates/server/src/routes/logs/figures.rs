@@ -10,7 +10,7 @@ use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
 use timestrata_table::time_text;
 use tokio::runtime::Handle;
 
-use super::asked::{Asked, refuse};
+use super::parameters::{LogParameters, refuse};
 use crate::error::{Result, success};
 use crate::query_task::run_query;
 use crate::routes::named::Named;
@@ -38,7 +38,7 @@ async fn read(
 pub(super) async fn count(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;
@@ -53,7 +53,7 @@ pub(super) async fn count(
 pub(super) async fn histogram(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;
@@ -85,7 +85,7 @@ fn bucket_json(bucket: &Bucket) -> Value {
 pub(super) async fn facets(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     uri: Uri,
 ) -> Result<Response> {
     let query = asked.query()?;

@@ -13,7 +13,7 @@ use timestrata_ingest::rows::Compression;
 use timestrata_logs::{Labels, Logs, NewEntry};
 use timestrata_table::time_text;
 
-use super::asked::{Asked, refuse};
+use super::parameters::{LogParameters, refuse};
 use crate::body::{BodyReader, Sent, unread};
 use crate::content_type;
 use crate::error::{Failure, Result, success};
@@ -32,7 +32,7 @@ const BY_CURL: &str = "curl -H 'Content-Type: text/plain' --data-binary @FILE se
 
 /// How the body is read.
 #[derive(Debug)]
-struct Form {
+struct BodyForm {
     format: Option<Format>,
     compression: Compression,
     /// Whether it is JSON only if it looks so.
@@ -45,12 +45,12 @@ struct Form {
 pub(crate) async fn ingest(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    asked: Asked,
+    asked: LogParameters,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
-    let form = Form::of(asked, &headers)?;
+    let form = BodyForm::of(asked, &headers)?;
     let config = &state.config;
     let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
     blocking(move || {
@@ -68,8 +68,8 @@ pub(crate) async fn ingest(
     .await
 }
 
-impl Form {
-    fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
+impl BodyForm {
+    fn of(mut asked: LogParameters, headers: &HeaderMap) -> Result<Self> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
@@ -135,7 +135,7 @@ impl<'a> Ingest<'a> {
     }
 
     /// Writes all entries of a body.
-    fn all(&mut self, body: BodyReader, form: &Form) -> Result<Done> {
+    fn all(&mut self, body: BodyReader, form: &BodyForm) -> Result<Done> {
         let body: Box<dyn Read + Send> = match form.is_unsaid {
             true => Box::new(content_type::json_only(body, BY_CURL)?),
             false => Box::new(body),

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use timestrata_logs::{Clock, Position};
 
-use super::asked::{Asked, refuse};
+use super::parameters::{LogParameters, refuse};
 use crate::answer::entries::{EntriesForm, Found, of_entries};
 use crate::error::{Failure, Result};
 use crate::routes::named::Named;
@@ -20,7 +20,7 @@ const AROUND_MAX: usize = 1000;
 pub(super) async fn search(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -53,7 +53,7 @@ pub(super) async fn search(
 pub(super) async fn context(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {

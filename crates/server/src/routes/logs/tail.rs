@@ -14,7 +14,7 @@ use futures::stream::unfold;
 use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::asked::Asked;
+use super::parameters::LogParameters;
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
 use crate::routes::named::Named;
@@ -34,7 +34,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 pub(super) async fn tail(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    mut asked: Asked,
+    mut asked: LogParameters,
     headers: HeaderMap,
 ) -> Result<Response> {
     let filter = asked.filter()?;

@@ -6,13 +6,13 @@ use timestrata::ingest::lines::Format;
 use timestrata::logs::Labels;
 use timestrata::size_of_text;
 
-use super::super::{Arguments, Mismatch, OnError};
+use super::super::{IngestArgs, Mismatch, OnError};
 use crate::failure::{Failure, Result};
 
 /// What only logs have.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of logs")]
-pub(in crate::verbs::ingest) struct LogArguments {
+pub(in crate::verbs::ingest) struct LogArgs {
     /// How lines are written. Default: by the first ones, and told.
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(super) log_format: Option<Format>,
@@ -49,7 +49,7 @@ fn size(text: &str) -> std::result::Result<usize, String> {
     bytes.ok_or_else(|| "a size such as '64KiB'".to_owned())
 }
 
-impl LogArguments {
+impl LogArgs {
     /// The labels of all entries.
     pub(super) fn labels(&self) -> Result<Labels> {
         let mut labels = Labels::default();
@@ -80,7 +80,7 @@ impl LogArguments {
 }
 
 /// Refuses what only tables and time logs have.
-pub(super) fn expect_of_logs(arguments: &Arguments) -> Result<()> {
+pub(super) fn expect_of_logs(arguments: &IngestArgs) -> Result<()> {
     if arguments.format.is_some() {
         return Err(Failure::usage(
             "--format is for tables and time logs",

@@ -8,7 +8,7 @@ use timestrata::ingest::lines::{Guess, SourceReport};
 use timestrata::logs::{EntryBatch, Labels, Logs};
 use timestrata::{Durability, Io};
 
-use super::super::Arguments;
+use super::super::IngestArgs;
 use super::reading::{Event, LOOK, Part, Reading, Target};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -61,7 +61,7 @@ struct Progress {
 impl Load {
     pub(super) fn new(
         logs: Logs,
-        arguments: &Arguments,
+        arguments: &IngestArgs,
         interrupt: Interrupt,
         bar: ProgressBar,
     ) -> Result<Self> {

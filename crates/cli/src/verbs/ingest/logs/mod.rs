@@ -7,20 +7,20 @@ mod reading;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use arguments::LogArguments;
+pub(super) use arguments::LogArgs;
 use load::Load;
 use reading::Reading;
 use timestrata::ingest::lines::SourceOptions;
 use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
-use super::{Arguments, progress_bar};
+use super::{IngestArgs, progress_bar};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::message::tell;
 use crate::verbs::{counted, counted_entries, grouped, open};
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     arguments::expect_of_logs(arguments)?;
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// How long messages may be: as the log says, or as it is going to.
-fn message_bytes_max(store: Option<&Store>, arguments: &Arguments) -> Result<usize> {
+fn message_bytes_max(store: Option<&Store>, arguments: &IngestArgs) -> Result<usize> {
     let asked = arguments.logs.message_bytes_max;
     match store.filter(|store| store.stream(&arguments.name).is_some()) {
         Some(store) => Ok(Logs::open(store, &arguments.name)?.message_bytes_max()),
@@ -66,7 +66,7 @@ fn message_bytes_max(store: Option<&Store>, arguments: &Arguments) -> Result<usi
 }
 
 /// Opens the log, or makes it.
-fn open_log(store: &Store, arguments: &Arguments) -> Result<Logs> {
+fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Logs> {
     let asked = arguments.logs.message_bytes_max;
     let is_there = store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream));
     let mut options = match is_there {
@@ -81,7 +81,7 @@ fn open_log(store: &Store, arguments: &Arguments) -> Result<Logs> {
 fn source_options(
     io: &Io,
     path: &Path,
-    arguments: &LogArguments,
+    arguments: &LogArgs,
     message_bytes_max: usize,
 ) -> SourceOptions {
     let now = io.clock.wall_ns();
@@ -96,7 +96,7 @@ fn source_options(
     }
 }
 
-fn tell_outcome(load: &Load, arguments: &Arguments, took_ns: u64) {
+fn tell_outcome(load: &Load, arguments: &IngestArgs, took_ns: u64) {
     let seconds = took_ns as f64 / 1e9;
     let rate = (load.entries() as f64 / seconds.max(1e-9)) as u64;
     let flawed = match load.flawed() {

@@ -19,12 +19,12 @@ use crate::state::AppState;
 /// Parameters. Each is taken by the name that it is known by; one that nobody takes is an error, as is
 /// one that is there twice and may not be.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct LogParameters {
     given: Vec<(String, String)>,
     known: Vec<&'static str>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Asked {
+impl<S: Send + Sync> FromRequestParts<S> for LogParameters {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
@@ -49,7 +49,7 @@ fn nanoseconds(name: &str, text: &str) -> Result<i64> {
     time.map_err(|error| refuse_with(name, &error))
 }
 
-impl Asked {
+impl LogParameters {
     /// All values of a parameter, in order.
     pub(super) fn all(&mut self, name: &'static str) -> Vec<String> {
         self.known.push(name);
