@@ -4,7 +4,7 @@ mod filter;
 mod literal;
 mod logs;
 mod ranges;
-mod united;
+mod topic;
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use timestrata_engine::Snapshot;
 pub(crate) use self::filter::{Lead, Narrowed, narrow_all};
 pub(crate) use self::logs::{LogsTable, logs_schema};
 pub(crate) use self::ranges::Ranges;
-pub(crate) use self::united::{TopicTable, topic_schema};
+pub(crate) use self::topic::{TopicTable, topic_schema};
 use crate::physical_plan::StreamScan;
 use crate::schema::SqlTable;
 
