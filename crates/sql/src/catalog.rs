@@ -23,7 +23,7 @@ use timestrata_engine::{Error, ErrorKind, Snapshot};
 
 use crate::error::{carried, refused};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
-use crate::table::{LogsTable, StreamTable, TopicTable};
+use crate::table::provider;
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
@@ -87,14 +87,7 @@ impl Catalog {
 
     /// A table as DataFusion reads it.
     pub(crate) fn provider(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
-        let table = self.table(name)?;
-        if let Some(topic) = TopicTable::of(&table.stream, &self.snapshot) {
-            return Some(Arc::new(topic));
-        }
-        if let Some(logs) = LogsTable::of(&table.stream, &self.snapshot) {
-            return Some(Arc::new(logs));
-        }
-        Some(Arc::new(StreamTable::new(Arc::new(table), self.snapshot.clone())))
+        Some(provider(self.table(name)?, &self.snapshot))
     }
 
     /// The error for a table that isn't there.
@@ -165,12 +158,12 @@ impl SchemaProvider for Catalog {
 }
 
 /// What the planner of SQL asks: tables of the snapshot, functions of the session.
-pub(crate) struct Planning<'a> {
-    pub(crate) state: &'a SessionState,
-    pub(crate) catalog: &'a Catalog,
+pub(crate) struct Planning {
+    pub(crate) state: SessionState,
+    pub(crate) catalog: Catalog,
 }
 
-impl ContextProvider for Planning<'_> {
+impl ContextProvider for Planning {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         let provider = match name.schema() {
             Some(INFORMATION_SCHEMA) => self.catalog.information(name.table())?,
@@ -191,7 +184,7 @@ impl ContextProvider for Planning<'_> {
         let Some(function) = self.state.table_functions().get(name) else {
             return Err(refused(format!("there is no table function '{name}'")));
         };
-        let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
+        let args = datafusion::catalog::TableFunctionArgs::new(&args, &self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }
 

@@ -1,4 +1,4 @@
-//! Statements that change something: which are let through, and how they reach the writer.
+//! What statements do: those that ask are run, and those that change something reach the writer.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{cast, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Constraint, DFSchema, ToDFSchema};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
@@ -20,95 +21,60 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::memory::MemoryStream;
-use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast;
 use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use tokio::sync::mpsc::Receiver;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Planning};
 use crate::error::{from_datafusion, invalid};
+use crate::execution::Execution;
 use crate::names::unique_schema;
+use crate::params::Params;
+use crate::result::QueryResult;
 use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
+use crate::statement::unsupported;
 use crate::table::{Narrowed, narrow_table};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
-use crate::{QueryResult, Sql};
 
 /// Batches that wait between the query and the writer.
 const BATCHES_AHEAD: usize = 2;
 
-/// The error for statements that there are in SQL and not here.
-pub(crate) fn unsupported() -> Error {
-    invalid(
-        "this kind of statement is not supported: there are SELECT, EXPLAIN, SHOW TABLES, \
-         DESCRIBE, INSERT, DELETE, CREATE TABLE and DROP TABLE",
-    )
-}
-
-/// Refuses, before anything is planned, what could reach files or change the session.
-pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
-    match statement {
-        Statement::Statement(statement) => match statement.as_ref() {
-            ast::Statement::Query(_)
-            | ast::Statement::Insert(_)
-            | ast::Statement::Delete(_)
-            | ast::Statement::CreateTable(_)
-            | ast::Statement::Drop { .. }
-            | ast::Statement::ExplainTable { .. }
-            | ast::Statement::Explain { .. }
-            | ast::Statement::ShowTables { .. }
-            | ast::Statement::ShowColumns { .. } => Ok(()),
-            _ => Err(unsupported()),
-        },
-        Statement::Explain(explain) => check_allowed(&explain.statement),
-        _ => Err(unsupported()),
-    }
-}
-
-/// Whether a statement that is let through only asks.
-pub(crate) fn is_query(statement: &Statement) -> bool {
-    match statement {
-        Statement::Statement(statement) => !matches!(
-            statement.as_ref(),
-            ast::Statement::Insert(_)
-                | ast::Statement::Delete(_)
-                | ast::Statement::CreateTable(_)
-                | ast::Statement::Drop { .. }
-        ),
-        _ => true,
-    }
-}
-
-/// Refuses plans that are no queries.
-pub(crate) fn check_query(plan: &LogicalPlan) -> Result<()> {
+/// Carries a statement out: of one that asks the rows come as they are asked for.
+pub(crate) async fn answer(
+    execution: &Execution,
+    sql: &str,
+    params: Params,
+) -> Result<QueryResult> {
+    let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
     match plan {
-        LogicalPlan::Dml(_)
-        | LogicalPlan::Ddl(_)
-        | LogicalPlan::Copy(_)
-        | LogicalPlan::Statement(_) => Err(invalid("this takes a query, and not a change")),
-        LogicalPlan::Explain(explain) => check_query(&explain.plan),
-        LogicalPlan::Analyze(analyze) => check_query(&analyze.input),
-        _ => Ok(()),
+        LogicalPlan::Dml(dml) => change(execution, &state, &catalog, dml).await,
+        LogicalPlan::Ddl(ddl) => define(execution, &state, &catalog, ddl).await,
+        LogicalPlan::DescribeTable(mut described) => {
+            described.schema = plain_schema(&described.schema);
+            execution.run(&state, &LogicalPlan::DescribeTable(described)).await
+        }
+        LogicalPlan::Statement(_) | LogicalPlan::Copy(_) => Err(unsupported()),
+        plan => execution.run(&state, &plan).await,
     }
 }
 
 /// `INSERT` and `DELETE`.
-pub(crate) async fn change(
-    sql: &Sql,
+async fn change(
+    execution: &Execution,
     state: &SessionState,
     catalog: &Catalog,
     dml: DmlStatement,
 ) -> Result<QueryResult> {
-    let writer = sql.writer()?;
+    let writer = execution.writer()?;
     let name = dml.table_name.table();
     let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
     let rows = match dml.op {
         WriteOp::Insert(InsertOp::Append) => {
-            insert(sql, state, writer, table.name, &dml.input).await?
+            insert(execution, state, writer, table.name, &dml.input).await?
         }
         WriteOp::Delete => {
-            let predicate = predicate(state, &table, &dml.input, sql.asked())?;
+            let predicate = predicate(state, &table, &dml.input, execution.query.as_ref())?;
             blocking(move || writer.delete_where(&table.name, &predicate)).await?
         }
         _ => return Err(unsupported()),
@@ -116,34 +82,32 @@ pub(crate) async fn change(
     counted(rows)
 }
 
-/// The rows that a planned `DELETE` means.
-pub(crate) fn predicate_of(
-    state: &SessionState,
-    catalog: &Catalog,
-    plan: &LogicalPlan,
-    query: Option<&RunningQuery>,
-) -> Result<Predicate> {
-    match plan {
+/// The rows that a `DELETE` statement means.
+pub(crate) fn predicate_of(execution: &Execution, sql: &str, params: Params) -> Result<Predicate> {
+    let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
+    match &plan {
         LogicalPlan::Dml(dml) if matches!(dml.op, WriteOp::Delete) => {
             let name = dml.table_name.table();
             let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
-            predicate(state, &table, &dml.input, query)
+            predicate(&state, &table, &dml.input, execution.query.as_ref())
         }
         _ => Err(unsupported()),
     }
 }
 
 /// `CREATE TABLE` and `DROP TABLE`.
-pub(crate) async fn define(
-    sql: &Sql,
+async fn define(
+    execution: &Execution,
     state: &SessionState,
     catalog: &Catalog,
     ddl: DdlStatement,
 ) -> Result<QueryResult> {
     match ddl {
-        DdlStatement::CreateMemoryTable(create) => create_table(sql, state, catalog, create).await,
+        DdlStatement::CreateMemoryTable(create) => {
+            create_table(execution, state, catalog, create).await
+        }
         DdlStatement::DropTable(drop) => {
-            let writer = sql.writer()?;
+            let writer = execution.writer()?;
             match catalog.table(drop.name.table()) {
                 Some(table) => blocking(move || writer.drop_table(&table.name)).await?,
                 None if drop.if_exists => {}
@@ -156,12 +120,12 @@ pub(crate) async fn define(
 }
 
 async fn create_table(
-    sql: &Sql,
+    execution: &Execution,
     state: &SessionState,
     catalog: &Catalog,
     create: CreateMemoryTable,
 ) -> Result<QueryResult> {
-    let writer = sql.writer()?;
+    let writer = execution.writer()?;
     if create.or_replace || create.temporary || !create.column_defaults.is_empty() {
         return Err(invalid(
             "CREATE TABLE takes columns, NOT NULL, PRIMARY KEY, IF NOT EXISTS and AS SELECT; no \
@@ -196,18 +160,18 @@ async fn create_table(
     blocking(move || maker.create(&definition)).await?;
     match create.input.as_ref() {
         LogicalPlan::EmptyRelation(_) => counted(0),
-        input => counted(insert(sql, state, writer, name, input).await?),
+        input => counted(insert(execution, state, writer, name, input).await?),
     }
 }
 
 async fn insert(
-    sql: &Sql,
+    execution: &Execution,
     state: &SessionState,
     writer: Arc<dyn SqlWriter>,
     table: String,
     input: &LogicalPlan,
 ) -> Result<u64> {
-    let mut rows = sql.run(state, input).await.map_err(from_datafusion)?;
+    let mut rows = execution.run(state, input).await?;
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let written = tokio::task::spawn_blocking(move || {
         writer.insert(&table, &mut Sent { receiver, is_over: false })
@@ -302,9 +266,8 @@ fn prepare(
     let condition = simplifier.simplify(rules::guarded(condition)?.data)?;
     let Narrowed { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
     let unqualified = Arc::clone(&table.schema).to_dfschema()?;
-    let condition = unqualify(condition)?;
     let condition = create_physical_expr(
-        &condition,
+        &unnormalize_col(condition),
         &unqualified,
         state.execution_props(),
         &PhysicalPlanningContext::default(),
@@ -335,18 +298,6 @@ fn as_shown(
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
     RecordBatch::try_new_with_options(Arc::clone(shown), columns, &options)
-}
-
-/// The same expression over columns without the table's name.
-fn unqualify(expr: Expr) -> datafusion::common::Result<Expr> {
-    expr.transform(|expr| match expr {
-        Expr::Column(mut column) if column.relation.is_some() => {
-            column.relation = None;
-            Ok(Transformed::yes(Expr::Column(column)))
-        }
-        other => Ok(Transformed::no(other)),
-    })
-    .data()
 }
 
 /// The answer of a statement that changes something: how many rows.

@@ -16,7 +16,8 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use crate::functions::AT_TIME_ZONE;
+/// The function that `AT TIME ZONE` becomes.
+pub(crate) const AT_TIME_ZONE: &str = "at_time_zone";
 
 /// The generic dialect with other precedences.
 #[derive(Debug)]

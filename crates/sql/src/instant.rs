@@ -1,5 +1,7 @@
 //! The instants that constants name, whatever their type.
 
+use std::sync::Arc;
+
 use chrono::Utc;
 use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::arrow::datatypes::TimeUnit;
@@ -16,6 +18,33 @@ pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
         TimeUnit::Millisecond => 1_000_000,
         TimeUnit::Microsecond => 1_000,
         TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// Whether a zone is another name of UTC.
+pub(crate) fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "+00:00" | "Z" | "utc")
+}
+
+/// A time that is so many units from 1970.
+pub(crate) fn timestamp(time: i64, unit: TimeUnit, zone: Option<Arc<str>>) -> ScalarValue {
+    let time = Some(time);
+    match unit {
+        TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
+        TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
+        TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
+        TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
+    }
+}
+
+/// How many of its units a time is from 1970; `None` for what is no time, or null.
+pub(crate) fn units_of(value: &ScalarValue) -> Option<i64> {
+    match value {
+        ScalarValue::TimestampSecond(time, _)
+        | ScalarValue::TimestampMillisecond(time, _)
+        | ScalarValue::TimestampMicrosecond(time, _)
+        | ScalarValue::TimestampNanosecond(time, _) => *time,
+        _ => None,
     }
 }
 

@@ -22,10 +22,11 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::dialect::call;
 use crate::error::{carried, refused};
-use crate::functions::{AS_WRITTEN, TimestampOf};
 use crate::statement;
-use crate::time_types::as_written;
+use crate::time_types::{TimestampCast, as_written};
 
+/// The function that a cast or parentheses become, so that the names which the planner derives show them.
+pub(crate) const AS_WRITTEN: &str = "as_written";
 /// Columns of one statement that `*` stands for and that others are called like, as far as it is tried.
 const CLASHES_MAX: usize = 64;
 
@@ -163,7 +164,7 @@ fn is_hidden(expr: &Expr) -> bool {
             inner.as_ref(),
             Expr::BinaryOp { .. } | Expr::UnaryOp { .. } | Expr::Between { .. }
         ),
-        Expr::Function(function) => TimestampOf::named(&function.name.to_string()).is_some(),
+        Expr::Function(function) => TimestampCast::named(&function.name.to_string()).is_some(),
         _ => false,
     }
 }
@@ -304,4 +305,9 @@ pub(crate) fn unique_schema(schema: &Schema) -> Schema {
         false => Arc::new(Field::clone(field).with_name(name)),
     });
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+/// A name as it must stand in SQL to be taken as it is.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

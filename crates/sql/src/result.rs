@@ -14,9 +14,9 @@ use futures::{Stream, StreamExt};
 use timestrata_engine::{Result, RunningQuery};
 use tokio::runtime::Runtime;
 
-use crate::Sql;
 use crate::error::from_datafusion;
 use crate::governed::governed_stream;
+use crate::shared::Shared;
 
 /// How often who waits for rows looks whether they are still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -87,16 +87,17 @@ impl Stream for QueryResult {
 /// Record batches, one after the other; see [`QueryResult`]. Dropping it cancels the query. Only the
 /// time that is spent in here counts as the query's.
 pub struct BlockingResult {
-    sql: Sql,
+    /// What it works on, and the store for as long as rows may come.
+    shared: Arc<Shared>,
     result: Option<QueryResult>,
     schema: SchemaRef,
 }
 
 impl BlockingResult {
-    pub(crate) fn new(sql: Sql, result: QueryResult) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, result: QueryResult) -> Self {
         let schema = Arc::clone(&result.schema);
         result.query.as_ref().inspect(|query| query.rest());
-        Self { sql, result: Some(result), schema }
+        Self { shared, result: Some(result), schema }
     }
 
     /// The columns of each batch.
@@ -106,7 +107,7 @@ impl BlockingResult {
 
     fn wait(&mut self) -> Option<Result<RecordBatch>> {
         let result = self.result.as_mut()?;
-        let runtime = match self.sql.runtime() {
+        let runtime = match self.shared.runtime() {
             Ok(runtime) => runtime,
             Err(error) => return Some(Err(error)),
         };
@@ -120,7 +121,7 @@ impl BlockingResult {
 
     /// Lets go of what works for it: on the threads that it works on.
     fn let_go(&mut self) {
-        if let Ok(runtime) = self.sql.runtime() {
+        if let Ok(runtime) = self.shared.runtime() {
             let _entered = runtime.enter();
             self.result = None;
         }

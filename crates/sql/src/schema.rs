@@ -6,10 +6,10 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
 use timestrata_graph::GraphPart;
+use timestrata_logs::{ShownColumns, is_logs};
 use timestrata_topic::record_schema;
 
 use crate::error::invalid;
-use crate::table::{logs_schema, topic_schema};
 
 /// Property of a stream that names its model.
 const MODEL_PROPERTY: &str = "model";
@@ -17,6 +17,8 @@ const MODEL_PROPERTY: &str = "model";
 const TABLE_INDEX: &str = "table-index";
 const TOPIC: &str = "topic";
 const TOPIC_PART: &str = "topic-part";
+/// Column of a topic's table.
+pub(crate) const PARTITION: &str = "partition";
 
 /// A stream as SQL shows it.
 #[derive(Debug, Clone)]
@@ -41,24 +43,10 @@ impl SqlTable {
         }
     }
 
-    /// A topic, by its own stream: what it shows are the records of others.
-    fn of_topic(stream: &Arc<Stream>) -> Self {
-        Self {
-            name: stream.name().to_owned(),
-            stream: Arc::clone(stream),
-            schema: topic_schema(&record_schema()),
-            columns: Vec::new(),
-        }
-    }
-
-    /// A log: what it shows is made of its stream's columns.
-    fn of_logs(stream: &Arc<Stream>, schema: SchemaRef) -> Self {
-        Self {
-            name: stream.name().to_owned(),
-            stream: Arc::clone(stream),
-            schema,
-            columns: Vec::new(),
-        }
+    /// A table whose columns are made of those of its stream, or of other streams.
+    fn derived(stream: &Arc<Stream>, schema: SchemaRef) -> Self {
+        let (name, columns) = (stream.name().to_owned(), Vec::new());
+        Self { name, stream: Arc::clone(stream), schema, columns }
     }
 
     /// Some columns of a stream, under other names if so wished: `schema` has one field for each
@@ -96,17 +84,41 @@ fn viewed(stream: &Stream, schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
     let fields = schema.fields().iter().zip(columns);
     let fields: Vec<FieldRef> = fields
         .map(|(field, column)| match stream.has_text_views(*column) {
-            true => Arc::new(Field::clone(field).with_data_type(DataType::Utf8View)),
+            true => with_type(field, DataType::Utf8View),
             false => Arc::clone(field),
         })
         .collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
+fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
+    Arc::new(Field::clone(field).with_data_type(data_type))
+}
+
+/// The columns of a log's table, text as it is worked with; `None` if the stream is something else.
+pub(crate) fn logs_schema(stream: &Arc<Stream>) -> Option<SchemaRef> {
+    if !is_logs(stream) {
+        return None;
+    }
+    let shown = ShownColumns::of(stream).ok()?.schema();
+    let fields = shown.fields().iter().map(|field| match field.data_type() {
+        DataType::Utf8 => with_type(field, DataType::Utf8View),
+        _ => Arc::clone(field),
+    });
+    Some(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// The columns of a topic's table: its partition, then those of its records.
+pub(crate) fn topic_schema(records: &Schema) -> SchemaRef {
+    let partition: FieldRef = Arc::new(Field::new(PARTITION, DataType::UInt32, false));
+    let fields = std::iter::once(partition).chain(records.fields().iter().cloned());
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
 /// A field as it is stored and handed out, and not as it is worked with.
 pub(crate) fn plain_field(field: &FieldRef) -> FieldRef {
     match field.data_type() {
-        DataType::Utf8View => Arc::new(Field::clone(field).with_data_type(DataType::Utf8)),
+        DataType::Utf8View => with_type(field, DataType::Utf8),
         _ => Arc::clone(field),
     }
 }
@@ -145,7 +157,7 @@ impl SqlModel for PlainStreams {
         match model.map(|(_, model)| model.as_str()) {
             Some(TABLE_INDEX | TOPIC_PART) => Shown::Hidden,
             // Its own stream says which columns the table of all its partitions has.
-            Some(TOPIC) => Shown::Table(SqlTable::of_topic(stream)),
+            Some(TOPIC) => Shown::Table(SqlTable::derived(stream, topic_schema(&record_schema()))),
             // Each edge is shown once, and blocks as they are now.
             _ if matches!(
                 GraphPart::of(stream),
@@ -155,7 +167,7 @@ impl SqlModel for PlainStreams {
                 Shown::Hidden
             }
             _ => match logs_schema(stream) {
-                Some(schema) => Shown::Table(SqlTable::of_logs(stream, schema)),
+                Some(schema) => Shown::Table(SqlTable::derived(stream, schema)),
                 None => Shown::Table(SqlTable::whole(stream)),
             },
         }

@@ -8,7 +8,9 @@ use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
 
 use crate::dialect::StandardPrecedence;
 use crate::error::invalid;
-use crate::{Params, Predicate, QueryResult, Sql, SqlTable};
+use crate::names::quoted;
+use crate::params::Params;
+use crate::schema::SqlTable;
 
 /// Which rows of a table are wanted, and how.
 #[derive(Debug, Clone, Default)]
@@ -29,69 +31,40 @@ pub struct Selection {
     pub params: Params,
 }
 
-/// Whether a statement only asks, and changes nothing.
-///
-/// # Errors
-/// `InvalidArgument` for what isn't SQL or is not supported.
-pub fn is_query(sql: &str) -> Result<bool> {
-    let statement = crate::statement::parse(sql, usize::MAX)?;
-    crate::change::check_allowed(&statement)?;
-    Ok(crate::change::is_query(&statement))
-}
-
-/// A name as it must stand in SQL to be taken as it is.
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-impl Sql {
-    /// The rows of a table that a selection names.
-    ///
-    /// # Errors
-    /// As [`Sql::query`]; a condition or an order that is more than that is `InvalidArgument`.
-    pub async fn select(&self, table: &str, selection: &Selection) -> Result<QueryResult> {
-        let shown = self.table(table)?;
-        self.query(&statement(&shown, selection)?, selection.params.clone()).await
-    }
-
-    /// What a condition on a table means, for those who delete rows.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for what is no condition, `NotFound` for a table that isn't there.
-    pub fn predicate(&self, table: &str, condition: &str, params: Params) -> Result<Predicate> {
-        let shown = self.table(table)?;
-        let condition = condition_of(condition)?;
-        let statement = format!("DELETE FROM {} WHERE {condition}", quoted(&shown.name));
-        self.predicate_of(&statement, params)
+impl Selection {
+    /// The query that it is.
+    pub(crate) fn statement(&self, table: &SqlTable) -> Result<String> {
+        let columns = match &self.columns {
+            None => "*".to_owned(),
+            Some(names) if names.is_empty() => return Err(invalid("no column was asked for")),
+            Some(names) => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+        };
+        let mut text = format!("SELECT {columns} FROM {}", quoted(&table.name));
+        let mut conditions = bounds(table, &self.range)?;
+        if let Some(condition) = &self.condition {
+            conditions.push(format!("({})", condition_of(condition)?));
+        }
+        if !conditions.is_empty() {
+            text += &format!(" WHERE {}", conditions.join(" AND "));
+        }
+        let order = match &self.order {
+            Some(order) => order_of(order)?,
+            None => quoted(lead(table)?.name()),
+        };
+        text += &format!(" ORDER BY {order}");
+        if let Some(limit) = self.limit {
+            text += &format!(" LIMIT {limit}");
+        }
+        if self.offset > 0 {
+            text += &format!(" OFFSET {}", self.offset);
+        }
+        Ok(text)
     }
 }
 
-fn statement(table: &SqlTable, selection: &Selection) -> Result<String> {
-    let columns = match &selection.columns {
-        None => "*".to_owned(),
-        Some(names) if names.is_empty() => return Err(invalid("no column was asked for")),
-        Some(names) => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
-    };
-    let mut text = format!("SELECT {columns} FROM {}", quoted(&table.name));
-    let mut conditions = bounds(table, &selection.range)?;
-    if let Some(condition) = &selection.condition {
-        conditions.push(format!("({})", condition_of(condition)?));
-    }
-    if !conditions.is_empty() {
-        text += &format!(" WHERE {}", conditions.join(" AND "));
-    }
-    let order = match &selection.order {
-        Some(order) => order_of(order)?,
-        None => quoted(lead(table)?.name()),
-    };
-    text += &format!(" ORDER BY {order}");
-    if let Some(limit) = selection.limit {
-        text += &format!(" LIMIT {limit}");
-    }
-    if selection.offset > 0 {
-        text += &format!(" OFFSET {}", selection.offset);
-    }
-    Ok(text)
+/// The statement that deletes the rows that a condition means.
+pub(crate) fn deletion(table: &SqlTable, condition: &str) -> Result<String> {
+    Ok(format!("DELETE FROM {} WHERE {}", quoted(&table.name), condition_of(condition)?))
 }
 
 /// The leading key's column.

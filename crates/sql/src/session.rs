@@ -12,21 +12,16 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::{Optimizer, OptimizerRule};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
 use crate::catalog::{CATALOG, SCHEMA};
 use crate::functions;
+use crate::optimizer::{logical_rules, physical_rules};
 use crate::options::SqlOptions;
-use crate::physical_plan::{
-    CompareNumbers, ForgetOrder, HideRoundingCasts, MeasureScans, NumberGroups, ReadBackwards,
-    RestoreOrder, UnfoldFilters,
-};
-use crate::rules::{ExactExpressions, GuardLists, ReleaseLists};
+use crate::physical_plan::TableFunctionPlanner;
+use crate::rules::ExactExpressions;
 
 /// Consumers of memory that an error about it names.
 const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -55,40 +50,6 @@ pub(crate) fn build(options: &SqlOptions) -> Result<SessionState> {
         .build();
     functions::register(&mut state, options)?;
     Ok(state)
-}
-
-/// DataFusion's rules, and ours: before filters are pushed down, and around all.
-fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
-    let filters = rules.iter().position(|rule| rule.name() == "push_down_filter");
-    rules.insert(filters.unwrap_or(0), Arc::new(functions::PushBelowAsofJoin));
-    rules.insert(0, Arc::new(GuardLists));
-    rules.push(Arc::new(ReleaseLists));
-    rules
-}
-
-/// DataFusion's rules, and ours: before anything else, before limits are pushed down, before its check, and last.
-///
-/// Without those that push filters through operators: they know a column by its name alone, and take the
-/// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
-/// its conditions from the logical plan, where columns have their tables' names.
-fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
-    // Behind the first time that projections are pushed down.
-    if let Some(last) = rules.iter().rposition(|rule| rule.name() == "ProjectionPushdown") {
-        rules.insert(last, Arc::new(UnfoldFilters));
-    }
-    let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
-    rules.insert(limits.unwrap_or(rules.len()), Arc::new(ReadBackwards));
-    let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
-    rules.insert(check.unwrap_or(rules.len()), Arc::new(RestoreOrder));
-    rules.push(Arc::new(CompareNumbers));
-    rules.push(Arc::new(NumberGroups));
-    rules.insert(0, Arc::new(ForgetOrder));
-    rules.insert(0, Arc::new(MeasureScans));
-    rules.insert(0, Arc::new(HideRoundingCasts));
-    rules
 }
 
 fn config(options: &SqlOptions) -> SessionConfig {
@@ -125,7 +86,7 @@ impl QueryPlanner for Planner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(functions::Operators)])
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(TableFunctionPlanner)])
             .create_physical_plan(plan, session)
             .await
     }

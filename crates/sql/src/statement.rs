@@ -2,7 +2,7 @@
 //! before anything recurses over it.
 
 use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::TableFactor;
+use datafusion::sql::sqlparser::ast::{self, TableFactor};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -71,6 +71,53 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
         Token::EOF => Ok(relation),
         other => Err(mistake(format!("there is '{other}' behind its end"))),
     }
+}
+
+/// The error for statements that there are in SQL and not here.
+pub(crate) fn unsupported() -> Error {
+    invalid(
+        "this kind of statement is not supported: there are SELECT, EXPLAIN, SHOW TABLES, \
+         DESCRIBE, INSERT, DELETE, CREATE TABLE and DROP TABLE",
+    )
+}
+
+/// Refuses, before anything is planned, what could reach files or change the session.
+pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Statement(statement) => match statement.as_ref() {
+            ast::Statement::Query(_)
+            | ast::Statement::Insert(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::CreateTable(_)
+            | ast::Statement::Drop { .. }
+            | ast::Statement::ExplainTable { .. }
+            | ast::Statement::Explain { .. }
+            | ast::Statement::ShowTables { .. }
+            | ast::Statement::ShowColumns { .. } => Ok(()),
+            _ => Err(unsupported()),
+        },
+        Statement::Explain(explain) => check_allowed(&explain.statement),
+        _ => Err(unsupported()),
+    }
+}
+
+/// Whether a statement only asks, and changes nothing.
+///
+/// # Errors
+/// `InvalidArgument` for what isn't SQL or is not supported.
+pub fn is_query(sql: &str) -> Result<bool> {
+    let statement = parse(sql, usize::MAX)?;
+    check_allowed(&statement)?;
+    Ok(match statement {
+        Statement::Statement(statement) => !matches!(
+            statement.as_ref(),
+            ast::Statement::Insert(_)
+                | ast::Statement::Delete(_)
+                | ast::Statement::CreateTable(_)
+                | ast::Statement::Drop { .. }
+        ),
+        _ => true,
+    })
 }
 
 fn check_chains(tokens: &[TokenWithSpan]) -> Result<()> {

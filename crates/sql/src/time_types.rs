@@ -11,11 +11,51 @@ use datafusion::sql::sqlparser::ast::{
     TimezoneInfo, Value, VisitMut, visit_expressions_mut,
 };
 
-use crate::dialect::call;
-use crate::functions::{AT_TIME_ZONE, TimestampOf};
+use crate::dialect::{AT_TIME_ZONE, call};
 
 /// Digits of a second's fraction that microseconds have.
 const DIGITS: u64 = 6;
+
+/// `CAST(x AS TIMESTAMP)`, as the function that a statement's text has in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct TimestampCast {
+    /// With a time zone, which is UTC.
+    pub(crate) has_zone: bool,
+    /// What can't be cast is null.
+    pub(crate) is_try: bool,
+}
+
+/// The names of all of them: without and with a zone, each as a cast and as one that tries.
+const NAMES: [[&str; 2]; 2] =
+    [["timestamp_of", "try_timestamp_of"], ["timestamptz_of", "try_timestamptz_of"]];
+
+impl TimestampCast {
+    pub(crate) fn all() -> [Self; 4] {
+        [(false, false), (false, true), (true, false), (true, true)]
+            .map(|(has_zone, is_try)| Self { has_zone, is_try })
+    }
+
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|of| of.name() == name)
+    }
+
+    /// The cast of a statement that it stands for.
+    pub(crate) fn written(self, expr: Box<Expr>) -> Expr {
+        let kind = if self.is_try { CastKind::TryCast } else { CastKind::Cast };
+        let zone = match self.has_zone {
+            true => TimezoneInfo::WithTimeZone,
+            false => TimezoneInfo::None,
+        };
+        let data_type = DataType::Timestamp(None, zone);
+        Expr::Cast { kind, expr, data_type, array: false, format: None }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        let [plain, tried] = NAMES[usize::from(self.has_zone)];
+        if self.is_try { tried } else { plain }
+    }
+}
 
 /// The statement with types that reach as far as its times.
 pub(crate) fn widen(statement: &mut Statement) {
@@ -57,7 +97,7 @@ fn widen_one(expr: &mut Expr) {
                     let has_zone = matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz);
                     let is_try = matches!(kind, CastKind::TryCast | CastKind::SafeCast);
                     let inner = std::mem::replace(inner.as_mut(), Expr::value(Value::Null));
-                    *expr = call(TimestampOf::new(has_zone, is_try).name(), vec![inner]);
+                    *expr = call(TimestampCast { has_zone, is_try }.name(), vec![inner]);
                 }
             }
         }
@@ -72,7 +112,7 @@ pub(crate) fn as_written(expr: &mut Expr) {
         Expr::Cast { data_type, .. } => forget_digits(data_type),
         Expr::Function(function) => {
             let name = function.name.to_string();
-            let cast = TimestampOf::named(&name);
+            let cast = TimestampCast::named(&name);
             if cast.is_none() && name != AT_TIME_ZONE {
                 return;
             }

@@ -26,13 +26,6 @@ const ENGINE: [&[&str]; 11] = [
 const KNOWN: [(&str, &[&str]); 3] = [
     ("crates/codeindex", &["diff nodes stored", "files index"]),
     ("crates/sim", &["runner workload", "story subject"]),
-    (
-        "crates/sql",
-        &[
-            "change result selection sql",
-            "dialect functions physical_plan rules schema statement table time_types",
-        ],
-    ),
 ];
 
 /// Which module names which, and where it does so first.

@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::step::interval_of;
 use crate::error::{carried, refused};
+use crate::names::quoted;
 use crate::statement::parse_relation;
 
 /// The arguments of one call, taken one by one.
@@ -79,7 +80,7 @@ impl Arguments {
             ast::Expr::CompoundIdentifier(parts) => parse_relation(&join(&parts, ".")),
             value => match text(&value) {
                 Some(text) if is_query(&text) => parse_relation(&format!("({text}\n)")),
-                Some(table) => parse_relation(&Ident::with_quote('"', quoted(&table)).to_string()),
+                Some(table) => parse_relation(&quoted(&table)),
                 None => Err(crate::error::invalid(format!(
                     "{}: '{name}' is a table or a query, and not {value}",
                     self.function
@@ -102,11 +103,6 @@ impl Arguments {
             }
         }
     }
-}
-
-/// A quote in a name is written twice.
-fn quoted(name: &str) -> String {
-    name.replace('"', "\"\"")
 }
 
 fn join(parts: &[Ident], with: &str) -> String {

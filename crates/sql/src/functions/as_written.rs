@@ -3,19 +3,14 @@
 
 use std::collections::HashMap;
 
-use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Result, internal_datafusion_err, plan_err};
-use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction};
+use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::expr::GroupingSet;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
-use datafusion::logical_expr::{
-    Aggregate, ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 
-/// The name by which a statement calls it.
-pub(crate) const AS_WRITTEN: &str = "as_written";
+use super::Marker;
 
 /// The same plan without calls of it, its columns under the names that they gave.
 ///
@@ -59,14 +54,8 @@ fn check_names(aggregate: &Aggregate) -> Result<()> {
 fn bare(expr: Expr, names: Option<&NamePreserver>) -> Result<Transformed<Expr>> {
     let name = names.map(|names| names.save(&expr));
     let bare = expr.transform_up(|expr| {
-        Ok(match expr {
-            Expr::ScalarFunction(ScalarFunction { func, mut args })
-                if func.inner().is::<AsWritten>() && args.len() == 1 =>
-            {
-                Transformed::yes(args.remove(0))
-            }
-            other => Transformed::no(other),
-        })
+        let inner = Marker::AsWritten.inner(&expr).cloned();
+        Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
     })?;
     Ok(match name {
         Some(name) => bare.update_data(|expr| name.restore(expr)),
@@ -88,58 +77,4 @@ fn grouping_set(set: GroupingSet) -> Result<Transformed<Expr>> {
         }
     };
     Ok(Transformed::yes(Expr::GroupingSet(set)))
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct AsWritten {
-    signature: Signature,
-}
-
-impl AsWritten {
-    pub(super) fn new() -> Self {
-        Self { signature: Signature::any(1, Volatility::Immutable) }
-    }
-}
-
-impl ScalarUDFImpl for AsWritten {
-    fn name(&self) -> &str {
-        AS_WRITTEN
-    }
-
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        self.schema_name(args)
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(match args.first() {
-            Some(cast @ (Expr::Cast(_) | Expr::TryCast(_))) => cast.to_string(),
-            Some(inner) => format!("({inner})"),
-            None => String::new(),
-        })
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given
-            .first()
-            .cloned()
-            .ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let inner = args.arg_fields.first().cloned();
-        inner.ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let inner = args.args.into_iter().next();
-        inner.ok_or_else(|| internal_datafusion_err!("{AS_WRITTEN} has one argument"))
-    }
 }

@@ -1,23 +1,19 @@
 //! The as-of join as a node of the logical plan: for each row of the left side the last row of
 //! the right one that is not later.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::{Column, DFSchema, DFSchemaRef, DataFusionError, Result};
-use datafusion::logical_expr::{
-    Cast, Expr, Extension, LogicalPlan, LogicalPlanBuilder, UserDefinedLogicalNodeCore,
-};
+use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError, Result};
+use datafusion::logical_expr::LogicalPlan;
 
-use super::step::{unit_ns, width};
+use super::node::{FunctionNode, FunctionTerms, find, renamed, unqualified};
+use super::step::width;
 use crate::error::refused;
-
-/// Nanoseconds of a day.
-const DAY_NS: i64 = 86_400_000_000_000;
+use crate::instant::{DAY_NS, nanoseconds};
 
 /// Which row of the right side belongs to one of the left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Default)]
@@ -102,33 +98,17 @@ impl AsofOptions {
 
 /// The names of the columns that a join needs, as its inputs have them, and its terms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd)]
-pub(super) struct AsofTerms {
-    pub(super) on: (String, String),
-    pub(super) by: Vec<(String, String)>,
+pub(crate) struct AsofTerms {
+    pub(crate) on: (String, String),
+    pub(crate) by: Vec<(String, String)>,
     /// What one unit of the left time, and of the right one, is in a common unit.
-    pub(super) scales: (i64, i64),
+    pub(crate) scales: (i128, i128),
     /// In that unit.
-    pub(super) tolerance: Option<i128>,
-    pub(super) direction: Direction,
-    pub(super) allow_exact: bool,
+    pub(crate) tolerance: Option<i128>,
+    pub(crate) direction: Direction,
+    pub(crate) allow_exact: bool,
     /// Columns of the right side that are given.
-    pub(super) shown: Vec<String>,
-}
-
-/// The node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct AsofJoin {
-    pub(super) left: LogicalPlan,
-    pub(super) right: LogicalPlan,
-    pub(super) terms: AsofTerms,
-    pub(super) schema: DFSchemaRef,
-}
-
-impl PartialOrd for AsofJoin {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        let ours = (&self.left, &self.right, &self.terms);
-        ours.partial_cmp(&(&other.left, &other.right, &other.terms))
-    }
+    shown: Vec<String>,
 }
 
 /// Joins two plans.
@@ -156,66 +136,31 @@ pub(crate) fn asof_join(
     }
     let names = left.schema().fields().iter().map(|field| field.name().clone());
     let names: Vec<String> = names.collect();
-    let renamed = |name: &str| match names.iter().any(|known| known == name) {
+    let new_name = |name: &str| match names.iter().any(|known| known == name) {
         true => format!("{name}{}", options.suffix),
         false => name.to_owned(),
     };
     // What is equal to a column of the left side of the same name is not given twice.
     let is_shown = |name: &str| !options.by.iter().zip(right_by).any(|(a, b)| a == b && b == name);
     let right_names = right.schema().fields().iter().map(|field| field.name().clone());
-    let shown = right_names.filter(|name| is_shown(name)).map(|name| renamed(&name)).collect();
+    let shown = right_names.filter(|name| is_shown(name)).map(|name| new_name(&name)).collect();
     let terms = AsofTerms {
-        on: (options.on.clone(), renamed(right_on)),
-        by: options.by.iter().cloned().zip(right_by.iter().map(|name| renamed(name))).collect(),
+        on: (options.on.clone(), new_name(right_on)),
+        by: options.by.iter().cloned().zip(right_by.iter().map(|name| new_name(name))).collect(),
         scales,
         tolerance,
         direction: options.direction,
         allow_exact: options.allow_exact,
         shown,
     };
-    let left = renamed_plan(left, &|name| name.to_owned(), &[])?;
-    let right = renamed_plan(right, &renamed, &casts)?;
-    let node = AsofJoin::new(left, right, terms)?;
-    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
-}
-
-/// A column by its name: where it is, and its type.
-pub(super) fn find(schema: &DFSchema, name: &str, side: &str) -> Result<(usize, DataType)> {
-    let found = schema.fields().iter().position(|field| field.name() == name);
-    match found {
-        Some(index) => Ok((index, schema.field(index).data_type().clone())),
-        None => {
-            let names: Vec<&str> =
-                schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let there = names.join(", ");
-            Err(refused(format!("the {side} side has no column '{name}'; it has {there}")))
-        }
-    }
-}
-
-/// The plan with its columns under plain names of their own, some of them in other types.
-pub(super) fn renamed_plan(
-    plan: LogicalPlan,
-    renamed: &dyn Fn(&str) -> String,
-    casts: &[(String, DataType)],
-) -> Result<LogicalPlan> {
-    let mut columns = Vec::with_capacity(plan.schema().fields().len());
-    for (qualifier, field) in plan.schema().iter() {
-        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        let wanted = casts.iter().find(|(name, _)| name == field.name());
-        let column = match wanted.filter(|(_, wanted)| wanted != field.data_type()) {
-            Some((_, wanted)) => Expr::Cast(Cast::new(Box::new(column), wanted.clone())),
-            None => column,
-        };
-        columns.push(column.alias(renamed(field.name())));
-    }
-    LogicalPlanBuilder::from(plan).project(columns)?.build()
+    let inputs = [unqualified(left)?, renamed(right, &new_name, &casts)?];
+    Ok(FunctionNode::new(inputs, terms)?.into_plan())
 }
 
 /// What one unit of either column is, in a common one; and whether they are times.
-fn scales(left: &DataType, right: &DataType) -> Result<((i64, i64), bool)> {
+fn scales(left: &DataType, right: &DataType) -> Result<((i128, i128), bool)> {
     let time = |data_type: &DataType| match data_type {
-        DataType::Timestamp(unit, _) => Some(unit_ns(*unit)),
+        DataType::Timestamp(unit, _) => Some(nanoseconds(*unit)),
         DataType::Date32 => Some(DAY_NS),
         _ => None,
     };
@@ -244,74 +189,44 @@ fn tolerance(given: Option<Tolerance>, is_time: bool) -> Result<Option<i128>> {
     }
 }
 
-impl AsofJoin {
-    pub(super) fn new(left: LogicalPlan, right: LogicalPlan, terms: AsofTerms) -> Result<Self> {
-        let is_shown = |name: &str| terms.shown.iter().any(|shown| shown == name);
-        let mut fields: Vec<_> =
-            left.schema().iter().map(|(name, field)| (name.cloned(), Arc::clone(field))).collect();
-        for field in right.schema().fields().iter().filter(|field| is_shown(field.name())) {
-            fields.push((None, Arc::new(field.as_ref().clone().with_nullable(true))));
-        }
-        let schema = DFSchema::new_with_metadata(fields, left.schema().metadata().clone())?;
-        Ok(Self { left, right, terms, schema: Arc::new(schema) })
-    }
-
+impl AsofTerms {
     /// Which columns of the right side are given, by their places in it.
-    pub(super) fn shown(&self) -> Vec<usize> {
-        let fields = self.right.schema().fields().iter().enumerate();
-        fields
-            .filter(|(_, field)| self.terms.shown.contains(field.name()))
-            .map(|(index, _)| index)
-            .collect()
+    pub(crate) fn shown(&self, right: &LogicalPlan) -> Vec<usize> {
+        let fields = right.schema().fields().iter().enumerate();
+        let shown = fields.filter(|(_, field)| self.shown.contains(field.name()));
+        shown.map(|(index, _)| index).collect()
     }
 }
 
-impl UserDefinedLogicalNodeCore for AsofJoin {
-    fn name(&self) -> &str {
-        "AsofJoin"
-    }
+impl FunctionTerms<2> for AsofTerms {
+    const NAME: &'static str = "AsofJoin";
 
-    fn inputs(&self) -> Vec<&LogicalPlan> {
-        vec![&self.left, &self.right]
-    }
-
-    fn schema(&self) -> &DFSchemaRef {
-        &self.schema
-    }
-
-    fn expressions(&self) -> Vec<Expr> {
-        Vec::new()
-    }
-
-    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AsofJoin: on={} = {}", self.terms.on.0, self.terms.on.1)?;
-        self.terms.by.iter().try_for_each(|(left, right)| write!(f, ", by={left} = {right}"))
-    }
-
-    fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        match <[LogicalPlan; 2]>::try_from(inputs) {
-            Ok([left, right]) => Self::new(left, right, self.terms.clone()),
-            Err(_) => Err(refused("an as-of join has two inputs")),
+    fn schema(&self, [left, right]: &[LogicalPlan; 2]) -> Result<DFSchemaRef> {
+        let mut fields: Vec<_> =
+            left.schema().iter().map(|(name, field)| (name.cloned(), Arc::clone(field))).collect();
+        for field in self.shown(right).into_iter().map(|index| right.schema().field(index)) {
+            fields.push((None, Arc::new(field.as_ref().clone().with_nullable(true))));
         }
+        DFSchema::new_with_metadata(fields, left.schema().metadata().clone()).map(Arc::new)
     }
 
-    fn necessary_children_exprs(&self, output: &[usize]) -> Option<Vec<Vec<usize>>> {
-        let left_len = self.left.schema().fields().len();
-        let shown = self.shown();
-        let mut left: Vec<usize> = output.iter().copied().filter(|i| *i < left_len).collect();
+    fn columns(&self) -> [Vec<&String>; 2] {
+        let pairs = || self.by.iter().chain([&self.on]);
+        [pairs().map(|(left, _)| left).collect(), pairs().map(|(_, right)| right).collect()]
+    }
+
+    fn sources(&self, [left, right]: &[LogicalPlan; 2], output: &[usize]) -> [Vec<usize>; 2] {
+        let left_len = left.schema().fields().len();
+        let shown = self.shown(right);
         let behind = output.iter().filter_map(|index| index.checked_sub(left_len));
-        let mut right: Vec<usize> = behind.filter_map(|index| shown.get(index).copied()).collect();
-        let place = |plan: &LogicalPlan, name: &str| find(plan.schema(), name, "").ok();
-        left.extend(place(&self.left, &self.terms.on.0).map(|(index, _)| index));
-        right.extend(place(&self.right, &self.terms.on.1).map(|(index, _)| index));
-        for (ours, theirs) in &self.terms.by {
-            left.extend(place(&self.left, ours).map(|(index, _)| index));
-            right.extend(place(&self.right, theirs).map(|(index, _)| index));
-        }
-        for side in [&mut left, &mut right] {
-            side.sort_unstable();
-            side.dedup();
-        }
-        Some(vec![left, right])
+        [
+            output.iter().copied().filter(|index| *index < left_len).collect(),
+            behind.filter_map(|index| shown.get(index).copied()).collect(),
+        ]
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": on={} = {}", self.on.0, self.on.1)?;
+        self.by.iter().try_for_each(|(left, right)| write!(f, ", by={left} = {right}"))
     }
 }

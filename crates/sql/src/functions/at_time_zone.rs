@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
-use datafusion::common::{Result, ScalarValue, internal_datafusion_err};
+use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::map_values;
+use crate::dialect::AT_TIME_ZONE;
 use crate::error::refused;
-
-/// The name by which the parser's dialect calls it.
-pub(crate) const AT_TIME_ZONE: &str = "at_time_zone";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct AtTimeZone {
@@ -93,13 +92,7 @@ impl ScalarUDFImpl for AtTimeZone {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let shown = args.return_field.data_type();
         // Arrow reads a time without a zone as a clock of the zone that it is cast to.
-        match args.args.first() {
-            Some(ColumnarValue::Array(times)) => Ok(ColumnarValue::Array(cast(times, shown)?)),
-            Some(ColumnarValue::Scalar(time)) => {
-                let time = cast(&time.to_array()?, shown)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&time, 0)?))
-            }
-            None => Err(wrong()),
-        }
+        let times = args.args.first().ok_or_else(wrong)?;
+        map_values(times, |times| Ok(cast(times, shown)?))
     }
 }

@@ -7,18 +7,18 @@ use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::compute::kernels::length::length;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
 use super::refusing::{Look, look_first};
+use crate::instant::{DAY_NS, nanoseconds};
 
 /// Bytes of one element of a list, of an integer or a time.
 const ELEMENT_BYTES: i128 = 8;
 /// Bytes of one character, at most.
 const CHARACTER_BYTES: i128 = 4;
-const DAY_NS: i128 = 86_400_000_000_000;
 const MONTH_DAYS: i128 = 28;
 
 /// How large a function's results are.
@@ -200,9 +200,7 @@ impl Steps {
     fn of(args: &[ColumnarValue]) -> Result<Self> {
         let unit = match args.first().map(ColumnarValue::data_type) {
             Some(DataType::Date32) => DAY_NS,
-            Some(DataType::Timestamp(TimeUnit::Second, _)) => 1_000_000_000,
-            Some(DataType::Timestamp(TimeUnit::Millisecond, _)) => 1_000_000,
-            Some(DataType::Timestamp(TimeUnit::Microsecond, _)) => 1_000,
+            Some(DataType::Timestamp(unit, _)) => nanoseconds(unit),
             _ => 1,
         };
         let step = match args.get(2) {

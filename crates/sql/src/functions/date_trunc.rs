@@ -5,25 +5,24 @@
 
 use std::sync::Arc;
 
-use chrono::{LocalResult, Offset, TimeDelta, TimeZone};
-use datafusion::arrow::array::temporal_conversions::as_datetime;
+use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use datafusion::arrow::array::timezone::Tz;
-use datafusion::arrow::array::types::{
-    ArrowTimestampType, IntervalMonthDayNano, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
-};
-use datafusion::arrow::array::{ArrayRef, AsArray, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::arrow::array::types::IntervalMonthDayNano;
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, TimeUnit};
+use datafusion::common::Result;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
 
-use super::step::{Step, unit_ns};
+use super::map_values;
+use super::step::Step;
 use super::time_bucket::bucket;
 use crate::error::refused;
+use crate::instant::{is_utc, nanoseconds};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const HOUR_NS: i64 = 3_600 * SECOND_NS;
@@ -74,8 +73,8 @@ impl Truncation {
         let has_clock =
             interval.months != 0 || interval.days != 0 || interval.nanoseconds >= HOUR_NS;
         let zone = match zone.as_deref() {
-            None | Some("UTC" | "+00:00" | "Z" | "utc") => None,
-            Some(zone) => Some(zone.parse().ok()?),
+            Some(zone) if !is_utc(zone) => Some(zone.parse().ok()?),
+            _ => None,
         };
         let step = Step::new(interval, unit).ok()?;
         Some(Self { step, unit, zone: zone.filter(|_| has_clock) })
@@ -85,38 +84,33 @@ impl Truncation {
         let Some(zone) = self.zone else {
             return bucket(times, self.step, self.step.origin(self.unit));
         };
-        Ok(match self.unit {
-            TimeUnit::Second => Arc::new(self.by_clock::<TimestampSecondType>(times, zone)?),
-            TimeUnit::Millisecond => {
-                Arc::new(self.by_clock::<TimestampMillisecondType>(times, zone)?)
-            }
-            TimeUnit::Microsecond => {
-                Arc::new(self.by_clock::<TimestampMicrosecondType>(times, zone)?)
-            }
-            TimeUnit::Nanosecond => {
-                Arc::new(self.by_clock::<TimestampNanosecondType>(times, zone)?)
-            }
-        })
-    }
-
-    fn by_clock<T: ArrowTimestampType>(
-        &self,
-        times: &ArrayRef,
-        zone: Tz,
-    ) -> Result<PrimitiveArray<T>> {
-        let cut = times.as_primitive::<T>().try_unary::<_, T, _>(|time| {
-            self.one_by_clock::<T>(time, zone)
+        let units = cast(times, &DataType::Int64)?;
+        let starts: Int64Array = units.as_primitive::<Int64Type>().try_unary(|time| {
+            self.by_clock(time, zone)
                 .ok_or_else(|| refused("date_trunc gives a time beyond those that there are"))
         })?;
-        Ok(cut.with_data_type(times.data_type().clone()))
+        Ok(cast(&starts, times.data_type())?)
     }
 
-    fn one_by_clock<T: ArrowTimestampType>(&self, time: i64, zone: Tz) -> Option<i64> {
-        let second = SECOND_NS / unit_ns(self.unit);
-        let offset = zone.offset_from_utc_datetime(&as_datetime::<T>(time)?).fix();
+    /// So many units as a second has.
+    fn second(&self) -> i64 {
+        SECOND_NS / nanoseconds(self.unit) as i64
+    }
+
+    /// A time, or what a clock reads, by its parts.
+    fn date_time(&self, time: i64) -> Option<NaiveDateTime> {
+        let second = self.second();
+        let nanoseconds = time.rem_euclid(second) * (SECOND_NS / second);
+        let time = DateTime::from_timestamp(time.div_euclid(second), nanoseconds as u32);
+        time.map(|time| time.naive_utc())
+    }
+
+    fn by_clock(&self, time: i64, zone: Tz) -> Option<i64> {
+        let second = self.second();
+        let offset = zone.offset_from_utc_datetime(&self.date_time(time)?).fix();
         let read = time.checked_add(i64::from(offset.local_minus_utc()) * second)?;
         let (start, _) = self.step.bucket(read, self.step.origin(self.unit))?;
-        let clock = as_datetime::<T>(start)?;
+        let clock = self.date_time(start)?;
         let ahead = match zone.offset_from_local_datetime(&clock) {
             LocalResult::Single(ahead) => ahead.fix(),
             // It read so twice: that of the two which the time itself is in.
@@ -186,11 +180,7 @@ impl ScalarUDFImpl for DateTrunc {
             return self.plain.invoke_with_args(args);
         };
         match args.args.get(1) {
-            Some(ColumnarValue::Array(times)) => Ok(ColumnarValue::Array(truncation.all(times)?)),
-            Some(ColumnarValue::Scalar(time)) => {
-                let array = truncation.all(&time.to_array()?)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-            }
+            Some(times) => map_values(times, |times| truncation.all(times)),
             None => self.plain.invoke_with_args(args),
         }
     }

@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 };
 
 use self::ends::Canonical;
+pub(super) use self::ends::canonical;
 use self::groups::Folded;
 use self::sums::{DistinctSum, Sum, Summed};
 

@@ -1,19 +1,43 @@
 //! Gap filling as a node of the logical plan: rows for the steps of time that have none.
 
-use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, DFSchemaRef, Result};
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
-use std::collections::HashSet;
+use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError, Result};
+use datafusion::logical_expr::LogicalPlan;
 
 use super::Step;
-use super::asof_join::{find, renamed_plan};
+use super::node::{FunctionNode, FunctionTerms, find, unqualified};
 use crate::error::refused;
-use crate::physical_plan::Fill;
+
+/// What rows that fill a gap hold, besides their time and what tells the series apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Default)]
+pub enum Fill {
+    /// Nothing.
+    #[default]
+    Null,
+    /// What the row before the gap holds.
+    Previous,
+    /// Numbers on the line from the row before to the row behind, rounded where they are whole
+    /// ones; nothing in columns that hold no numbers, and where either row has none.
+    Linear,
+}
+
+impl FromStr for Fill {
+    type Err = DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "null" => Ok(Self::Null),
+            "previous" => Ok(Self::Previous),
+            "linear" => Ok(Self::Linear),
+            other => Err(refused(format!("fill is 'null', 'previous' or 'linear', not '{other}'"))),
+        }
+    }
+}
 
 /// How gaps are filled.
 #[derive(Debug, Clone)]
@@ -47,25 +71,11 @@ impl GapFillOptions {
 
 /// Columns by name, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd)]
-pub(super) struct GapFillTerms {
-    pub(super) time: String,
-    pub(super) step: Step,
-    pub(super) fill: Fill,
-    pub(super) by: Vec<String>,
-}
-
-/// The node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct GapFill {
-    pub(super) input: LogicalPlan,
-    pub(super) terms: GapFillTerms,
-    schema: DFSchemaRef,
-}
-
-impl PartialOrd for GapFill {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (&self.input, &self.terms).partial_cmp(&(&other.input, &other.terms))
-    }
+pub(crate) struct GapFillTerms {
+    pub(crate) time: String,
+    pub(crate) step: Step,
+    pub(crate) fill: Fill,
+    pub(crate) by: Vec<String>,
 }
 
 /// Fills the gaps of a plan.
@@ -86,66 +96,37 @@ pub(crate) fn gap_fill(input: LogicalPlan, options: &GapFillOptions) -> Result<L
         fill: options.fill,
         by: options.by.clone(),
     };
-    let input = renamed_plan(input, &|name| name.to_owned(), &[])?;
-    let node = GapFill::new(input, terms)?;
-    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
+    Ok(FunctionNode::new([unqualified(input)?], terms)?.into_plan())
 }
 
-impl GapFill {
-    fn new(input: LogicalPlan, terms: GapFillTerms) -> Result<Self> {
-        let is_kept = |name: &str| terms.time == name || terms.by.iter().any(|by| by == name);
+impl FunctionTerms<1> for GapFillTerms {
+    const NAME: &'static str = "GapFill";
+
+    fn schema(&self, [input]: &[LogicalPlan; 1]) -> Result<DFSchemaRef> {
+        let is_kept = |name: &str| self.time == name || self.by.iter().any(|by| by == name);
         let fields = input.schema().iter().map(|(qualifier, field)| {
             let nullable = field.is_nullable() || !is_kept(field.name());
             (qualifier.cloned(), Arc::new(field.as_ref().clone().with_nullable(nullable)))
         });
         let metadata = input.schema().metadata().clone();
-        let schema = DFSchema::new_with_metadata(fields.collect(), metadata)?;
-        Ok(Self { schema: Arc::new(schema), input, terms })
-    }
-}
-
-impl UserDefinedLogicalNodeCore for GapFill {
-    fn name(&self) -> &str {
-        "GapFill"
+        DFSchema::new_with_metadata(fields.collect(), metadata).map(Arc::new)
     }
 
-    fn inputs(&self) -> Vec<&LogicalPlan> {
-        vec![&self.input]
+    fn columns(&self) -> [Vec<&String>; 1] {
+        [self.by.iter().chain([&self.time]).collect()]
     }
 
-    fn schema(&self) -> &DFSchemaRef {
-        &self.schema
+    fn sources(&self, _: &[LogicalPlan; 1], output: &[usize]) -> [Vec<usize>; 1] {
+        [output.to_vec()]
     }
 
-    fn expressions(&self) -> Vec<Expr> {
-        Vec::new()
+    /// One on what tells series apart may; one on anything else would make gaps.
+    fn may_filter_first(&self, column: &str) -> bool {
+        self.by.iter().any(|by| by == column)
     }
 
-    /// A condition on what tells series apart may go first; one on anything else would make gaps.
-    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        let names = self.schema.fields().iter().map(|field| field.name().clone());
-        names.filter(|name| !self.terms.by.contains(name)).collect()
-    }
-
-    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GapFill: time={}, fill={:?}", self.terms.time, self.terms.fill)?;
-        self.terms.by.iter().try_for_each(|by| write!(f, ", by={by}"))
-    }
-
-    fn with_exprs_and_inputs(&self, _: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
-        match (inputs.pop(), inputs.is_empty()) {
-            (Some(input), true) => Self::new(input, self.terms.clone()),
-            _ => Err(refused("gap filling has one input")),
-        }
-    }
-
-    fn necessary_children_exprs(&self, output: &[usize]) -> Option<Vec<Vec<usize>>> {
-        let mut needed = output.to_vec();
-        for name in self.terms.by.iter().chain([&self.terms.time]) {
-            needed.extend(find(self.input.schema(), name, "").ok().map(|(index, _)| index));
-        }
-        needed.sort_unstable();
-        needed.dedup();
-        Some(vec![needed])
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": time={}, fill={:?}", self.time, self.fill)?;
+        self.by.iter().try_for_each(|by| write!(f, ", by={by}"))
     }
 }

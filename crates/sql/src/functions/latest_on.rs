@@ -1,28 +1,19 @@
 //! The newest row of each key as a node of the logical plan.
 
-use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::{DFSchemaRef, Result};
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use datafusion::logical_expr::LogicalPlan;
 
-use super::asof_join::{find, renamed_plan};
+use super::node::{FunctionNode, FunctionTerms, find, unqualified};
 use crate::error::refused;
 
-/// The node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct LatestOn {
-    pub(super) input: LogicalPlan,
-    pub(super) time: String,
-    pub(super) by: Vec<String>,
-}
-
-impl PartialOrd for LatestOn {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (&self.input, &self.time, &self.by).partial_cmp(&(&other.input, &other.time, &other.by))
-    }
+/// Columns by name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd)]
+pub(crate) struct LatestOnTerms {
+    pub(crate) time: String,
+    pub(crate) by: Vec<String>,
 }
 
 /// The newest row of a plan for each value of some columns.
@@ -36,51 +27,30 @@ pub(crate) fn latest_on(input: LogicalPlan, time: String, by: Vec<String>) -> Re
     for name in by.iter().chain([&time]) {
         find(input.schema(), name, "input")?;
     }
-    let input = renamed_plan(input, &|name| name.to_owned(), &[])?;
-    Ok(LogicalPlan::Extension(Extension { node: Arc::new(LatestOn { input, time, by }) }))
+    Ok(FunctionNode::new([unqualified(input)?], LatestOnTerms { time, by })?.into_plan())
 }
 
-impl UserDefinedLogicalNodeCore for LatestOn {
-    fn name(&self) -> &str {
-        "LatestOn"
+impl FunctionTerms<1> for LatestOnTerms {
+    const NAME: &'static str = "LatestOn";
+
+    fn schema(&self, [input]: &[LogicalPlan; 1]) -> Result<DFSchemaRef> {
+        Ok(Arc::clone(input.schema()))
     }
 
-    fn inputs(&self) -> Vec<&LogicalPlan> {
-        vec![&self.input]
+    fn columns(&self) -> [Vec<&String>; 1] {
+        [self.by.iter().chain([&self.time]).collect()]
     }
 
-    fn schema(&self) -> &DFSchemaRef {
-        self.input.schema()
+    fn sources(&self, _: &[LogicalPlan; 1], output: &[usize]) -> [Vec<usize>; 1] {
+        [output.to_vec()]
     }
 
-    fn expressions(&self) -> Vec<Expr> {
-        Vec::new()
+    /// One on the key may: it takes whole keys.
+    fn may_filter_first(&self, column: &str) -> bool {
+        self.by.iter().any(|by| by == column)
     }
 
-    /// A condition on the key may go first: it takes whole keys.
-    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        let names = self.schema().fields().iter().map(|field| field.name().clone());
-        names.filter(|name| !self.by.contains(name)).collect()
-    }
-
-    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LatestOn: time={}, by={}", self.time, self.by.join(", "))
-    }
-
-    fn with_exprs_and_inputs(&self, _: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
-        match (inputs.pop(), inputs.is_empty()) {
-            (Some(input), true) => Ok(Self { input, time: self.time.clone(), by: self.by.clone() }),
-            _ => Err(refused("latest_on has one input")),
-        }
-    }
-
-    fn necessary_children_exprs(&self, output: &[usize]) -> Option<Vec<Vec<usize>>> {
-        let mut needed = output.to_vec();
-        for name in self.by.iter().chain([&self.time]) {
-            needed.extend(find(self.input.schema(), name, "").ok().map(|(index, _)| index));
-        }
-        needed.sort_unstable();
-        needed.dedup();
-        Some(vec![needed])
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": time={}, by={}", self.time, self.by.join(", "))
     }
 }

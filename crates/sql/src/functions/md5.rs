@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use md5::{Digest, Md5};
+
+use super::map_values;
 
 const DIGITS: usize = 32;
 
@@ -44,13 +46,7 @@ impl ScalarUDFImpl for Md5Digits {
         let [given] = args.args.as_slice() else {
             return internal_err!("md5 is called with one value");
         };
-        match given {
-            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(digits(array)?)),
-            ColumnarValue::Scalar(value) => {
-                let digits = digits(&value.to_array()?)?;
-                ScalarValue::try_from_array(&digits, 0).map(ColumnarValue::Scalar)
-            }
-        }
+        map_values(given, digits)
     }
 }
 

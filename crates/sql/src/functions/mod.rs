@@ -14,8 +14,9 @@ mod exact;
 mod first_last;
 mod gap_fill;
 mod latest_on;
+mod markers;
 mod md5;
-mod operators;
+mod node;
 mod push_filter;
 mod refusing;
 mod relation;
@@ -26,23 +27,24 @@ mod to_timestamp;
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::arrow::array::ArrayRef;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
-use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, ColumnarValue, ScalarUDF};
 
-pub(crate) use self::as_written::{AS_WRITTEN, plainly_written};
-pub(crate) use self::asof_join::asof_join;
+pub(crate) use self::as_written::plainly_written;
 pub use self::asof_join::{AsofOptions, Direction, Tolerance};
-pub(crate) use self::at_time_zone::AT_TIME_ZONE;
-pub use self::gap_fill::GapFillOptions;
-pub(crate) use self::gap_fill::gap_fill;
-pub(crate) use self::operators::Operators;
-pub(crate) use self::push_filter::PushBelowAsofJoin;
+pub(crate) use self::asof_join::{AsofTerms, asof_join};
+pub use self::gap_fill::{Fill, GapFillOptions};
+pub(crate) use self::gap_fill::{GapFillTerms, gap_fill};
+pub(crate) use self::latest_on::LatestOnTerms;
+pub(crate) use self::markers::Marker;
+pub(crate) use self::node::{FunctionNode, FunctionTerms, find};
+pub(crate) use self::push_filter::push_below_asof_join;
 pub(crate) use self::step::Step;
-pub(crate) use self::timestamp_of::{TimestampOf, as_cast};
+pub(crate) use self::timestamp_of::as_cast;
 use crate::options::SqlOptions;
-pub use crate::physical_plan::Fill;
 
 /// What part of a query's memory the result of one call may take.
 const FUNCTION_SHARE: usize = 4;
@@ -53,7 +55,7 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(buckets)))?;
     }
     state.register_udf(Arc::new(ScalarUDF::new_from_impl(at_time_zone::AtTimeZone::new())))?;
-    state.register_udf(Arc::new(ScalarUDF::new_from_impl(as_written::AsWritten::new())))?;
+    state.register_udf(Marker::AsWritten.function())?;
     for cast in timestamp_of::TimestampOf::all() {
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(cast)))?;
     }
@@ -71,4 +73,18 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
     }
     state.register_udf(Arc::new(ScalarUDF::new_from_impl(md5::Md5Digits::new())))?;
     state.register_relation_planner(Arc::new(relation::TableFunctions))
+}
+
+/// What a function of arrays gives for a column, or for one value that all rows have.
+fn map_values(
+    value: &ColumnarValue,
+    map: impl FnOnce(&ArrayRef) -> Result<ArrayRef>,
+) -> Result<ColumnarValue> {
+    match value {
+        ColumnarValue::Array(array) => map(array).map(ColumnarValue::Array),
+        ColumnarValue::Scalar(value) => {
+            let array = map(&value.to_array()?)?;
+            ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar)
+        }
+    }
 }

@@ -7,8 +7,8 @@ use datafusion::common::{Result, ScalarValue};
 use timestrata_values::instant::{date_of, first_of_month};
 
 use crate::error::refused;
+use crate::instant::{DAY_NS, nanoseconds};
 
-const DAY_NS: i128 = 86_400_000_000_000;
 /// Monday, the third of January 2000: so that weeks begin on Mondays.
 const WIDTH_ORIGIN_NS: i128 = 946_857_600_000_000_000;
 /// The first of January 2000, in months since the year 0.
@@ -21,16 +21,6 @@ pub(crate) enum Step {
     Width(i64),
     /// Months of the calendar, in UTC; a day has so many units.
     Months { months: i64, day: i64 },
-}
-
-/// Nanoseconds of a unit.
-pub(crate) fn unit_ns(unit: TimeUnit) -> i64 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
 }
 
 /// Reads '5 minutes' and the like.
@@ -67,7 +57,7 @@ pub(crate) fn width(interval: IntervalMonthDayNano, unit: TimeUnit) -> Result<i6
         return Err(refused("months differ in length: give days or less here"));
     }
     let width_ns = i128::from(interval.days) * DAY_NS + i128::from(interval.nanoseconds);
-    let unit_ns = i128::from(unit_ns(unit));
+    let unit_ns = nanoseconds(unit);
     if width_ns % unit_ns != 0 {
         return Err(refused(format!(
             "an interval of {width_ns} ns is not a whole number of the column's {unit:?}s"
@@ -82,7 +72,7 @@ impl Step {
         let step = match interval.months {
             0 => Self::Width(width(interval, unit)?),
             months if interval.days == 0 && interval.nanoseconds == 0 => {
-                let day = DAY_NS / i128::from(unit_ns(unit));
+                let day = DAY_NS / nanoseconds(unit);
                 Self::Months { months: i64::from(months), day: day as i64 }
             }
             _ => return Err(refused("an interval is of months, or of days and less: not of both")),
@@ -96,7 +86,7 @@ impl Step {
     /// Where buckets begin to count, if nothing else is said.
     pub(crate) fn origin(self, unit: TimeUnit) -> i64 {
         match self {
-            Self::Width(_) => (WIDTH_ORIGIN_NS / i128::from(unit_ns(unit))) as i64,
+            Self::Width(_) => (WIDTH_ORIGIN_NS / nanoseconds(unit)) as i64,
             Self::Months { day, .. } => days_of_month(MONTH_ORIGIN) * day,
         }
     }

@@ -8,12 +8,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::types::{
-    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
-};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -23,9 +20,10 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::map_values;
 use super::step::{Step, interval_of};
 use crate::error::refused;
-use crate::instant::{instant, nanoseconds};
+use crate::instant::{instant, nanoseconds, timestamp, units_of};
 
 /// Where buckets count from, if nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,28 +98,6 @@ fn unit_of(data_type: &DataType) -> Result<TimeUnit> {
     }
 }
 
-/// A time as a literal of a column's own type, in its unit.
-fn own_time(value: &ScalarValue) -> Option<i64> {
-    match value {
-        ScalarValue::TimestampSecond(time, _)
-        | ScalarValue::TimestampMillisecond(time, _)
-        | ScalarValue::TimestampMicrosecond(time, _)
-        | ScalarValue::TimestampNanosecond(time, _) => *time,
-        _ => None,
-    }
-}
-
-fn timestamp(time: i64, data_type: &DataType) -> Option<ScalarValue> {
-    let DataType::Timestamp(unit, zone) = data_type else { return None };
-    let (time, zone) = (Some(time), zone.clone());
-    Some(match unit {
-        TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
-        TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
-        TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
-        TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
-    })
-}
-
 impl ScalarUDFImpl for TimeBucket {
     fn name(&self) -> &str {
         self.name
@@ -182,13 +158,7 @@ impl ScalarUDFImpl for TimeBucket {
         let Some(origin) = origin else {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?));
         };
-        match time {
-            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(bucket(array, step, origin)?)),
-            ColumnarValue::Scalar(value) => {
-                let array = bucket(&value.to_array()?, step, origin)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-            }
-        }
+        map_values(time, |times| bucket(times, step, origin))
     }
 
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
@@ -226,11 +196,13 @@ impl ScalarUDFImpl for TimeBucket {
             if start.data_type() != data_type {
                 return None;
             }
-            let start = own_time(start)?;
+            let (DataType::Timestamp(_, zone), start) = (&data_type, units_of(start)?) else {
+                return None;
+            };
             let (_, end) = step.bucket(start, origin).filter(|(first, _)| *first == start)?;
-            let end = end?;
-            let (start, end) = (timestamp(start, &data_type)?, timestamp(end, &data_type)?);
-            Some((time.clone(), Interval::try_new(start, end).ok()?))
+            let end = timestamp(end?, unit, zone.clone());
+            let interval = Interval::try_new(timestamp(start, unit, zone.clone()), end).ok()?;
+            Some((time.clone(), interval))
         };
         Ok(match range() {
             Some((expr, interval)) => PreimageResult::Range { expr, interval: Box::new(interval) },
@@ -241,26 +213,8 @@ impl ScalarUDFImpl for TimeBucket {
 
 /// The start of the bucket that each of some times is in, in their own type.
 pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
-    Ok(match unit_of(times.data_type())? {
-        TimeUnit::Second => Arc::new(bucket_all::<TimestampSecondType>(times, step, origin)?),
-        TimeUnit::Millisecond => {
-            Arc::new(bucket_all::<TimestampMillisecondType>(times, step, origin)?)
-        }
-        TimeUnit::Microsecond => {
-            Arc::new(bucket_all::<TimestampMicrosecondType>(times, step, origin)?)
-        }
-        TimeUnit::Nanosecond => {
-            Arc::new(bucket_all::<TimestampNanosecondType>(times, step, origin)?)
-        }
-    })
-}
-
-fn bucket_all<T: ArrowTimestampType>(
-    times: &ArrayRef,
-    step: Step,
-    origin: i64,
-) -> Result<PrimitiveArray<T>> {
-    let times = times.as_primitive::<T>();
+    let units = cast(times, &DataType::Int64)?;
+    let units = units.as_primitive::<Int64Type>();
     let beyond = || refused("a bucket begins before all times that there are");
     // Neighbours are mostly in one bucket: its first time and its last.
     let mut known: Option<(i64, i64)> = None;
@@ -274,19 +228,19 @@ fn bucket_all<T: ArrowTimestampType>(
             }
         }
     };
-    let mut buckets = Vec::with_capacity(times.len());
-    match times.nulls() {
+    let mut buckets = Vec::with_capacity(units.len());
+    match units.nulls() {
         None => {
-            for time in times.values() {
+            for time in units.values() {
                 buckets.push(floor(*time)?);
             }
         }
         Some(valid) => {
-            for (time, is_valid) in times.values().iter().zip(valid) {
+            for (time, is_valid) in units.values().iter().zip(valid) {
                 buckets.push(if is_valid { floor(*time)? } else { 0 });
             }
         }
     }
-    let buckets = PrimitiveArray::<T>::new(buckets.into(), times.nulls().cloned());
-    Ok(buckets.with_data_type(times.data_type().clone()))
+    let buckets = Int64Array::new(buckets.into(), units.nulls().cloned());
+    Ok(cast(&buckets, times.data_type())?)
 }

@@ -1,11 +1,8 @@
 //! Filters of joins that ask, at each evaluation, whether the query is wanted.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
@@ -18,6 +15,7 @@ use datafusion::physical_plan::joins::{
 use timestrata_engine::RunningQuery;
 
 use crate::error::carried;
+use crate::physical_plan::{Evaluation, WrappedExpr};
 
 /// The same join with a filter that asks; `None` for what is no join, or has no filter.
 pub(super) fn with_asked_filter(
@@ -51,65 +49,28 @@ pub(super) fn with_asked_filter(
 }
 
 fn asked(filter: &JoinFilter, query: &RunningQuery) -> JoinFilter {
-    let expression = AskedExpr { expr: Arc::clone(filter.expression()), query: query.clone() };
+    let inner = Arc::clone(filter.expression());
+    let evaluation = Asked { query: query.clone() };
     JoinFilter::new(
-        Arc::new(expression),
+        Arc::new(WrappedExpr { inner, evaluation }),
         filter.column_indices().to_vec(),
         Arc::clone(filter.schema()),
     )
 }
 
-#[derive(Debug, Eq)]
-struct AskedExpr {
-    expr: Arc<dyn PhysicalExpr>,
+#[derive(Debug, PartialEq)]
+struct Asked {
     query: RunningQuery,
 }
 
-impl PartialEq for AskedExpr {
-    fn eq(&self, other: &Self) -> bool {
-        self.expr.eq(&other.expr) && self.query == other.query
-    }
-}
-
-impl Hash for AskedExpr {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.expr.hash(state);
-    }
-}
-
-impl fmt::Display for AskedExpr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.expr.fmt(f)
-    }
-}
-
-impl PhysicalExpr for AskedExpr {
-    fn data_type(&self, schema: &Schema) -> Result<DataType> {
-        self.expr.data_type(schema)
-    }
-
-    fn nullable(&self, schema: &Schema) -> Result<bool> {
-        self.expr.nullable(schema)
-    }
-
-    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+impl Evaluation for Asked {
+    fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.query.check().map_err(carried)?;
-        self.expr.evaluate(batch)
+        inner.evaluate(batch)
     }
 
-    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        vec![&self.expr]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
-        let expr = children.pop().unwrap_or_else(|| Arc::clone(&self.expr));
-        Ok(Arc::new(Self { expr, query: self.query.clone() }))
-    }
-
-    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.expr.fmt_sql(f)
+    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let evaluation = Self { query: self.query.clone() };
+        Ok(Arc::new(WrappedExpr { inner, evaluation }))
     }
 }

@@ -30,10 +30,10 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use timestrata_engine::RunningQuery;
 
 use self::filter::with_asked_filter;
-use self::operator::GovernedExec;
+use self::operator::Governed;
 pub(crate) use self::operator::governed_stream;
 use self::pool::QueryPool;
-use crate::physical_plan::StreamScan;
+use crate::physical_plan::{OperatorExec, StreamScan};
 
 /// The same plan, for a query. To be executed, and not to be optimised any more.
 pub(crate) fn governed(
@@ -44,9 +44,11 @@ pub(crate) fn governed(
         let asked = with_asked_filter(&plan, query)?;
         let (plan, is_other) = asked.map_or((plan, false), |plan| (plan, true));
         Ok(match hands_on(&plan) {
-            true if is_other => Transformed::yes(plan),
-            true => Transformed::no(plan),
-            false => Transformed::yes(Arc::new(GovernedExec::new(plan, query.clone()))),
+            true => Transformed::new_transformed(plan, is_other),
+            false => {
+                let governed = Governed { query: query.clone() };
+                Transformed::yes(Arc::new(OperatorExec::new(governed, [plan])?))
+            }
         })
     })
     .data()

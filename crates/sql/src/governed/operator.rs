@@ -1,113 +1,47 @@
 //! An operator that hands on what its input gives as long as the query is wanted.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
-};
+use datafusion::physical_expr::Distribution;
+use datafusion::physical_plan::PlanProperties;
 use futures::Stream;
 use timestrata_engine::{GiveUpOnDrop, RunningQuery};
 use tokio::task::coop;
 
 use crate::error::carried;
+use crate::physical_plan::{Inputs, Operator};
 
-#[derive(Debug)]
-pub(super) struct GovernedExec {
-    input: Arc<dyn ExecutionPlan>,
-    query: RunningQuery,
+#[derive(Debug, Clone)]
+pub(super) struct Governed {
+    pub(super) query: RunningQuery,
 }
 
-impl GovernedExec {
-    pub(super) fn new(input: Arc<dyn ExecutionPlan>, query: RunningQuery) -> Self {
-        Self { input, query }
-    }
-}
+impl Operator<1> for Governed {
+    const NAME: &'static str = "GovernedExec";
+    const KEEPS_ORDER: [bool; 1] = [true];
+    const DISTRIBUTION: Distribution = Distribution::UnspecifiedDistribution;
+    const KEEPS_STATISTICS: bool = true;
 
-impl DisplayAs for GovernedExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GovernedExec")
-    }
-}
-
-impl ExecutionPlan for GovernedExec {
-    fn name(&self) -> &'static str {
-        "GovernedExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        InputDistributionRequirements::new(vec![
-            datafusion::physical_expr::Distribution::UnspecifiedDistribution,
-        ])
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
-        Ok(Arc::new(Self { input, query: self.query.clone() }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
-        Ok(Arc::new(Self { input, query: self.query.clone() }))
+    fn properties(&self, [input]: &Inputs<1>) -> Result<Arc<PlanProperties>> {
+        Ok(Arc::clone(input.properties()))
     }
 
     fn execute(
         &self,
+        [input]: &Inputs<1>,
+        _: SchemaRef,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         self.query.check().map_err(carried)?;
-        let input = self.input.execute(partition, context)?;
+        let input = input.execute(partition, context)?;
         Ok(Box::pin(GovernedStream::new(input, &self.query, None)))
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        input: &[Arc<Statistics>],
-        _: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        let unknown = || Arc::new(Statistics::new_unknown(&self.schema()));
-        Ok(input.first().map_or_else(unknown, Arc::clone))
     }
 }
 

@@ -5,8 +5,6 @@
 //! compare as the processor does it, eight bits of the answer at a time; a block with a NaN is left
 //! to Arrow.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
@@ -15,60 +13,40 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::buffer::{BooleanBuffer, Buffer};
 use datafusion::arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int32Type, Int64Type, Schema, UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
 };
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::conditions;
+use super::wrapped_expr::{Evaluation, WrappedExpr};
 
 /// A rule of the optimizer, to come last: what it puts into filters is only evaluated.
-#[derive(Debug)]
-pub(crate) struct CompareNumbers;
-
-impl PhysicalOptimizerRule for CompareNumbers {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        conditions::replaced(plan, false, |filter| {
-            let predicate = Arc::clone(filter.predicate()).transform_up(compared)?;
-            Ok(predicate.transformed.then_some(predicate.data))
-        })
-    }
-
-    fn name(&self) -> &str {
-        "compare_numbers"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+pub(crate) fn compare_numbers(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    conditions::replaced(plan, false, |filter| {
+        let predicate = Arc::clone(filter.predicate()).transform_up(compared)?;
+        Ok(predicate.transformed.then_some(predicate.data))
+    })
 }
 
 /// The comparison in its faster form, if it has one. Equality has none: from it DataFusion concludes that
 /// a column has one value, and what is above may count on that.
 fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
-    let parts = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
+    let comparison = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
         let column = binary.left().downcast_ref::<Column>()?.index();
         let number = Number::of(binary.right().downcast_ref::<Literal>()?.value())?;
         let is_known = matches!(
             binary.op(),
             Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq | Operator::NotEq
         );
-        is_known.then_some((column, *binary.op(), number))
+        is_known.then_some(Comparison { column, op: *binary.op(), number })
     });
-    Ok(match parts {
-        Some((column, op, number)) => {
-            Transformed::yes(Arc::new(Comparison { plain: expr, column, op, number }))
-        }
+    Ok(match comparison {
+        Some(evaluation) => Transformed::yes(Arc::new(WrappedExpr { inner: expr, evaluation })),
         None => Transformed::no(expr),
     })
 }
@@ -163,65 +141,25 @@ fn word<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
     eights.rev().fold(0, |word, byte| word << 8 | byte)
 }
 
-/// A comparison, and the same as DataFusion has it: for all that is asked but its answers.
-#[derive(Debug)]
+/// A comparison of a column with a number; where there is a NaN, as DataFusion has it.
+#[derive(Debug, PartialEq)]
 struct Comparison {
-    plain: Arc<dyn PhysicalExpr>,
     column: usize,
     op: Operator,
     number: Number,
 }
 
-impl PartialEq for Comparison {
-    fn eq(&self, other: &Self) -> bool {
-        self.plain.eq(&other.plain)
-    }
-}
-
-impl Eq for Comparison {}
-
-impl Hash for Comparison {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.plain.hash(state);
-    }
-}
-
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.plain.fmt(f)
-    }
-}
-
-impl PhysicalExpr for Comparison {
-    fn data_type(&self, schema: &Schema) -> Result<DataType> {
-        self.plain.data_type(schema)
-    }
-
-    fn nullable(&self, schema: &Schema) -> Result<bool> {
-        self.plain.nullable(schema)
-    }
-
-    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+impl Evaluation for Comparison {
+    fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue> {
         let column = batch.columns().get(self.column);
         match column.and_then(|column| self.number.compare(self.op, column)) {
             Some(answers) => Ok(ColumnarValue::Array(Arc::new(answers))),
-            None => self.plain.evaluate(batch),
+            None => inner.evaluate(batch),
         }
     }
 
-    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        self.plain.children()
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
-        Ok(compared(Arc::clone(&self.plain).with_new_children(children)?)?.data)
-    }
-
-    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.plain.fmt_sql(f)
+    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        compared(inner).data()
     }
 }
 

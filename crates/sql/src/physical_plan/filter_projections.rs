@@ -8,44 +8,26 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
-#[derive(Debug)]
-pub(crate) struct UnfoldFilters;
-
-impl PhysicalOptimizerRule for UnfoldFilters {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            Ok(match plan.downcast_ref::<FilterExec>() {
-                Some(filter) if filter.projection().is_some() => {
-                    Transformed::yes(unfolded(filter)?)
-                }
-                _ => Transformed::no(plan),
-            })
+/// Makes projections of what filters choose.
+pub(crate) fn split_filter_projections(
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        Ok(match plan.downcast_ref::<FilterExec>() {
+            Some(filter) if filter.projection().is_some() => Transformed::yes(split(filter)?),
+            _ => Transformed::no(plan),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "unfold_filters"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    })
+    .data()
 }
 
-fn unfolded(filter: &FilterExec) -> Result<Arc<dyn ExecutionPlan>> {
+fn split(filter: &FilterExec) -> Result<Arc<dyn ExecutionPlan>> {
     let schema = filter.input().schema();
     let chosen = filter.projection().iter().flat_map(|chosen| chosen.iter().copied());
     let columns = chosen.map(|index| {

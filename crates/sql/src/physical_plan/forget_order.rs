@@ -8,8 +8,6 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
@@ -18,29 +16,8 @@ use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use super::StreamScan;
 
-#[derive(Debug)]
-pub(crate) struct ForgetOrder;
-
-impl PhysicalOptimizerRule for ForgetOrder {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        below(plan)
-    }
-
-    fn name(&self) -> &str {
-        "forget_order"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// A plan with its aggregates over scans without order, down to where a limit is.
-fn below(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let is_limit = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
     if is_limit || plan.fetch().is_some() {
         return Ok(plan);
@@ -54,7 +31,7 @@ fn below(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         }
     }
     let children: Result<Vec<_>> =
-        plan.children().into_iter().map(|child| below(Arc::clone(child))).collect();
+        plan.children().into_iter().map(|child| forget_order(Arc::clone(child))).collect();
     replace_children_if_necessary(plan, children?)
 }
 

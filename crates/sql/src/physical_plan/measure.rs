@@ -1,18 +1,16 @@
 //! What is known of a scan before it runs. Where metadata tells it exactly, `count(*)`,
 //! `min(time)` and `max(time)` need no scan.
 //!
-//! Exact figures are worked out for those aggregates only, which [`MeasureScans`] looks for: they
+//! Exact figures are worked out for those aggregates only, which [`measure_scans`] looks for: they
 //! may read the edges of a range, and a filter above the scan would draw conclusions from the ends
 //! that do not hold for casts that round.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::config::ConfigOptions;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
@@ -20,6 +18,7 @@ use timestrata_engine::{KeyRange, LeadKey};
 
 use super::scan::StreamScan;
 use crate::error::carried;
+use crate::instant::timestamp;
 
 /// Statistics of all partitions; worked out at the first call.
 pub(super) fn whole(scan: &StreamScan) -> Result<Arc<Statistics>> {
@@ -31,37 +30,14 @@ pub(super) fn whole(scan: &StreamScan) -> Result<Arc<Statistics>> {
 }
 
 /// A rule of the optimizer, for the one that answers aggregates from statistics.
-#[derive(Debug)]
-pub(crate) struct MeasureScans;
-
-impl PhysicalOptimizerRule for MeasureScans {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|plan| {
-            let is_total = plan
-                .downcast_ref::<AggregateExec>()
-                .is_some_and(|aggregate| aggregate.group_expr().is_empty());
-            match is_total {
-                true => measure_below(&plan).map(|found| match found {
-                    Some(measured) => Transformed::yes(measured),
-                    None => Transformed::no(plan),
-                }),
-                false => Ok(Transformed::no(plan)),
-            }
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "measure_scans"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+pub(crate) fn measure_scans(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(|plan| {
+        let aggregate = plan.downcast_ref::<AggregateExec>();
+        let is_total = aggregate.is_some_and(|aggregate| aggregate.group_expr().is_empty());
+        let measured = if is_total { measure_below(&plan)? } else { None };
+        Ok(measured.map_or_else(|| Transformed::no(plan), Transformed::yes))
+    })
+    .data()
 }
 
 /// The plan with its scan measured, where only aggregates and projections are between.
@@ -139,13 +115,7 @@ fn ends(scan: &StreamScan, data_type: &DataType, column: &mut ColumnStatistics) 
 fn literal(key: LeadKey, data_type: &DataType) -> Option<ScalarValue> {
     Some(match (key, data_type) {
         (LeadKey::Time(time), DataType::Timestamp(unit, zone)) => {
-            let (time, zone) = (Some(time), zone.clone());
-            match unit {
-                TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
-                TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
-                TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
-                TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
-            }
+            timestamp(time, *unit, zone.clone())
         }
         (LeadKey::Time(time), DataType::Int64) => ScalarValue::Int64(Some(time)),
         (LeadKey::Offset(offset), DataType::UInt64) => ScalarValue::UInt64(Some(offset)),

@@ -1,4 +1,5 @@
-//! Physical operators: the scan of a stream, and those of the table functions.
+//! Physical operators (the scan of a stream, and those of the table functions), and the rules that physical plans
+//! go through besides DataFusion's.
 
 mod asof_join;
 mod compare;
@@ -9,22 +10,24 @@ mod gap_fill;
 mod latest_on;
 mod measure;
 mod numbered;
+mod operator;
 mod pieces;
+mod planner;
 mod restore_order;
 mod reverse;
 mod rounding_casts;
 mod scan;
+mod wrapped_expr;
 
-pub(crate) use self::asof_join::{AsofJoinExec, AsofJoinOn};
-pub(crate) use self::compare::CompareNumbers;
-pub(crate) use self::filter_projections::UnfoldFilters;
-pub(crate) use self::forget_order::ForgetOrder;
-pub use self::gap_fill::Fill;
-pub(crate) use self::gap_fill::{GapFillExec, GapFillSpec};
-pub(crate) use self::latest_on::LatestOnExec;
-pub(crate) use self::measure::MeasureScans;
+pub(crate) use self::compare::compare_numbers;
+pub(crate) use self::filter_projections::split_filter_projections;
+pub(crate) use self::forget_order::forget_order;
+pub(crate) use self::measure::measure_scans;
 pub(crate) use self::numbered::NumberGroups;
-pub(crate) use self::restore_order::RestoreOrder;
-pub(crate) use self::reverse::ReadBackwards;
-pub(crate) use self::rounding_casts::HideRoundingCasts;
+pub(crate) use self::operator::{Inputs, Operator, OperatorExec};
+pub(crate) use self::planner::TableFunctionPlanner;
+pub(crate) use self::restore_order::restore_order;
+pub(crate) use self::reverse::read_backwards;
+pub(crate) use self::rounding_casts::hide_rounding_casts;
 pub(crate) use self::scan::StreamScan;
+pub(crate) use self::wrapped_expr::{Evaluation, WrappedExpr};

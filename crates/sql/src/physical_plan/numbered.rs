@@ -31,7 +31,7 @@ use futures::stream::try_unfold;
 
 use self::keys::Groups;
 use self::rows::Grouping;
-use super::latest_on::recompute;
+use super::operator::recompute;
 
 /// A rule of the optimizer, to come last: other rules know DataFusion's aggregates only.
 #[derive(Debug)]

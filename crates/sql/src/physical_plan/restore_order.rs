@@ -7,37 +7,19 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::LexOrdering;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
 };
 
-#[derive(Debug)]
-pub(crate) struct RestoreOrder;
-
-impl PhysicalOptimizerRule for RestoreOrder {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(restored).data()
-    }
-
-    fn name(&self) -> &str {
-        "restore_order"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+/// Sorts what an operator wants in order, and isn't known to be.
+pub(crate) fn restore_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(with_sorted_inputs).data()
 }
 
-fn restored(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+fn with_sorted_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let mut is_sorted = false;
     let mut children = Vec::new();
     for (child, wanted) in plan.children().into_iter().zip(plan.required_input_ordering()) {

@@ -5,10 +5,8 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::LexOrdering;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -21,46 +19,29 @@ use datafusion::physical_plan::{
 
 use super::StreamScan;
 
-#[derive(Debug)]
-pub(crate) struct ReadBackwards;
-
-impl PhysicalOptimizerRule for ReadBackwards {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|plan| {
-            let Some(sort) = plan.downcast_ref::<SortExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            let Some(input) = backwards(sort.input())? else { return Ok(Transformed::no(plan)) };
-            if !satisfies(&input, sort.expr())? {
-                return Ok(Transformed::no(plan));
-            }
-            let limited: Arc<dyn ExecutionPlan> = match sort.fetch() {
-                Some(fetch) => Arc::new(LocalLimitExec::new(input, fetch)),
-                None => input,
-            };
-            let parts = limited.output_partitioning().partition_count();
-            Ok(Transformed::yes(match sort.preserve_partitioning() || parts == 1 {
-                true => limited,
-                false => Arc::new(
-                    SortPreservingMergeExec::new(sort.expr().clone(), limited)
-                        .with_fetch(sort.fetch()),
-                ),
-            }))
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "read_backwards"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+/// Has scans go backwards below sorts that want it, and leaves these sorts out.
+pub(crate) fn read_backwards(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(|plan| {
+        let Some(sort) = plan.downcast_ref::<SortExec>() else {
+            return Ok(Transformed::no(plan));
+        };
+        let Some(input) = backwards(sort.input())? else { return Ok(Transformed::no(plan)) };
+        if !satisfies(&input, sort.expr())? {
+            return Ok(Transformed::no(plan));
+        }
+        let limited: Arc<dyn ExecutionPlan> = match sort.fetch() {
+            Some(fetch) => Arc::new(LocalLimitExec::new(input, fetch)),
+            None => input,
+        };
+        let parts = limited.output_partitioning().partition_count();
+        Ok(Transformed::yes(match sort.preserve_partitioning() || parts == 1 {
+            true => limited,
+            false => Arc::new(
+                SortPreservingMergeExec::new(sort.expr().clone(), limited).with_fetch(sort.fetch()),
+            ),
+        }))
+    })
+    .data()
 }
 
 fn satisfies(plan: &Arc<dyn ExecutionPlan>, order: &LexOrdering) -> Result<bool> {

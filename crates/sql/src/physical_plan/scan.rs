@@ -14,24 +14,22 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    SortOrderPushdownResult,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SortOrderPushdownResult,
 };
 use futures::Stream;
 use timestrata_engine::{KeyRange, Scan, ScanEstimate, ScanSpec, Snapshot, Values};
 
 use super::measure;
+use super::operator::streamed;
 use super::pieces::piece;
 use crate::error::carried;
+use crate::ranges::Ranges;
 use crate::schema::SqlTable;
-use crate::table::Ranges;
 
 /// Rows below which a scan isn't shared among threads: to start them costs more.
 const PARTITION_ROWS_MIN: u64 = 64 << 10;
@@ -87,7 +85,7 @@ impl StreamScan {
             reverse: false,
             estimate,
             partitions,
-            properties: Arc::new(properties),
+            properties,
             is_measured: false,
             statistics: Arc::default(),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -101,13 +99,9 @@ impl StreamScan {
 
     /// The same rows, said to be in no order.
     pub(super) fn unordered(&self) -> Self {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(self.schema()),
-            self.properties.output_partitioning().clone(),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
-        Self { properties: Arc::new(properties), ..self.clone() }
+        let no_order = None::<LexOrdering>;
+        let properties = streamed(self.schema(), no_order, self.partitions.len());
+        Self { properties, ..self.clone() }
     }
 
     /// The same rows, the greatest key first.
@@ -115,14 +109,9 @@ impl StreamScan {
         let mut scan = self.clone();
         scan.reverse = !self.reverse;
         scan.partitions.iter_mut().for_each(|ranges| ranges.reverse());
-        let properties = properties(
-            &self.table,
-            &self.columns,
-            self.schema(),
-            self.partitions.len(),
-            scan.reverse,
-        );
-        scan.properties = Arc::new(properties);
+        let parts = self.partitions.len();
+        scan.properties =
+            properties(&self.table, &self.columns, self.schema(), parts, scan.reverse);
         scan
     }
 }
@@ -138,7 +127,7 @@ fn properties(
     schema: SchemaRef,
     partitions: usize,
     reverse: bool,
-) -> PlanProperties {
+) -> Arc<PlanProperties> {
     let options = SortOptions { descending: reverse, nulls_first: reverse };
     let shown = table.stream.key_columns().iter().map_while(|key| {
         let index = columns.iter().position(|column| column == key)?;
@@ -147,12 +136,7 @@ fn properties(
     });
     let order: Vec<PhysicalSortExpr> = shown.collect();
     let orders = (!order.is_empty()).then_some(order);
-    PlanProperties::new(
-        EquivalenceProperties::new_with_orderings(schema, orders),
-        Partitioning::UnknownPartitioning(partitions),
-        EmissionType::Incremental,
-        Boundedness::Bounded,
-    )
+    streamed(schema, orders, partitions)
 }
 
 impl DisplayAs for StreamScan {
@@ -284,8 +268,13 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
-    fn rows(&self, ranges: Vec<KeyRange>, partition: usize, context: &TaskContext) -> Rows {
-        Rows {
+    fn rows(
+        &self,
+        ranges: Vec<KeyRange>,
+        partition: usize,
+        context: &TaskContext,
+    ) -> PartitionRows {
+        PartitionRows {
             schema: self.schema(),
             snapshot: self.snapshot.clone(),
             scan: self.clone_spec(),
@@ -343,7 +332,7 @@ impl StreamScan {
 type Wants = dyn Fn(&KeyRange) -> Result<bool> + Send;
 
 /// The rows of one partition: one range after the other, in pieces of a batch.
-struct Rows {
+struct PartitionRows {
     schema: SchemaRef,
     snapshot: Snapshot,
     scan: ScanSpec,
@@ -359,7 +348,7 @@ struct Rows {
     metrics: BaselineMetrics,
 }
 
-impl Rows {
+impl PartitionRows {
     fn next_piece(&mut self) -> Result<Option<RecordBatch>> {
         while self.rows_left > 0 {
             if let Some((batch, start)) = self.batch.take() {
@@ -390,7 +379,7 @@ impl Rows {
     }
 }
 
-impl Stream for Rows {
+impl Stream for PartitionRows {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -404,7 +393,7 @@ impl Stream for Rows {
     }
 }
 
-impl RecordBatchStream for Rows {
+impl RecordBatchStream for PartitionRows {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

@@ -8,71 +8,27 @@
 //! It also takes a list for a constant one if its values can be told from no rows at all, as with a `CASE`
 //! that then gives one of its literals. So values that differ from row to row are compared one by one.
 
-use std::sync::{Arc, LazyLock};
-
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRewriter};
-use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit, not,
-};
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, lit, not};
 
-static GUARD: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(Guard::new())));
+use crate::functions::Marker;
 
-/// To come before all other rules.
-#[derive(Debug)]
-pub(crate) struct GuardLists;
-
-/// To come behind all other rules.
-#[derive(Debug)]
-pub(crate) struct ReleaseLists;
-
-impl OptimizerRule for GuardLists {
-    fn name(&self) -> &str {
-        "guard_lists"
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        each(plan, guarded)
-    }
+/// A rule of the optimizer, to come before all others: it wraps all lists.
+pub(crate) fn guard_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    each(plan, guarded)
 }
 
-impl OptimizerRule for ReleaseLists {
-    fn name(&self) -> &str {
-        "release_lists"
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        each(plan, |expr| {
-            expr.transform_up(|expr| {
-                Ok(match released(&expr) {
-                    Some(inner) => Transformed::yes(inner.clone()),
-                    None => Transformed::no(expr),
-                })
-            })
+/// A rule of the optimizer, to come behind all others: lists are themselves again.
+pub(crate) fn release_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    each(plan, |expr| {
+        expr.transform_up(|expr| {
+            let inner = Marker::Guard.inner(&expr).cloned();
+            Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
         })
-    }
+    })
 }
 
 fn each(
@@ -93,17 +49,7 @@ pub(crate) fn guarded(expr: Expr) -> Result<Transformed<Expr>> {
 
 /// An expression that no rule takes apart.
 pub(super) fn guard(expr: Expr) -> Expr {
-    GUARD.call(vec![expr])
-}
-
-/// What a guard is around, if `expr` is one.
-pub(crate) fn released(expr: &Expr) -> Option<&Expr> {
-    match expr {
-        Expr::ScalarFunction(function) if function.func.inner().is::<Guard>() => {
-            function.args.first()
-        }
-        _ => None,
-    }
+    Marker::Guard.wrap(expr)
 }
 
 struct Guarding {
@@ -130,10 +76,8 @@ impl TreeNodeRewriter for Guarding {
             Expr::BinaryExpr(BinaryExpr { op: Operator::Eq, .. }) => self.disjunctions > 0,
             _ => false,
         };
-        Ok(match is_list {
-            true => Transformed::yes(guard(expr)),
-            false => Transformed::no(expr),
-        })
+        let expr = if is_list { guard(expr) } else { expr };
+        Ok(Transformed::new_transformed(expr, is_list))
     }
 }
 
@@ -161,48 +105,4 @@ fn one_by_one(InList { expr, list, negated }: InList) -> Expr {
 
 fn is_disjunction(expr: &Expr) -> bool {
     matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }))
-}
-
-/// A function that gives what it is given, and of which no rule knows that.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Guard {
-    signature: Signature,
-}
-
-impl Guard {
-    fn new() -> Self {
-        Self { signature: Signature::any(1, Volatility::Immutable) }
-    }
-}
-
-impl ScalarUDFImpl for Guard {
-    fn name(&self) -> &str {
-        "guard"
-    }
-
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(args.first().map(ToString::to_string).unwrap_or_default())
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(args.first().map(|inner| inner.schema_name().to_string()).unwrap_or_default())
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given.first().cloned().ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let inner = args.arg_fields.first().cloned();
-        inner.ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let inner = args.args.into_iter().next();
-        inner.ok_or_else(|| internal_datafusion_err!("a guard has one argument"))
-    }
 }

@@ -22,8 +22,7 @@ use datafusion::optimizer::AnalyzerRule;
 use crate::functions::as_cast;
 
 pub(crate) use self::constants::{LongNumbers, type_constants};
-pub(crate) use self::floats::plain;
-pub(crate) use self::lists::{GuardLists, ReleaseLists, guarded, released};
+pub(crate) use self::lists::{guard_lists, guarded, release_lists};
 pub(crate) use self::subqueries::keep_nulls;
 
 /// Reads times without a zone as UTC, checks arithmetic for overflow, and has floats lose signs that are none. To come behind DataFusion's

@@ -8,6 +8,8 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, TryCast};
 
+use crate::instant::is_utc;
+
 const UTC: &str = "UTC";
 
 /// The same expression; if it is a cast between a time with a zone and one without, by way of UTC.
@@ -35,7 +37,6 @@ pub(super) fn naive_is_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<
 
 /// The type between two of which only one has a zone, and not UTC.
 fn by_way_of(from: &DataType, to: &DataType) -> Option<DataType> {
-    let is_other = |zone: &str| !matches!(zone, UTC | "+00:00" | "Z" | "utc");
     match (from, to) {
         (
             DataType::Timestamp(_, None)
@@ -45,8 +46,8 @@ fn by_way_of(from: &DataType, to: &DataType) -> Option<DataType> {
             | DataType::Date32
             | DataType::Date64,
             DataType::Timestamp(unit, Some(zone)),
-        ) if is_other(zone) => Some(DataType::Timestamp(*unit, Some(UTC.into()))),
-        (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(unit, None)) if is_other(zone) => {
+        ) if !is_utc(zone) => Some(DataType::Timestamp(*unit, Some(UTC.into()))),
+        (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(unit, None)) if !is_utc(zone) => {
             Some(DataType::Timestamp(*unit, Some(UTC.into())))
         }
         _ => None,

@@ -6,8 +6,8 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use timestrata_engine::KeyRange;
 
 use super::literal::{Place, place};
-use super::ranges::Ranges;
-use crate::rules::released;
+use crate::functions::Marker;
+use crate::ranges::Ranges;
 
 /// Ranges that a filter may have; with more it is one range from the first to the last of them.
 const RANGES_MAX: usize = 256;
@@ -60,7 +60,7 @@ pub(crate) fn narrow(lead: &Lead, filter: &Expr) -> Option<Narrowed> {
         Expr::Literal(ScalarValue::Boolean(Some(true)), _) => Narrowed::exactly(Ranges::all()),
         Expr::Literal(ScalarValue::Boolean(_), _) => Narrowed::exactly(Ranges::none()),
         Expr::Alias(alias) => narrow(lead, &alias.expr)?,
-        Expr::ScalarFunction(_) => narrow(lead, released(filter)?)?,
+        Expr::ScalarFunction(_) => narrow(lead, Marker::Guard.inner(filter)?)?,
         _ => return None,
     };
     Some(match found.ranges.as_slice().len() {

@@ -5,7 +5,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use timestrata_engine::LeadKey;
 
-use crate::instant::{DAY_NS, nanoseconds};
+use crate::instant::{DAY_NS, is_utc, nanoseconds, units_of};
 
 /// A literal, seen from the keys: between which two of them it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn place(key: &DataType, compared: &DataType, literal: &ScalarValue) 
             if !same_instants(zone, shown_zone.as_deref()) {
                 return None;
             }
-            let instant = i128::from(timestamp(literal)?) * nanoseconds(*shown);
+            let instant = i128::from(units_of(literal)?) * nanoseconds(*shown);
             Some(times(instant, unit_ns, nanoseconds(*shown)))
         }
         DataType::Int64 => match (compared, literal) {
@@ -47,20 +47,9 @@ pub(super) fn place(key: &DataType, compared: &DataType, literal: &ScalarValue) 
 
 /// Whether a cast from one zone to another leaves the instant what it is.
 fn same_instants(from: Option<&str>, to: Option<&str>) -> bool {
-    let is_utc = |zone: &str| matches!(zone, "UTC" | "+00:00" | "Z" | "utc");
     match (from, to) {
         (None, None) | (Some(_), Some(_)) => true,
         (Some(zone), None) | (None, Some(zone)) => is_utc(zone),
-    }
-}
-
-fn timestamp(literal: &ScalarValue) -> Option<i64> {
-    match literal {
-        ScalarValue::TimestampSecond(value, _)
-        | ScalarValue::TimestampMillisecond(value, _)
-        | ScalarValue::TimestampMicrosecond(value, _)
-        | ScalarValue::TimestampNanosecond(value, _) => *value,
-        _ => None,
     }
 }
 

@@ -1,11 +1,11 @@
-//! A stream as a table: which filters become ranges, and the scan that reads them.
+//! Streams as tables: which filters become ranges, and the scans that read them.
 
 mod filter;
 mod literal;
 mod logs;
-mod ranges;
 mod topic;
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,45 +16,66 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use timestrata_engine::Snapshot;
 
-pub(crate) use self::filter::{Lead, Narrowed, narrow_all};
-pub(crate) use self::logs::{LogsTable, logs_schema};
-pub(crate) use self::ranges::Ranges;
-pub(crate) use self::topic::{TopicTable, topic_schema};
+use self::filter::{Lead, narrow, narrow_all};
+use self::logs::LogColumns;
+use self::topic::TopicPartitions;
 use crate::physical_plan::StreamScan;
+use crate::ranges::Ranges;
 use crate::schema::SqlTable;
 
-/// A table of one query: a stream at the snapshot that the whole query sees.
+pub(crate) use self::filter::Narrowed;
+
+/// A table, as DataFusion reads it at a snapshot.
+pub(crate) fn provider(table: SqlTable, snapshot: &Snapshot) -> Arc<dyn TableProvider> {
+    let snapshot = snapshot.clone();
+    if let Some(source) = TopicPartitions::of(&table.stream, &snapshot) {
+        return Arc::new(SnapshotTable { source, snapshot });
+    }
+    match LogColumns::of(&table.stream) {
+        Some(source) => Arc::new(SnapshotTable { source, snapshot }),
+        None => Arc::new(SnapshotTable { source: Arc::new(table), snapshot }),
+    }
+}
+
+/// What the rows of a table are made of.
+trait TableSource: fmt::Debug + Send + Sync + 'static {
+    /// All columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// A plan that gives some of the columns, by their places.
+    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>>;
+
+    /// What the plan does of each filter.
+    fn pushed_down(&self, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown>;
+}
+
+/// Which rows are wanted.
+struct Wanted<'a> {
+    snapshot: &'a Snapshot,
+    filters: &'a [Expr],
+    limit: Option<usize>,
+    partitions: usize,
+}
+
+impl Wanted<'_> {
+    /// The scan of some columns of a table that is a stream.
+    fn scan(&self, table: &Arc<SqlTable>, columns: &[usize]) -> Result<StreamScan> {
+        let Narrowed { ranges, .. } = narrow_table(table, self.filters);
+        StreamScan::new(table, self.snapshot, columns, ranges, self.limit, self.partitions)
+    }
+}
+
+/// A table of one query, at the snapshot that the whole query sees.
 #[derive(Debug)]
-pub(crate) struct StreamTable {
-    table: Arc<SqlTable>,
+struct SnapshotTable<S> {
+    source: S,
     snapshot: Snapshot,
 }
 
-impl StreamTable {
-    pub(crate) fn new(table: Arc<SqlTable>, snapshot: Snapshot) -> Self {
-        Self { table, snapshot }
-    }
-}
-
-/// The leading key of a table, as its filters name it; `None` where it isn't shown.
-pub(crate) fn lead_of(table: &SqlTable) -> Option<Lead> {
-    let lead = table.stream.lead_column();
-    let shown = table.columns.iter().position(|column| *column == lead)?;
-    Some(Lead::of(&table.schema, shown))
-}
-
-/// What some filters leave of a table's keys.
-pub(crate) fn narrow_table(table: &SqlTable, filters: &[Expr]) -> Narrowed {
-    match lead_of(table) {
-        Some(lead) => narrow_all(&lead, filters),
-        None => Narrowed { ranges: Ranges::all(), is_exact: filters.is_empty() },
-    }
-}
-
 #[async_trait]
-impl TableProvider for StreamTable {
+impl<S: TableSource> TableProvider for SnapshotTable<S> {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.table.schema)
+        Arc::clone(self.source.schema())
     }
 
     fn table_type(&self) -> TableType {
@@ -68,30 +89,53 @@ impl TableProvider for StreamTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Narrowed { ranges, .. } = narrow_table(&self.table, filters);
-        let shown: Vec<usize> = match projection {
-            Some(projection) => projection.clone(),
-            None => (0..self.table.columns.len()).collect(),
-        };
-        let parts = state.config().target_partitions();
-        let scan = StreamScan::new(&self.table, &self.snapshot, &shown, ranges, limit, parts)?;
-        Ok(Arc::new(scan))
+        let all = || (0..self.source.schema().fields().len()).collect();
+        let columns: Vec<usize> = projection.cloned().unwrap_or_else(all);
+        let partitions = state.config().target_partitions();
+        let wanted = Wanted { snapshot: &self.snapshot, filters, limit, partitions };
+        self.source.scan(&columns, &wanted)
     }
 
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(judge_filters(lead_of(&self.table).as_ref(), filters))
+        Ok(self.source.pushed_down(filters))
     }
 }
 
-/// What of some filters becomes ranges of the leading key.
-fn judge_filters(lead: Option<&Lead>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
-    let judge = |filter: &&Expr| match lead.and_then(|lead| filter::narrow(lead, filter)) {
-        Some(narrowed) if narrowed.is_exact => TableProviderFilterPushDown::Exact,
-        Some(narrowed) if !narrowed.ranges.is_all() => TableProviderFilterPushDown::Inexact,
-        _ => TableProviderFilterPushDown::Unsupported,
-    };
-    filters.iter().map(judge).collect()
+impl TableSource for Arc<SqlTable> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(wanted.scan(self, columns)?))
+    }
+
+    /// What of filters becomes ranges of the leading key.
+    fn pushed_down(&self, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
+        let lead = lead_of(self);
+        let judge = |filter: &&Expr| match lead.as_ref().and_then(|lead| narrow(lead, filter)) {
+            Some(narrowed) if narrowed.is_exact => TableProviderFilterPushDown::Exact,
+            Some(narrowed) if !narrowed.ranges.is_all() => TableProviderFilterPushDown::Inexact,
+            _ => TableProviderFilterPushDown::Unsupported,
+        };
+        filters.iter().map(judge).collect()
+    }
+}
+
+/// The leading key of a table, as its filters name it; `None` where it isn't shown.
+fn lead_of(table: &SqlTable) -> Option<Lead> {
+    let lead = table.stream.lead_column();
+    let shown = table.columns.iter().position(|column| *column == lead)?;
+    Some(Lead::of(&table.schema, shown))
+}
+
+/// What some filters leave of a table's keys.
+pub(crate) fn narrow_table(table: &SqlTable, filters: &[Expr]) -> Narrowed {
+    match lead_of(table) {
+        Some(lead) => narrow_all(&lead, filters),
+        None => Narrowed { ranges: Ranges::all(), is_exact: filters.is_empty() },
+    }
 }

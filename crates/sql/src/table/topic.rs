@@ -3,55 +3,40 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{
-    BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
-};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPushDown};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::union::UnionExec;
 use timestrata_engine::{Snapshot, Stream};
 use timestrata_topic::{record_streams, topic_of_stream};
 
-use super::{Narrowed, judge_filters, lead_of, narrow_table};
-use crate::physical_plan::StreamScan;
-use crate::schema::SqlTable;
+use super::{TableSource, Wanted};
+use crate::schema::{PARTITION, SqlTable, topic_schema};
 
-const PARTITION: &str = "partition";
-
-/// A topic of one query.
+/// The partitions of a topic, by their numbers.
 #[derive(Debug)]
-pub(crate) struct TopicTable {
-    /// By partition.
-    partitions: Vec<Arc<SqlTable>>,
+pub(super) struct TopicPartitions {
+    tables: Vec<Arc<SqlTable>>,
     schema: SchemaRef,
-    snapshot: Snapshot,
 }
 
-/// The columns of a topic's table: its partition, then those of its records.
-pub(crate) fn topic_schema(records: &Schema) -> SchemaRef {
-    let partition: FieldRef = Arc::new(Field::new(PARTITION, DataType::UInt32, false));
-    let fields = std::iter::once(partition).chain(records.fields().iter().cloned());
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-impl TopicTable {
-    /// The table of a topic; `None` if the stream is something else.
-    pub(crate) fn of(stream: &Stream, snapshot: &Snapshot) -> Option<Self> {
+impl TopicPartitions {
+    /// Those of a topic; `None` if the stream is something else.
+    pub(super) fn of(stream: &Stream, snapshot: &Snapshot) -> Option<Self> {
         topic_of_stream(stream)?;
         let streams: HashMap<&str, &Arc<Stream>> =
             snapshot.streams().map(|stream| (stream.name(), stream)).collect();
-        let partitions: Vec<Arc<SqlTable>> = record_streams(stream)
+        let tables: Vec<Arc<SqlTable>> = record_streams(stream)
             .map_while(|name| streams.get(name.as_str()).copied())
             .map(|stream| Arc::new(SqlTable::whole(stream)))
             .collect();
-        let schema = topic_schema(&partitions.first()?.schema);
-        Some(Self { partitions, schema, snapshot: snapshot.clone() })
+        let schema = topic_schema(&tables.first()?.schema);
+        Some(Self { tables, schema })
     }
 
     /// One partition's records, with its number where that is asked for.
@@ -59,19 +44,17 @@ impl TopicTable {
         &self,
         number: u32,
         table: &Arc<SqlTable>,
-        shown: &[usize],
-        asked: (&[Expr], Option<usize>, usize),
+        columns: &[usize],
+        wanted: &Wanted<'_>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (filters, limit, parts) = asked;
-        let Narrowed { ranges, .. } = narrow_table(table, filters);
-        let columns: Vec<usize> = shown.iter().filter_map(|column| column.checked_sub(1)).collect();
-        let scan = StreamScan::new(table, &self.snapshot, &columns, ranges, limit, parts)?;
-        let mut read = 0..;
-        let expressions = shown.iter().map(|column| {
+        let read: Vec<usize> = columns.iter().filter_map(|column| column.checked_sub(1)).collect();
+        let scan = wanted.scan(table, &read)?;
+        let mut places = 0..;
+        let expressions = columns.iter().map(|column| {
             let name = self.schema.field(*column).name().clone();
             let expr: Arc<dyn PhysicalExpr> = match column {
                 0 => Arc::new(Literal::new(ScalarValue::from(number))),
-                _ => Arc::new(Column::new(&name, read.next().unwrap_or_default())),
+                _ => Arc::new(Column::new(&name, places.next().unwrap_or_default())),
             };
             ProjectionExpr { expr, alias: name }
         });
@@ -86,69 +69,42 @@ fn partition_of(filter: &Expr) -> Option<u32> {
         return None;
     };
     match (left.as_ref(), right.as_ref()) {
-        (Expr::Column(column), Expr::Literal(value, _))
-        | (Expr::Literal(value, _), Expr::Column(column))
+        (Expr::Column(column), Expr::Literal(ScalarValue::UInt32(number), _))
+        | (Expr::Literal(ScalarValue::UInt32(number), _), Expr::Column(column))
             if column.name == PARTITION =>
         {
-            match value {
-                ScalarValue::UInt32(number) => *number,
-                _ => None,
-            }
+            *number
         }
         _ => None,
     }
 }
 
-#[async_trait]
-impl TableProvider for TopicTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl TableSource for TopicPartitions {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let shown: Vec<usize> = match projection {
-            Some(projection) => projection.clone(),
-            None => (0..self.schema.fields().len()).collect(),
-        };
-        let wanted: Vec<u32> = filters.iter().filter_map(partition_of).collect();
-        let numbered = (0_u32..).zip(&self.partitions);
-        let wanted = numbered.filter(|(number, _)| wanted.iter().all(|only| only == number));
-        let parts = state.config().target_partitions();
-        let scans = wanted.map(|(number, table)| {
-            self.scan_partition(number, table, &shown, (filters, limit, parts))
-        });
+    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+        let asked: Vec<u32> = wanted.filters.iter().filter_map(partition_of).collect();
+        let numbered = (0_u32..).zip(&self.tables);
+        let scans = numbered
+            .filter(|(number, _)| asked.iter().all(|only| only == number))
+            .map(|(number, table)| self.scan_partition(number, table, columns, wanted));
         let mut scans = scans.collect::<Result<Vec<_>>>()?;
-        if scans.is_empty() {
-            let schema = Arc::new(self.schema.project(&shown)?);
-            return Ok(Arc::new(datafusion::physical_plan::empty::EmptyExec::new(schema)));
-        }
         match scans.len() {
+            0 => Ok(Arc::new(EmptyExec::new(Arc::new(self.schema.project(columns)?)))),
             1 => Ok(scans.swap_remove(0)),
             _ => UnionExec::try_new(scans),
         }
     }
 
-    fn supports_filters_pushdown(
-        &self,
-        filters: &[&Expr],
-    ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let lead = self.partitions.first().and_then(|table| lead_of(table));
-        let mut judged = judge_filters(lead.as_ref(), filters);
-        for (judgement, filter) in judged.iter_mut().zip(filters) {
-            if partition_of(filter).is_some() {
-                *judgement = TableProviderFilterPushDown::Exact;
-            }
-        }
-        Ok(judged)
+    fn pushed_down(&self, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
+        let of_records = self.tables.first().map(|table| table.pushed_down(filters));
+        let done = filters.iter().zip(of_records.unwrap_or_default());
+        done.map(|(filter, of_records)| match partition_of(filter) {
+            Some(_) => TableProviderFilterPushDown::Exact,
+            None => of_records,
+        })
+        .collect()
     }
 }

@@ -1,14 +1,20 @@
 //! The order of floats: NaN is greater than all others, whatever its sign.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::compute::unary;
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
-
-use crate::rules::plain;
 
 /// A float, in the order of the house.
 pub(super) trait Float: Copy {
     fn is_less(self, other: Self) -> bool;
+
+    /// Without the sign of a NaN or of a zero.
+    fn canonical(self) -> Self;
 }
 
 macro_rules! floats {
@@ -17,6 +23,12 @@ macro_rules! floats {
             #[inline]
             fn is_less(self, other: Self) -> bool {
                 self < other || (other.is_nan() && !self.is_nan())
+            }
+
+            #[inline]
+            fn canonical(self) -> Self {
+                // 0.0 added to -0.0 gives 0.0; to all others nothing.
+                if self.is_nan() { Self::NAN } else { self + 0.0 }
             }
         })*
     };
@@ -37,13 +49,28 @@ impl Canonical {
     }
 }
 
-fn canonical(values: &[ArrayRef]) -> Vec<ArrayRef> {
-    values.iter().map(plain).collect()
+/// The values of an array of floats, with one NaN for all that there are, and one zero.
+pub(crate) fn canonical(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float64 => {
+            let floats = array.as_primitive::<Float64Type>();
+            Arc::new(unary::<_, _, Float64Type>(floats, Float::canonical))
+        }
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>();
+            Arc::new(unary::<_, _, Float32Type>(floats, Float::canonical))
+        }
+        _ => Arc::clone(array),
+    }
+}
+
+fn all_canonical(values: &[ArrayRef]) -> Vec<ArrayRef> {
+    values.iter().map(canonical).collect()
 }
 
 impl Accumulator for Canonical {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.update_batch(&canonical(values))
+        self.plain.update_batch(&all_canonical(values))
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
@@ -59,11 +86,11 @@ impl Accumulator for Canonical {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.plain.merge_batch(&canonical(states))
+        self.plain.merge_batch(&all_canonical(states))
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.retract_batch(&canonical(values))
+        self.plain.retract_batch(&all_canonical(values))
     }
 
     fn supports_retract_batch(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::types::Int64Type;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, new_null_array};
 use datafusion::arrow::compute::{cast, interleave};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::row::{RowConverter, Rows};
 use datafusion::common::Result;
 use datafusion::execution::SendableRecordBatchStream;
@@ -14,8 +14,8 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use futures::StreamExt;
 use hashbrown::HashMap;
 
-use super::AsofJoinOn;
-use crate::physical_plan::latest_on::keys_of;
+use super::AsofJoinSpec;
+use crate::physical_plan::operator::keys_of;
 
 /// Batches of the right side that are kept before the rows still needed are put together.
 const BATCHES_MAX: usize = 64;
@@ -56,8 +56,8 @@ impl Side {
     }
 
     /// The time of a row in the common unit; `None` for null.
-    fn time(&self, row: usize, scale: i64) -> Option<i128> {
-        self.times.is_valid(row).then(|| i128::from(self.times.value(row)) * i128::from(scale))
+    fn time(&self, row: usize, scale: i128) -> Option<i128> {
+        self.times.is_valid(row).then(|| i128::from(self.times.value(row)) * scale)
     }
 
     /// The key of a row; `None` where part of it is null, which is equal to nothing.
@@ -80,9 +80,8 @@ fn plain_times(times: &ArrayRef) -> Result<Int64Array> {
     Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
-pub(super) struct Joining {
-    on: Arc<AsofJoinOn>,
-    schema: SchemaRef,
+pub(super) struct JoinState {
+    spec: AsofJoinSpec,
     left_keys: RowConverter,
     right_keys: RowConverter,
     left_by: Vec<usize>,
@@ -98,22 +97,20 @@ pub(super) struct Joining {
     memory: MemoryReservation,
 }
 
-impl Joining {
+impl JoinState {
     pub(super) fn new(
-        on: Arc<AsofJoinOn>,
+        spec: AsofJoinSpec,
         (left, right): (&Schema, &Schema),
-        schema: SchemaRef,
         rows: SendableRecordBatchStream,
         memory: MemoryReservation,
     ) -> Result<Self> {
-        let (left_by, right_by): (Vec<usize>, Vec<usize>) = on.by.iter().copied().unzip();
+        let (left_by, right_by): (Vec<usize>, Vec<usize>) = spec.by.iter().copied().unzip();
         let null = |column: &usize| new_null_array(right.field(*column).data_type(), 1);
         Ok(Self {
             left_keys: keys_of(left, &left_by)?,
             right_keys: keys_of(right, &right_by)?,
-            batches: vec![on.shown.iter().map(null).collect()],
-            on,
-            schema,
+            batches: vec![spec.shown.iter().map(null).collect()],
+            spec,
             left_by,
             right_by,
             right: rows,
@@ -127,10 +124,10 @@ impl Joining {
 
     /// A batch of the left side with what belongs to its rows.
     pub(super) async fn join(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let left = Side::new(batch, self.on.left_time, &self.left_by, &self.left_keys)?;
+        let left = Side::new(batch, self.spec.left_time, &self.left_by, &self.left_keys)?;
         let mut picked: Vec<(usize, usize)> = Vec::with_capacity(left.rows());
         for row in 0..left.rows() {
-            let found = match (left.time(row, self.on.scales.0), left.key(row)) {
+            let found = match (left.time(row, self.spec.scales.0), left.key(row)) {
                 (Some(time), Some(key)) => {
                     self.advance(time, &mut picked).await?;
                     self.find(time, key)
@@ -142,14 +139,14 @@ impl Joining {
         let joined = self.output(batch, &picked)?;
         // Few keys are put together at once, so that no batch is kept for the sake of a row.
         if self.batches.len() > 2 && self.newest.len() <= BATCHES_MAX {
-            self.gather(&mut [], true)?;
+            self.compact(&mut [], true)?;
         }
         Ok(joined)
     }
 
     /// Whether a row of the right side may belong to one of the left side at `time`.
     fn is_due(&self, right: i128, time: i128) -> bool {
-        match (self.on.forward, self.on.allow_exact) {
+        match (self.spec.forward, self.spec.allow_exact) {
             (false, true) => right <= time,
             (false, false) => right < time,
             (true, true) => right >= time,
@@ -168,7 +165,7 @@ impl Joining {
             };
             let mut row = start;
             while row < side.rows() {
-                let due = match side.time(row, self.on.scales.1) {
+                let due = match side.time(row, self.spec.scales.1) {
                     Some(right) if !self.is_due(right, time) => {
                         self.next = Some((side, row));
                         return Ok(());
@@ -196,14 +193,14 @@ impl Joining {
     /// Reads the next batch of the right side; false at its end.
     async fn read(&mut self, picked: &mut [(usize, usize)]) -> Result<bool> {
         if self.batches.len() > BATCHES_MAX {
-            self.gather(picked, false)?;
+            self.compact(picked, false)?;
         }
         let Some(batch) = self.right.next().await.transpose()? else {
             self.is_done = true;
             return Ok(false);
         };
-        let side = Side::new(&batch, self.on.right_time, &self.right_by, &self.right_keys)?;
-        let shown = self.on.shown.iter().map(|column| Arc::clone(batch.column(*column)));
+        let side = Side::new(&batch, self.spec.right_time, &self.right_by, &self.right_keys)?;
+        let shown = self.spec.shown.iter().map(|column| Arc::clone(batch.column(*column)));
         self.batches.push(shown.collect());
         self.next = Some((side, 0));
         self.account()?;
@@ -213,23 +210,23 @@ impl Joining {
     fn find(&self, time: i128, key: &[u8]) -> Option<Remembered> {
         let found = self.newest.get(key)?;
         let apart = (time - found.time).abs();
-        (self.on.tolerance.is_none_or(|most| apart <= most)).then_some(*found)
+        (self.spec.tolerance.is_none_or(|most| apart <= most)).then_some(*found)
     }
 
     fn output(&self, left: &RecordBatch, picked: &[(usize, usize)]) -> Result<RecordBatch> {
         let mut columns = left.columns().to_vec();
-        for column in 0..self.on.shown.len() {
+        for column in 0..self.spec.shown.len() {
             columns.push(self.pick(column, picked)?);
         }
         let options = datafusion::arrow::array::RecordBatchOptions::new()
             .with_row_count(Some(left.num_rows()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.spec.schema), columns, &options)?)
     }
 
     /// Puts the rows that are still needed together, those `picked` for the output among them, and
     /// lets go of the batches that they are from. With `is_reading`, the last batch has rows that
     /// are still to come, and stays.
-    fn gather(&mut self, picked: &mut [(usize, usize)], is_reading: bool) -> Result<()> {
+    fn compact(&mut self, picked: &mut [(usize, usize)], is_reading: bool) -> Result<()> {
         let end = self.batches.len() - usize::from(is_reading && self.batches.len() > 1);
         let mut places = Vec::new();
         let mut moved = |batch: &mut usize, row: &mut usize| {
@@ -242,12 +239,12 @@ impl Joining {
         };
         self.newest.values_mut().for_each(|known| moved(&mut known.batch, &mut known.row));
         picked.iter_mut().for_each(|(batch, row)| moved(batch, row));
-        let gathered = (0..self.on.shown.len())
+        let kept = (0..self.spec.shown.len())
             .map(|column| self.pick(column, &places))
             .collect::<Result<Vec<_>>>()?;
         let reading = self.batches.split_off(end);
         self.batches.truncate(1);
-        self.batches.push(gathered);
+        self.batches.push(kept);
         self.batches.extend(reading);
         self.account()
     }

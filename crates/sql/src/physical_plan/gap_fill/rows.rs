@@ -12,8 +12,9 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::row::{RowConverter, Rows};
 use datafusion::common::Result;
 
-use super::{Fill, GapFillSpec};
-use crate::physical_plan::latest_on::keys_of;
+use super::GapFillSpec;
+use crate::functions::Fill;
+use crate::physical_plan::operator::keys_of;
 
 /// A batch of the input, the row before it in front.
 struct Given {
@@ -34,20 +35,16 @@ struct Outcome {
     time: Option<i64>,
 }
 
-pub(super) struct Filling {
-    spec: Arc<GapFillSpec>,
+pub(super) struct GapFiller {
+    spec: GapFillSpec,
     schema: SchemaRef,
     batch_rows: usize,
     keys: RowConverter,
     given: Option<Given>,
 }
 
-impl Filling {
-    pub(super) fn new(
-        spec: Arc<GapFillSpec>,
-        schema: SchemaRef,
-        batch_rows: usize,
-    ) -> Result<Self> {
+impl GapFiller {
+    pub(super) fn new(spec: GapFillSpec, schema: SchemaRef, batch_rows: usize) -> Result<Self> {
         let keys = keys_of(&schema, &spec.by)?;
         Ok(Self { spec, schema, batch_rows, keys, given: None })
     }

@@ -1,12 +1,12 @@
 //! Constants among the values that a type of times or decimals has.
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Expr;
 
 use super::numbers::{LongNumbers, Number};
 use crate::error::refused;
-use crate::instant::{self, DAY_NS, nanoseconds};
+use crate::instant::{self, DAY_NS, nanoseconds, timestamp};
 
 /// Whether values of a type are whole multiples of one step, as times and decimals are.
 pub(super) fn has_grid(data_type: &DataType) -> bool {
@@ -100,13 +100,7 @@ impl Grid {
                 ScalarValue::Decimal128(Some(steps), *digits, *scale)
             }
             DataType::Timestamp(unit, zone) => {
-                let (time, zone) = (Some(i64::try_from(steps).ok()?), zone.clone());
-                match unit {
-                    TimeUnit::Second => ScalarValue::TimestampSecond(time, zone),
-                    TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(time, zone),
-                    TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(time, zone),
-                    TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(time, zone),
-                }
+                timestamp(i64::try_from(steps).ok()?, *unit, zone.clone())
             }
             _ => return None,
         })
@@ -163,14 +157,11 @@ fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
             ScalarValue::Float32(Some(value)) if value.is_finite() => {
                 Number::parse(&format!("{value:e}"))
             }
-            ScalarValue::Int8(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::Int16(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::Int32(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::Int64(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::UInt8(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::UInt16(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::UInt32(Some(value)) => Some(Number::whole(*value)),
-            ScalarValue::UInt64(Some(value)) => Some(Number::whole(*value)),
+            ScalarValue::UInt64(Some(value)) => Some(Number::new(i128::from(*value), 0)),
+            whole if whole.data_type().is_integer() => match whole.cast_to(&DataType::Int64)? {
+                ScalarValue::Int64(value) => value.map(|value| Number::new(i128::from(value), 0)),
+                _ => None,
+            },
             ScalarValue::Decimal128(Some(value), _, scale) => {
                 Some(Number::new(*value, i32::from(*scale)))
             }

@@ -20,10 +20,6 @@ impl Number {
         Self { digits, scale }
     }
 
-    pub(super) fn whole(value: impl Into<i128>) -> Self {
-        Self::new(value.into(), 0)
-    }
-
     pub(super) fn negated(self) -> Self {
         Self { digits: -self.digits, ..self }
     }

@@ -1,0 +1,228 @@
+//! One call of SQL: from a statement to a plan, and from a plan to rows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::Result as DataFusionResult;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, cast};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use timestrata_engine::{Error, ErrorKind, Result, RunningQuery, Snapshot};
+
+use crate::catalog::{Catalog, Planning};
+use crate::error::{from_datafusion, invalid};
+use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly_written};
+use crate::governed::{governed, task_of};
+use crate::names::{quoted, unique_names, unique_schema, with_unique};
+use crate::params::Params;
+use crate::result::{BlockingResult, QueryResult, wait_for};
+use crate::rules::{LongNumbers, keep_nulls, type_constants};
+use crate::schema::{SqlTable, plain_field, plain_schema};
+use crate::shared::Shared;
+use crate::statement;
+use crate::writer::SqlWriter;
+
+/// What statements are planned and run with.
+#[derive(Clone)]
+pub(crate) struct Execution {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) snapshot: Option<Snapshot>,
+    /// What it is for.
+    pub(crate) query: Option<RunningQuery>,
+}
+
+/// What a table function reads.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A table, by its name.
+    Table(String),
+    /// The rows of a query.
+    Query(String, Params),
+}
+
+impl From<&str> for Input {
+    fn from(table: &str) -> Self {
+        Self::Table(table.to_owned())
+    }
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(name) => f.write_str(name),
+            Self::Query(sql, _) => write!(f, "({sql})"),
+        }
+    }
+}
+
+impl Execution {
+    /// The same, for a query in any case.
+    pub(crate) fn begun(&self, text: &str) -> Self {
+        let begin = || self.shared.store.begin_query(text, None);
+        Self { query: Some(self.query.clone().unwrap_or_else(begin)), ..self.clone() }
+    }
+
+    pub(crate) fn catalog(&self) -> Result<Catalog> {
+        let snapshot = match &self.snapshot {
+            Some(snapshot) => snapshot.clone(),
+            None => self.shared.store.snapshot()?,
+        };
+        let snapshot = match &self.query {
+            Some(query) => snapshot.for_query(query),
+            None => snapshot,
+        };
+        Ok(Catalog::new(snapshot, Arc::clone(&self.shared.models)))
+    }
+
+    /// The catalog, and the session with the time of this query.
+    fn planning(&self) -> Result<Planning> {
+        let (catalog, mut state) = (self.catalog()?, self.shared.state.clone());
+        state.mark_start_execution();
+        Ok(Planning { catalog, state })
+    }
+
+    /// A table by its name.
+    pub(crate) fn table(&self, name: &str) -> Result<SqlTable> {
+        let catalog = self.catalog()?;
+        catalog.table(name).ok_or_else(|| catalog.no_table(name))
+    }
+
+    fn parse(&self, sql: &str) -> Result<Statement> {
+        let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
+        statement::check_allowed(&statement)?;
+        Ok(statement)
+    }
+
+    /// Plans a statement.
+    pub(crate) fn plan(&self, sql: &str, params: Params) -> Result<(Planning, LogicalPlan)> {
+        let statement = self.parse(sql)?;
+        let planning = self.planning()?;
+        let plan = plan(&planning, statement, params, sql).map_err(from_datafusion)?;
+        Ok((planning, plan))
+    }
+
+    fn plan_input(&self, planning: &Planning, input: Input) -> Result<LogicalPlan> {
+        let (text, params) = match input {
+            Input::Table(name) => (format!("SELECT * FROM {}", quoted(&name)), Params::none()),
+            Input::Query(sql, params) => (sql, params),
+        };
+        let plan = plan(planning, self.parse(&text)?, params, &text).map_err(from_datafusion)?;
+        check_query(&plan)?;
+        Ok(plan)
+    }
+
+    /// Starts a query.
+    pub(crate) async fn run(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+    ) -> Result<QueryResult> {
+        let query = match &self.query {
+            Some(query) => query,
+            None => &self.shared.store.begin_query("", None),
+        };
+        let started = async {
+            let plan = as_answered(state.create_physical_plan(plan).await?)?;
+            execute_stream(governed(plan, query)?, task_of(&self.shared.task, query))
+        };
+        let stream = started.await.map_err(from_datafusion)?;
+        Ok(QueryResult::of(stream, query))
+    }
+
+    pub(crate) async fn asof_join(
+        &self,
+        left: Input,
+        right: Input,
+        options: &AsofOptions,
+    ) -> Result<QueryResult> {
+        let planning = self.planning()?;
+        let (left, right) = (self.plan_input(&planning, left)?, self.plan_input(&planning, right)?);
+        let plan = asof_join(left, right, options).map_err(from_datafusion)?;
+        self.run(&planning.state, &plan).await
+    }
+
+    pub(crate) async fn gap_fill(
+        &self,
+        input: Input,
+        options: &GapFillOptions,
+    ) -> Result<QueryResult> {
+        let planning = self.planning()?;
+        let input = self.plan_input(&planning, input)?;
+        let plan = gap_fill(input, options).map_err(from_datafusion)?;
+        self.run(&planning.state, &plan).await
+    }
+
+    /// Who writes.
+    pub(crate) fn writer(&self) -> Result<Arc<dyn SqlWriter>> {
+        if self.snapshot.is_some() {
+            let message = "a snapshot never changes: statements that write need the store";
+            return Err(Error::new(ErrorKind::ReadOnly, message));
+        }
+        self.shared.writer.clone().ok_or_else(|| {
+            Error::new(ErrorKind::ReadOnly, "SQL is for reading here: no statement may write")
+        })
+    }
+
+    /// Waits for rows on this thread.
+    pub(crate) fn block(
+        &self,
+        rows: impl Future<Output = Result<QueryResult>>,
+    ) -> Result<BlockingResult> {
+        let result = wait_for(self.shared.runtime()?, rows, self.query.as_ref())?;
+        Ok(BlockingResult::new(Arc::clone(&self.shared), result))
+    }
+}
+
+/// A statement, the parsed `text`, as a plan, with the values of its placeholders.
+fn plan(
+    planning: &Planning,
+    statement: Statement,
+    params: Params,
+    text: &str,
+) -> DataFusionResult<LogicalPlan> {
+    let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
+    let plan = with_unique(statement, text, |statement| {
+        let planner = SqlToRel::new_with_options(planning, options);
+        plainly_written(planner.statement_to_plan(statement)?)
+    })?;
+    let plan = match params.is_empty() {
+        true => plan,
+        false => plan.with_param_values(params.into_values())?,
+    };
+    type_constants(keep_nulls(plan)?, &LongNumbers::of(text))
+}
+
+/// Refuses plans that are no queries.
+pub(crate) fn check_query(plan: &LogicalPlan) -> Result<()> {
+    match plan {
+        LogicalPlan::Dml(_)
+        | LogicalPlan::Ddl(_)
+        | LogicalPlan::Copy(_)
+        | LogicalPlan::Statement(_) => Err(invalid("this takes a query, and not a change")),
+        LogicalPlan::Explain(explain) => check_query(&explain.plan),
+        LogicalPlan::Analyze(analyze) => check_query(&analyze.input),
+        _ => Ok(()),
+    }
+}
+
+/// The same rows, with text as it is stored, for views are for what happens in between; and with each name once.
+fn as_answered(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let schema = plan.schema();
+    if plain_schema(&unique_schema(&schema)).fields() == schema.fields() {
+        return Ok(plan);
+    }
+    let fields = schema.fields().iter().zip(unique_names(&schema)).enumerate();
+    let columns = fields.map(|(index, (field, name))| {
+        let column = Arc::new(Column::new(field.name(), index));
+        let data_type = plain_field(field).data_type().clone();
+        (cast(column, &schema, data_type), name)
+    });
+    let columns = columns.map(|(column, name)| Ok((column?, name)));
+    let columns: Vec<(Arc<dyn PhysicalExpr>, String)> = columns.collect::<DataFusionResult<_>>()?;
+    Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
+}

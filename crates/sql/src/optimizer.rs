@@ -1,0 +1,105 @@
+//! The rules that plans go through: DataFusion's, and between them ours.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::functions;
+use crate::physical_plan::{self, NumberGroups};
+use crate::rules;
+
+/// A rule that is one function from a node of the logical plan to another.
+#[derive(Debug)]
+struct LogicalRule {
+    name: &'static str,
+    order: ApplyOrder,
+    rewrite: fn(LogicalPlan) -> Result<Transformed<LogicalPlan>>,
+}
+
+impl OptimizerRule for LogicalRule {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(self.order)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        (self.rewrite)(plan)
+    }
+}
+
+/// A rule that is one function from a physical plan to another of the same columns.
+#[derive(Debug)]
+struct PhysicalRule {
+    name: &'static str,
+    rewrite: fn(Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>,
+}
+
+impl PhysicalOptimizerRule for PhysicalRule {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        (self.rewrite)(plan)
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// DataFusion's rules, and ours: before filters are pushed down, and around all.
+pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    use ApplyOrder::{BottomUp, TopDown};
+    let rule = |name, order, rewrite| Arc::new(LogicalRule { name, order, rewrite });
+    let mut rules = Optimizer::new().rules;
+    let filters = rules.iter().position(|rule| rule.name() == "push_down_filter").unwrap_or(0);
+    rules.insert(filters, rule("push_below_asof_join", TopDown, functions::push_below_asof_join));
+    rules.insert(0, rule("guard_lists", BottomUp, rules::guard_lists));
+    rules.push(rule("release_lists", BottomUp, rules::release_lists));
+    rules
+}
+
+/// DataFusion's rules, and ours: before anything else, before limits are pushed down, before its check, and last.
+///
+/// Without those that push filters through operators: they know a column by its name alone, and take the
+/// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
+/// its conditions from the logical plan, where columns have their tables' names.
+pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    use physical_plan as rewrite;
+    let rule = |name, rewrite| Arc::new(PhysicalRule { name, rewrite });
+    let mut rules = PhysicalOptimizer::new().rules;
+    rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
+    // Behind the first time that projections are pushed down.
+    if let Some(last) = rules.iter().rposition(|rule| rule.name() == "ProjectionPushdown") {
+        rules.insert(last, rule("split_filter_projections", rewrite::split_filter_projections));
+    }
+    let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
+    rules.insert(limits.unwrap_or(rules.len()), rule("read_backwards", rewrite::read_backwards));
+    let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
+    rules.insert(check.unwrap_or(rules.len()), rule("restore_order", rewrite::restore_order));
+    rules.push(rule("compare_numbers", rewrite::compare_numbers));
+    rules.push(Arc::new(NumberGroups));
+    rules.insert(0, rule("forget_order", rewrite::forget_order));
+    rules.insert(0, rule("measure_scans", rewrite::measure_scans));
+    rules.insert(0, rule("hide_rounding_casts", rewrite::hide_rounding_casts));
+    rules
+}
