@@ -56,22 +56,30 @@ pub(crate) fn overflow(operation: &str, data_type: &DataType) -> DataFusionError
 /// The engine's error somewhere inside, if one is.
 fn engine_error(error: &DataFusionError) -> Option<Error> {
     match error {
-        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
-            Some(found) => Some(again(found)),
-            None => inner.downcast_ref::<DataFusionError>().and_then(engine_error),
-        },
+        DataFusionError::External(inner) => foreign(inner.as_ref()),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            ArrowError::ExternalError(inner) => match inner.downcast_ref::<Error>() {
-                Some(found) => Some(again(found)),
-                None => inner.downcast_ref::<DataFusionError>().and_then(engine_error),
-            },
+            ArrowError::ExternalError(inner) => foreign(inner.as_ref()),
             _ => None,
         },
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-            engine_error(inner)
-        }
-        DataFusionError::Shared(inner) => engine_error(inner),
         DataFusionError::Collection(all) => all.iter().find_map(engine_error),
+        other => wrapped(other).and_then(engine_error),
+    }
+}
+
+/// The same of what others carry.
+fn foreign(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Option<Error> {
+    match error.downcast_ref::<Error>() {
+        Some(found) => Some(again(found)),
+        None => error.downcast_ref::<DataFusionError>().and_then(engine_error),
+    }
+}
+
+/// The error that another one only adds something to; of several the first.
+pub(crate) fn wrapped(error: &DataFusionError) -> Option<&DataFusionError> {
+    match error {
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Some(inner),
+        DataFusionError::Shared(inner) => Some(inner),
+        DataFusionError::Collection(all) => all.first(),
         _ => None,
     }
 }
@@ -107,12 +115,7 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
             ArrowError::MemoryError(_) => ErrorKind::TooLarge,
             _ => ErrorKind::InvalidData,
         },
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-            kind_of(inner)
-        }
-        DataFusionError::Shared(inner) => kind_of(inner),
-        DataFusionError::Collection(all) => all.first().map_or(ErrorKind::InvalidArgument, kind_of),
-        _ => ErrorKind::InvalidArgument,
+        other => wrapped(other).map_or(ErrorKind::InvalidArgument, kind_of),
     }
 }
 
@@ -144,12 +147,7 @@ fn text_of(error: &DataFusionError) -> String {
             }
             _ => inner.to_string(),
         },
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-            text_of(inner)
-        }
-        DataFusionError::Shared(inner) => text_of(inner),
-        DataFusionError::Collection(all) => all.first().map_or_else(String::new, text_of),
         DataFusionError::External(inner) => inner.to_string(),
-        other => other.to_string(),
+        other => wrapped(other).map_or_else(|| other.to_string(), text_of),
     }
 }

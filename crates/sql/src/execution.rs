@@ -37,6 +37,15 @@ pub(crate) struct Execution {
 }
 
 /// What a table function reads.
+///
+/// ```
+/// use timestrata_sql::{Input, Params};
+///
+/// let table = Input::from("trades");
+/// let query = Input::Query("SELECT * FROM quotes WHERE bid > $1".to_owned(), Params::none());
+/// assert_eq!(table.to_string(), "trades");
+/// assert_eq!(query.to_string(), "(SELECT * FROM quotes WHERE bid > $1)");
+/// ```
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A table, by its name.

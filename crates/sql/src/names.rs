@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::dialect::call;
-use crate::error::{carried, refused};
+use crate::error::{carried, refused, wrapped};
 use crate::statement;
 use crate::time_types::{TimestampCast, as_written};
 
@@ -87,12 +87,7 @@ impl Clash {
                 | SchemaError::DuplicateUnqualifiedField { .. } => of_no_column(schema.to_string()),
                 _ => None,
             },
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-                Self::of(inner)
-            }
-            DataFusionError::Shared(inner) => Self::of(inner),
-            DataFusionError::Collection(all) => all.first().and_then(Self::of),
-            _ => None,
+            other => wrapped(other).and_then(Self::of),
         }
     }
 }

@@ -3,6 +3,13 @@
 use std::path::PathBuf;
 
 /// What the queries of one [`Sql`](crate::Sql) may use, all together.
+///
+/// ```
+/// use timestrata_sql::SqlOptions;
+///
+/// let options = SqlOptions { memory_bytes_max: 64 << 20, read_only: true, ..SqlOptions::default() };
+/// assert_eq!(options.batch_rows, 8_192);
+/// ```
 #[derive(Debug, Clone)]
 pub struct SqlOptions {
     /// Memory of sorts, groups and joins, in bytes; what is more is spilled to disk, where the

@@ -24,6 +24,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Record batches as they are made. The errors are those of the scan (`Corruption`, `Io`), of
 /// expressions (`InvalidData`), and `TooLarge` where memory doesn't suffice. After an error comes
 /// nothing.
+///
+/// ```
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::{Params, Sql, SqlOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let sql = Sql::open(&store, SqlOptions::default())?;
+/// let runtime = sql.threads()?;
+/// let batches = runtime.block_on(async {
+///     let result = sql.query("SELECT 1 AS one", Params::none()).await?;
+///     assert_eq!(result.schema().field(0).name(), "one");
+///     result.collect().await
+/// })?;
+/// assert_eq!(batches[0].num_rows(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct QueryResult {
     schema: SchemaRef,
     stream: SendableRecordBatchStream,
@@ -86,6 +103,22 @@ impl Stream for QueryResult {
 
 /// Record batches, one after the other; see [`QueryResult`]. Dropping it cancels the query. Only the
 /// time that is spent in here counts as the query's.
+///
+/// ```
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::{Params, Sql, SqlOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let sql = Sql::open(&store, SqlOptions::default())?;
+/// let result = sql.query_blocking("SELECT * FROM range(10)", Params::none())?;
+/// let mut rows = 0;
+/// for batch in result {
+///     rows += batch?.num_rows();
+/// }
+/// assert_eq!(rows, 10);
+/// # Ok(())
+/// # }
+/// ```
 pub struct BlockingResult {
     /// What it works on, and the store for as long as rows may come.
     shared: Arc<Shared>,

@@ -21,6 +21,21 @@ const TOPIC_PART: &str = "topic-part";
 pub(crate) const PARTITION: &str = "partition";
 
 /// A stream as SQL shows it.
+///
+/// ```
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::SqlTable;
+/// # use timestrata_timelog::{Timelog, TimelogOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// Timelog::create(&store, "door", TimelogOptions::default())?;
+/// let stream = store.expect_stream("door")?;
+/// let whole = SqlTable::whole(&stream);
+/// // A column that isn't there can't be shown.
+/// assert!(SqlTable::of_columns("door", &stream, stream.schema().clone(), vec![9]).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SqlTable {
     pub(crate) name: String,
@@ -129,6 +144,18 @@ pub(crate) fn plain_schema(schema: &Schema) -> SchemaRef {
 }
 
 /// What a model says of a stream.
+///
+/// ```
+/// use timestrata_sql::{Shown, SqlTable};
+///
+/// /// Hides the streams of one model.
+/// fn show(stream: &std::sync::Arc<timestrata_engine::Stream>) -> Shown {
+///     match stream.name().starts_with("internal-") {
+///         true => Shown::Hidden,
+///         false => Shown::Table(SqlTable::whole(stream)),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub enum Shown {
     /// It is another model's.
@@ -141,6 +168,31 @@ pub enum Shown {
 
 /// A data model, as far as SQL is concerned. The first of the models that says of a stream
 /// something else than [`Shown::NotMine`] has it; what is nobody's is shown as it is.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use timestrata_engine::{Settings, Store, Stream};
+/// use timestrata_sql::{Shown, Sql, SqlModel, SqlOptions};
+/// # use timestrata_timelog::{Timelog, TimelogOptions};
+///
+/// #[derive(Debug)]
+/// struct Private;
+///
+/// impl SqlModel for Private {
+///     fn show(&self, stream: &Arc<Stream>) -> Shown {
+///         if stream.name() == "door" { Shown::Hidden } else { Shown::NotMine }
+///     }
+/// }
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// Timelog::create(&store, "door", TimelogOptions::default())?;
+/// let sql = Sql::with(&store, SqlOptions::default(), vec![Arc::new(Private)], None)?;
+/// assert!(sql.tables()?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub trait SqlModel: Debug + Send + Sync {
     /// What `stream` is.
     fn show(&self, stream: &Arc<Stream>) -> Shown;

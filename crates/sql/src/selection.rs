@@ -13,6 +13,25 @@ use crate::params::Params;
 use crate::schema::SqlTable;
 
 /// Which rows of a table are wanted, and how.
+///
+/// ```
+/// use timestrata_sql::Selection;
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::{Params, Sql, SqlOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let sql = Sql::open(&store, SqlOptions::default())?;
+/// sql.query_blocking("CREATE TABLE t (time TIMESTAMP NOT NULL, n BIGINT)", Params::none())?;
+/// let insert = "INSERT INTO t VALUES ('2024-05-01', 1), ('2024-05-02', 2), ('2024-05-03', 3)";
+/// sql.query_blocking(insert, Params::none())?;
+///
+/// let condition = Some("n > 1".to_owned());
+/// let selection = Selection { condition, limit: Some(1), ..Selection::default() };
+/// let mut rows = sql.select_blocking("t", &selection)?;
+/// assert_eq!(rows.next().transpose()?.map(|batch| batch.num_rows()), Some(1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Leading keys wanted; default all.

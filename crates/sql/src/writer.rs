@@ -11,6 +11,20 @@ use timestrata_engine::{KeyRange, Result};
 type Matches = dyn Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync;
 
 /// Which rows of a table are meant.
+///
+/// ```
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::{Params, Sql, SqlOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let sql = Sql::open(&store, SqlOptions::default())?;
+/// sql.query_blocking("CREATE TABLE t (time TIMESTAMP NOT NULL, n BIGINT)", Params::none())?;
+/// let old = sql.predicate("t", "time < '2024-05-01'", Params::none())?;
+/// // It is a range of times, and nothing else has to be looked at.
+/// assert!(old.is_exact && old.ranges.len() == 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Predicate {
     /// No row outside of these, disjoint and ascending, is meant.
@@ -38,6 +52,20 @@ impl fmt::Debug for Predicate {
 }
 
 /// A table that is to be made.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use timestrata_sql::TableDefinition;
+///
+/// let definition = TableDefinition {
+///     name: "trades".to_owned(),
+///     schema: Arc::new(datafusion::arrow::datatypes::Schema::empty()),
+///     key: Vec::new(),
+///     if_not_exists: true,
+/// };
+/// assert!(definition.key.is_empty());
+/// ```
 #[derive(Debug, Clone)]
 pub struct TableDefinition {
     /// Its name.
@@ -51,6 +79,39 @@ pub struct TableDefinition {
 }
 
 /// Writes tables. Called by statements, on threads that may block.
+///
+/// ```
+/// use datafusion::arrow::array::RecordBatch;
+/// use timestrata_engine::{Error, ErrorKind, Result};
+/// use timestrata_sql::{Predicate, SqlWriter, TableDefinition};
+///
+/// /// Takes new rows, and counts them only.
+/// #[derive(Debug)]
+/// struct Counting;
+///
+/// impl SqlWriter for Counting {
+///     fn insert(
+///         &self,
+///         _: &str,
+///         batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+///     ) -> Result<u64> {
+///         batches.map(|batch| Ok(batch?.num_rows() as u64)).sum()
+///     }
+///
+///     fn delete_where(&self, table: &str, _: &Predicate) -> Result<u64> {
+///         Err(Error::new(ErrorKind::ReadOnly, format!("rows of '{table}' stay")))
+///     }
+///
+///     fn create(&self, _: &TableDefinition) -> Result<()> {
+///         Ok(())
+///     }
+///
+///     fn drop_table(&self, table: &str) -> Result<()> {
+///         Err(Error::new(ErrorKind::ReadOnly, format!("'{table}' stays")))
+///     }
+/// }
+/// assert_eq!(Counting.insert("t", &mut std::iter::empty()).ok(), Some(0));
+/// ```
 pub trait SqlWriter: fmt::Debug + Send + Sync {
     /// Adds rows, each batch with all columns of the table; gives how many.
     fn insert(

@@ -6,11 +6,12 @@ use timestrata_tidy::{Text, expect_none, texts};
 
 /// Crates whose public types are looked at, and how many of them have no example yet. The number may only
 /// fall; a crate that is new here is added with the number that it has.
-const WITHOUT: [(&str, usize); 8] = [
+const WITHOUT: [(&str, usize); 9] = [
     ("crates/engine", 0),
     ("crates/graph", 0),
     ("crates/logs", 0),
     ("crates/merkle", 0),
+    ("crates/sql", 0),
     ("crates/table", 0),
     ("crates/timelog", 0),
     ("crates/topic", 0),

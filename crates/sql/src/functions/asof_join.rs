@@ -16,6 +16,13 @@ use crate::error::refused;
 use crate::instant::{DAY_NS, nanoseconds};
 
 /// Which row of the right side belongs to one of the left.
+///
+/// ```
+/// use timestrata_sql::Direction;
+///
+/// assert_eq!("forward".parse::<Direction>().ok(), Some(Direction::Forward));
+/// assert_eq!(Direction::default(), Direction::Backward);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Default)]
 pub enum Direction {
     /// The last one that is not later.
@@ -38,6 +45,13 @@ impl FromStr for Direction {
 }
 
 /// How far apart two rows may be.
+///
+/// ```
+/// use timestrata_sql::Tolerance;
+///
+/// let most = Tolerance::parse("5 minutes");
+/// assert!(matches!(most, Ok(Tolerance::Interval(time)) if time.nanoseconds == 300_000_000_000));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tolerance {
     /// A time.
@@ -58,6 +72,14 @@ impl Tolerance {
 }
 
 /// How two tables are joined as of each other's times.
+///
+/// ```
+/// use timestrata_sql::{AsofOptions, Direction};
+///
+/// let mut options = AsofOptions::on("time");
+/// options.by = vec!["symbol".to_owned()];
+/// assert_eq!((options.direction, options.suffix.as_str()), (Direction::Backward, "_right"));
+/// ```
 #[derive(Debug, Clone)]
 pub struct AsofOptions {
     /// The time column of the left side, and of the right one if [`right_on`](Self::right_on)

@@ -58,19 +58,10 @@ impl Exact {
         plain: Box<dyn Accumulator>,
     ) -> Box<dyn Accumulator> {
         match (self.kind, data_type) {
-            (Kind::Sum, DataType::Int64) if is_distinct => {
-                Box::new(DistinctSum::<Int64Type>::new(plain, data_type))
-            }
-            (Kind::Sum, DataType::UInt64) if is_distinct => {
-                Box::new(DistinctSum::<UInt64Type>::new(plain, data_type))
-            }
-            (Kind::Sum, DataType::Decimal128(_, _)) if is_distinct => {
-                Box::new(DistinctSum::<Decimal128Type>::new(plain, data_type))
-            }
-            (Kind::Sum, DataType::Int64) => Box::new(Sum::<Int64Type>::new(data_type)),
-            (Kind::Sum, DataType::UInt64) => Box::new(Sum::<UInt64Type>::new(data_type)),
+            (Kind::Sum, DataType::Int64) => sum::<Int64Type>(data_type, is_distinct, plain),
+            (Kind::Sum, DataType::UInt64) => sum::<UInt64Type>(data_type, is_distinct, plain),
             (Kind::Sum, DataType::Decimal128(_, _)) => {
-                Box::new(Sum::<Decimal128Type>::new(data_type))
+                sum::<Decimal128Type>(data_type, is_distinct, plain)
             }
             (Kind::Min | Kind::Max, DataType::Float32 | DataType::Float64) => {
                 Box::new(Canonical::new(plain))
@@ -78,6 +69,21 @@ impl Exact {
             _ => plain,
         }
     }
+}
+
+fn sum<T: Summed>(
+    data_type: &DataType,
+    is_distinct: bool,
+    plain: Box<dyn Accumulator>,
+) -> Box<dyn Accumulator> {
+    match is_distinct {
+        true => Box::new(DistinctSum::<T>::new(plain, data_type)),
+        false => Box::new(Sum::<T>::new(data_type)),
+    }
+}
+
+fn sums_of_groups<T: Summed>(data_type: &DataType) -> Box<dyn GroupsAccumulator> {
+    Box::new(Folded::<T, _>::sum(data_type, T::add))
 }
 
 impl AggregateUDFImpl for Exact {
@@ -137,21 +143,9 @@ impl AggregateUDFImpl for Exact {
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let data_type = args.return_field.data_type().clone();
         Ok(match (self.kind, &data_type) {
-            (Kind::Sum, DataType::Int64) => {
-                Box::new(Folded::<Int64Type, _>::sum(&data_type, |sum: &mut i64, value| {
-                    Int64Type::add(sum, value)
-                }))
-            }
-            (Kind::Sum, DataType::UInt64) => {
-                Box::new(Folded::<UInt64Type, _>::sum(&data_type, |sum: &mut u64, value| {
-                    UInt64Type::add(sum, value)
-                }))
-            }
-            (Kind::Sum, DataType::Decimal128(_, _)) => {
-                Box::new(Folded::<Decimal128Type, _>::sum(&data_type, |sum: &mut i128, value| {
-                    Decimal128Type::add(sum, value)
-                }))
-            }
+            (Kind::Sum, DataType::Int64) => sums_of_groups::<Int64Type>(&data_type),
+            (Kind::Sum, DataType::UInt64) => sums_of_groups::<UInt64Type>(&data_type),
+            (Kind::Sum, DataType::Decimal128(_, _)) => sums_of_groups::<Decimal128Type>(&data_type),
             (Kind::Min, DataType::Float64) => {
                 Box::new(Folded::<Float64Type, _>::least(&data_type, f64::NAN))
             }

@@ -14,6 +14,12 @@ use super::node::{FunctionNode, FunctionTerms, find, unqualified};
 use crate::error::refused;
 
 /// What rows that fill a gap hold, besides their time and what tells the series apart.
+///
+/// ```
+/// use timestrata_sql::Fill;
+///
+/// assert_eq!("linear".parse::<Fill>().ok(), Some(Fill::Linear));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Default)]
 pub enum Fill {
     /// Nothing.
@@ -40,6 +46,17 @@ impl FromStr for Fill {
 }
 
 /// How gaps are filled.
+///
+/// ```
+/// use timestrata_sql::{Fill, GapFillOptions};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let mut options = GapFillOptions::parse("minute", "1 minute")?;
+/// options.fill = Fill::Previous;
+/// assert_eq!((options.time.as_str(), options.every.nanoseconds), ("minute", 60_000_000_000));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct GapFillOptions {
     /// The column of times, which are buckets as `time_bucket` gives them.

@@ -38,8 +38,6 @@ fn with_sorted_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dy
             _ => child,
         });
     }
-    match is_sorted {
-        true => Ok(Transformed::yes(replace_children_if_necessary(plan, children)?)),
-        false => Ok(Transformed::no(plan)),
-    }
+    let plan = if is_sorted { replace_children_if_necessary(plan, children)? } else { plan };
+    Ok(Transformed::new_transformed(plan, is_sorted))
 }

@@ -27,35 +27,37 @@ pub(super) fn as_times(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
             let mut sides = [*left, *right];
             let is_changed = meet(sides.iter_mut(), schema) | hours_count(&mut sides, op, schema);
             let [left, right] = sides.map(Box::new);
-            Ok(changed(Expr::BinaryExpr(BinaryExpr { left, op, right }), is_changed))
+            Ok(Transformed::new_transformed(
+                Expr::BinaryExpr(BinaryExpr { left, op, right }),
+                is_changed,
+            ))
         }
         Expr::Between(mut between) => {
             let parts = [&mut between.expr, &mut between.low, &mut between.high];
             let is_changed = meet(parts.into_iter().map(AsMut::as_mut), schema);
-            Ok(changed(Expr::Between(between), is_changed))
+            Ok(Transformed::new_transformed(Expr::Between(between), is_changed))
         }
         Expr::InList(mut list) => {
             let parts = std::iter::once(list.expr.as_mut()).chain(list.list.iter_mut());
             let is_changed = meet(parts, schema);
-            Ok(changed(Expr::InList(list), is_changed))
+            Ok(Transformed::new_transformed(Expr::InList(list), is_changed))
         }
         Expr::Case(mut case) => {
             let is_changed = meet_in_case(&mut case, schema);
-            Ok(changed(Expr::Case(case), is_changed))
+            Ok(Transformed::new_transformed(Expr::Case(case), is_changed))
         }
         Expr::ScalarFunction(ScalarFunction { func, mut args })
             if FUNCTIONS.contains(&func.name()) =>
         {
             let is_changed = meet(args.iter_mut(), schema);
-            Ok(changed(Expr::ScalarFunction(ScalarFunction { func, args }), is_changed))
+            Ok(Transformed::new_transformed(
+                Expr::ScalarFunction(ScalarFunction { func, args }),
+                is_changed,
+            ))
         }
         Expr::InSubquery(asked) => in_subquery(asked, schema),
         other => Ok(Transformed::no(other)),
     }
-}
-
-fn changed(expr: Expr, is_changed: bool) -> Transformed<Expr> {
-    if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) }
 }
 
 fn is_meeting(op: Operator) -> bool {
@@ -212,6 +214,5 @@ fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
         }
         is_changed = true;
     }
-    let join = LogicalPlan::Join(join);
-    Ok(if is_changed { Transformed::yes(join) } else { Transformed::no(join) })
+    Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
 }

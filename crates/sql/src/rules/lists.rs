@@ -11,34 +11,23 @@
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRewriter};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, lit, not};
 
+use super::rewrite_node;
 use crate::functions::Marker;
 
 /// A rule of the optimizer, to come before all others: it wraps all lists.
 pub(crate) fn guard_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    each(plan, guarded)
+    rewrite_node(plan, guarded)
 }
 
 /// A rule of the optimizer, to come behind all others: lists are themselves again.
 pub(crate) fn release_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    each(plan, |expr| {
+    rewrite_node(plan, |expr| {
         expr.transform_up(|expr| {
             let inner = Marker::Guard.inner(&expr).cloned();
             Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
         })
-    })
-}
-
-fn each(
-    plan: LogicalPlan,
-    rewrite: impl Fn(Expr) -> Result<Transformed<Expr>>,
-) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        Ok(rewrite(expr)?.update_data(|expr| name.restore(expr)))
     })
 }
 

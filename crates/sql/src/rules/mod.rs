@@ -53,6 +53,18 @@ pub(crate) fn exact(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> 
     })
 }
 
+/// Rewrites the expressions of one node; columns keep their names.
+fn rewrite_node(
+    plan: LogicalPlan,
+    rewrite: impl Fn(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        Ok(rewrite(expr)?.update_data(|expr| name.restore(expr)))
+    })
+}
+
 /// Rewrites each expression of a plan and of its subqueries; what it is of are the columns of a schema.
 fn rewrite_plan(
     plan: LogicalPlan,
@@ -64,11 +76,7 @@ fn rewrite_plan(
             let name = scan.table_name.clone();
             schema.merge(&DFSchema::try_from_qualified_schema(name, &scan.source.schema())?);
         }
-        let names = NamePreserver::new(&plan);
-        let rewritten = plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
-        })?;
+        let rewritten = rewrite_node(plan, |expr| rewrite(expr, &schema))?;
         match rewritten.transformed {
             true => rewritten.map_data(|plan| plan.recompute_schema()),
             false => Ok(rewritten),

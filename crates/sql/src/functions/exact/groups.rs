@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use datafusion::arrow::compute::{not, nullif, prep_null_mask_filter};
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::NullState;
@@ -35,32 +35,25 @@ impl<T: ArrowPrimitiveType, F: Fn(&mut T::Native, T::Native) -> bool> Folded<T, 
 }
 
 /// Ends of floats, which always have room.
-macro_rules! ends_of {
-    ($type:ty, $native:ty) => {
-        impl Folded<$type, fn(&mut $native, $native) -> bool> {
-            pub(super) fn least(data_type: &DataType, start: $native) -> Self {
-                Self::new(data_type, start, |least, value| {
-                    if value.is_less(*least) {
-                        *least = value;
-                    }
-                    true
-                })
+impl<T: ArrowPrimitiveType<Native: Float>> Folded<T, fn(&mut T::Native, T::Native) -> bool> {
+    pub(super) fn least(data_type: &DataType, start: T::Native) -> Self {
+        Self::new(data_type, start, |least, value| {
+            if value.is_less(*least) {
+                *least = value;
             }
+            true
+        })
+    }
 
-            pub(super) fn greatest(data_type: &DataType, start: $native) -> Self {
-                Self::new(data_type, start, |greatest, value| {
-                    if greatest.is_less(value) {
-                        *greatest = value;
-                    }
-                    true
-                })
+    pub(super) fn greatest(data_type: &DataType, start: T::Native) -> Self {
+        Self::new(data_type, start, |greatest, value| {
+            if greatest.is_less(value) {
+                *greatest = value;
             }
-        }
-    };
+            true
+        })
+    }
 }
-
-ends_of!(Float64Type, f64);
-ends_of!(Float32Type, f32);
 
 fn argument<T: ArrowPrimitiveType>(values: &[ArrayRef]) -> Result<&PrimitiveArray<T>> {
     let argument = values.first().and_then(|values| values.as_primitive_opt::<T>());

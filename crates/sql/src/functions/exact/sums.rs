@@ -14,7 +14,7 @@ use crate::error::overflow;
 const DECIMAL_MAX: i128 = 10_i128.pow(38) - 1;
 
 /// Types whose sums are exact.
-pub(super) trait Summed: ArrowPrimitiveType {
+pub(super) trait Summed: ArrowPrimitiveType + Send + Sync + std::fmt::Debug {
     fn wide(value: Self::Native) -> i128;
 
     /// The value, if the type has it.
@@ -104,7 +104,7 @@ fn total<T: Summed>(mut values: impl Iterator<Item = T::Native>) -> Option<i128>
     values.try_fold(0_i128, |sum, value| sum.checked_add(T::wide(value)))
 }
 
-impl<T: Summed + Send + Sync + std::fmt::Debug> Accumulator for Sum<T> {
+impl<T: Summed> Accumulator for Sum<T> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let (sum, count) = self.sum_of(values)?;
         let sum = self.sum.checked_add(sum);
@@ -162,7 +162,7 @@ impl<T: Summed> DistinctSum<T> {
     }
 }
 
-impl<T: Summed + Send + Sync + std::fmt::Debug> Accumulator for DistinctSum<T> {
+impl<T: Summed> Accumulator for DistinctSum<T> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.plain.update_batch(values)
     }
