@@ -41,19 +41,17 @@ impl OptimizerRule for LogicalRule {
     }
 }
 
+type Plan = Arc<dyn ExecutionPlan>;
+
 /// A rule that is one function from a physical plan to another of the same columns.
 #[derive(Debug)]
 struct PhysicalRule {
     name: &'static str,
-    rewrite: fn(Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>,
+    rewrite: fn(Plan) -> Result<Plan>,
 }
 
 impl PhysicalOptimizerRule for PhysicalRule {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn optimize(&self, plan: Plan, _: &ConfigOptions) -> Result<Plan> {
         (self.rewrite)(plan)
     }
 
