@@ -57,6 +57,11 @@ impl Catalog {
         tables
     }
 
+    /// Their names.
+    pub(crate) fn table_names(&self) -> Vec<String> {
+        self.tables().into_iter().map(|table| table.name).collect()
+    }
+
     fn show(&self, stream: &Arc<timestrata_engine::Stream>) -> Option<SqlTable> {
         let mut said = self.models.iter().map(|model| model.show(stream));
         match said.find(|shown| !matches!(shown, Shown::NotMine)) {
@@ -93,7 +98,7 @@ impl Catalog {
     /// The error for a table that isn't there.
     pub(crate) fn no_table(&self, name: &str) -> Error {
         let shown: String = name.chars().take(80).collect();
-        let names: Vec<String> = self.tables().into_iter().map(|table| table.name).collect();
+        let names = self.table_names();
         let there = match names.len() {
             0 => "the store has none".to_owned(),
             count if count > NAMES_MAX => format!(
@@ -143,7 +148,7 @@ impl CatalogProvider for Catalog {
 #[async_trait]
 impl SchemaProvider for Catalog {
     fn table_names(&self) -> Vec<String> {
-        self.tables().into_iter().map(|table| table.name).collect()
+        Self::table_names(self)
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {

@@ -26,7 +26,7 @@ use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use tokio::sync::mpsc::Receiver;
 
 use crate::catalog::{Catalog, Planning};
-use crate::error::{from_datafusion, invalid};
+use crate::error::{from_datafusion, invalid, table_exists};
 use crate::execution::Execution;
 use crate::names::unique_schema;
 use crate::params::Params;
@@ -34,7 +34,7 @@ use crate::result::QueryResult;
 use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
 use crate::statement::unsupported;
-use crate::table::{Narrowed, narrow_table};
+use crate::table::{FilterRanges, narrow_table};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 
 /// Batches that wait between the query and the writer.
@@ -136,10 +136,7 @@ async fn create_table(
     if let Some(table) = catalog.table(&name) {
         return match create.if_not_exists {
             true => counted(0),
-            false => Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("there is a table '{}' already", table.name),
-            )),
+            false => Err(table_exists(&table.name)),
         };
     }
     let schema = plain_schema(&unique_schema(create.input.schema().as_arrow()));
@@ -174,7 +171,7 @@ async fn insert(
     let mut rows = execution.run(state, input).await?;
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let written = tokio::task::spawn_blocking(move || {
-        writer.insert(&table, &mut Sent { receiver, is_over: false })
+        writer.insert(&table, &mut SentBatches { receiver, is_over: false })
     });
     loop {
         let batch = rows.next().await;
@@ -188,12 +185,12 @@ async fn insert(
 }
 
 /// Rows on their way to the writer, and behind the last of them their end.
-struct Sent {
+struct SentBatches {
     receiver: Receiver<Option<Result<RecordBatch>>>,
     is_over: bool,
 }
 
-impl Iterator for Sent {
+impl Iterator for SentBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -264,7 +261,7 @@ fn prepare(
     let simplifier = ExprSimplifier::new(context);
     let condition = rules::exact(simplifier.coerce(condition, schema)?, schema)?.data;
     let condition = simplifier.simplify(rules::guarded(condition)?.data)?;
-    let Narrowed { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
+    let FilterRanges { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
     let unqualified = Arc::clone(&table.schema).to_dfschema()?;
     let condition = create_physical_expr(
         &unnormalize_col(condition),

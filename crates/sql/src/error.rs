@@ -40,6 +40,11 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
+/// The error for a table that can't be made because there is one of its name.
+pub(crate) fn table_exists(name: &str) -> Error {
+    Error::new(ErrorKind::AlreadyExists, format!("there is a table '{name}' already"))
+}
+
 /// `InvalidArgument`, for DataFusion to carry.
 pub(crate) fn refused(message: impl Into<String>) -> DataFusionError {
     carried(invalid(message))

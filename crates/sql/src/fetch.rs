@@ -24,15 +24,15 @@ pub(crate) fn as_limits(statement: &mut Statement) -> Result<()> {
 
 /// As [`as_limits`], of a part of a statement.
 pub(crate) fn as_limits_in(part: &mut impl VisitMut) -> Result<()> {
-    match part.visit(&mut Limits) {
+    match part.visit(&mut FetchToLimit) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
-struct Limits;
+struct FetchToLimit;
 
-impl VisitorMut for Limits {
+impl VisitorMut for FetchToLimit {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {

@@ -41,7 +41,7 @@ pub(crate) fn with_unique<T>(
 ) -> Result<T, DataFusionError> {
     // It is parsed again where it must be, and not copied for all others.
     let mut clash = match plan(statement) {
-        Err(error) if let Some(clash) = Clash::of(&error) => clash,
+        Err(error) if let Some(clash) = NameClash::of(&error) => clash,
         planned => return planned,
     };
     let mut taken = HashSet::new();
@@ -50,7 +50,7 @@ pub(crate) fn with_unique<T>(
         let mut renamed = statement::parse(text, usize::MAX).map_err(carried)?;
         rename(&mut renamed, &taken);
         clash = match plan(renamed) {
-            Err(error) if let Some(clash) = Clash::of(&error) => clash,
+            Err(error) if let Some(clash) = NameClash::of(&error) => clash,
             planned => return planned,
         };
         if taken.len() >= CLASHES_MAX
@@ -66,13 +66,13 @@ pub(crate) fn with_unique<T>(
 }
 
 /// Two names that are the same.
-struct Clash {
+struct NameClash {
     /// The column of a table, where something else is called like it.
     column: Option<String>,
     told: String,
 }
 
-impl Clash {
+impl NameClash {
     fn of(error: &DataFusionError) -> Option<Self> {
         let of_no_column = |told: String| Some(Self { column: None, told });
         match error {
@@ -165,11 +165,11 @@ fn is_hidden(expr: &Expr) -> bool {
 }
 
 fn name_columns(select: &mut Select, taken: &HashSet<String>) {
-    let stars = Stars::of(&select.projection);
+    let wildcards = Wildcards::of(&select.projection);
     let mut used = HashSet::new();
     for item in &mut select.projection {
         let (name, is_own) = match item {
-            SelectItem::UnnamedExpr(expr) => match stars.column(expr) {
+            SelectItem::UnnamedExpr(expr) => match wildcards.column(expr) {
                 Some((name, is_again)) => {
                     if is_again {
                         used.insert(name.clone());
@@ -180,7 +180,7 @@ fn name_columns(select: &mut Select, taken: &HashSet<String>) {
             },
             SelectItem::ExprWithAlias { alias, .. } => {
                 let name = normal(alias);
-                if !stars.is_empty() && taken.contains(&name) {
+                if !wildcards.is_empty() && taken.contains(&name) {
                     used.insert(name.clone());
                 }
                 (name, true)
@@ -205,30 +205,30 @@ fn name_columns(select: &mut Select, taken: &HashSet<String>) {
 
 /// The wildcards of a list.
 #[derive(Default)]
-struct Stars {
+struct Wildcards {
     /// `*`.
     has_all: bool,
     /// The tables of `table.*`.
     tables: Vec<String>,
 }
 
-impl Stars {
+impl Wildcards {
     fn of(items: &[SelectItem]) -> Self {
         let leaves_out = |options: &WildcardAdditionalOptions| {
             options.opt_exclude.is_some() || options.opt_except.is_some()
         };
-        let mut stars = Self::default();
+        let mut wildcards = Self::default();
         for item in items {
             match item {
-                SelectItem::Wildcard(options) => stars.has_all |= !leaves_out(options),
+                SelectItem::Wildcard(options) => wildcards.has_all |= !leaves_out(options),
                 SelectItem::QualifiedWildcard(
                     SelectItemQualifiedWildcardKind::ObjectName(table),
                     options,
-                ) if !leaves_out(options) => stars.tables.extend(last_of(table)),
+                ) if !leaves_out(options) => wildcards.tables.extend(last_of(table)),
                 _ => {}
             }
         }
-        stars
+        wildcards
     }
 
     fn is_empty(&self) -> bool {

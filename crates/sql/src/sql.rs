@@ -198,7 +198,7 @@ impl Sql {
     /// # Errors
     /// `Closed`.
     pub fn tables(&self) -> Result<Vec<String>> {
-        Ok(self.execution.catalog()?.tables().into_iter().map(|table| table.name).collect())
+        Ok(self.execution.catalog()?.table_names())
     }
 
     /// The rows of a table that a selection names.

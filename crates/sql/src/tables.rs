@@ -1,9 +1,10 @@
 //! Statements that write, on the table model.
 
 use datafusion::arrow::array::RecordBatch;
-use timestrata_engine::{Durability, Error, ErrorKind, KeyRange, Result, Store};
+use timestrata_engine::{Durability, KeyRange, Result, Store};
 use timestrata_table::{IngestOptions, Table, TableOptions, WriteOptions, ingest};
 
+use crate::error::table_exists;
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 
 /// Writes to the tables of a store.
@@ -32,10 +33,7 @@ impl SqlWriter for TableWriter {
 
     fn create(&self, definition: &TableDefinition) -> Result<()> {
         if !definition.if_not_exists && self.store.stream(&definition.name).is_some() {
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("there is a table '{}' already", definition.name),
-            ));
+            return Err(table_exists(&definition.name));
         }
         let options = TableOptions { key: definition.key.clone(), ..TableOptions::default() };
         Table::create(&self.store, &definition.name, &definition.schema, &options)?;

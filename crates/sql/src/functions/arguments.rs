@@ -1,4 +1,4 @@
-//! Arguments of table functions, by place or by name (`by => 'symbol'`).
+//! CallArguments of table functions, by place or by name (`by => 'symbol'`).
 
 use std::collections::VecDeque;
 
@@ -16,13 +16,13 @@ use crate::names::quoted;
 use crate::statement::parse_relation;
 
 /// The arguments of one call, taken one by one.
-pub(super) struct Arguments {
+pub(super) struct CallArguments {
     function: String,
     placed: VecDeque<ast::Expr>,
     named: Vec<(String, ast::Expr)>,
 }
 
-impl Arguments {
+impl CallArguments {
     pub(super) fn new(function: &str, given: Vec<FunctionArg>) -> Result<Self> {
         let mut arguments =
             Self { function: function.to_owned(), placed: VecDeque::new(), named: Vec::new() };

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::map_values;
+use super::{as_time, map_values};
 use crate::dialect::AT_TIME_ZONE;
 use crate::error::refused;
 
@@ -56,16 +56,9 @@ impl ScalarUDFImpl for AtTimeZone {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        let time = match given.first() {
-            Some(time @ DataType::Timestamp(_, _)) => time.clone(),
-            Some(DataType::Date32) => DataType::Timestamp(TimeUnit::Second, None),
-            Some(DataType::Date64) => DataType::Timestamp(TimeUnit::Millisecond, None),
-            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => {
-                DataType::Timestamp(TimeUnit::Microsecond, None)
-            }
-            _ => return Err(wrong()),
-        };
-        Ok(vec![time, DataType::Utf8])
+        let units = (TimeUnit::Second, TimeUnit::Microsecond);
+        let time = given.first().and_then(|time| as_time(time, units));
+        Ok(vec![time.ok_or_else(wrong)?, DataType::Utf8])
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {

@@ -12,7 +12,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
-use super::refusing::{Look, look_first};
+use super::refusing::{ArgumentCheck, check_first};
 use crate::instant::{DAY_NS, nanoseconds};
 
 /// Bytes of one element of a list, of an integer or a time.
@@ -23,7 +23,7 @@ const MONTH_DAYS: i128 = 28;
 
 /// How large a function's results are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Growth {
+enum ResultSize {
     /// A value so many times.
     Repeat,
     /// As long as a number says.
@@ -38,38 +38,38 @@ enum Growth {
     Join,
 }
 
-const FUNCTIONS: [(&str, Growth); 12] = [
-    ("repeat", Growth::Repeat),
-    ("array_repeat", Growth::Repeat),
-    ("lpad", Growth::Pad),
-    ("rpad", Growth::Pad),
-    ("array_resize", Growth::Pad),
-    ("replace", Growth::Replace),
-    ("regexp_replace", Growth::ReplaceMatches),
-    ("range", Growth::Range),
-    ("generate_series", Growth::Range),
-    ("concat", Growth::Join),
-    ("concat_ws", Growth::Join),
-    ("array_concat", Growth::Join),
+const FUNCTIONS: [(&str, ResultSize); 12] = [
+    ("repeat", ResultSize::Repeat),
+    ("array_repeat", ResultSize::Repeat),
+    ("lpad", ResultSize::Pad),
+    ("rpad", ResultSize::Pad),
+    ("array_resize", ResultSize::Pad),
+    ("replace", ResultSize::Replace),
+    ("regexp_replace", ResultSize::ReplaceMatches),
+    ("range", ResultSize::Range),
+    ("generate_series", ResultSize::Range),
+    ("concat", ResultSize::Join),
+    ("concat_ws", ResultSize::Join),
+    ("array_concat", ResultSize::Join),
 ];
 
 /// Puts the bound on all of them.
 pub(super) fn bound(state: &mut SessionState, bytes_max: usize) -> Result<()> {
-    for (name, growth) in FUNCTIONS {
-        look_first(state, name, Bound { growth, bytes_max })?;
+    for (name, size) in FUNCTIONS {
+        check_first(state, name, SizeLimit { size, bytes_max })?;
     }
     Ok(())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Bound {
-    growth: Growth,
+struct SizeLimit {
+    size: ResultSize,
     bytes_max: usize,
 }
 
-impl Look for Bound {
-    fn look(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()> {
-        let bytes = self.growth.bytes(&args.args, args.number_rows)?;
+impl ArgumentCheck for SizeLimit {
+    fn check(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()> {
+        let bytes = self.size.bytes(&args.args, args.number_rows)?;
         if bytes > self.bytes_max as i128 {
             return Err(DataFusionError::ResourcesExhausted(format!(
                 "{name}() would give {bytes} bytes at once, and {} are a function's share",
@@ -139,7 +139,7 @@ fn sizes(value: Option<&ColumnarValue>) -> Result<Numbers> {
     })
 }
 
-impl Growth {
+impl ResultSize {
     /// The bytes that a call gives, or somewhat more. What isn't one for all rows is counted row by row.
     fn bytes(self, args: &[ColumnarValue], rows: usize) -> Result<i128> {
         let arg = |index: usize| args.get(index);

@@ -18,9 +18,9 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
-use super::map_values;
 use super::step::Step;
 use super::time_bucket::bucket;
+use super::{as_time, map_values};
 use crate::error::refused;
 use crate::instant::{is_utc, nanoseconds};
 
@@ -156,14 +156,10 @@ impl ScalarUDFImpl for DateTrunc {
             }
         };
         let time = match time {
-            DataType::Timestamp(_, _) | DataType::Time32(_) | DataType::Time64(_) => time.clone(),
-            DataType::Date32 => DataType::Timestamp(TimeUnit::Microsecond, None),
-            DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
-                DataType::Timestamp(TimeUnit::Nanosecond, None)
-            }
-            other => return Err(refused(format!("date_trunc takes a time, and not {other}"))),
-        };
+            DataType::Time32(_) | DataType::Time64(_) => Some(time.clone()),
+            _ => as_time(time, (TimeUnit::Microsecond, TimeUnit::Nanosecond)),
+        }
+        .ok_or_else(|| refused(format!("date_trunc takes a time, and not {time}")))?;
         Ok(vec![part, time])
     }
 

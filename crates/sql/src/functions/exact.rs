@@ -21,13 +21,13 @@ use datafusion::logical_expr::{
     SetMonotonicity, Signature, StatisticsArgs,
 };
 
-use self::ends::Canonical;
+use self::ends::CanonicalFloats;
 pub(super) use self::ends::canonical;
 use self::groups::Folded;
 use self::sums::{DistinctSum, Sum, Summed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum AggregateKind {
     Sum,
     Min,
     Max,
@@ -35,36 +35,40 @@ enum Kind {
 
 /// One of the functions.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Exact {
-    kind: Kind,
+pub(super) struct ExactAggregate {
+    kind: AggregateKind,
     plain: Arc<AggregateUDF>,
 }
 
-impl Exact {
+impl ExactAggregate {
     /// All of them.
     pub(super) fn all() -> [Self; 3] {
         [
-            Self { kind: Kind::Sum, plain: sum_udaf() },
-            Self { kind: Kind::Min, plain: min_udaf() },
-            Self { kind: Kind::Max, plain: max_udaf() },
+            Self { kind: AggregateKind::Sum, plain: sum_udaf() },
+            Self { kind: AggregateKind::Min, plain: min_udaf() },
+            Self { kind: AggregateKind::Max, plain: max_udaf() },
         ]
     }
 
     /// What DataFusion's accumulator of single groups becomes.
-    fn mended(
+    fn accumulator_of(
         &self,
         data_type: &DataType,
         is_distinct: bool,
         plain: Box<dyn Accumulator>,
     ) -> Box<dyn Accumulator> {
         match (self.kind, data_type) {
-            (Kind::Sum, DataType::Int64) => sum::<Int64Type>(data_type, is_distinct, plain),
-            (Kind::Sum, DataType::UInt64) => sum::<UInt64Type>(data_type, is_distinct, plain),
-            (Kind::Sum, DataType::Decimal128(_, _)) => {
+            (AggregateKind::Sum, DataType::Int64) => {
+                sum::<Int64Type>(data_type, is_distinct, plain)
+            }
+            (AggregateKind::Sum, DataType::UInt64) => {
+                sum::<UInt64Type>(data_type, is_distinct, plain)
+            }
+            (AggregateKind::Sum, DataType::Decimal128(_, _)) => {
                 sum::<Decimal128Type>(data_type, is_distinct, plain)
             }
-            (Kind::Min | Kind::Max, DataType::Float32 | DataType::Float64) => {
-                Box::new(Canonical::new(plain))
+            (AggregateKind::Min | AggregateKind::Max, DataType::Float32 | DataType::Float64) => {
+                Box::new(CanonicalFloats::new(plain))
             }
             _ => plain,
         }
@@ -86,7 +90,7 @@ fn sums_of_groups<T: Summed>(data_type: &DataType) -> Box<dyn GroupsAccumulator>
     Box::new(Folded::<T, _>::sum(data_type, T::add))
 }
 
-impl AggregateUDFImpl for Exact {
+impl AggregateUDFImpl for ExactAggregate {
     fn name(&self) -> &str {
         self.plain.name()
     }
@@ -117,7 +121,7 @@ impl AggregateUDFImpl for Exact {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let (data_type, is_distinct) = (args.return_field.data_type().clone(), args.is_distinct);
-        Ok(self.mended(&data_type, is_distinct, self.plain.inner().accumulator(args)?))
+        Ok(self.accumulator_of(&data_type, is_distinct, self.plain.inner().accumulator(args)?))
     }
 
     fn create_sliding_accumulator(
@@ -126,7 +130,7 @@ impl AggregateUDFImpl for Exact {
     ) -> Result<Box<dyn Accumulator>> {
         let (data_type, is_distinct) = (args.return_field.data_type().clone(), args.is_distinct);
         let plain = self.plain.inner().create_sliding_accumulator(args)?;
-        Ok(self.mended(&data_type, is_distinct, plain))
+        Ok(self.accumulator_of(&data_type, is_distinct, plain))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -143,19 +147,21 @@ impl AggregateUDFImpl for Exact {
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let data_type = args.return_field.data_type().clone();
         Ok(match (self.kind, &data_type) {
-            (Kind::Sum, DataType::Int64) => sums_of_groups::<Int64Type>(&data_type),
-            (Kind::Sum, DataType::UInt64) => sums_of_groups::<UInt64Type>(&data_type),
-            (Kind::Sum, DataType::Decimal128(_, _)) => sums_of_groups::<Decimal128Type>(&data_type),
-            (Kind::Min, DataType::Float64) => {
+            (AggregateKind::Sum, DataType::Int64) => sums_of_groups::<Int64Type>(&data_type),
+            (AggregateKind::Sum, DataType::UInt64) => sums_of_groups::<UInt64Type>(&data_type),
+            (AggregateKind::Sum, DataType::Decimal128(_, _)) => {
+                sums_of_groups::<Decimal128Type>(&data_type)
+            }
+            (AggregateKind::Min, DataType::Float64) => {
                 Box::new(Folded::<Float64Type, _>::least(&data_type, f64::NAN))
             }
-            (Kind::Min, DataType::Float32) => {
+            (AggregateKind::Min, DataType::Float32) => {
                 Box::new(Folded::<Float32Type, _>::least(&data_type, f32::NAN))
             }
-            (Kind::Max, DataType::Float64) => {
+            (AggregateKind::Max, DataType::Float64) => {
                 Box::new(Folded::<Float64Type, _>::greatest(&data_type, f64::NEG_INFINITY))
             }
-            (Kind::Max, DataType::Float32) => {
+            (AggregateKind::Max, DataType::Float32) => {
                 Box::new(Folded::<Float32Type, _>::greatest(&data_type, f32::NEG_INFINITY))
             }
             _ => self.plain.inner().create_groups_accumulator(args)?,

@@ -23,7 +23,7 @@ pub(super) enum End {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct AtEnd {
+pub(super) struct FirstOrLast {
     end: End,
     /// Whether rows are left out where the value, or what they go by, is null.
     skips_nulls: bool,
@@ -31,7 +31,7 @@ pub(super) struct AtEnd {
     signature: Signature,
 }
 
-impl AtEnd {
+impl FirstOrLast {
     pub(super) fn all() -> [Self; 4] {
         let of = |end, skips_nulls, alias: Option<&str>| Self {
             end,
@@ -48,7 +48,7 @@ impl AtEnd {
     }
 }
 
-impl AggregateUDFImpl for AtEnd {
+impl AggregateUDFImpl for FirstOrLast {
     fn name(&self) -> &str {
         match (self.end, self.skips_nulls) {
             (End::First, false) => "first",

@@ -28,10 +28,13 @@ mod to_timestamp;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
-use datafusion::logical_expr::{AggregateUDF, ColumnarValue, ScalarUDF};
+use datafusion::logical_expr::{
+    AggregateUDF, ColumnarValue, ReturnFieldArgs, ScalarUDF, ScalarUDFImpl,
+};
 
 pub(crate) use self::as_written::plainly_written;
 pub use self::asof_join::{AsofOptions, Direction, Tolerance};
@@ -63,12 +66,12 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         let trunc = date_trunc::DateTrunc::new(plain);
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(trunc)))?;
     }
-    refusing::look_first(state, "to_timestamp", to_timestamp::SecondsInReach)?;
+    refusing::check_first(state, "to_timestamp", to_timestamp::SecondsInReach)?;
     bounded::bound(state, options.memory_bytes_max / FUNCTION_SHARE)?;
-    for function in exact::Exact::all() {
+    for function in exact::ExactAggregate::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
-    for function in first_last::AtEnd::all() {
+    for function in first_last::FirstOrLast::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
     state.register_udf(Arc::new(ScalarUDF::new_from_impl(md5::Md5Digits::new())))?;
@@ -87,4 +90,27 @@ fn map_values(
             ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar)
         }
     }
+}
+
+/// The type of times that a function takes a value as, in the first of two units if it is a day, and in the second
+/// if it is text.
+fn as_time(given: &DataType, (of_days, of_text): (TimeUnit, TimeUnit)) -> Option<DataType> {
+    let unit = match given {
+        DataType::Timestamp(_, _) => return Some(given.clone()),
+        DataType::Date32 => of_days,
+        DataType::Date64 => TimeUnit::Millisecond,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => of_text,
+        _ => return None,
+    };
+    Some(DataType::Timestamp(unit, None))
+}
+
+/// The column that a call gives which is null only where one of its arguments may be.
+pub(crate) fn field_of(
+    function: &impl ScalarUDFImpl,
+    args: &ReturnFieldArgs<'_>,
+) -> Result<FieldRef> {
+    let types: Vec<_> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+    let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+    Ok(Arc::new(Field::new(function.name(), function.return_type(&types)?, is_nullable)))
 }

@@ -1,4 +1,4 @@
-//! DataFusion's functions with a look at what they are given: the look may refuse, and else the function answers.
+//! DataFusion's functions with a check of their arguments: it may refuse a call, which else the function answers.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -15,29 +15,33 @@ use datafusion::logical_expr::{
 };
 
 /// What a function is not to be called with.
-pub(super) trait Look: Debug + Clone + Eq + Hash + Send + Sync + 'static {
+pub(super) trait ArgumentCheck: Debug + Clone + Eq + Hash + Send + Sync + 'static {
     /// An error for what the function `name` must not be given.
     ///
     /// # Errors
     /// What is told instead of an answer.
-    fn look(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()>;
+    fn check(&self, name: &str, args: &ScalarFunctionArgs) -> Result<()>;
 }
 
-/// Has a look taken before each call of the function `name`, if there is one.
-pub(super) fn look_first(state: &mut SessionState, name: &str, look: impl Look) -> Result<()> {
+/// Has a check made before each call of the function `name`, if there is one.
+pub(super) fn check_first(
+    state: &mut SessionState,
+    name: &str,
+    check: impl ArgumentCheck,
+) -> Result<()> {
     if let Some(plain) = state.scalar_functions().get(name).cloned() {
-        state.register_udf(Arc::new(ScalarUDF::new_from_impl(Refusing { plain, look })))?;
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(CheckedFunction { plain, check })))?;
     }
     Ok(())
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Refusing<L> {
+struct CheckedFunction<L> {
     plain: Arc<ScalarUDF>,
-    look: L,
+    check: L,
 }
 
-impl<L: Look> ScalarUDFImpl for Refusing<L> {
+impl<L: ArgumentCheck> ScalarUDFImpl for CheckedFunction<L> {
     fn name(&self) -> &str {
         self.plain.name()
     }
@@ -68,11 +72,11 @@ impl<L: Look> ScalarUDFImpl for Refusing<L> {
 
     fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
         let plain = Arc::new(self.plain.inner().with_updated_config(config)?);
-        Some(ScalarUDF::new_from_impl(Self { plain, look: self.look.clone() }))
+        Some(ScalarUDF::new_from_impl(Self { plain, check: self.check.clone() }))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        self.look.look(self.name(), &args)?;
+        self.check.check(self.name(), &args)?;
         self.plain.invoke_with_args(args)
     }
 

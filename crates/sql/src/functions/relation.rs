@@ -14,7 +14,7 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::sql::sqlparser::ast::{FunctionArg, ObjectName, TableFactor};
 
-use super::arguments::{Arguments, column, columns, interval, literal, text};
+use super::arguments::{CallArguments, column, columns, interval, literal, text};
 use super::asof_join::{AsofOptions, Tolerance, asof_join};
 use super::gap_fill::{GapFillOptions, gap_fill};
 use super::latest_on::latest_on;
@@ -23,7 +23,7 @@ use crate::error::refused;
 #[derive(Debug)]
 pub(super) struct TableFunctions;
 
-type Planner = fn(Arguments, &mut dyn RelationPlannerContext) -> Result<LogicalPlan>;
+type Planner = fn(CallArguments, &mut dyn RelationPlannerContext) -> Result<LogicalPlan>;
 
 fn planner_of(name: &ObjectName) -> Option<(&'static str, Planner)> {
     match name.to_string().to_lowercase().as_str() {
@@ -50,13 +50,13 @@ impl RelationPlanner for TableFunctions {
         let Some((name, planner)) = planner_of(name) else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
-        let plan = planner(Arguments::new(name, given)?, context)?;
+        let plan = planner(CallArguments::new(name, given)?, context)?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
     }
 }
 
 fn plan_asof_join(
-    mut given: Arguments,
+    mut given: CallArguments,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let left = given.input("left", context)?;
@@ -97,7 +97,7 @@ fn plan_asof_join(
 }
 
 fn plan_gap_fill(
-    mut given: Arguments,
+    mut given: CallArguments,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let input = given.input("input", context)?;
@@ -117,7 +117,7 @@ fn plan_gap_fill(
 }
 
 fn plan_latest_on(
-    mut given: Arguments,
+    mut given: CallArguments,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let input = given.input("input", context)?;

@@ -6,11 +6,9 @@
 //! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
 //! from 2000-01-01.
 
-use std::sync::Arc;
-
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, IntervalUnit, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -20,14 +18,14 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::map_values;
 use super::step::{Step, interval_of};
+use super::{as_time, field_of, map_values};
 use crate::error::refused;
 use crate::instant::{instant, nanoseconds, timestamp, units_of};
 
 /// Where buckets count from, if nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Start {
+enum DefaultOrigin {
     /// A Monday, or the first of a year.
     Calendar,
     Epoch,
@@ -36,7 +34,7 @@ enum Start {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TimeBucket {
     name: &'static str,
-    start: Start,
+    start: DefaultOrigin,
     signature: Signature,
 }
 
@@ -44,12 +42,12 @@ impl TimeBucket {
     /// `time_bucket`.
     pub(super) fn new() -> Self {
         let signature = Signature::user_defined(Volatility::Immutable);
-        Self { name: "time_bucket", start: Start::Calendar, signature }
+        Self { name: "time_bucket", start: DefaultOrigin::Calendar, signature }
     }
 
     /// `date_bin`.
     pub(super) fn from_epoch() -> Self {
-        Self { name: "date_bin", start: Start::Epoch, ..Self::new() }
+        Self { name: "date_bin", start: DefaultOrigin::Epoch, ..Self::new() }
     }
 
     /// Where buckets begin to count, in the column's unit; `None` if it is null.
@@ -64,8 +62,8 @@ impl TimeBucket {
     ) -> Result<Option<i64>> {
         let Some(given) = given else {
             return Ok(Some(match self.start {
-                Start::Calendar => step.origin(unit),
-                Start::Epoch => 0,
+                DefaultOrigin::Calendar => step.origin(unit),
+                DefaultOrigin::Epoch => 0,
             }));
         };
         if given.is_null() {
@@ -108,18 +106,9 @@ impl ScalarUDFImpl for TimeBucket {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
-        let time = match given.get(1) {
-            Some(DataType::Timestamp(unit, zone)) => DataType::Timestamp(*unit, zone.clone()),
-            Some(DataType::Date32) => DataType::Timestamp(TimeUnit::Second, None),
-            Some(DataType::Date64) => DataType::Timestamp(TimeUnit::Millisecond, None),
-            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => {
-                DataType::Timestamp(TimeUnit::Nanosecond, None)
-            }
-            Some(other) => {
-                return Err(refused(format!("{} takes a time, and not {other}", self.name)));
-            }
-            None => return Err(self.wrong_count()),
-        };
+        let time = given.get(1).ok_or_else(|| self.wrong_count())?;
+        let time = as_time(time, (TimeUnit::Second, TimeUnit::Nanosecond))
+            .ok_or_else(|| refused(format!("{} takes a time, and not {time}", self.name)))?;
         let interval = DataType::Interval(IntervalUnit::MonthDayNano);
         match given {
             [_, _] => Ok(vec![interval, time]),
@@ -135,9 +124,7 @@ impl ScalarUDFImpl for TimeBucket {
 
     /// Null where the time is, or for all rows, if the interval or the origin is.
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let types: Vec<_> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
-        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name, self.return_type(&types)?, is_nullable)))
+        field_of(self, &args)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

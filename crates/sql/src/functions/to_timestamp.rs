@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
-use super::refusing::Look;
+use super::refusing::ArgumentCheck;
 use crate::error::refused;
 
 /// Seconds before and after 1970 that nanoseconds reach.
@@ -19,8 +19,8 @@ const SECONDS_MAX: f64 = i64::MAX as f64 / 1e9;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SecondsInReach;
 
-impl Look for SecondsInReach {
-    fn look(&self, _: &str, args: &ScalarFunctionArgs) -> Result<()> {
+impl ArgumentCheck for SecondsInReach {
+    fn check(&self, _: &str, args: &ScalarFunctionArgs) -> Result<()> {
         args.args.first().map_or(Ok(()), check)
     }
 }

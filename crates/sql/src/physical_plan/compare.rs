@@ -38,7 +38,7 @@ pub(crate) fn compare_numbers(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Ex
 fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
     let comparison = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
         let column = binary.left().downcast_ref::<Column>()?.index();
-        let number = Number::of(binary.right().downcast_ref::<Literal>()?.value())?;
+        let number = ComparedNumber::of(binary.right().downcast_ref::<Literal>()?.value())?;
         let is_known = matches!(
             binary.op(),
             Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq | Operator::NotEq
@@ -53,7 +53,7 @@ fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalE
 
 /// What columns are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
+enum ComparedNumber {
     Int32(i32),
     Int64(i64),
     UInt32(u32),
@@ -62,7 +62,7 @@ enum Number {
     Float64(f64),
 }
 
-impl Number {
+impl ComparedNumber {
     fn of(value: &ScalarValue) -> Option<Self> {
         match value {
             ScalarValue::Int32(Some(n)) => Some(Self::Int32(*n)),
@@ -146,7 +146,7 @@ fn word<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
 struct Comparison {
     column: usize,
     op: Operator,
-    number: Number,
+    number: ComparedNumber,
 }
 
 impl Evaluation for Comparison {

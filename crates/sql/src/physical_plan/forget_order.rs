@@ -14,7 +14,7 @@ use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
-use super::StreamScan;
+use super::scan::replace_scan;
 
 /// A plan with its aggregates over scans without order, down to where a limit is.
 pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -26,8 +26,8 @@ pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
         // `first_value(x ORDER BY t)` wants one.
         let wants_order =
             aggregate.aggr_expr().iter().any(|function| !function.order_bys().is_empty());
-        if let Some(input) = (!wants_order).then(|| unordered(aggregate.input())).flatten() {
-            return replace_children_if_necessary(plan, vec![input?]);
+        if !wants_order && let Some(input) = unordered(aggregate.input())? {
+            return replace_children_if_necessary(plan, vec![input]);
         }
     }
     let children: Result<Vec<_>> =
@@ -36,21 +36,16 @@ pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
 }
 
 /// The same rows in no order, if a scan of several partitions lies below filters and projections.
-fn unordered(plan: &Arc<dyn ExecutionPlan>) -> Option<Result<Arc<dyn ExecutionPlan>>> {
-    if let Some(scan) = plan.downcast_ref::<StreamScan>() {
-        let parts = scan.properties().output_partitioning().partition_count();
-        let several = parts > 1 && scan.fetch().is_none();
-        return several.then(|| Ok(Arc::new(scan.unordered()) as _));
-    }
-    let is_plain = plan.is::<FilterExec>() || plan.is::<ProjectionExec>();
-    match plan.children().as_slice() {
-        [child] if is_plain && plan.fetch().is_none() => {
-            let child = unordered(child)?;
-            Some(
-                child
-                    .and_then(|child| replace_children_if_necessary(Arc::clone(plan), vec![child])),
-            )
-        }
-        _ => None,
-    }
+fn unordered(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    replace_scan(
+        plan,
+        |plan| {
+            let is_plain = plan.is::<FilterExec>() || plan.is::<ProjectionExec>();
+            is_plain && plan.fetch().is_none()
+        },
+        |scan| {
+            let parts = scan.properties().output_partitioning().partition_count();
+            (parts > 1 && scan.fetch().is_none()).then(|| scan.unordered())
+        },
+    )
 }

@@ -11,12 +11,12 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use timestrata_engine::{KeyRange, LeadKey};
 
-use super::scan::StreamScan;
+use super::scan::{StreamScan, replace_scan};
 use crate::error::carried;
 use crate::instant::timestamp;
 
@@ -42,17 +42,11 @@ pub(crate) fn measure_scans(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Exec
 
 /// The plan with its scan measured, where only aggregates and projections are between.
 fn measure_below(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    if let Some(scan) = plan.downcast_ref::<StreamScan>() {
-        return Ok((!scan.is_measured).then(|| Arc::new(scan.measured()) as _));
-    }
-    let is_plain = plan.is::<AggregateExec>() || plan.is::<ProjectionExec>();
-    match plan.children().as_slice() {
-        [child] if is_plain => match measure_below(child)? {
-            Some(child) => replace_children_if_necessary(Arc::clone(plan), vec![child]).map(Some),
-            None => Ok(None),
-        },
-        _ => Ok(None),
-    }
+    replace_scan(
+        plan,
+        |plan| plan.is::<AggregateExec>() || plan.is::<ProjectionExec>(),
+        |scan| (!scan.is_measured).then(|| scan.measured()),
+    )
 }
 
 /// A rough share of one partition.

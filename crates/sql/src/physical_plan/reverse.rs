@@ -13,11 +13,9 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::StreamScan;
+use super::scan::replace_scan;
 
 /// Has scans go backwards below sorts that want it, and leaves these sorts out.
 pub(crate) fn read_backwards(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -50,20 +48,16 @@ fn satisfies(plan: &Arc<dyn ExecutionPlan>, order: &LexOrdering) -> Result<bool>
 
 /// The same plan with its scan reversed, if one lies below operators that keep the order.
 fn backwards(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    if let Some(scan) = plan.downcast_ref::<StreamScan>() {
-        // A limit picks rows by the order that it was given in.
-        let reversed = scan.fetch().is_none().then(|| scan.reversed());
-        return Ok(reversed.map(|scan| Arc::new(scan) as _));
-    }
-    // Others may need the order that they were given, or pick rows by it.
-    let is_plain =
-        plan.is::<FilterExec>() || plan.is::<ProjectionExec>() || plan.is::<RepartitionExec>();
-    let keeps = is_plain && plan.maintains_input_order() == [true] && plan.fetch().is_none();
-    match plan.children().as_slice() {
-        [child] if keeps => match backwards(child)? {
-            Some(child) => replace_children_if_necessary(Arc::clone(plan), vec![child]).map(Some),
-            None => Ok(None),
+    replace_scan(
+        plan,
+        // Others may need the order that they were given, or pick rows by it.
+        |plan| {
+            let is_plain = plan.is::<FilterExec>()
+                || plan.is::<ProjectionExec>()
+                || plan.is::<RepartitionExec>();
+            is_plain && plan.maintains_input_order() == [true] && plan.fetch().is_none()
         },
-        _ => Ok(None),
-    }
+        // A limit picks rows by the order that it was given in.
+        |scan| scan.fetch().is_none().then(|| scan.reversed()),
+    )
 }

@@ -20,6 +20,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SortOrderPushdownResult,
+    replace_children_if_necessary,
 };
 use futures::Stream;
 use timestrata_engine::{KeyRange, Scan, ScanEstimate, ScanSpec, Snapshot, Values};
@@ -113,6 +114,24 @@ impl StreamScan {
         scan.properties =
             properties(&self.table, &self.columns, self.schema(), parts, scan.reverse);
         scan
+    }
+}
+
+/// The plan with another scan, where it has one and only operators that `may_pass` are above it.
+pub(super) fn replace_scan(
+    plan: &Arc<dyn ExecutionPlan>,
+    may_pass: fn(&Arc<dyn ExecutionPlan>) -> bool,
+    replace: fn(&StreamScan) -> Option<StreamScan>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(scan) = plan.downcast_ref::<StreamScan>() {
+        return Ok(replace(scan).map(|scan| Arc::new(scan) as _));
+    }
+    match plan.children().as_slice() {
+        [child] if may_pass(plan) => match replace_scan(child, may_pass, replace)? {
+            Some(child) => replace_children_if_necessary(Arc::clone(plan), vec![child]).map(Some),
+            None => Ok(None),
+        },
+        _ => Ok(None),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{Array, ArrayRef, Datum, Scalar};
 use datafusion::arrow::compute::kernels::numeric::{add, mul, neg, sub};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_datafusion_err};
@@ -15,18 +15,19 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::{overflow, refused};
+use crate::functions::field_of;
 
 /// Operators one behind the other. Each is a function's call, which takes more of a stack than an operator.
 const DEPTH_MAX: usize = 200;
 
-static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Plus));
-static MINUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Minus));
-static TIMES: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Times));
-static NEGATE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(Operation::Negate));
+static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(ArithmeticOp::Plus));
+static MINUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(ArithmeticOp::Minus));
+static TIMES: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(ArithmeticOp::Times));
+static NEGATE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(ArithmeticOp::Negate));
 
-fn function(operation: Operation) -> Arc<ScalarUDF> {
+fn function(operation: ArithmeticOp) -> Arc<ScalarUDF> {
     let signature = Signature::variadic_any(Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(Checked { operation, signature }))
+    Arc::new(ScalarUDF::new_from_impl(CheckedArithmetic { operation, signature }))
 }
 
 /// The same expression; if it is arithmetic of whole numbers of one type, such as fails.
@@ -54,7 +55,7 @@ pub(super) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
 fn depth(args: &[Expr]) -> usize {
     let (mut args, mut depth) = (args, 0);
     while let Some(Expr::ScalarFunction(call)) = args.first()
-        && call.func.inner().is::<Checked>()
+        && call.func.inner().is::<CheckedArithmetic>()
     {
         (args, depth) = (&call.args, depth + 1);
     }
@@ -75,9 +76,10 @@ fn call(function: &Arc<ScalarUDF>, args: Vec<Expr>) -> Result<Expr> {
         Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
         _ => None,
     });
-    let (Some(literals), Some(checked)) =
-        (literals.collect::<Option<Vec<_>>>(), function.inner().downcast_ref::<Checked>())
-    else {
+    let (Some(literals), Some(checked)) = (
+        literals.collect::<Option<Vec<_>>>(),
+        function.inner().downcast_ref::<CheckedArithmetic>(),
+    ) else {
         return Ok(function.call(args));
     };
     let data_type =
@@ -89,14 +91,14 @@ fn call(function: &Arc<ScalarUDF>, args: Vec<Expr>) -> Result<Expr> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Operation {
+enum ArithmeticOp {
     Plus,
     Minus,
     Times,
     Negate,
 }
 
-impl Operation {
+impl ArithmeticOp {
     fn sign(self) -> &'static str {
         match self {
             Self::Plus => "+",
@@ -128,7 +130,7 @@ impl Operation {
 
 /// A call as it was written, with operators. Long sums are deep on their left side: that is walked down and
 /// not called down, for the sake of the stack.
-fn written(operation: Operation, args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
+fn written(operation: ArithmeticOp, args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
     let (mut operation, mut args) = (operation, args);
     let mut behind: Vec<String> = Vec::new();
     let start = loop {
@@ -138,7 +140,7 @@ fn written(operation: Operation, args: &[Expr], name: impl Fn(&Expr) -> String) 
         behind.push(format!(" {} {}", operation.sign(), name(right)));
         match left {
             Expr::ScalarFunction(call)
-                if let Some(inner) = call.func.inner().downcast_ref::<Checked>() =>
+                if let Some(inner) = call.func.inner().downcast_ref::<CheckedArithmetic>() =>
             {
                 (operation, args) = (inner.operation, &call.args);
             }
@@ -149,18 +151,18 @@ fn written(operation: Operation, args: &[Expr], name: impl Fn(&Expr) -> String) 
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Checked {
-    operation: Operation,
+struct CheckedArithmetic {
+    operation: ArithmeticOp,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Checked {
+impl ScalarUDFImpl for CheckedArithmetic {
     fn name(&self) -> &str {
         match self.operation {
-            Operation::Plus => "checked_plus",
-            Operation::Minus => "checked_minus",
-            Operation::Times => "checked_times",
-            Operation::Negate => "checked_negate",
+            ArithmeticOp::Plus => "checked_plus",
+            ArithmeticOp::Minus => "checked_minus",
+            ArithmeticOp::Times => "checked_times",
+            ArithmeticOp::Negate => "checked_negate",
         }
     }
 
@@ -182,9 +184,7 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let types: Vec<_> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
-        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, is_nullable)))
+        field_of(self, &args)
     }
 
     fn is_strict(&self) -> bool {

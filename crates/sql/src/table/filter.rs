@@ -5,7 +5,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use timestrata_engine::KeyRange;
 
-use super::literal::{Place, place};
+use super::literal::{LiteralBounds, bounds_of};
 use crate::functions::Marker;
 use crate::ranges::Ranges;
 
@@ -14,12 +14,12 @@ const RANGES_MAX: usize = 256;
 
 /// The leading key, as filters name it.
 #[derive(Debug, Clone)]
-pub(crate) struct Lead {
+pub(crate) struct LeadColumn {
     pub(crate) name: String,
     pub(crate) data_type: DataType,
 }
 
-impl Lead {
+impl LeadColumn {
     /// The column `index` of a schema.
     pub(crate) fn of(schema: &Schema, index: usize) -> Self {
         let field = schema.field(index);
@@ -29,53 +29,53 @@ impl Lead {
 
 /// What a filter says of the leading key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Narrowed {
+pub(crate) struct FilterRanges {
     /// No row with another key passes.
     pub(crate) ranges: Ranges,
     /// Every row with one of these keys passes.
     pub(crate) is_exact: bool,
 }
 
-impl Narrowed {
+impl FilterRanges {
     fn exactly(ranges: Ranges) -> Self {
         Self { ranges, is_exact: true }
     }
 }
 
 /// What `filter` says of the leading key, if anything.
-pub(crate) fn narrow(lead: &Lead, filter: &Expr) -> Option<Narrowed> {
+pub(crate) fn narrow(lead: &LeadColumn, filter: &Expr) -> Option<FilterRanges> {
     let found = match filter {
         Expr::BinaryExpr(binary) => narrow_binary(lead, binary)?,
         Expr::Between(between) => narrow_between(lead, between)?,
         Expr::InList(list) if !list.negated => {
-            let mut found = Narrowed::exactly(Ranges::none());
+            let mut found = FilterRanges::exactly(Ranges::none());
             for literal in &list.list {
                 found = either(found, compare(lead, &list.expr, Operator::Eq, literal)?);
             }
             found
         }
         // Keys are never null.
-        Expr::IsNotNull(inner) if is_lead(lead, inner) => Narrowed::exactly(Ranges::all()),
-        Expr::IsNull(inner) if is_lead(lead, inner) => Narrowed::exactly(Ranges::none()),
-        Expr::Literal(ScalarValue::Boolean(Some(true)), _) => Narrowed::exactly(Ranges::all()),
-        Expr::Literal(ScalarValue::Boolean(_), _) => Narrowed::exactly(Ranges::none()),
+        Expr::IsNotNull(inner) if is_lead(lead, inner) => FilterRanges::exactly(Ranges::all()),
+        Expr::IsNull(inner) if is_lead(lead, inner) => FilterRanges::exactly(Ranges::none()),
+        Expr::Literal(ScalarValue::Boolean(Some(true)), _) => FilterRanges::exactly(Ranges::all()),
+        Expr::Literal(ScalarValue::Boolean(_), _) => FilterRanges::exactly(Ranges::none()),
         Expr::Alias(alias) => narrow(lead, &alias.expr)?,
         Expr::ScalarFunction(_) => narrow(lead, Marker::Guard.inner(filter)?)?,
         _ => return None,
     };
     Some(match found.ranges.as_slice().len() {
         0..=RANGES_MAX => found,
-        _ => Narrowed { ranges: Ranges::of(found.ranges.hull()), is_exact: false },
+        _ => FilterRanges { ranges: Ranges::of(found.ranges.hull()), is_exact: false },
     })
 }
 
 /// All filters together, of which each must pass.
-pub(crate) fn narrow_all(lead: &Lead, filters: &[Expr]) -> Narrowed {
-    let start = Narrowed::exactly(Ranges::all());
+pub(crate) fn narrow_all(lead: &LeadColumn, filters: &[Expr]) -> FilterRanges {
+    let start = FilterRanges::exactly(Ranges::all());
     filters.iter().fold(start, |found, filter| both(Some(found), narrow(lead, filter)))
 }
 
-fn narrow_binary(lead: &Lead, binary: &BinaryExpr) -> Option<Narrowed> {
+fn narrow_binary(lead: &LeadColumn, binary: &BinaryExpr) -> Option<FilterRanges> {
     match binary.op {
         Operator::And => match (narrow(lead, &binary.left), narrow(lead, &binary.right)) {
             (None, None) => None,
@@ -89,7 +89,7 @@ fn narrow_binary(lead: &Lead, binary: &BinaryExpr) -> Option<Narrowed> {
     }
 }
 
-fn narrow_between(lead: &Lead, between: &Between) -> Option<Narrowed> {
+fn narrow_between(lead: &LeadColumn, between: &Between) -> Option<FilterRanges> {
     let (low, high) = match between.negated {
         false => (Operator::GtEq, Operator::LtEq),
         true => (Operator::Lt, Operator::Gt),
@@ -99,29 +99,32 @@ fn narrow_between(lead: &Lead, between: &Between) -> Option<Narrowed> {
     Some(if between.negated { either(low, high) } else { both(Some(low), Some(high)) })
 }
 
-fn both(left: Option<Narrowed>, right: Option<Narrowed>) -> Narrowed {
+fn both(left: Option<FilterRanges>, right: Option<FilterRanges>) -> FilterRanges {
     let is_exact = [&left, &right].iter().all(|side| side.as_ref().is_some_and(|s| s.is_exact));
     let ranges = [left, right]
         .into_iter()
         .flatten()
         .fold(Ranges::all(), |ranges, side| ranges.intersect(&side.ranges));
-    Narrowed { ranges, is_exact }
+    FilterRanges { ranges, is_exact }
 }
 
-fn either(left: Narrowed, right: Narrowed) -> Narrowed {
-    Narrowed { is_exact: left.is_exact && right.is_exact, ranges: left.ranges.union(right.ranges) }
+fn either(left: FilterRanges, right: FilterRanges) -> FilterRanges {
+    FilterRanges {
+        is_exact: left.is_exact && right.is_exact,
+        ranges: left.ranges.union(right.ranges),
+    }
 }
 
 fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(_, _))
 }
 
-fn is_lead(lead: &Lead, expr: &Expr) -> bool {
+fn is_lead(lead: &LeadColumn, expr: &Expr) -> bool {
     matches!(expr, Expr::Column(column) if column.name == lead.name)
 }
 
 /// The type as which the leading key stands in `expr`: itself, or in a cast.
-fn compared_as(lead: &Lead, expr: &Expr) -> Option<DataType> {
+fn compared_as(lead: &LeadColumn, expr: &Expr) -> Option<DataType> {
     match expr {
         Expr::Cast(cast) if is_lead(lead, &cast.expr) => Some(cast.field.data_type().clone()),
         expr if is_lead(lead, expr) => Some(lead.data_type.clone()),
@@ -129,7 +132,7 @@ fn compared_as(lead: &Lead, expr: &Expr) -> Option<DataType> {
     }
 }
 
-fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Narrowed> {
+fn compare(lead: &LeadColumn, expr: &Expr, op: Operator, literal: &Expr) -> Option<FilterRanges> {
     let compared = compared_as(lead, expr)?;
     let Expr::Literal(literal, _) = literal else { return None };
     if literal.is_null() {
@@ -141,7 +144,8 @@ fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Nar
         Operator::IsNotDistinctFrom => Operator::Eq,
         op => op,
     };
-    let Place { not_below, above, is_exact } = place(&lead.data_type, &compared, literal)?;
+    let LiteralBounds { not_below, above, is_exact } =
+        bounds_of(&lead.data_type, &compared, literal)?;
     let below = |end: Option<_>| match end {
         Some(end) => Ranges::of(KeyRange { lo: None, hi: Some(end) }),
         None => Ranges::all(),
@@ -150,7 +154,7 @@ fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Nar
         Some(start) => Ranges::of(KeyRange { lo: Some(start), hi: None }),
         None => Ranges::none(),
     };
-    // Where the place is rough, its ends lie on either side of the literal: the wider one is
+    // Where these bounds are rough, its ends lie on either side of the literal: the wider one is
     // taken.
     let ranges = match op {
         Operator::Eq => from(not_below).intersect(&below(above)),
@@ -161,20 +165,20 @@ fn compare(lead: &Lead, expr: &Expr, op: Operator, literal: &Expr) -> Option<Nar
         Operator::NotEq if is_exact => below(not_below).union(from(above)),
         _ => return None,
     };
-    Some(Narrowed { ranges, is_exact })
+    Some(FilterRanges { ranges, is_exact })
 }
 
 /// Of a key, which is never null: it is distinct from null, and compares with it in no other way.
-fn compare_with_null(op: Operator) -> Option<Narrowed> {
+fn compare_with_null(op: Operator) -> Option<FilterRanges> {
     match op {
-        Operator::IsDistinctFrom => Some(Narrowed::exactly(Ranges::all())),
+        Operator::IsDistinctFrom => Some(FilterRanges::exactly(Ranges::all())),
         Operator::IsNotDistinctFrom
         | Operator::Eq
         | Operator::NotEq
         | Operator::Lt
         | Operator::LtEq
         | Operator::Gt
-        | Operator::GtEq => Some(Narrowed::exactly(Ranges::none())),
+        | Operator::GtEq => Some(FilterRanges::exactly(Ranges::none())),
         _ => None,
     }
 }

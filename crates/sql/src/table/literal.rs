@@ -9,7 +9,7 @@ use crate::instant::{DAY_NS, is_utc, nanoseconds, units_of};
 
 /// A literal, seen from the keys: between which two of them it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LiteralBounds {
     /// The least key that is not below it; `None`: all are below it.
     pub(super) not_below: Option<LeadKey>,
     /// The least key that is above it; `None`: none is.
@@ -20,7 +20,11 @@ pub(super) struct Place {
 
 /// Where a literal lies among keys of type `key`, which are compared with it as type `compared`
 /// (`key` itself, or what a cast made of it). `None` where that can't be told.
-pub(super) fn place(key: &DataType, compared: &DataType, literal: &ScalarValue) -> Option<Place> {
+pub(super) fn bounds_of(
+    key: &DataType,
+    compared: &DataType,
+    literal: &ScalarValue,
+) -> Option<LiteralBounds> {
     match key {
         DataType::Timestamp(unit, zone) => {
             let unit_ns = nanoseconds(*unit);
@@ -54,7 +58,7 @@ fn same_instants(from: Option<&str>, to: Option<&str>) -> bool {
 }
 
 /// An instant in nanoseconds, among keys of a unit that are compared in another.
-fn times(instant: i128, unit_ns: i128, shown_ns: i128) -> Place {
+fn times(instant: i128, unit_ns: i128, shown_ns: i128) -> LiteralBounds {
     if shown_ns > unit_ns {
         // The cast drops what is below its unit, towards zero.
         let units = shown_ns / unit_ns;
@@ -64,25 +68,25 @@ fn times(instant: i128, unit_ns: i128, shown_ns: i128) -> Place {
         };
         let value = instant.div_euclid(shown_ns);
         let (low, high) = (first_of(value), first_of(value + 1));
-        return Place { not_below: time(low), above: time(high), is_exact: true };
+        return LiteralBounds { not_below: time(low), above: time(high), is_exact: true };
     }
     let (low, high) = (ceil(instant, unit_ns), floor(instant, unit_ns) + 1);
-    Place { not_below: time(low), above: time(high), is_exact: true }
+    LiteralBounds { not_below: time(low), above: time(high), is_exact: true }
 }
 
 /// A day, among keys that were cast to dates.
-fn date(unit_ns: i128, zone: Option<&str>, literal: &ScalarValue) -> Option<Place> {
+fn date(unit_ns: i128, zone: Option<&str>, literal: &ScalarValue) -> Option<LiteralBounds> {
     let ScalarValue::Date32(Some(day)) = literal else { return None };
     // Days are those of UTC, whole ones; in another zone they are shifted by less than a day.
     let is_exact = same_instants(zone, None);
     let margin = if is_exact { 0 } else { 1 };
     let low = ceil((i128::from(*day) - margin) * DAY_NS, unit_ns);
     let high = ceil((i128::from(*day) + 1 + margin) * DAY_NS, unit_ns);
-    Some(Place { not_below: time(low), above: time(high), is_exact })
+    Some(LiteralBounds { not_below: time(low), above: time(high), is_exact })
 }
 
-fn whole(value: i128) -> Place {
-    Place { not_below: time(value), above: time(value + 1), is_exact: true }
+fn whole(value: i128) -> LiteralBounds {
+    LiteralBounds { not_below: time(value), above: time(value + 1), is_exact: true }
 }
 
 /// The least key that is not below a number.
@@ -103,7 +107,7 @@ fn ceil(value: i128, unit: i128) -> i128 {
 }
 
 /// Any whole number, among offsets.
-fn offset(literal: &ScalarValue) -> Option<Place> {
+fn offset(literal: &ScalarValue) -> Option<LiteralBounds> {
     let value = match literal {
         ScalarValue::UInt64(Some(value)) => i128::from(*value),
         ScalarValue::Int64(Some(value)) => i128::from(*value),
@@ -115,11 +119,11 @@ fn offset(literal: &ScalarValue) -> Option<Place> {
         Err(_) if value < 0 => Some(LeadKey::Offset(0)),
         Err(_) => None,
     };
-    Some(Place { not_below: key(value), above: key(value + 1), is_exact: true })
+    Some(LiteralBounds { not_below: key(value), above: key(value + 1), is_exact: true })
 }
 
 /// Bytes as long as the ids.
-fn id(width: i32, literal: &ScalarValue) -> Option<Place> {
+fn id(width: i32, literal: &ScalarValue) -> Option<LiteralBounds> {
     let bytes = match literal {
         ScalarValue::FixedSizeBinary(_, Some(bytes))
         | ScalarValue::Binary(Some(bytes))
@@ -132,7 +136,7 @@ fn id(width: i32, literal: &ScalarValue) -> Option<Place> {
         32 => LeadKey::Id32(bytes.try_into().ok()?),
         _ => return None,
     };
-    Some(Place { not_below: Some(key), above: key.successor(), is_exact: true })
+    Some(LiteralBounds { not_below: Some(key), above: key.successor(), is_exact: true })
 }
 
 #[cfg(test)]
@@ -149,24 +153,27 @@ mod tests {
     fn a_finer_literal_lies_between_two_keys() {
         let literal = ScalarValue::TimestampNanosecond(Some(-1_500_000), None);
         let compared = DataType::Timestamp(TimeUnit::Nanosecond, None);
-        let place = place(&key(TimeUnit::Millisecond), &compared, &literal).unwrap();
-        assert_eq!(place.not_below, Some(LeadKey::Time(-1)));
-        assert_eq!(place.above, Some(LeadKey::Time(-1)));
-        assert!(place.is_exact);
+        let bounds = bounds_of(&key(TimeUnit::Millisecond), &compared, &literal).unwrap();
+        assert_eq!(bounds.not_below, Some(LeadKey::Time(-1)));
+        assert_eq!(bounds.above, Some(LeadKey::Time(-1)));
+        assert!(bounds.is_exact);
     }
 
     #[test]
     fn a_literal_beyond_all_keys_has_no_key_above_it() {
         let literal = ScalarValue::TimestampSecond(Some(i64::MAX), None);
         let compared = DataType::Timestamp(TimeUnit::Second, None);
-        let place = place(&key(TimeUnit::Nanosecond), &compared, &literal).unwrap();
-        assert_eq!((place.not_below, place.is_exact), (None, true));
+        let bounds = bounds_of(&key(TimeUnit::Nanosecond), &compared, &literal).unwrap();
+        assert_eq!((bounds.not_below, bounds.is_exact), (None, true));
     }
 
     #[test]
     fn zones_other_than_utc_are_no_instants_without_their_zone() {
         let berlin = DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into()));
         let literal = ScalarValue::TimestampSecond(Some(0), None);
-        assert_eq!(place(&berlin, &DataType::Timestamp(TimeUnit::Second, None), &literal), None);
+        assert_eq!(
+            bounds_of(&berlin, &DataType::Timestamp(TimeUnit::Second, None), &literal),
+            None
+        );
     }
 }

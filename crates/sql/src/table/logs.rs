@@ -17,7 +17,7 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use timestrata_engine::Stream;
 use timestrata_logs::ShownColumns;
 
-use super::{TableSource, Wanted};
+use super::{ScanRequest, TableSource};
 use crate::schema::{SqlTable, logs_schema};
 
 /// The columns of a log.
@@ -45,12 +45,12 @@ impl TableSource for LogColumns {
         &self.schema
     }
 
-    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn scan(&self, columns: &[usize], request: &ScanRequest<'_>) -> Result<Arc<dyn ExecutionPlan>> {
         let mut read: Vec<usize> =
             columns.iter().flat_map(|column| self.shown.sources(*column)).collect();
         read.sort_unstable();
         read.dedup();
-        let scan = wanted.scan(&self.stored, &read)?;
+        let scan = request.scan(&self.stored, &read)?;
         let source = |column: &usize| -> Arc<dyn PhysicalExpr> {
             let place = read.binary_search(column).unwrap_or_default();
             Arc::new(Column::new(self.stored.schema.field(*column).name(), place))

@@ -16,14 +16,14 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use timestrata_engine::Snapshot;
 
-use self::filter::{Lead, narrow, narrow_all};
+use self::filter::{LeadColumn, narrow, narrow_all};
 use self::logs::LogColumns;
 use self::topic::TopicPartitions;
 use crate::physical_plan::StreamScan;
 use crate::ranges::Ranges;
 use crate::schema::SqlTable;
 
-pub(crate) use self::filter::Narrowed;
+pub(crate) use self::filter::FilterRanges;
 
 /// A table, as DataFusion reads it at a snapshot.
 pub(crate) fn provider(table: SqlTable, snapshot: &Snapshot) -> Arc<dyn TableProvider> {
@@ -43,24 +43,24 @@ trait TableSource: fmt::Debug + Send + Sync + 'static {
     fn schema(&self) -> &SchemaRef;
 
     /// A plan that gives some of the columns, by their places.
-    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>>;
+    fn scan(&self, columns: &[usize], request: &ScanRequest<'_>) -> Result<Arc<dyn ExecutionPlan>>;
 
     /// What the plan does of each filter.
     fn pushed_down(&self, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown>;
 }
 
-/// Which rows are wanted.
-struct Wanted<'a> {
+/// Which rows are request.
+struct ScanRequest<'a> {
     snapshot: &'a Snapshot,
     filters: &'a [Expr],
     limit: Option<usize>,
     partitions: usize,
 }
 
-impl Wanted<'_> {
+impl ScanRequest<'_> {
     /// The scan of some columns of a table that is a stream.
     fn scan(&self, table: &Arc<SqlTable>, columns: &[usize]) -> Result<StreamScan> {
-        let Narrowed { ranges, .. } = narrow_table(table, self.filters);
+        let FilterRanges { ranges, .. } = narrow_table(table, self.filters);
         StreamScan::new(table, self.snapshot, columns, ranges, self.limit, self.partitions)
     }
 }
@@ -92,8 +92,8 @@ impl<S: TableSource> TableProvider for SnapshotTable<S> {
         let all = || (0..self.source.schema().fields().len()).collect();
         let columns: Vec<usize> = projection.cloned().unwrap_or_else(all);
         let partitions = state.config().target_partitions();
-        let wanted = Wanted { snapshot: &self.snapshot, filters, limit, partitions };
-        self.source.scan(&columns, &wanted)
+        let request = ScanRequest { snapshot: &self.snapshot, filters, limit, partitions };
+        self.source.scan(&columns, &request)
     }
 
     fn supports_filters_pushdown(
@@ -109,8 +109,8 @@ impl TableSource for Arc<SqlTable> {
         &self.schema
     }
 
-    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(wanted.scan(self, columns)?))
+    fn scan(&self, columns: &[usize], request: &ScanRequest<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(request.scan(self, columns)?))
     }
 
     /// What of filters becomes ranges of the leading key.
@@ -126,16 +126,16 @@ impl TableSource for Arc<SqlTable> {
 }
 
 /// The leading key of a table, as its filters name it; `None` where it isn't shown.
-fn lead_of(table: &SqlTable) -> Option<Lead> {
+fn lead_of(table: &SqlTable) -> Option<LeadColumn> {
     let lead = table.stream.lead_column();
     let shown = table.columns.iter().position(|column| *column == lead)?;
-    Some(Lead::of(&table.schema, shown))
+    Some(LeadColumn::of(&table.schema, shown))
 }
 
 /// What some filters leave of a table's keys.
-pub(crate) fn narrow_table(table: &SqlTable, filters: &[Expr]) -> Narrowed {
+pub(crate) fn narrow_table(table: &SqlTable, filters: &[Expr]) -> FilterRanges {
     match lead_of(table) {
         Some(lead) => narrow_all(&lead, filters),
-        None => Narrowed { ranges: Ranges::all(), is_exact: filters.is_empty() },
+        None => FilterRanges { ranges: Ranges::all(), is_exact: filters.is_empty() },
     }
 }

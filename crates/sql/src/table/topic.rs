@@ -15,7 +15,7 @@ use datafusion::physical_plan::union::UnionExec;
 use timestrata_engine::{Snapshot, Stream};
 use timestrata_topic::{record_streams, topic_of_stream};
 
-use super::{TableSource, Wanted};
+use super::{ScanRequest, TableSource};
 use crate::schema::{PARTITION, SqlTable, topic_schema};
 
 /// The partitions of a topic, by their numbers.
@@ -45,10 +45,10 @@ impl TopicPartitions {
         number: u32,
         table: &Arc<SqlTable>,
         columns: &[usize],
-        wanted: &Wanted<'_>,
+        request: &ScanRequest<'_>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let read: Vec<usize> = columns.iter().filter_map(|column| column.checked_sub(1)).collect();
-        let scan = wanted.scan(table, &read)?;
+        let scan = request.scan(table, &read)?;
         let mut places = 0..;
         let expressions = columns.iter().map(|column| {
             let name = self.schema.field(*column).name().clone();
@@ -84,12 +84,12 @@ impl TableSource for TopicPartitions {
         &self.schema
     }
 
-    fn scan(&self, columns: &[usize], wanted: &Wanted<'_>) -> Result<Arc<dyn ExecutionPlan>> {
-        let asked: Vec<u32> = wanted.filters.iter().filter_map(partition_of).collect();
+    fn scan(&self, columns: &[usize], request: &ScanRequest<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+        let asked: Vec<u32> = request.filters.iter().filter_map(partition_of).collect();
         let numbered = (0_u32..).zip(&self.tables);
         let scans = numbered
             .filter(|(number, _)| asked.iter().all(|only| only == number))
-            .map(|(number, table)| self.scan_partition(number, table, columns, wanted));
+            .map(|(number, table)| self.scan_partition(number, table, columns, request));
         let mut scans = scans.collect::<Result<Vec<_>>>()?;
         match scans.len() {
             0 => Ok(Arc::new(EmptyExec::new(Arc::new(self.schema.project(columns)?)))),

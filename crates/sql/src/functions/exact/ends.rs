@@ -39,11 +39,11 @@ floats!(f32, f64);
 /// An accumulator that compares floats bit by bit, with one NaN for all that there are: that with a sign
 /// would be the least.
 #[derive(Debug)]
-pub(super) struct Canonical {
+pub(super) struct CanonicalFloats {
     plain: Box<dyn Accumulator>,
 }
 
-impl Canonical {
+impl CanonicalFloats {
     pub(super) fn new(plain: Box<dyn Accumulator>) -> Self {
         Self { plain }
     }
@@ -68,7 +68,7 @@ fn all_canonical(values: &[ArrayRef]) -> Vec<ArrayRef> {
     values.iter().map(canonical).collect()
 }
 
-impl Accumulator for Canonical {
+impl Accumulator for CanonicalFloats {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.plain.update_batch(&all_canonical(values))
     }

@@ -24,21 +24,21 @@ const KEY_OVERHEAD_BYTES: usize = 56;
 
 /// A row that is remembered: which batch, which row of it, and its time in the common unit.
 #[derive(Debug, Clone, Copy)]
-struct Remembered {
+struct NewestRow {
     batch: usize,
     row: usize,
     time: i128,
 }
 
 /// One side's batch, with what is compared.
-struct Side {
+struct SideBatch {
     batch: RecordBatch,
     times: Int64Array,
     keys: Option<Rows>,
     by: Vec<ArrayRef>,
 }
 
-impl Side {
+impl SideBatch {
     fn new(
         batch: &RecordBatch,
         time: usize,
@@ -89,10 +89,10 @@ pub(super) struct JoinState {
     right: SendableRecordBatchStream,
     is_done: bool,
     /// What of the right side has been read, and from which row on it is still to come.
-    next: Option<(Side, usize)>,
+    next: Option<(SideBatch, usize)>,
     /// The columns given of the batches that hold remembered rows. The first is one null row.
     batches: Vec<Vec<ArrayRef>>,
-    newest: HashMap<Box<[u8]>, Remembered>,
+    newest: HashMap<Box<[u8]>, NewestRow>,
     key_bytes: usize,
     memory: MemoryReservation,
 }
@@ -124,7 +124,7 @@ impl JoinState {
 
     /// A batch of the left side with what belongs to its rows.
     pub(super) async fn join(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let left = Side::new(batch, self.spec.left_time, &self.left_by, &self.left_keys)?;
+        let left = SideBatch::new(batch, self.spec.left_time, &self.left_by, &self.left_keys)?;
         let mut picked: Vec<(usize, usize)> = Vec::with_capacity(left.rows());
         for row in 0..left.rows() {
             let found = match (left.time(row, self.spec.scales.0), left.key(row)) {
@@ -173,14 +173,14 @@ impl JoinState {
                     due => due,
                 };
                 if let (Some(time), Some(key)) = (due, side.key(row)) {
-                    self.remember(key, Remembered { batch: self.batches.len() - 1, row, time });
+                    self.remember(key, NewestRow { batch: self.batches.len() - 1, row, time });
                 }
                 row += 1;
             }
         }
     }
 
-    fn remember(&mut self, key: &[u8], row: Remembered) {
+    fn remember(&mut self, key: &[u8], row: NewestRow) {
         match self.newest.get_mut(key) {
             Some(known) => *known = row,
             None => {
@@ -199,7 +199,7 @@ impl JoinState {
             self.is_done = true;
             return Ok(false);
         };
-        let side = Side::new(&batch, self.spec.right_time, &self.right_by, &self.right_keys)?;
+        let side = SideBatch::new(&batch, self.spec.right_time, &self.right_by, &self.right_keys)?;
         let shown = self.spec.shown.iter().map(|column| Arc::clone(batch.column(*column)));
         self.batches.push(shown.collect());
         self.next = Some((side, 0));
@@ -207,7 +207,7 @@ impl JoinState {
         Ok(true)
     }
 
-    fn find(&self, time: i128, key: &[u8]) -> Option<Remembered> {
+    fn find(&self, time: i128, key: &[u8]) -> Option<NewestRow> {
         let found = self.newest.get(key)?;
         let apart = (time - found.time).abs();
         (self.spec.tolerance.is_none_or(|most| apart <= most)).then_some(*found)

@@ -17,7 +17,7 @@ use crate::functions::Fill;
 use crate::physical_plan::operator::keys_of;
 
 /// A batch of the input, the row before it in front.
-struct Given {
+struct InputBatch {
     batch: RecordBatch,
     times: Int64Array,
     keys: Option<Rows>,
@@ -28,7 +28,7 @@ struct Given {
 }
 
 /// One row to give.
-struct Outcome {
+struct OutputRow {
     /// The row that is given, or the one before the gap.
     row: u32,
     /// Set where it fills a gap.
@@ -40,7 +40,7 @@ pub(super) struct GapFiller {
     schema: SchemaRef,
     batch_rows: usize,
     keys: RowConverter,
-    given: Option<Given>,
+    given: Option<InputBatch>,
 }
 
 impl GapFiller {
@@ -63,7 +63,7 @@ impl GapFiller {
             self.spec.by.iter().map(|column| Arc::clone(batch.column(*column))).collect();
         let keys = if by.is_empty() { None } else { Some(self.keys.convert_columns(&by)?) };
         let times = times.as_primitive::<Int64Type>().clone();
-        let mut given = Given { batch, times, keys, row, gap: None };
+        let mut given = InputBatch { batch, times, keys, row, gap: None };
         given.gap = given.gap_before(row, &self.spec);
         self.given = Some(given);
         Ok(())
@@ -76,11 +76,11 @@ impl GapFiller {
         while rows.len() < self.batch_rows && given.row < given.batch.num_rows() {
             match given.gap {
                 Some(time) => {
-                    rows.push(Outcome { row: given.row as u32 - 1, time: Some(time) });
+                    rows.push(OutputRow { row: given.row as u32 - 1, time: Some(time) });
                     given.gap = given.next_gap(time, &self.spec);
                 }
                 None => {
-                    rows.push(Outcome { row: given.row as u32, time: None });
+                    rows.push(OutputRow { row: given.row as u32, time: None });
                     given.row += 1;
                     given.gap = given.gap_before(given.row, &self.spec);
                 }
@@ -96,7 +96,7 @@ impl GapFiller {
     }
 }
 
-impl Given {
+impl InputBatch {
     /// The first time missing between a row and the one before it.
     fn gap_before(&self, row: usize, spec: &GapFillSpec) -> Option<i64> {
         let before = row.checked_sub(1)?;
@@ -116,10 +116,10 @@ impl Given {
         (next < self.times.value(self.row)).then_some(next)
     }
 
-    fn column(&self, column: usize, rows: &[Outcome], spec: &GapFillSpec) -> Result<ArrayRef> {
+    fn column(&self, column: usize, rows: &[OutputRow], spec: &GapFillSpec) -> Result<ArrayRef> {
         let values = self.batch.column(column);
         if column == spec.time {
-            let time = |row: &Outcome| {
+            let time = |row: &OutputRow| {
                 row.time.or_else(|| {
                     let index = row.row as usize;
                     self.times.is_valid(index).then(|| self.times.value(index))
@@ -129,7 +129,7 @@ impl Given {
             return Ok(cast(&times, values.data_type())?);
         }
         let repeats = spec.is_kept(column) || spec.fill == Fill::Previous;
-        let index = |row: &Outcome| (repeats || row.time.is_none()).then_some(row.row);
+        let index = |row: &OutputRow| (repeats || row.time.is_none()).then_some(row.row);
         let given = take(values, &rows.iter().map(index).collect::<UInt32Array>(), None)?;
         match spec.fill == Fill::Linear && !repeats && values.data_type().is_numeric() {
             true => self.on_lines(values, &given, rows),
@@ -138,7 +138,12 @@ impl Given {
     }
 
     /// Rows as given, those that fill gaps on the line between the rows around them.
-    fn on_lines(&self, values: &ArrayRef, given: &ArrayRef, rows: &[Outcome]) -> Result<ArrayRef> {
+    fn on_lines(
+        &self,
+        values: &ArrayRef,
+        given: &ArrayRef,
+        rows: &[OutputRow],
+    ) -> Result<ArrayRef> {
         let fills: BooleanArray = rows.iter().map(|row| Some(row.time.is_some())).collect();
         if fills.true_count() == 0 {
             return Ok(Arc::clone(given));
@@ -147,7 +152,7 @@ impl Given {
         let numbers = numbers.as_primitive::<Float64Type>();
         let number = |row: usize| numbers.is_valid(row).then(|| numbers.value(row));
         let is_whole = values.data_type().is_integer();
-        let line = |row: &Outcome| {
+        let line = |row: &OutputRow| {
             let time = row.time?;
             let (before, after) = (row.row as usize, row.row as usize + 1);
             let (start, end) = (number(before)?, number(after)?);

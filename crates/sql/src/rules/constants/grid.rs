@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Expr;
 
-use super::numbers::{LongNumbers, Number};
+use super::numbers::{DecimalNumber, LongNumbers};
 use crate::error::refused;
 use crate::instant::{self, DAY_NS, nanoseconds, timestamp};
 
@@ -126,14 +126,14 @@ fn instant_of(constant: &Expr) -> Option<i128> {
 }
 
 /// The number that a constant is.
-fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
+fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<DecimalNumber>> {
     Ok(match constant {
         Expr::Alias(alias) => number(&alias.expr, long)?,
-        Expr::Negative(inner) => number(inner, long)?.map(Number::negated),
+        Expr::Negative(inner) => number(inner, long)?.map(DecimalNumber::negated),
         // What such a cast would round is left to it.
         Expr::Cast(cast) => match (cast.field.data_type(), cast.expr.as_ref()) {
             (DataType::Decimal128(_, scale), Expr::Literal(text, _)) => {
-                let written = text.try_as_str().flatten().and_then(Number::parse);
+                let written = text.try_as_str().flatten().and_then(DecimalNumber::parse);
                 written.filter(|number| number.at_scale(i32::from(*scale)).1)
             }
             _ => None,
@@ -141,13 +141,13 @@ fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
         Expr::Literal(value, _) => match value {
             ScalarValue::Float64(Some(value)) if value.is_finite() => {
                 let found = match long.text_of(*value) {
-                    Some(written) => written.and_then(Number::parse).ok_or_else(|| {
+                    Some(written) => written.and_then(DecimalNumber::parse).ok_or_else(|| {
                         refused(format!(
                             "the digits of {value}, which is compared with a decimal, are too many for \
                              a number in SQL: write CAST('...' AS DECIMAL(38, s))"
                         ))
                     })?,
-                    None => match Number::parse(&format!("{:e}", value.abs())) {
+                    None => match DecimalNumber::parse(&format!("{:e}", value.abs())) {
                         Some(found) => found,
                         None => return Ok(None),
                     },
@@ -155,15 +155,17 @@ fn number(constant: &Expr, long: &LongNumbers) -> Result<Option<Number>> {
                 Some(if value.is_sign_negative() { found.negated() } else { found })
             }
             ScalarValue::Float32(Some(value)) if value.is_finite() => {
-                Number::parse(&format!("{value:e}"))
+                DecimalNumber::parse(&format!("{value:e}"))
             }
-            ScalarValue::UInt64(Some(value)) => Some(Number::new(i128::from(*value), 0)),
+            ScalarValue::UInt64(Some(value)) => Some(DecimalNumber::new(i128::from(*value), 0)),
             whole if whole.data_type().is_integer() => match whole.cast_to(&DataType::Int64)? {
-                ScalarValue::Int64(value) => value.map(|value| Number::new(i128::from(value), 0)),
+                ScalarValue::Int64(value) => {
+                    value.map(|value| DecimalNumber::new(i128::from(value), 0))
+                }
                 _ => None,
             },
             ScalarValue::Decimal128(Some(value), _, scale) => {
-                Some(Number::new(*value, i32::from(*scale)))
+                Some(DecimalNumber::new(*value, i32::from(*scale)))
             }
             _ => None,
         },

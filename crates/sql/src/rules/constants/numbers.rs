@@ -10,12 +10,12 @@ const POWER_MAX: u32 = 38;
 /// A number: some digits, of which the last so many are behind the point (or, if that is negative, lack
 /// so many zeros at their end).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Number {
+pub(super) struct DecimalNumber {
     digits: i128,
     scale: i32,
 }
 
-impl Number {
+impl DecimalNumber {
     pub(super) fn new(digits: i128, scale: i32) -> Self {
         Self { digits, scale }
     }
@@ -78,7 +78,7 @@ impl LongNumbers {
             };
             let known = found.get(&value.to_bits());
             let is_same = known.is_none_or(|known| {
-                known.as_deref().and_then(Number::parse) == Number::parse(word)
+                known.as_deref().and_then(DecimalNumber::parse) == DecimalNumber::parse(word)
             });
             found.insert(value.to_bits(), is_same.then(|| word.to_owned()));
         }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_number_is_on_the_grid_or_between_two_points_of_it() {
-        let number = |text| Number::parse(text).unwrap();
+        let number = |text| DecimalNumber::parse(text).unwrap();
         assert_eq!(number("17.519").at_scale(3), (17_519, true));
         assert_eq!(number("17.519").at_scale(2), (1_751, false));
         assert_eq!(number("17.519").negated().at_scale(2), (-1_752, false));
