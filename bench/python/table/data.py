@@ -6,7 +6,7 @@ import gzip
 import importlib.util
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +81,15 @@ def write_csv(path: Path, tables: Iterator[pa.Table]) -> Path:
     return path
 
 
+def made(path: Path, write: Callable[[Path], object]) -> Path:
+    """The file of that name, written if it isn't there; it gets its name once it is whole."""
+    if not path.exists():
+        begun = path.with_name(f"{path.name}.begun")
+        write(begun)
+        begun.replace(path)
+    return path
+
+
 class Files:
     """Files of rows in a folder, each made when it is first asked for."""
 
@@ -90,37 +99,37 @@ class Files:
 
     def csv(self, rows: int) -> Path:
         path = self.folder / f"trades-{rows}.csv"
-        return path if path.exists() else write_csv(path, chunks(rows))
+        return made(path, lambda begun: write_csv(begun, chunks(rows)))
 
     def late_csv(self, rows: int) -> Path:
         path = self.folder / f"trades-late-{rows}.csv"
-        return path if path.exists() else write_csv(path, map(late, chunks(rows)))
+        return made(path, lambda begun: write_csv(begun, map(late, chunks(rows))))
 
     def parquet(self, rows: int) -> Path:
         """As the size is held against: each column encoded in the way that suits it."""
-        path = self.folder / f"trades-{rows}.parquet"
-        if not path.exists():
-            table = pa.concat_tables(chunks(rows))
-            delta = "DELTA_BINARY_PACKED"
-            pq.write_table(
-                table,
-                path,
+        delta = "DELTA_BINARY_PACKED"
+        return made(
+            self.folder / f"trades-{rows}.parquet",
+            lambda begun: pq.write_table(
+                pa.concat_tables(chunks(rows)),
+                begun,
                 compression="zstd",
                 compression_level=3,
                 use_dictionary=["symbol", "price"],
                 column_encoding={"timestamp": delta, "volume": delta},
-            )
-        return path
+            ),
+        )
 
     def quotes(self, rows: int) -> Path:
         """For the as-of join: a tenth as many rows, between the trades."""
-        path = self.folder / f"quotes-{rows}.parquet"
-        if not path.exists():
+
+        def write(begun: Path) -> None:
             table = pa.concat_tables(chunks(rows)).take(pa.array(np.arange(3, rows, QUOTES_EVERY)))
             early = pc.subtract(table["timestamp"], pa.scalar(5, pa.duration("ms")))
             columns = {"timestamp": early, "symbol": table["symbol"], "bid": table["price"]}
-            pq.write_table(pa.table(columns), path, compression="zstd")
-        return path
+            pq.write_table(pa.table(columns), begun, compression="zstd")
+
+        return made(self.folder / f"quotes-{rows}.parquet", write)
 
     def flights(self) -> Path:
         """A real file: 336,776 departures with 19 columns."""

@@ -11,7 +11,7 @@ from bench.python.common.files import fresh
 from bench.python.common.report import Measure
 from bench.python.common.sample import percentile, quiet, timed
 from bench.python.table.bench import Bench
-from bench.python.table.data import chunks, write_csv
+from bench.python.table.data import chunks, made, write_csv
 from bench.python.table.sides import moment, run_bytes
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
@@ -21,8 +21,7 @@ ASKED_ROWS, SAMPLES = 100, 500
 def figures(bench: Bench, rows: int) -> dict[str, tuple[str, float]]:
     """Each as something of which less is better."""
     csv = bench.files.csv(rows) if rows < SIZES[-1] else bench.dir / "growth.csv"
-    if not csv.exists():
-        write_csv(csv, chunks(rows))
+    made(csv, lambda begun: write_csv(begun, chunks(rows)))
     with timestrata.open(fresh(bench.dir / "growth.store")) as store:
         table = store.table("trades", time="timestamp", tags="symbol")
         start = time.perf_counter()
