@@ -21,6 +21,12 @@ def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("bench.python.common.report")
 
 
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT))
+    return importlib.import_module("bench.python.table.data")
+
+
 def names(path: Path) -> list[tuple[str, str]]:
     return [(line["suite"], line["name"]) for line in json.loads(path.read_text())]
 
@@ -35,6 +41,22 @@ def test_a_report_keeps_what_other_suites_measured(report: ModuleType, tmp_path:
     assert names(path) == [("engine", "a"), ("timelog", "a"), ("timelog", "b")]
     report.merge_into(path, "timelog", [report.told("c", "us", 2.0)], whole=True)
     assert names(path) == [("engine", "a"), ("timelog", "c")]
+
+
+def test_a_file_of_rows_that_was_not_finished_is_written_again(
+    rows: ModuleType, tmp_path: Path
+) -> None:
+    path = tmp_path / "trades.csv"
+
+    def killed(begun: Path) -> None:
+        begun.write_text("half of ")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rows.made(path, killed)
+    assert not path.exists()
+    assert rows.made(path, lambda begun: begun.write_text("all of it")) == path
+    assert rows.made(path, killed).read_text() == "all of it"
 
 
 def test_a_ratio_above_one_is_always_the_better_figure(report: ModuleType) -> None:

@@ -6,7 +6,7 @@ use timestrata_tidy::{Text, expect_none, texts};
 
 /// Crates whose public types are looked at, and how many of them have no example yet. The number may only
 /// fall; a crate that is new here is added with the number that it has.
-const WITHOUT: [(&str, usize); 9] = [
+const WITHOUT: &[(&str, usize)] = &[
     ("crates/engine", 0),
     ("crates/graph", 0),
     ("crates/logs", 0),
@@ -50,7 +50,7 @@ fn types_of(file: &Text) -> Vec<(String, bool)> {
 fn public_types_have_an_example() {
     let files = texts();
     let mut found = Vec::new();
-    for (home, allowed) in WITHOUT {
+    for &(home, allowed) in WITHOUT {
         let root = files.iter().find(|file| file.path == format!("{home}/src/lib.rs"));
         let exported = root.map(|root| exported(&root.text)).unwrap_or_default();
         assert!(!exported.is_empty(), "{home} gives away no type");

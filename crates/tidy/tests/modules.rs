@@ -23,7 +23,7 @@ const ENGINE: [&[&str]; 11] = [
 ];
 
 /// Circles that there were when this rule was made, by crate: none may come, and these are to go.
-const KNOWN: [(&str, &[&str]); 2] = [
+const KNOWN: &[(&str, &[&str])] = &[
     ("crates/codeindex", &["diff nodes stored", "files index"]),
     ("crates/sim", &["runner workload", "story subject"]),
 ];

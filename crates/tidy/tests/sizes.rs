@@ -7,7 +7,7 @@ const TEST_FILE_LINES_MAX: usize = 1_000;
 const FUNCTION_LINES_MAX: usize = 70;
 const DOCUMENT_LINES_MAX: usize = 500;
 /// Whoever reads it has not decided yet to read on.
-const README_LINES_MAX: usize = 260;
+const README_LINES_MAX: usize = 120;
 /// Those that are made of something else, and as long as that is.
 const MADE: [&str; 3] = ["docs/benchmarks.md", "docs/reference/cli.md", "docs/reference/python"];
 
