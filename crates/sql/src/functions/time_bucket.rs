@@ -202,32 +202,33 @@ impl ScalarUDFImpl for TimeBucket {
 pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
     let units = cast(times, &DataType::Int64)?;
     let units = units.as_primitive::<Int64Type>();
-    let beyond = || refused("a bucket begins before all times that there are");
-    // Neighbours are mostly in one bucket: its first time and its last.
-    let mut known: Option<(i64, i64)> = None;
-    let mut floor = |time: i64| -> Result<i64> {
-        match known {
-            Some((first, last)) if first <= time && time <= last => Ok(first),
-            _ => {
-                let (start, end) = step.bucket(time, origin).ok_or_else(beyond)?;
-                known = Some((start, end.map_or(i64::MAX, |end| end - 1)));
-                Ok(start)
-            }
-        }
-    };
-    let mut buckets = Vec::with_capacity(units.len());
+    let mut starts = Vec::with_capacity(units.len());
     match units.nulls() {
-        None => {
-            for time in units.values() {
-                buckets.push(floor(*time)?);
-            }
-        }
+        None => starts_of(units.values(), step, origin, &mut starts)?,
         Some(valid) => {
-            for (time, is_valid) in units.values().iter().zip(valid) {
-                buckets.push(if is_valid { floor(*time)? } else { 0 });
+            for (from, to) in valid.valid_slices() {
+                // Zeros where there are nulls.
+                starts.resize(from, 0);
+                starts_of(&units.values()[from..to], step, origin, &mut starts)?;
             }
+            starts.resize(units.len(), 0);
         }
     }
-    let buckets = Int64Array::new(buckets.into(), units.nulls().cloned());
-    Ok(cast(&buckets, times.data_type())?)
+    let starts = Int64Array::new(starts.into(), units.nulls().cloned());
+    Ok(cast(&starts, times.data_type())?)
+}
+
+/// Neighbours are mostly in one bucket: its start is calculated once for all of them.
+fn starts_of(mut times: &[i64], step: Step, origin: i64, starts: &mut Vec<i64>) -> Result<()> {
+    while let Some(time) = times.first() {
+        let (start, end) = step
+            .bucket(*time, origin)
+            .ok_or_else(|| refused("a bucket begins before all times that there are"))?;
+        let last = end.map_or(i64::MAX, |end| end - 1);
+        let is_elsewhere = |time: &i64| *time < start || *time > last;
+        let alike = times.iter().position(is_elsewhere).unwrap_or(times.len());
+        starts.resize(starts.len() + alike, start);
+        times = &times[alike..];
+    }
+    Ok(())
 }
