@@ -13,5 +13,5 @@ mod ingest;
 mod logs;
 mod logs_ingest;
 mod tail;
-#[path = "../../../engine/tests/support/until.rs"]
+#[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

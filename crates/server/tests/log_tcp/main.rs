@@ -9,8 +9,8 @@ mod full_disk;
 mod harness;
 mod refusals;
 mod stopping;
-#[path = "../../../engine/tests/support/until.rs"]
+#[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;
-#[path = "../../../engine/tests/support/watched_disk.rs"]
+#[path = "../../../engine/tests/engine/support/watched_disk.rs"]
 mod watched_disk;
 mod writing;

@@ -14,5 +14,5 @@ mod pushdown;
 mod scripts;
 mod support;
 mod topics;
-#[path = "../../../engine/tests/support/until.rs"]
+#[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 mod describe;
-#[path = "../../../engine/tests/golden/files.rs"]
+#[path = "../../../engine/tests/engine/golden/files.rs"]
 mod files;
 
 use std::path::{Path, PathBuf};

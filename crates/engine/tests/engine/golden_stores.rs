@@ -1,0 +1,67 @@
+//! Every store in `fixtures/format-*` opens, read-only and for writing, and gives what the text
+//! beside it says. Stores of earlier formats stay there for good: they are what this protects.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
+
+use std::path::{Path, PathBuf};
+
+use crate::files::{copy, open, read_file};
+use timestrata_engine::{Access, Io};
+
+/// The golden stores, each with its text.
+fn golden_stores() -> Vec<(PathBuf, String)> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut found = Vec::new();
+    for format in Io::os().disk.list(&fixtures).unwrap() {
+        let folder = fixtures.join(&format.name);
+        if format.name.starts_with("models-") {
+            continue;
+        }
+        assert!(format.name.starts_with("format-"), "{}", folder.display());
+        for entry in Io::os().disk.list(&folder).unwrap() {
+            if entry.is_dir {
+                let text = read_file(&folder.join(format!("{}.txt", entry.name)));
+                found.push((folder.join(entry.name), String::from_utf8(text).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn stores_of_every_format_version_open_and_give_their_rows() {
+    let stores = golden_stores();
+    let current = format!("format-{}/", timestrata_engine::FORMAT_VERSION);
+    assert!(
+        stores.iter().any(|(path, _)| path.to_string_lossy().contains(&current)),
+        "the format that this build writes has no golden store: see CONTRIBUTING.md"
+    );
+    for (original, expected) in stores {
+        let name = original.display();
+        let was_killed = original.ends_with("killed");
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path().join("store");
+        copy(&original, &dir);
+
+        let reader = open(&dir, Access::Read);
+        assert_eq!(crate::golden::describe(&reader), expected, "{name}, read-only");
+        let report = reader.check().unwrap();
+        assert!(report.is_sound(), "{name}: {report:?}");
+        assert_eq!(report.findings.is_empty(), !was_killed, "{name}: {report:?}");
+        drop(reader);
+
+        let store = open(&dir, Access::WriteExisting);
+        assert_eq!(crate::golden::describe(&store), expected, "{name}, for writing");
+        let report = store.recovery_report();
+        assert_eq!(report.clean, !was_killed, "{name}: {report:?}");
+        assert_eq!(report.torn_tail.is_some(), was_killed, "{name}: {report:?}");
+        assert_eq!(report.commits_replayed > 0, was_killed, "{name}: {report:?}");
+        store.compact(None).unwrap();
+        assert_eq!(crate::golden::describe(&store), expected, "{name}, compacted by this build");
+        store.close().unwrap();
+
+        let store = open(&dir, Access::WriteExisting);
+        assert_eq!(crate::golden::describe(&store), expected, "{name}, opened again");
+        let report = store.check().unwrap();
+        assert!(report.findings.is_empty(), "{name}: {report:?}");
+    }
+}

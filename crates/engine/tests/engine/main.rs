@@ -1,0 +1,41 @@
+//! The engine through its public face. One program, so that what all tests stand on is linked once.
+
+mod altering;
+mod around_damage;
+mod bad_input;
+mod being_created;
+mod beside_damage;
+mod bulk;
+mod bulk_behind_row;
+mod commits_beside_flush;
+mod damage;
+mod failing_disk;
+#[path = "golden/files.rs"]
+mod files;
+mod full_disk;
+mod golden;
+mod golden_stores;
+mod hurried_appends;
+mod keeping;
+mod lost_files;
+mod many_streams;
+mod prune;
+mod pulled_lock;
+#[path = "support/quota_disk.rs"]
+mod quota_disk;
+mod range_deletes;
+mod reading_and_writing;
+mod reading_beside;
+mod recovery;
+mod renaming;
+mod repair;
+mod repair_pins;
+mod scrub;
+mod splitting;
+#[path = "support/stepped_disk.rs"]
+mod stepped_disk;
+mod support;
+mod telling;
+mod views_and_values;
+#[path = "support/watched_disk.rs"]
+mod watched_disk;

@@ -1,0 +1,5 @@
+//! Trees, notes and proofs, through their public face.
+
+mod notes_and_proofs;
+mod published_vectors;
+mod random_trees;

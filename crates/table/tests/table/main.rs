@@ -1,0 +1,9 @@
+//! Tables, through their public face.
+
+mod columns;
+mod files;
+mod ingest;
+mod rows;
+mod streams;
+#[path = "../../../engine/tests/engine/support/watched_disk.rs"]
+mod watched_disk;

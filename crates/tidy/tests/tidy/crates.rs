@@ -1,0 +1,131 @@
+//! Dependencies point downward only, and the expensive ones stay at the top.
+
+use timestrata_tidy::{expect_none, texts};
+
+/// Each crate of the workspace, and those it may stand on.
+const MAY_USE: [(&str, &[&str]); 24] = [
+    ("lab/cutfs", &["io"]),
+    ("crates/io", &[]),
+    ("crates/format", &[]),
+    ("crates/merkle", &[]),
+    ("crates/codegraph", &[]),
+    ("crates/tidy", &[]),
+    ("crates/engine", &["io", "format"]),
+    ("crates/values", &["engine"]),
+    // A model each: none of them knows another.
+    ("crates/timelog", &["io", "engine", "values"]),
+    ("crates/table", &["io", "engine", "values"]),
+    ("crates/logs", &["io", "engine", "values"]),
+    ("crates/topic", &["io", "engine", "values", "merkle"]),
+    ("crates/graph", &["io", "engine", "values", "merkle"]),
+    ("crates/ingest", &["io", "engine", "values", "table", "logs"]),
+    ("crates/codeindex", &["codegraph", "engine", "merkle", "graph"]),
+    ("crates/sql", &["engine", "values", "timelog", "table", "logs", "topic", "graph"]),
+    (
+        "crates/timestrata",
+        &[
+            "engine", "values", "merkle", "timelog", "table", "logs", "topic", "graph", "ingest",
+            "sql",
+        ],
+    ),
+    ("crates/tracing", &["timestrata"]),
+    ("crates/server", &["engine", "values", "table", "logs", "topic", "graph", "ingest", "sql"]),
+    ("crates/cli", &["codeindex", "engine", "timestrata", "sql", "server"]),
+    (
+        "python",
+        &[
+            "cli",
+            "engine",
+            "values",
+            "merkle",
+            "timelog",
+            "table",
+            "logs",
+            "topic",
+            "graph",
+            "ingest",
+            "timestrata",
+            "sql",
+        ],
+    ),
+    ("crates/sim", &["io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"]),
+    ("bench/rust", &["io", "format", "engine", "logs", "ingest"]),
+    ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
+];
+
+/// What may be used only by some crates.
+const RESERVED: [(&str, &[&str]); 5] = [
+    ("datafusion", &["crates/sql"]),
+    ("tokio", &["crates/sql", "crates/server", "crates/cli", "bench/rust", "python"]),
+    // Benchmarks need a server that does nothing to hold the real one against.
+    ("axum", &["crates/server", "bench/rust"]),
+    ("pyo3", &["python"]),
+    ("clap", &["crates/cli", "bench/rust"]),
+];
+
+/// Names under `[dependencies]` of a manifest.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut section = "";
+    let mut names = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+            if let Some(name) = line.strip_prefix("[dependencies.") {
+                names.push(name.trim_end_matches(']'));
+            }
+        } else if section == "[dependencies]" && !line.starts_with('#') {
+            names.extend(line.split(['.', '=', ' ']).next().filter(|name| !name.is_empty()));
+        }
+    }
+    names
+}
+
+#[test]
+fn dependencies_point_downward() {
+    let mut found = Vec::new();
+    for manifest in texts().iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let home = manifest.path.trim_end_matches("/Cargo.toml");
+        if home == "bench/compare" || home.starts_with("bench/compare/") {
+            continue;
+        }
+        let Some((_, may_use)) = MAY_USE.iter().find(|(name, _)| *name == home) else {
+            found.push(format!("{home}: say in crates/tidy/tests/tidy/crates.rs what it may use"));
+            continue;
+        };
+        for name in dependencies(&manifest.text) {
+            let inner = match name {
+                "timestrata" => Some("timestrata"),
+                _ => name.strip_prefix("timestrata-"),
+            };
+            if inner.is_some_and(|inner| !may_use.contains(&inner)) {
+                found.push(format!("{home} may not use {name}"));
+            }
+            let reserved = RESERVED.iter().find(|(reserved, _)| {
+                name == *reserved
+                    || name.strip_prefix(reserved).is_some_and(|rest| rest.starts_with('-'))
+            });
+            if reserved.is_some_and(|(_, homes)| !homes.contains(&home)) {
+                found.push(format!("{home} may not use {name}"));
+            }
+        }
+    }
+    expect_none("dependencies that point upward", &found);
+}
+
+#[test]
+fn the_architecture_gives_a_reason_for_every_dependency() {
+    let architecture = timestrata_tidy::text("ARCHITECTURE.md");
+    let manifest = timestrata_tidy::text("Cargo.toml");
+    let mut found = Vec::new();
+    let mut in_dependencies = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            in_dependencies = line == "[workspace.dependencies]";
+        } else if in_dependencies && let Some((name, _)) = line.split_once(" = ") {
+            let is_ours = name.starts_with("timestrata");
+            let has_reason = architecture.contains(&format!("`{name}`"));
+            found.extend((!is_ours && !has_reason).then(|| name.to_owned()));
+        }
+    }
+    expect_none("dependencies that ARCHITECTURE.md gives no reason for", &found);
+}

@@ -1,0 +1,5 @@
+//! Time logs, through their public face.
+
+mod model;
+mod promises;
+mod typed;

@@ -1,0 +1,7 @@
+//! All models together.
+
+mod acknowledging;
+mod identity;
+mod small_disk;
+#[path = "../../../engine/tests/engine/support/watched_disk.rs"]
+mod watched_disk;

@@ -1,0 +1,12 @@
+//! Topics, through their public face.
+
+mod audit;
+mod checkpoints;
+mod consumers;
+mod other_readers;
+mod proofs;
+mod records;
+mod retention;
+mod syncs;
+#[path = "../../../engine/tests/engine/support/watched_disk.rs"]
+mod watched_disk;
