@@ -7,6 +7,7 @@
 mod concurrent;
 mod disk;
 mod graphs;
+mod journal;
 mod letter;
 mod logs;
 mod runner;
@@ -14,6 +15,7 @@ mod story;
 mod streams;
 mod subject;
 mod tables;
+mod threads;
 mod timelogs;
 mod topics;
 mod workload;
@@ -22,17 +24,15 @@ pub use concurrent::{Totals, run_for, run_schedule, run_schedules};
 pub use disk::{
     CrashKind, CrashPoint, CrashState, Fault, Lie, Operation, OperationKind, SimDisk, Which,
 };
-
-pub use graphs::GraphStep;
-pub use letter::{Letter, Upkeep};
-pub use logs::LogStep;
+pub use graphs::Graphs;
+pub use logs::LogEntries;
 pub use runner::{Effort, Report, Violation, damage, pull_lock, run};
-pub use streams::StreamStep;
-pub use subject::Step;
-pub use tables::TableStep;
-pub use timelogs::TimelogStep;
+pub use streams::Streams;
+pub use subject::Subject;
+pub use tables::Tables;
+pub use timelogs::Timelogs;
 pub use timestrata_engine::planted::Plant;
-pub use topics::TopicStep;
+pub use topics::Topics;
 pub use workload::Workload;
 
 use std::sync::Arc;
@@ -40,17 +40,17 @@ use std::sync::Arc;
 use timestrata_io::{Io, ManualClock, SeededRng};
 
 /// Workloads over plain streams of the engine.
-pub type StreamWorkload = Workload<StreamStep>;
+pub type StreamWorkload = Workload<Streams>;
 /// Workloads over graphs.
-pub type GraphWorkload = Workload<GraphStep>;
+pub type GraphWorkload = Workload<Graphs>;
 /// Workloads over logs.
-pub type LogWorkload = Workload<LogStep>;
+pub type LogWorkload = Workload<LogEntries>;
 /// Workloads over tables.
-pub type TableWorkload = Workload<TableStep>;
+pub type TableWorkload = Workload<Tables>;
 /// Workloads over time logs.
-pub type TimelogWorkload = Workload<TimelogStep>;
+pub type TimelogWorkload = Workload<Timelogs>;
 /// Workloads over topics.
-pub type TopicWorkload = Workload<TopicStep>;
+pub type TopicWorkload = Workload<Topics>;
 
 /// The clock of the simulator: it stands still until a test moves it.
 pub type SimClock = ManualClock;

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 use timestrata_io::{OsRng, Rng};
 use timestrata_sim::{
-    Effort, GraphStep, LogStep, Report, Step, StreamStep, TableStep, TimelogStep, TopicStep,
-    Workload, run, run_for, run_schedules,
+    Effort, Graphs, LogEntries, Report, Streams, Subject, Tables, Timelogs, Topics, Workload, run,
+    run_for, run_schedules,
 };
 
 /// All words of a length: about twenty times as many as of the length before.
@@ -55,7 +55,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
     let mut given: Option<u64> = None;
     let mut choice = Choice::Short;
     let mut only_at: Option<u64> = None;
-    let mut kind = StreamStep::KIND.to_owned();
+    let mut kind = Streams::KIND.to_owned();
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} needs a number, not '{value}'"));
@@ -76,12 +76,12 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
     }
     let full = Effort { only_at, ..Effort::full(given.unwrap_or(1)) };
     let report = match kind.as_str() {
-        StreamStep::KIND => chosen::<StreamStep>(choice, full),
-        TableStep::KIND => chosen::<TableStep>(choice, full),
-        GraphStep::KIND => chosen::<GraphStep>(choice, full),
-        LogStep::KIND => chosen::<LogStep>(choice, full),
-        TimelogStep::KIND => chosen::<TimelogStep>(choice, full),
-        TopicStep::KIND => chosen::<TopicStep>(choice, full),
+        Streams::KIND => chosen::<Streams>(choice, full),
+        Tables::KIND => chosen::<Tables>(choice, full),
+        Graphs::KIND => chosen::<Graphs>(choice, full),
+        LogEntries::KIND => chosen::<LogEntries>(choice, full),
+        Timelogs::KIND => chosen::<Timelogs>(choice, full),
+        Topics::KIND => chosen::<Topics>(choice, full),
         _ => Err(format!("there are no workloads of '{kind}'")),
     }?;
     Ok((format!("{report}\n{}", report.json()), report.violations.is_empty()))
@@ -89,7 +89,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
 
 /// Runs schedules, of which there are those of plain streams.
 fn scheduled(choice: &Choice, seed: Option<u64>, kind: &str) -> Result<(String, bool), String> {
-    if kind != StreamStep::KIND {
+    if kind != Streams::KIND {
         return Err(format!("there are no schedules of '{kind}'"));
     }
     let totals = match choice {
@@ -103,7 +103,7 @@ fn scheduled(choice: &Choice, seed: Option<u64>, kind: &str) -> Result<(String, 
 }
 
 /// Runs the workloads of a kind: all there is to try of few, a sample of many.
-fn chosen<S: Step>(choice: Choice, full: Effort) -> Result<Report, String> {
+fn chosen<S: Subject>(choice: Choice, full: Effort) -> Result<Report, String> {
     let seed = full.seed;
     let sampled = Effort { only_at: full.only_at, ..Effort::sampled(seed) };
     Ok(match choice {

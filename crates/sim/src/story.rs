@@ -11,7 +11,24 @@ use timestrata_engine::Durability;
 use timestrata_engine::planted::take_placed;
 
 use crate::disk::CrashKind;
-use crate::subject::Model;
+use crate::journal::{Change, Journal};
+
+/// What a store must hold, after each commit.
+pub trait Model: Clone + Default + Send + Sync + 'static {
+    /// One change of a commit.
+    type Change: Clone + fmt::Debug + Send + Sync + 'static;
+
+    /// Makes one change.
+    fn apply(&mut self, change: &Self::Change);
+
+    /// The store after one more commit: all of its changes, in order.
+    #[must_use]
+    fn after(&self, changes: &[Self::Change]) -> Self {
+        let mut next = self.clone();
+        changes.iter().for_each(|change| next.apply(change));
+        next
+    }
+}
 
 /// A promise, or the beginning of something that may be found done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,37 +78,17 @@ impl Promises {
     }
 }
 
-/// Where the commits to a store are noted that several make at once.
-pub(crate) trait Ledger<C>: fmt::Debug + Send + Sync {
-    /// A commit begins; its place in the ledger.
-    fn begun(&self, operation: u64, changes: &[C]) -> usize;
-    /// Nothing of it was kept, as the store says.
-    fn refused(&self, commit: usize);
-    /// It has this place in the order, and this was promised.
-    fn acknowledged(&self, commit: usize, seq: u64, operation: u64, durability: Durability);
-    /// What was acknowledged is synced as well.
-    fn synced_too(&self, commit: usize, operation: u64);
-    /// It failed, and may be found in this place.
-    fn in_doubt(&self, commit: usize, seq: u64);
-}
-
 /// A story that is a part of one that several write.
-#[derive(Debug)]
-struct Shared<C> {
-    ledger: Arc<dyn Ledger<C>>,
+#[derive(Debug, Clone)]
+struct Shared {
+    journal: Arc<Journal>,
     /// The commit that was begun last.
     current: usize,
 }
 
-impl<C> Clone for Shared<C> {
-    fn clone(&self) -> Self {
-        Self { ledger: Arc::clone(&self.ledger), current: self.current }
-    }
-}
-
 /// All that happened to a store so far.
 ///
-/// Where others commit to the store as well, it goes to a ledger, and this one knows no state.
+/// Where others commit to the store as well, it goes to a journal, and this one knows no state.
 #[derive(Debug, Clone)]
 pub struct Story<M: Model> {
     /// The store after each commit; the place in the list is the commit.
@@ -100,18 +97,19 @@ pub struct Story<M: Model> {
     events: Vec<(u64, Event)>,
     /// The models that pins see, by commit: a pin outlives a history that a crash cut.
     pinned: BTreeMap<u64, M>,
-    shared: Option<Shared<M::Change>>,
+    shared: Option<Shared>,
 }
 
 impl<M: Model> Story<M> {
-    pub(crate) fn new(empty: M) -> Self {
+    /// The story of a store without a commit.
+    pub(crate) fn new() -> Self {
         let (start, events) = (Promises::default(), Vec::new());
-        Self { history: vec![empty], start, events, pinned: BTreeMap::new(), shared: None }
+        Self { history: vec![M::default()], start, events, pinned: BTreeMap::new(), shared: None }
     }
 
-    /// The part of a ledger that one of several writes.
-    pub(crate) fn shared(empty: M, ledger: Arc<dyn Ledger<M::Change>>) -> Self {
-        Self { shared: Some(Shared { ledger, current: 0 }), ..Self::new(empty) }
+    /// The part of a journal that one of several writes.
+    pub(crate) fn shared(journal: Arc<Journal>) -> Self {
+        Self { shared: Some(Shared { journal, current: 0 }), ..Self::new() }
     }
 
     /// Whether others commit to the store as well.
@@ -156,7 +154,7 @@ impl<M: Model> Story<M> {
 
     /// The number of the last commit.
     pub(crate) fn last_seq(&self) -> u64 {
-        self.last().seq()
+        self.history.len() as u64 - 1
     }
 
     /// The store after commit `seq`.
@@ -180,17 +178,18 @@ impl<M: Model> Story<M> {
     pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[M::Change]) {
         if let Some(shared) = &mut self.shared {
             let _ = take_placed();
-            shared.current = shared.ledger.begun(operation, changes);
+            let changes = changes.iter().map(|change| Arc::new(change.clone()) as Change);
+            shared.current = shared.journal.begun(operation, changes.collect());
             return;
         }
         self.history.push(self.last().after(changes));
-        self.note(operation, Event::Begun(self.last().seq()));
+        self.note(operation, Event::Begun(self.last_seq()));
     }
 
     /// Forgets the last commit, which was refused without a trace.
     pub(crate) fn commit_refused(&mut self) {
         if let Some(shared) = &self.shared {
-            shared.ledger.refused(shared.current);
+            shared.journal.refused(shared.current);
             return;
         }
         self.history.pop();
@@ -201,8 +200,8 @@ impl<M: Model> Story<M> {
     pub(crate) fn commit_in_doubt(&mut self) {
         let Some(shared) = &self.shared else { return };
         match take_placed() {
-            Some(seq) => shared.ledger.in_doubt(shared.current, seq.0),
-            None => shared.ledger.refused(shared.current),
+            Some(seq) => shared.journal.in_doubt(shared.current, seq.0),
+            None => shared.journal.refused(shared.current),
         }
     }
 
@@ -210,32 +209,31 @@ impl<M: Model> Story<M> {
         if let Some(shared) = &self.shared {
             match take_placed() {
                 Some(seq) => {
-                    shared.ledger.acknowledged(shared.current, seq.0, operation, durability);
+                    shared.journal.acknowledged(shared.current, seq.0, operation, durability);
                 }
                 // There was nothing to do.
-                None => shared.ledger.refused(shared.current),
+                None => shared.journal.refused(shared.current),
             }
             return;
         }
-        self.note(operation, Event::Acknowledged(self.last().seq(), durability));
+        self.note(operation, Event::Acknowledged(self.last_seq(), durability));
     }
 
     /// The last commit that was acknowledged is synced as well.
     pub(crate) fn last_is_synced(&mut self, operation: u64) {
         match &self.shared {
-            Some(shared) => shared.ledger.synced_too(shared.current, operation),
+            Some(shared) => shared.journal.synced_too(shared.current, operation),
             None => self.acknowledged(operation, Durability::Synced),
         }
     }
 
     pub(crate) fn pin_begun(&mut self, operation: u64) {
-        let model = self.last().clone();
-        self.note(operation, Event::PinBegun(model.seq()));
-        self.pinned.insert(model.seq(), model);
+        self.note(operation, Event::PinBegun(self.last_seq()));
+        self.pinned.insert(self.last_seq(), self.last().clone());
     }
 
     pub(crate) fn pin_done(&mut self, operation: u64) {
-        self.note(operation, Event::PinDone(self.last().seq()));
+        self.note(operation, Event::PinDone(self.last_seq()));
     }
 
     pub(crate) fn unpin_begun(&mut self, operation: u64) {

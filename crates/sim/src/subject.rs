@@ -1,19 +1,19 @@
 //! What a workload drives: a kind of store in use, and the model that it is held against.
 //!
 //! The runner knows stores only from here, so that each kind is crashed, failed and judged
-//! in the same ways. [`Step`] is a letter of a kind's workloads, [`Session`] does what it says.
+//! in the same ways. A [`Subject`] is a kind of store, a [`Session`] one of its stores in use.
 
 use std::fmt;
 use std::hash::Hash;
 use std::path::Path;
 
 use timestrata_engine::{
-    Access, Durability, Error, ErrorKind, Maintenance, Result, Settings, Snapshot, Store,
+    Access, Durability, Error, ErrorKind, Maintenance, Result, SeqNo, Settings, Snapshot, Store,
 };
 
 use crate::disk::SimDisk;
 use crate::io_on;
-use crate::story::{Found, Story};
+use crate::story::{Found, Model, Story};
 
 /// Where the store is on the simulated disk: two directories that are not there yet.
 pub(crate) const STORE_DIR: &str = "/data/store";
@@ -22,19 +22,6 @@ pub(crate) const COPY_DIR: &str = "/data/copy";
 const PIN: &str = "pin";
 /// Seed of the store's identity.
 const STORE_SEED: u64 = 77;
-
-/// What a store must hold, after each commit.
-pub trait Model: Clone {
-    /// One change of a commit.
-    type Change: Clone + fmt::Debug + Send + Sync + 'static;
-
-    /// The last commit.
-    fn seq(&self) -> u64;
-
-    /// The store after one more commit: all of its changes, in order.
-    #[must_use]
-    fn after(&self, changes: &[Self::Change]) -> Self;
-}
 
 /// What a session does at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,58 +40,39 @@ pub enum Action<W> {
     Reopen,
 }
 
-/// One step of a workload of its kind, a function of its turn: so a workload is fully named by its letters.
-pub trait Step: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// What takes the steps.
-    type Session: Session;
-    /// Each step with its letter; none has one that all kinds have ([`Letter`](crate::Letter)).
-    const ALPHABET: &'static [(char, Self)];
-    /// Longer workloads, each with a reason.
-    const CHOSEN: &'static [&'static str];
-    /// What the command line calls workloads of this kind.
-    const KIND: &'static str;
+/// Letters of a kind's own, each with what it writes: a function of its turn, so that a workload is
+/// fully named by its letters.
+pub type Alphabet<W> = &'static [(char, fn(usize) -> Vec<W>)];
 
-    /// What the step writes at this turn.
-    fn writes(self, turn: usize) -> Vec<WriteOf<Self>>;
-}
-
-/// What only a kind's sessions do.
-pub(crate) type WriteOf<S> = <<S as Step>::Session as Session>::Write;
-/// What a kind's sessions do.
-pub(crate) type ActionOf<S> = Action<WriteOf<S>>;
-/// What a kind's stores are held against.
-pub(crate) type ModelOf<S> = <<S as Step>::Session as Session>::Model;
-/// What a kind's stores have promised.
-pub(crate) type StoryOf<S> = Story<ModelOf<S>>;
-/// A kind's changes.
-pub(crate) type ChangeOf<S> = <ModelOf<S> as Model>::Change;
-
-/// An open store with all that its kind has in it.
-pub trait Session: Sized {
-    /// What it is held against.
+/// A kind of store that workloads drive.
+pub trait Subject: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// What its stores are held against.
     type Model: Model;
     /// What only this kind of store does.
-    type Write: Clone;
-
-    /// A store without a commit, in the model.
-    fn empty_model() -> Self::Model;
-
-    /// Makes what is missing in an open store.
-    fn attach(base: Base, story: &mut Story<Self::Model>) -> Result<Self>;
+    type Write: Clone + 'static;
+    /// What is open of a store, beside the store itself.
+    type Parts;
+    /// What the command line calls workloads of this kind.
+    const KIND: &'static str;
+    /// Its steps; none has a letter that all kinds have.
+    const ALPHABET: Alphabet<Self::Write>;
+    /// Longer workloads, each with a reason.
+    const CHOSEN: &'static [&'static str];
 
     /// How the store is opened.
     fn settings() -> Settings {
         settings()
     }
 
-    /// The part that all kinds have.
-    fn base(&self) -> &Base;
-
-    /// The same, to be changed.
-    fn base_mut(&mut self) -> &mut Base;
+    /// Makes what is missing in an open store.
+    fn attach(store: &Store) -> Result<Self::Parts>;
 
     /// Does one thing. After an error the story says what was begun and not acknowledged.
-    fn write(&mut self, write: &Self::Write, story: &mut Story<Self::Model>) -> Result<()>;
+    fn write(
+        parts: &mut Self::Parts,
+        work: &mut Work<'_, Self::Model>,
+        write: &Self::Write,
+    ) -> Result<()>;
 
     /// Whether a write that fails on the disk always leaves its commit in doubt: it does no I/O
     /// but that.
@@ -117,34 +85,55 @@ pub trait Session: Sized {
     fn after_failure() -> Self::Write;
 
     /// Holds a snapshot against a model; what holds nothing may be missing if it isn't promised.
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &Self::Model,
-        is_made: bool,
-    ) -> Judgement<()>;
+    fn compare(showing: &Showing<'_>, model: &Self::Model) -> Judgement<()>;
+}
 
+/// What a kind's sessions do.
+pub(crate) type ActionOf<S> = Action<<S as Subject>::Write>;
+/// What a kind's stores have promised.
+pub(crate) type StoryOf<S> = Story<<S as Subject>::Model>;
+
+/// An open store with all that its kind has in it.
+pub(crate) struct Session<S: Subject> {
+    base: Base,
+    parts: S::Parts,
+}
+
+impl<S: Subject> Session<S> {
     /// Opens the store, and makes what is missing in it.
-    fn start(disk: &SimDisk, story: &mut Story<Self::Model>) -> Result<Self> {
-        Self::attach(Base::of_opened(disk, open::<Self>(disk, Access::Write)?), story)
+    pub(crate) fn start(disk: &SimDisk, story: &mut StoryOf<S>) -> Result<Self> {
+        Self::attach(Base::of_opened(disk, open::<S>(disk, Access::Write)?), story)
+    }
+
+    /// Makes what is missing in an open store.
+    pub(crate) fn attach(base: Base, story: &mut StoryOf<S>) -> Result<Self> {
+        let parts = S::attach(&base.store)?;
+        story.made(base.disk.operations());
+        Ok(Self { base, parts })
     }
 
     /// The store.
-    fn store(&self) -> &Store {
-        &self.base().store
+    pub(crate) fn store(&self) -> &Store {
+        &self.base.store
     }
 
-    /// Does one thing, as [`write`](Self::write).
-    fn act(&mut self, action: &Action<Self::Write>, story: &mut Story<Self::Model>) -> Result<()> {
+    /// Its disk.
+    pub(crate) fn disk(&self) -> &SimDisk {
+        &self.base.disk
+    }
+
+    /// Does one thing. After an error the story says what was begun and not acknowledged.
+    pub(crate) fn act(&mut self, action: &ActionOf<S>, story: &mut StoryOf<S>) -> Result<()> {
+        let Self { base, parts } = self;
         match action {
-            Action::Write(write) => self.write(write, story),
-            Action::Sync => self.base().sync(story),
-            Action::Flush => self.store().flush(),
-            Action::Compact => self.store().compact(None),
-            Action::Pin => self.base_mut().toggle_pin(story),
+            Action::Write(write) => S::write(parts, &mut Work { base, story }, write),
+            Action::Sync => base.sync(story),
+            Action::Flush => base.store.flush(),
+            Action::Compact => base.store.compact(None),
+            Action::Pin => base.toggle_pin(story),
             Action::Reopen => {
-                self.store().close()?;
-                let disk = self.base().disk.clone();
+                base.store.close()?;
+                let disk = base.disk.clone();
                 story.acknowledged(disk.operations(), Durability::Synced);
                 *self = Self::start(&disk, story)?;
                 Ok(())
@@ -173,33 +162,6 @@ impl Base {
         Self { disk: disk.clone(), store: store.clone(), pinned: false }
     }
 
-    /// Tells the story how the commit that was begun last has ended.
-    pub(crate) fn committed<M: Model>(
-        &self,
-        outcome: Result<u64>,
-        durability: Durability,
-        story: &mut Story<M>,
-    ) -> Result<()> {
-        let seq = outcome.inspect_err(|error| {
-            let may_be_found = leaves_doubt(error)
-                // Of several who wait for a sync that fails, one is told what failed.
-                || (story.is_shared() && error.kind() == ErrorKind::Poisoned);
-            match may_be_found && self.store.is_poisoned() {
-                true => story.commit_in_doubt(),
-                false => story.commit_refused(),
-            }
-        })?;
-        story.acknowledged(self.disk.operations(), durability);
-        if story.is_shared() {
-            return Ok(());
-        }
-        if seq != story.last().seq() {
-            let message = format!("commit {} was given number {seq}", story.last().seq());
-            return Err(Error::new(ErrorKind::InvalidData, message));
-        }
-        Ok(())
-    }
-
     fn sync<M: Model>(&self, story: &mut Story<M>) -> Result<()> {
         self.store.sync()?;
         story.acknowledged(self.disk.operations(), Durability::Synced);
@@ -217,6 +179,61 @@ impl Base {
             story.pin_done(self.disk.operations());
         }
         self.pinned = !self.pinned;
+        Ok(())
+    }
+}
+
+/// An open store that is written to, and the story that is told of it.
+#[derive(Debug)]
+pub struct Work<'a, M: Model> {
+    pub(crate) base: &'a Base,
+    pub(crate) story: &'a mut Story<M>,
+}
+
+impl<'a, M: Model> Work<'a, M> {
+    /// The store.
+    pub(crate) fn store(&self) -> &'a Store {
+        &self.base.store
+    }
+
+    /// Makes a commit, and tells of its beginning and its end.
+    pub(crate) fn commit<Q: Into<Option<SeqNo>>>(
+        &mut self,
+        changes: &[M::Change],
+        durability: Durability,
+        make: impl FnOnce() -> Result<Q>,
+    ) -> Result<()> {
+        self.begin(changes);
+        self.committed(make(), durability)
+    }
+
+    /// Tells that a commit begins.
+    pub(crate) fn begin(&mut self, changes: &[M::Change]) {
+        self.story.commit_begun(self.base.disk.operations(), changes);
+    }
+
+    /// Tells how the commit that was begun last has ended.
+    pub(crate) fn committed<Q: Into<Option<SeqNo>>>(
+        &mut self,
+        outcome: Result<Q>,
+        durability: Durability,
+    ) -> Result<()> {
+        let Self { base, story } = self;
+        let seq = outcome.inspect_err(|error| {
+            let may_be_found = leaves_doubt(error)
+                // Of several who wait for a sync that fails, one is told what failed.
+                || (story.is_shared() && error.kind() == ErrorKind::Poisoned);
+            match may_be_found && base.store.is_poisoned() {
+                true => story.commit_in_doubt(),
+                false => story.commit_refused(),
+            }
+        })?;
+        story.acknowledged(base.disk.operations(), durability);
+        let (expected, given) = (story.last_seq(), seq.into().map_or(0, |seq| seq.0));
+        if !story.is_shared() && given != expected {
+            let message = format!("commit {expected} was given number {given}");
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
         Ok(())
     }
 }
@@ -242,12 +259,12 @@ pub(crate) fn settings_of_several_streams() -> Settings {
 }
 
 /// Opens the store on a disk.
-pub(crate) fn open<S: Session>(disk: &SimDisk, access: Access) -> Result<Store> {
+pub(crate) fn open<S: Subject>(disk: &SimDisk, access: Access) -> Result<Store> {
     open_at::<S>(disk, Path::new(STORE_DIR), access)
 }
 
 /// Opens a store on a disk.
-pub(crate) fn open_at<S: Session>(disk: &SimDisk, dir: &Path, access: Access) -> Result<Store> {
+pub(crate) fn open_at<S: Subject>(disk: &SimDisk, dir: &Path, access: Access) -> Result<Store> {
     Store::open_with(io_on(disk, STORE_SEED), dir, access, S::settings())
 }
 
@@ -274,6 +291,16 @@ impl fmt::Display for Problem {
     }
 }
 
+impl Problem {
+    /// The same, of something.
+    pub(crate) fn of(self, what: impl fmt::Display) -> Self {
+        match self {
+            Self::Wrong(message) => Self::Wrong(format!("{what} {message}")),
+            failed => failed,
+        }
+    }
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         Self::Failed(error)
@@ -288,30 +315,61 @@ impl From<Problem> for String {
 
 pub(crate) type Judgement<T> = std::result::Result<T, Problem>;
 
+/// What answers wrongly.
+pub(crate) fn wrong<T>(message: String) -> Judgement<T> {
+    Err(Problem::Wrong(message))
+}
+
+/// A store as a snapshot shows it.
+#[derive(Debug)]
+pub struct Showing<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) snapshot: &'a Snapshot,
+    /// Whether what holds nothing must be there as well.
+    pub(crate) is_made: bool,
+}
+
+impl<'a> Showing<'a> {
+    /// What a store shows in which everything was made.
+    pub(crate) fn of_made(store: &'a Store, snapshot: &'a Snapshot) -> Self {
+        Self { store, snapshot, is_made: true }
+    }
+
+    /// Whether this is what the store shows now: a pin sees rows of long ago.
+    pub(crate) fn is_live(&self) -> Result<bool> {
+        Ok(self.store.snapshot()?.seq() == self.snapshot.seq())
+    }
+
+    /// Holds it against a model.
+    pub(crate) fn compare<S: Subject>(&self, model: &S::Model) -> Judgement<()> {
+        let at = self.snapshot.seq();
+        S::compare(self, model).map_err(|problem| problem.of(format_args!("at commit {at}:")))
+    }
+}
+
 /// Holds a store against its story: all that it shows must be what was after one commit.
-pub(crate) fn read<S: Session>(
+pub(crate) fn read<S: Subject>(
     store: &Store,
-    story: &Story<S::Model>,
+    story: &StoryOf<S>,
     is_made: bool,
 ) -> Judgement<Found> {
     let snapshot = store.snapshot()?;
     let seq = snapshot.seq().0;
     let Some(model) = story.model(seq) else {
-        let message = format!("the store says that it is at commit {seq}, which was never made");
-        return Err(Problem::Wrong(message));
+        return wrong(format!("the store says that it is at commit {seq}, which was never made"));
     };
-    S::compare(store, &snapshot, model, is_made)?;
+    Showing { store, snapshot: &snapshot, is_made }.compare::<S>(model)?;
     let pins = store.pins();
     let pin = match pins.as_slice() {
         [] => None,
         [pin] if pin.name == PIN => Some(pin.seq.0),
-        _ => return Err(Problem::Wrong(format!("unknown pins: {pins:?}"))),
+        _ => return wrong(format!("unknown pins: {pins:?}")),
     };
     if let Some(at) = pin {
         let Some(model) = story.pinned(at) else {
-            return Err(Problem::Wrong(format!("a pin sees commit {at}, where none was made")));
+            return wrong(format!("a pin sees commit {at}, where none was made"));
         };
-        S::compare(store, &store.snapshot_at(PIN)?, model, is_made)?;
+        Showing { store, snapshot: &store.snapshot_at(PIN)?, is_made }.compare::<S>(model)?;
     }
     Ok(Found { seq, pin })
 }

@@ -10,12 +10,12 @@ use timestrata_engine::{
 use timestrata_io::sync::schedule::pause;
 use timestrata_io::sync::{JoinHandle, spawn};
 
-use super::journal::{Journal, Seen};
 use super::judge;
 use super::kinds::{Failed, Kind, Lane};
 use super::plan::{Act, Plan, Trouble};
 use crate::Plant;
 use crate::disk::SimDisk;
+use crate::journal::{Journal, Seen};
 use crate::streams::specs;
 use crate::subject::{Base, COPY_DIR, STORE_DIR};
 

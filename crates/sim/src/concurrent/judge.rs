@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use timestrata_engine::Access;
 
-use super::journal::{Commit, Fate, Journal, Records};
 use super::kinds::{Kind, Whole};
 use super::totals::Totals;
+use crate::Streams;
 use crate::disk::{CrashState, SimDisk};
-use crate::streams::Streams;
-use crate::subject::open;
+use crate::journal::{Commit, Fate, Journal, Records};
+use crate::subject::{Showing, open};
 
 /// Mixtures of what was not synced, at each moment.
 const MIXTURES: usize = 3;
@@ -24,15 +24,14 @@ struct History {
 pub(super) fn compare_seen(journal: &Journal, kinds: &[Kind]) {
     let (replayed, seen) = {
         let mut records = journal.0.lock();
-        (replay(&records), std::mem::take(&mut records.seen))
+        (replay(&records, kinds), std::mem::take(&mut records.seen))
     };
     // What is wrong with the order is told by who judges crashes.
     let Ok(history) = replayed else { return };
     for seen in seen {
         let seq = seen.snapshot.seq().0;
-        let compared = history.at(seq).and_then(|model| {
-            kinds.iter().try_for_each(|kind| kind.compare(&seen.store, &seen.snapshot, model, true))
-        });
+        let showing = Showing::of_made(&seen.store, &seen.snapshot);
+        let compared = history.at(seq).and_then(|model| model.compare(&showing));
         if let Err(problem) = compared {
             journal.problem(format!("{}: {problem}", seen.who));
         }
@@ -48,7 +47,7 @@ pub(super) fn judge(
 ) {
     let records = journal.0.lock();
     totals.violations.extend(records.problems.iter().map(|problem| (seed, problem.clone())));
-    let history = match replay(&records) {
+    let history = match replay(&records, kinds) {
         Ok(history) => history,
         Err(problem) => {
             totals.violations.push((seed, problem));
@@ -59,7 +58,7 @@ pub(super) fn judge(
         totals.crashes += 1;
         for state in moment.states(MIXTURES) {
             totals.images += 1;
-            let judged = judge_state(&state, moment.operation(), &records, &history, kinds);
+            let judged = judge_state(&state, moment.operation(), &records, &history);
             totals.operations += state.disk.operations();
             if let Err(problem) = judged {
                 let (at, label) = (moment.operation(), &state.label);
@@ -72,7 +71,7 @@ pub(super) fn judge(
 }
 
 /// The commits in their order: each number once, and none missing.
-fn replay(records: &Records) -> Result<History, String> {
+fn replay(records: &Records, kinds: &[Kind]) -> Result<History, String> {
     let mut by_seq: BTreeMap<u64, &Commit> = BTreeMap::new();
     for commit in &records.commits {
         match commit.fate {
@@ -90,14 +89,14 @@ fn replay(records: &Records) -> Result<History, String> {
             by_seq.entry(seq).or_insert(commit);
         }
     }
-    let mut history = History { models: vec![Whole::new()], begun_at: vec![0] };
+    let mut history = History { models: vec![Whole::new(kinds)], begun_at: vec![0] };
     for (seq, commit) in by_seq {
-        let last = history.models.last().map_or(0, |model| model.seq);
-        let next = history.models.last().map(|model| model.after(&commit.changes));
-        if seq != last + 1 {
-            return Err(format!("no commit has number {}", last + 1));
+        let next = history.models.len() as u64;
+        if seq != next {
+            return Err(format!("no commit has number {next}"));
         }
-        history.models.extend(next);
+        let after = history.models.last().map(|model| model.after(&commit.changes));
+        history.models.extend(after);
         history.begun_at.push(commit.begun_at);
     }
     Ok(history)
@@ -115,7 +114,6 @@ fn judge_state(
     moment: u64,
     records: &Records,
     history: &History,
-    kinds: &[Kind],
 ) -> Result<(), String> {
     let said = |error: timestrata_engine::Error| format!("can't be read: {error}");
     let store = open::<Streams>(&state.disk, Access::Write)
@@ -131,7 +129,7 @@ fn judge_state(
     if begun_at.is_none_or(|begun_at| *begun_at > moment) {
         return Err(format!("commit {seq} was found, and not begun yet"));
     }
-    kinds.iter().try_for_each(|kind| kind.compare(&store, &snapshot, model, true))?;
+    model.compare(&Showing::of_made(&store, &snapshot))?;
     // Closing would flush; nobody looks at that here.
     state.disk.crash_at(state.disk.operations());
     Ok(())

@@ -6,7 +6,6 @@
 //! disks that a crash at these moments may leave, is held against the replay of the commits up to there.
 
 mod actors;
-mod journal;
 mod judge;
 mod kinds;
 mod plan;
@@ -19,10 +18,10 @@ use timestrata_io::sync::schedule::{End, Schedule};
 use timestrata_io::{Io, ManualClock, SeededRng};
 
 use crate::disk::SimDisk;
+use crate::journal::Journal;
 use crate::{Plant, START_WALL_NS};
 
 use actors::Scene;
-use journal::Journal;
 use plan::Plan;
 
 pub use totals::{Totals, run_for, run_schedules};

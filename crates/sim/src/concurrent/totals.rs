@@ -1,13 +1,13 @@
 //! Many schedules, and what they come to.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use timestrata_io::{Clock, OsClock};
 
 use super::run_schedule;
 use crate::Plant;
+use crate::threads::on_all_threads;
 
 /// So many violations end a run early; one is enough where a fault was planted.
 const VIOLATIONS_MAX: usize = 20;
@@ -90,22 +90,14 @@ pub fn run_for(first: u64, seconds: u64) -> Totals {
 
 fn run_while(first: u64, planted: Option<Plant>, goes_on: impl Fn(u64) -> bool + Sync) -> Totals {
     let violations_max = if planted.is_some() { 1 } else { VIOLATIONS_MAX };
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let next = AtomicU64::new(0);
     let total = Mutex::new(Totals::default());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let done = next.fetch_add(1, Ordering::Relaxed);
-                    if !goes_on(done) || total.lock().violations.len() >= violations_max {
-                        break;
-                    }
-                    let totals = run_schedule(first.wrapping_add(done), planted);
-                    total.lock().add(totals);
-                }
-            });
+    on_all_threads(|done| {
+        if !goes_on(done) || total.lock().violations.len() >= violations_max {
+            return false;
         }
+        let totals = run_schedule(first.wrapping_add(done), planted);
+        total.lock().add(totals);
+        true
     });
     total.into_inner()
 }

@@ -5,5 +5,4 @@ mod read;
 mod session;
 mod step;
 
-pub(crate) use session::Graphs;
-pub use step::GraphStep;
+pub use session::Graphs;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::subject::Model;
+use crate::story::Model;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,6 @@ pub enum GraphChange {
 /// A graph after some number of commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphModel {
-    seq: u64,
     /// Version and content of each block.
     pub(super) blocks: BTreeMap<u8, (u32, String)>,
     /// The version before it, where there is one.
@@ -31,7 +30,9 @@ pub struct GraphModel {
     pub(super) edges: BTreeSet<(u8, u8, u8)>,
 }
 
-impl GraphModel {
+impl Model for GraphModel {
+    type Change = GraphChange;
+
     fn apply(&mut self, change: &GraphChange) {
         match change {
             GraphChange::Put(id, content) => {
@@ -53,20 +54,5 @@ impl GraphModel {
             }
             GraphChange::UnlinkKind(kind) => self.edges.retain(|(_, is, _)| is != kind),
         }
-    }
-}
-
-impl Model for GraphModel {
-    type Change = GraphChange;
-
-    fn seq(&self) -> u64 {
-        self.seq
-    }
-
-    fn after(&self, changes: &[GraphChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        changes.iter().for_each(|change| next.apply(change));
-        next
     }
 }

@@ -2,31 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use timestrata_engine::{Snapshot, Store};
 use timestrata_graph::{Along, Block, BlockId, Direction, Graph, GraphView};
 
 use super::model::GraphModel;
 use super::session::{NAME, id, kind};
 use super::step::{BLOCKS, KINDS};
-use crate::subject::{Judgement, Model, Problem};
+use crate::subject::{Judgement, Showing, wrong};
 
 /// Holds a snapshot against a model; a graph without a block may be missing if it isn't promised.
-pub(super) fn compare(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &GraphModel,
-    is_made: bool,
-) -> Judgement<()> {
-    if store.stream(NAME).is_none() && !is_made && model.seq() == 0 {
+pub(super) fn compare(showing: &Showing<'_>, model: &GraphModel) -> Judgement<()> {
+    let Showing { store, snapshot, is_made } = *showing;
+    if store.stream(NAME).is_none() && !is_made && snapshot.seq().0 == 0 {
         return Ok(());
     }
     let view = Graph::open(store, NAME)?.view_at(snapshot.clone());
-    let at = model.seq();
     let expect = |what: &str, found: String, expected: String| match found == expected {
         true => Ok(()),
-        false => Err(Problem::Wrong(format!(
-            "at commit {at}: the graph's {what} are {found}, expected {expected}"
-        ))),
+        false => wrong(format!("the graph's {what} are {found}, expected {expected}")),
     };
     for number in 0..BLOCKS {
         let found: Vec<_> = view.versions(id(number))?.iter().map(shown).collect();

@@ -1,23 +1,21 @@
 //! A store with a graph, in use.
 
-use timestrata_engine::{Durability, Result, Settings, Snapshot, Store};
+use timestrata_engine::{Durability, Result, Settings, Store};
 use timestrata_graph::{BlockId, Edge, Graph, GraphChanges, GraphOptions, NewBlock, Unlinked};
 
 use super::model::{GraphChange, GraphModel};
 use super::read;
-use super::step::{Write, link, put};
-use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Session, settings_of_several_streams};
+use super::step::{self, Write, link, put};
+use crate::subject::{
+    Action, Alphabet, Judgement, Showing, Subject, Work, settings_of_several_streams,
+};
 
 /// The graph.
 pub(super) const NAME: &str = "code";
 
-/// An open store with its graph.
-#[derive(Debug)]
-pub struct Graphs {
-    base: Base,
-    graph: Graph,
-}
+/// Graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Graphs;
 
 /// The id of a block.
 pub(super) fn id(number: u8) -> BlockId {
@@ -48,43 +46,32 @@ fn added<'a>(changes: GraphChanges<'a>, change: &'a GraphChange) -> GraphChanges
     }
 }
 
-impl Session for Graphs {
+impl Subject for Graphs {
     type Model = GraphModel;
     type Write = Write;
-
-    fn empty_model() -> GraphModel {
-        GraphModel::default()
-    }
-
-    fn attach(base: Base, story: &mut Story<GraphModel>) -> Result<Self> {
-        let graph = Graph::create(&base.store, NAME, &GraphOptions { keep_versions: 2 })?;
-        story.made(base.disk.operations());
-        Ok(Self { base, graph })
-    }
+    type Parts = Graph;
+    const KIND: &'static str = "graphs";
+    const ALPHABET: Alphabet<Write> = step::ALPHABET;
+    const CHOSEN: &'static [&'static str] = step::CHOSEN;
 
     fn settings() -> Settings {
         settings_of_several_streams()
     }
 
-    fn base(&self) -> &Base {
-        &self.base
+    fn attach(store: &Store) -> Result<Graph> {
+        Graph::create(store, NAME, &GraphOptions { keep_versions: 2 })
     }
 
-    fn base_mut(&mut self) -> &mut Base {
-        &mut self.base
-    }
-
-    fn write(&mut self, write: &Write, story: &mut Story<GraphModel>) -> Result<()> {
-        story.commit_begun(self.base.disk.operations(), &write.changes);
+    fn write(graph: &mut Graph, work: &mut Work<'_, GraphModel>, write: &Write) -> Result<()> {
+        work.begin(&write.changes);
         let changes = write.changes.iter().fold(GraphChanges::new(), added);
-        let changed = self.graph.change(&changes, write.durability);
-        if changed.as_ref().is_ok_and(|changed| changed.seq.is_none()) {
+        let changed = graph.change(&changes, write.durability).map(|changed| changed.seq);
+        if matches!(changed, Ok(None)) {
             // There was nothing to take away.
-            story.commit_refused();
+            work.story.commit_refused();
             return Ok(());
         }
-        let seq = changed.map(|changed| changed.seq.map_or(0, |seq| seq.0));
-        self.base.committed(seq, write.durability, story)
+        work.committed(changed, write.durability)
     }
 
     fn is_only_a_commit(_: &Write) -> bool {
@@ -112,12 +99,7 @@ impl Session for Graphs {
         Write { changes: vec![put(903, 0), link(903, 0)], durability: Durability::Synced }
     }
 
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &GraphModel,
-        is_made: bool,
-    ) -> Judgement<()> {
-        read::compare(store, snapshot, model, is_made)
+    fn compare(showing: &Showing<'_>, model: &GraphModel) -> Judgement<()> {
+        read::compare(showing, model)
     }
 }

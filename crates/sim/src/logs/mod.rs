@@ -4,5 +4,4 @@ mod read;
 mod session;
 mod step;
 
-pub(crate) use session::LogEntries;
-pub use step::LogStep;
+pub use session::LogEntries;

@@ -1,24 +1,18 @@
 //! A log held against its model: entries in their order, whole, and what is found among them.
 
-use timestrata_engine::{Snapshot, Store};
 use timestrata_logs::{FieldValue, Logs, Query, Scalar};
 
 use super::session::{LogModel, NAME, WORD};
-use crate::subject::{Judgement, Model, Problem};
+use crate::subject::{Judgement, Showing, wrong};
 
 /// Holds a snapshot against a model; a log without an entry may be missing if it isn't promised.
-pub(super) fn compare(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &LogModel,
-    is_made: bool,
-) -> Judgement<()> {
-    if store.stream(NAME).is_none() && !is_made && model.seq() == 0 {
+pub(super) fn compare(showing: &Showing<'_>, model: &LogModel) -> Judgement<()> {
+    let Showing { store, snapshot, is_made } = *showing;
+    if store.stream(NAME).is_none() && !is_made && snapshot.seq().0 == 0 {
         return Ok(());
     }
     let view = Logs::open(store, NAME)?.view_of(snapshot.clone())?;
-    let at = model.seq();
-    let wrong = |what: String| Err(Problem::Wrong(format!("at commit {at}: the log {what}")));
+    let wrong = |what: String| wrong(format!("the log {what}"));
     let mut last = i64::MIN;
     let mut expected = model.entries.iter();
     for batch in view.search(&Query::default())? {

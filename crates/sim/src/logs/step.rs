@@ -1,30 +1,40 @@
 //! The steps of workloads over logs.
 
-use timestrata_engine::Durability;
+use timestrata_engine::Durability::{self, Synced, Written};
 
-use super::LogEntries;
 use super::session::WORD;
-use crate::subject::Step;
+use crate::subject::Alphabet;
 
 /// A message that no segment of the log of commits takes.
 const LARGE_BYTES: usize = 5 << 10;
 /// So many entries give a field that all of them have a column.
 const MANY: usize = 2_200;
 
-/// One step of a workload over logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LogStep {
-    /// An entry, `Written`.
-    Entry,
-    /// An entry, `Synced`.
-    Synced,
-    /// A few entries, one commit.
-    Few,
-    /// An entry that goes straight to runs, among others.
-    Large,
-    /// So many entries that their field gets a column.
-    Many,
-}
+pub(super) const ALPHABET: Alphabet<Write> = &[
+    // An entry, `Written`.
+    ('e', |turn| one(vec![message(turn, 0)], Written)),
+    // An entry, `Synced`.
+    ('s', |turn| one(vec![message(turn, 1)], Synced)),
+    // A few entries, one commit.
+    ('w', |turn| one(messages(turn, 4), Synced)),
+    // An entry that goes straight to runs, among others.
+    ('x', |turn| {
+        let mut entries = messages(turn, 2);
+        entries.insert(1, ("x".repeat(LARGE_BYTES), turn as i64));
+        one(entries, Written)
+    }),
+    // So many entries that their field gets a column.
+    ('m', |turn| one(messages(turn, MANY), Written)),
+];
+
+pub(super) const CHOSEN: &[&str] = &[
+    // Entries in memory and in runs when a field gets its column, and after it.
+    "ewfmesfcrwc",
+    // Large ones between small ones, and none out of its order.
+    "exswxfercx",
+    // What a pin sees while more arrives.
+    "wfpescwrfpc",
+];
 
 /// Entries that are one commit: message and field.
 #[derive(Debug, Clone)]
@@ -33,31 +43,8 @@ pub struct Write {
     pub(super) durability: Durability,
 }
 
-impl Step for LogStep {
-    type Session = LogEntries;
-
-    const ALPHABET: &'static [(char, Self)] = &[
-        ('e', Self::Entry),
-        ('s', Self::Synced),
-        ('w', Self::Few),
-        ('x', Self::Large),
-        ('m', Self::Many),
-    ];
-
-    const CHOSEN: &'static [&'static str] = &[
-        // Entries in memory and in runs when a field gets its column, and after it.
-        "ewfmesfcrwc",
-        // Large ones between small ones, and none out of its order.
-        "exswxfercx",
-        // What a pin sees while more arrives.
-        "wfpescwrfpc",
-    ];
-
-    const KIND: &'static str = "logs";
-
-    fn writes(self, turn: usize) -> Vec<Write> {
-        vec![self.write(turn)]
-    }
+fn one(entries: Vec<(String, i64)>, durability: Durability) -> Vec<Write> {
+    vec![Write { entries, durability }]
 }
 
 fn message(turn: usize, n: usize) -> (String, i64) {
@@ -65,20 +52,6 @@ fn message(turn: usize, n: usize) -> (String, i64) {
     (format!("{word} {turn}.{n}"), (turn * 10 + n) as i64)
 }
 
-impl LogStep {
-    fn write(self, turn: usize) -> Write {
-        let some = |count: usize| (0..count).map(|n| message(turn, n)).collect::<Vec<_>>();
-        let (entries, durability) = match self {
-            Self::Synced => (vec![message(turn, 1)], Durability::Synced),
-            Self::Few => (some(4), Durability::Synced),
-            Self::Large => {
-                let mut entries = some(2);
-                entries.insert(1, ("x".repeat(LARGE_BYTES), turn as i64));
-                (entries, Durability::Written)
-            }
-            Self::Many => (some(MANY), Durability::Written),
-            _ => (vec![message(turn, 0)], Durability::Written),
-        };
-        Write { entries, durability }
-    }
+fn messages(turn: usize, count: usize) -> Vec<(String, i64)> {
+    (0..count).map(|n| message(turn, n)).collect()
 }

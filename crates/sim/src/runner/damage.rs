@@ -6,26 +6,24 @@
 
 use timestrata_engine::{Access, Error, ErrorKind};
 
-use super::explore::{new_disk, run_through};
+use super::Trial;
+use super::explore::run_through;
 use super::judge::{check_kept, guarded, run_files};
-use super::{Effort, Report};
 use crate::disk::SimDisk;
-use crate::subject::{Problem, Step, StoryOf, open, read};
-use crate::workload::Workload;
+use crate::subject::{Problem, StoryOf, Subject, open, read};
 
 /// Bits that are turned over, for each place that can't be read.
 const SPOILED_ONE_IN: u64 = 4;
 
 /// Runs a workload and turns over bits of what it leaves, one in so many at a time.
-pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effort) -> Report {
-    let mut report = Report::new(effort);
-    report.workloads = 1;
-    let disk = new_disk(workload, effort);
-    let run = match guarded(|| run_through(workload, &disk, false)) {
+pub(super) fn damage<S: Subject>(trial: &mut Trial<'_, S>) {
+    let (index, effort) = (trial.index, trial.effort);
+    let disk = trial.new_disk();
+    let run = match guarded(|| run_through(trial.workload, &disk, false)) {
         Ok(run) => run,
         Err(problem) => {
-            report.violation(workload, "without damage", problem);
-            return report;
+            trial.violation("without damage", problem);
+            return;
         }
     };
     for (path, bytes) in disk.files() {
@@ -38,34 +36,26 @@ pub(super) fn damage<S: Step>(workload: &Workload<S>, index: u64, effort: &Effor
                 decayed.flip_bit(&path, bit).map_err(|error| error.to_string())?;
                 judge::<S>(&decayed, &run.story, named)
             });
-            report.flips += 1;
+            trial.report.flips += 1;
             match flipped {
-                Ok(noticed) => report.flips_noticed += u64::from(noticed),
+                Ok(noticed) => trial.report.flips_noticed += u64::from(noticed),
                 Err(problem) => {
                     let moment =
                         format!("bit {} of byte {} of {}", bit % 8, bit / 8, path.display());
-                    report.violation(workload, &moment, problem);
-                    if report.violations.len() >= effort.violations_max {
-                        return report;
+                    if trial.violation(&moment, problem) {
+                        return;
                     }
                 }
             }
         }
     }
-    spoil(workload, &disk, &run.story, index, effort, &mut report);
-    report
+    spoil(trial, &disk, &run.story);
 }
 
 /// Makes places of the files unreadable, one at a time: what is read is right, or an error that names
 /// the file; and all is there once they can be read again.
-fn spoil<S: Step>(
-    workload: &Workload<S>,
-    disk: &SimDisk,
-    story: &StoryOf<S>,
-    index: u64,
-    effort: &Effort,
-    report: &mut Report,
-) {
+fn spoil<S: Subject>(trial: &mut Trial<'_, S>, disk: &SimDisk, story: &StoryOf<S>) {
+    let (index, effort) = (trial.index, trial.effort);
     for (path, bytes) in disk.files() {
         let places = (0..bytes).filter(|byte| {
             effort.takes("spoil", effort.flips_one_in * SPOILED_ONE_IN, &[index, *byte, bytes])
@@ -83,11 +73,10 @@ fn spoil<S: Step>(
                     Err(problem) => Err(format!("once it can be read again: {problem}")),
                 }
             });
-            report.spoiled += 1;
+            trial.report.spoiled += 1;
             if let Err(problem) = judged {
                 let moment = format!("byte {byte} of {} can't be read", path.display());
-                report.violation(workload, &moment, problem);
-                if report.violations.len() >= effort.violations_max {
+                if trial.violation(&moment, problem) {
                     return;
                 }
             }
@@ -96,19 +85,19 @@ fn spoil<S: Step>(
 }
 
 /// Whether the damage was noticed; a problem if it shows in the rows.
-fn judge<S: Step>(
+fn judge<S: Subject>(
     disk: &SimDisk,
     story: &StoryOf<S>,
     expected: fn(&Error) -> Result<(), String>,
 ) -> Result<bool, String> {
     let runs = run_files(disk);
-    let opened = open::<S::Session>(disk, Access::Write);
+    let opened = open::<S>(disk, Access::Write);
     check_kept(&runs, disk)?;
     let store = match opened {
         Ok(store) => store,
         Err(error) => return expected(&error).map(|()| true),
     };
-    let found = match read::<S::Session>(&store, story, false) {
+    let found = match read::<S>(&store, story, false) {
         Ok(found) => found,
         Err(Problem::Failed(error)) => {
             disk.crash_at(disk.operations());

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use timestrata_engine::{Access, Durability, Error};
 
 use super::judge::{guarded, judge, judge_reading};
-use super::{Effort, Report};
+use super::{Report, Trial};
 use crate::disk::{CrashPoint, CrashState, SimDisk};
 use crate::story::{Found, Promises};
-use crate::subject::{Session, Step, StoryOf, open};
+use crate::subject::{Session, Showing, StoryOf, Subject, open};
 
 /// Mixtures a crash point of a second crash.
 const MIXTURES_AGAIN: usize = 2;
@@ -16,14 +16,14 @@ const MIXTURES_AGAIN: usize = 2;
 /// Opens the store and holds it against its promises. For a sample (`name` decides) goes on:
 /// reads it in other ways, commits to it, closes it, opens it again; and of these, crashes
 /// some again.
-pub(super) fn examine<S: Step>(
+pub(super) fn examine<S: Subject>(
+    trial: &mut Trial<'_, S>,
     state: &CrashState,
     story: &StoryOf<S>,
     promises: &Promises,
     name: &[u64],
-    effort: &Effort,
-    report: &mut Report,
 ) -> Result<(), String> {
+    let (effort, report) = (trial.effort, &mut trial.report);
     let opened = state.disk.fork();
     let found = judge::<S>(&opened, state.kind, story, promises)?;
     report.operations += opened.operations();
@@ -47,7 +47,7 @@ pub(super) fn examine<S: Step>(
 }
 
 /// Crashes recovery, and what was done after it, at each of its operations.
-fn crash_again<S: Step>(
+fn crash_again<S: Subject>(
     points: &[CrashPoint],
     story: &StoryOf<S>,
     report: &mut Report,
@@ -75,15 +75,15 @@ fn crash_again<S: Step>(
 }
 
 /// Opens a store that crashed, commits, and closes it.
-fn go_on<S: Step>(
+fn go_on<S: Subject>(
     disk: &SimDisk,
     mut story: StoryOf<S>,
     found: Found,
 ) -> Result<StoryOf<S>, String> {
     let failed = |what: &str, error: Error| format!("after recovery {what} fails: {error}");
     let mut session =
-        S::Session::start(disk, &mut story).map_err(|error| failed("opening", error))?;
-    for action in S::Session::after_recovery(found.seq) {
+        Session::<S>::start(disk, &mut story).map_err(|error| failed("opening", error))?;
+    for action in S::after_recovery(found.seq) {
         session.act(&action, &mut story).map_err(|error| failed("going on", error))?;
     }
     session.store().close().map_err(|error| failed("closing", error))?;
@@ -92,12 +92,12 @@ fn go_on<S: Step>(
 }
 
 /// Opens a store that was closed in good order: everything is there, nothing is replayed.
-fn open_closed<S: Step>(disk: &SimDisk, story: &StoryOf<S>) -> Result<(), String> {
-    let store = open::<S::Session>(disk, Access::Write)
+fn open_closed<S: Subject>(disk: &SimDisk, story: &StoryOf<S>) -> Result<(), String> {
+    let store = open::<S>(disk, Access::Write)
         .map_err(|error| format!("can't be opened after a close: {error}"))?;
     let snapshot = store.snapshot().map_err(|error| format!("after a close: {error}"))?;
-    S::Session::compare(&store, &snapshot, story.last(), true)
-        .map_err(|problem| format!("after a close: {problem}"))?;
+    let compared = Showing::of_made(&store, &snapshot).compare::<S>(story.last());
+    compared.map_err(|problem| format!("after a close: {problem}"))?;
     let report = store.recovery_report();
     if !report.clean || report.commits_replayed > 0 || report.torn_tail.is_some() {
         return Err(format!("a closed store was not clean: {report:?}"));

@@ -3,14 +3,14 @@
 
 use timestrata_engine::{Error, ErrorKind};
 
+use super::Trial;
 use super::examine::examine;
-use super::explore::{Run, new_disk};
+use super::explore::Run;
 use super::judge::guarded;
-use super::{Effort, Report, mix};
 use crate::disk::{Fault, Operation, OperationKind, SimDisk};
 use crate::story::Story;
-use crate::subject::{Action, ActionOf, Problem, Session, Step, StoryOf, leaves_doubt, read};
-use crate::workload::Workload;
+use crate::subject::{Action, ActionOf, Problem, Session, StoryOf, Subject, leaves_doubt, read};
+use crate::workload::{Workload, mix};
 
 /// Reads are many, and most of them alike.
 const READS_ONE_IN: u64 = 8;
@@ -72,18 +72,11 @@ impl Trouble {
 }
 
 /// Runs a workload with troubles, a sample of all that there can be.
-pub(super) fn fail<S: Step>(
-    workload: &Workload<S>,
-    index: u64,
-    effort: &Effort,
-    log: &[Operation],
-    run: &Run<S>,
-    report: &mut Report,
-) {
-    for (trouble, name) in troubles(workload, index, effort, log, run) {
-        report.faults += 1;
-        let disk = new_disk(workload, effort);
-        let failed = guarded(|| run_in_trouble(workload, &disk, trouble, &name, effort, report));
+pub(super) fn fail<S: Subject>(trial: &mut Trial<'_, S>, run: &Run<S>, log: &[Operation]) {
+    for (trouble, name) in troubles(trial, run, log) {
+        trial.report.faults += 1;
+        let disk = trial.new_disk();
+        let failed = guarded(|| run_in_trouble(trial, &disk, trouble, &name));
         if let Err(problem) = failed {
             let of = match trouble {
                 Trouble::Operation(n, _) | Trouble::Operations([(n, _), _]) => log.get(n as usize),
@@ -91,8 +84,7 @@ pub(super) fn fail<S: Step>(
             };
             let of = of.map(|of| format!(" ({:?} {})", of.kind, of.path.display()));
             let moment = format!("{trouble:?}{}", of.unwrap_or_default());
-            report.violation(workload, &moment, problem);
-            if report.violations.len() >= effort.violations_max {
+            if trial.violation(&moment, problem) {
                 return;
             }
         }
@@ -100,13 +92,12 @@ pub(super) fn fail<S: Step>(
 }
 
 /// Those that belong to the sample, with their names.
-fn troubles<S: Step>(
-    workload: &Workload<S>,
-    index: u64,
-    effort: &Effort,
-    log: &[Operation],
+fn troubles<S: Subject>(
+    trial: &Trial<'_, S>,
     run: &Run<S>,
+    log: &[Operation],
 ) -> Vec<(Trouble, Vec<u64>)> {
+    let (index, effort) = (trial.index, trial.effort);
     let mut list = Vec::new();
     let one_in = effort.faults_one_in;
     for n in run.operations.clone() {
@@ -136,8 +127,7 @@ fn troubles<S: Step>(
             list.push((Trouble::Read(n), name));
         }
     }
-    let actions = workload.steps().iter().enumerate().map(|(turn, step)| step.actions(turn).len());
-    for action in 0..actions.sum() {
+    for action in 0..trial.workload.actions().count() {
         let name = vec![index, action as u64];
         let drawn = mix(effort.seed, &name);
         if effort.takes("fill the disk", one_in, &name) {
@@ -162,21 +152,19 @@ fn fits(fault: Fault, kind: OperationKind) -> bool {
     }
 }
 
-fn run_in_trouble<S: Step>(
-    workload: &Workload<S>,
+fn run_in_trouble<S: Subject>(
+    trial: &mut Trial<'_, S>,
     disk: &SimDisk,
     trouble: Trouble,
     name: &[u64],
-    effort: &Effort,
-    report: &mut Report,
 ) -> Result<(), String> {
-    let mut story = Story::new(S::Session::empty_model());
+    let mut story = Story::new();
     trouble.begin(disk);
-    let session = match S::Session::start(disk, &mut story) {
+    let session = match Session::<S>::start(disk, &mut story) {
         Ok(session) => Some(session),
         Err(error) => {
             expect_told(&error)?;
-            match S::Session::start(disk, &mut story) {
+            match Session::<S>::start(disk, &mut story) {
                 Ok(session) => Some(session),
                 Err(_) if trouble.comes_again() => None,
                 Err(error) => return Err(format!("opened again, the store says: {error}")),
@@ -185,22 +173,22 @@ fn run_in_trouble<S: Step>(
     };
     if let Some(session) = session {
         let mut running = Running { session, story, disk, trouble, has_failed: false };
-        running.run(workload)?;
+        running.run(trial.workload)?;
         story = running.story;
     }
     Trouble::lift(disk);
     let promises = story.promises_at(disk.operations());
-    let states = disk.crash_states(effort.mixtures);
+    let states = disk.crash_states(trial.effort.mixtures);
     disk.crash_at(disk.operations());
-    report.operations += disk.operations();
+    trial.report.operations += disk.operations();
     let loses_nothing = !matches!(trouble, Trouble::Operation(..) | Trouble::Operations(_));
     for (n, state) in states.into_iter().enumerate() {
         if loses_nothing && !n.is_multiple_of(STATES_ONE_IN) {
             continue;
         }
-        report.states_opened_after_faults += 1;
+        trial.report.states_opened_after_faults += 1;
         let name = [name, &[n as u64]].concat();
-        examine::<S>(&state, &story, &promises, &name, effort, report)
+        examine(trial, &state, &story, &promises, &name)
             .map_err(|problem| format!("{}: {problem}", state.label))?;
     }
     Ok(())
@@ -213,19 +201,17 @@ enum Next {
     Ends,
 }
 
-struct Running<'a, S: Step> {
-    session: S::Session,
+struct Running<'a, S: Subject> {
+    session: Session<S>,
     story: StoryOf<S>,
     disk: &'a SimDisk,
     trouble: Trouble,
     has_failed: bool,
 }
 
-impl<S: Step> Running<'_, S> {
+impl<S: Subject> Running<'_, S> {
     fn run(&mut self, workload: &Workload<S>) -> Result<(), String> {
-        let steps = workload.steps().iter().enumerate();
-        let actions = steps.flat_map(|(turn, step)| step.actions(turn));
-        for (now, action) in actions.enumerate() {
+        for (now, action) in workload.actions().enumerate() {
             self.trouble.before(now, self.disk);
             if let Err(error) = self.session.act(&action, &mut self.story)
                 && matches!(self.after(&action, error)?, Next::Ends)
@@ -237,7 +223,7 @@ impl<S: Step> Running<'_, S> {
         self.read_on()?;
         if self.has_failed {
             // Whatever has failed, the store takes commits.
-            let another = Action::Write(S::Session::after_failure());
+            let another = Action::Write(S::after_failure());
             let taken = self.session.act(&another, &mut self.story);
             if let (Err(error), false) = (taken, self.trouble.comes_again()) {
                 return Err(format!("a commit after the failure is refused with: {error}"));
@@ -269,7 +255,7 @@ impl<S: Step> Running<'_, S> {
             return Ok(Next::Ends);
         }
         let is_one = match action {
-            Action::Write(write) => S::Session::is_only_a_commit(write),
+            Action::Write(write) => S::is_only_a_commit(write),
             _ => true,
         };
         if self.trouble.comes_again() || !is_one {
@@ -291,7 +277,7 @@ impl<S: Step> Running<'_, S> {
     /// Reads go on after a failure, and show all that was acknowledged.
     fn read_on(&self) -> Result<(), String> {
         let promises = self.story.promises_at(self.disk.operations());
-        let read = || read::<S::Session>(self.session.store(), &self.story, promises.is_made);
+        let read = || read::<S>(self.session.store(), &self.story, promises.is_made);
         let found = match read() {
             // The read that was to fail may be one of these.
             Err(Problem::Failed(error)) if matches!(self.trouble, Trouble::Read(_)) => {
@@ -318,7 +304,7 @@ impl<S: Step> Running<'_, S> {
             Action::Write(_) | Action::Sync => Some(action.clone()),
             _ => None,
         };
-        let another = Action::Write(S::Session::after_failure());
+        let another = Action::Write(S::after_failure());
         for (what, call) in [("the same", again), ("another", Some(another))] {
             let Some(call) = call else { continue };
             // Not begun in the story: if it is found, that is a violation as well.

@@ -7,7 +7,7 @@ use timestrata_engine::Access;
 
 use crate::disk::{CrashKind, SimDisk};
 use crate::story::{Found, PinPromise, Promises};
-use crate::subject::{STORE_DIR, Step, StoryOf, open, read};
+use crate::subject::{STORE_DIR, StoryOf, Subject, open, read};
 
 /// Does `work`; a panic is a problem like any other.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
@@ -22,7 +22,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
 
 /// Opens the store, which changes the disk, and reads everything. A problem is what breaks
 /// one of the promises after such a crash.
-pub(super) fn judge<S: Step>(
+pub(super) fn judge<S: Subject>(
     disk: &SimDisk,
     kind: CrashKind,
     story: &StoryOf<S>,
@@ -30,10 +30,10 @@ pub(super) fn judge<S: Step>(
 ) -> Result<Found, String> {
     guarded(|| {
         let runs = run_files(disk);
-        let store = open::<S::Session>(disk, Access::Write)
-            .map_err(|error| format!("can't be opened: {error}"))?;
+        let store =
+            open::<S>(disk, Access::Write).map_err(|error| format!("can't be opened: {error}"))?;
         check_kept(&runs, disk)?;
-        let found = read::<S::Session>(&store, story, promises.is_made)?;
+        let found = read::<S>(&store, story, promises.is_made)?;
         check_promises(&found, promises, kind)?;
         let strays = &store.recovery_report().strays;
         if !strays.is_empty() {
@@ -90,7 +90,7 @@ fn check_promises(found: &Found, promises: &Promises, kind: CrashKind) -> Result
 
 /// Reads the store without changing the disk, in the two ways there are: what a reader sees
 /// must be what the writer will find, and `check` must call it sound.
-pub(super) fn judge_reading<S: Step>(
+pub(super) fn judge_reading<S: Subject>(
     disk: &SimDisk,
     story: &StoryOf<S>,
     found: Found,
@@ -104,9 +104,9 @@ pub(super) fn judge_reading<S: Step>(
             if !report.is_sound() {
                 return Err(format!("check finds damage: {:?}", report.findings));
             }
-            let store = open::<S::Session>(disk, Access::Read)
+            let store = open::<S>(disk, Access::Read)
                 .map_err(|error| format!("can't be opened for reading: {error}"))?;
-            let seen = read::<S::Session>(&store, story, false)
+            let seen = read::<S>(&store, story, false)
                 .map_err(|problem| format!("a reader: {problem}"))?;
             if seen != found {
                 return Err(format!("a reader sees {seen:?}, the writer {found:?}"));

@@ -3,53 +3,44 @@
 
 use std::path::Path;
 
-use super::explore::new_disk;
+use super::Trial;
 use super::judge::{guarded, judge};
-use super::{Effort, Report};
 use crate::disk::{CrashKind, SimDisk};
 use crate::story::Story;
-use crate::subject::{Action, ActionOf, STORE_DIR, Session, Step, read};
-use crate::workload::Workload;
+use crate::subject::{Action, ActionOf, STORE_DIR, Session, Subject, read};
 
 /// Runs a workload, and has another process take the store from it, for each of the things that the first
 /// one does next.
-pub(super) fn pull_lock<S: Step>(workload: &Workload<S>, _: u64, effort: &Effort) -> Report {
-    let mut report = Report::new(effort);
-    report.workloads = 1;
-    let commit = Action::Write(S::Session::after_failure());
+pub(super) fn pull_lock<S: Subject>(trial: &mut Trial<'_, S>) {
+    let commit = Action::Write(S::after_failure());
     for (what, next) in [("commits", commit), ("syncs", Action::Sync), ("flushes", Action::Flush)] {
-        let disk = new_disk(workload, effort);
-        if let Err(problem) = guarded(|| pull(workload, &disk, &next, effort, &mut report)) {
-            report.violation(workload, &format!("its lock pulled away, it {what}"), problem);
+        let disk = trial.new_disk();
+        if let Err(problem) = guarded(|| pull(trial, &disk, &next)) {
+            trial.violation(&format!("its lock pulled away, it {what}"), problem);
         }
     }
-    report
 }
 
-fn pull<S: Step>(
-    workload: &Workload<S>,
+fn pull<S: Subject>(
+    trial: &mut Trial<'_, S>,
     disk: &SimDisk,
     next: &ActionOf<S>,
-    effort: &Effort,
-    report: &mut Report,
 ) -> Result<(), String> {
     let said = |error: timestrata_engine::Error| error.to_string();
-    let mut story = Story::new(S::Session::empty_model());
-    let mut first = S::Session::start(disk, &mut story).map_err(said)?;
-    for (turn, step) in workload.steps().iter().enumerate() {
-        for action in step.actions(turn) {
-            first.act(&action, &mut story).map_err(said)?;
-        }
+    let mut story = Story::new();
+    let mut first = Session::<S>::start(disk, &mut story).map_err(said)?;
+    for action in trial.workload.actions() {
+        first.act(&action, &mut story).map_err(said)?;
     }
-    let found = read::<S::Session>(first.store(), &story, true)?;
+    let found = read::<S>(first.store(), &story, true)?;
     let promises = story.promises_at(disk.operations());
     disk.pull_lock(&Path::new(STORE_DIR).join("LOCK"));
 
     let mut others = story.continued(&promises, CrashKind::Killed, found);
-    let mut second = S::Session::start(disk, &mut others)
+    let mut second = Session::<S>::start(disk, &mut others)
         .map_err(|error| format!("a second process can't open the store: {error}"))?;
     let fails = |error| format!("the second process fails: {error}");
-    for action in S::Session::after_recovery(found.seq) {
+    for action in S::after_recovery(found.seq) {
         second.act(&action, &mut others).map_err(fails)?;
     }
     // Not a part of the other's story: if it is found, that is a violation as well.
@@ -68,12 +59,12 @@ fn pull<S: Step>(
         // pulled away only with the whole directory, and the files of the two are not the same.
         return Ok(());
     }
-    second.act(&Action::Write(S::Session::after_failure()), &mut others).map_err(fails)?;
+    second.act(&Action::Write(S::after_failure()), &mut others).map_err(fails)?;
     let promises = others.promises_at(disk.operations());
-    let states = disk.crash_states(effort.mixtures);
+    let states = disk.crash_states(trial.effort.mixtures);
     disk.crash_at(disk.operations());
     for state in states {
-        report.states_opened += 1;
+        trial.report.states_opened += 1;
         judge::<S>(&state.disk, state.kind, &others, &promises)
             .map_err(|problem| format!("{}: {problem}", state.label))?;
     }

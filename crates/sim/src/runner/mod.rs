@@ -14,14 +14,13 @@ mod judge;
 mod lock;
 mod report;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use parking_lot::Mutex;
 use timestrata_engine::planted::{Plant, plant};
 
-use crate::disk::Lie;
-use crate::subject::Step;
-use crate::workload::Workload;
+use crate::disk::{Lie, SimDisk};
+use crate::subject::Subject;
+use crate::threads::on_all_threads;
+use crate::workload::{Workload, mix};
 
 pub use report::{Report, Violation};
 
@@ -113,55 +112,68 @@ impl Effort {
     }
 }
 
-/// A number that depends on all of the numbers (FNV-1a over 64-bit words, then a finish).
-pub(crate) fn mix(seed: u64, numbers: &[u64]) -> u64 {
-    let mut hash = seed ^ 0xCBF2_9CE4_8422_2325;
-    for number in numbers {
-        hash = (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3);
-        hash ^= hash >> 29;
+/// A workload that is tried, and what came of it so far.
+struct Trial<'a, S> {
+    workload: &'a Workload<S>,
+    /// Its place among all.
+    index: u64,
+    effort: &'a Effort,
+    report: Report,
+}
+
+impl<S: Subject> Trial<'_, S> {
+    /// A disk for the workload, whatever others are run with it.
+    fn new_disk(&self) -> SimDisk {
+        let disk = SimDisk::new(mix(self.effort.seed, &[self.workload.number()]));
+        disk.tear_anywhere();
+        self.effort.lies.iter().for_each(|lie| disk.lie(lie.clone()));
+        disk
     }
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash ^ (hash >> 31)
+
+    /// Takes down a promise that was not kept; whether there are enough of them now.
+    fn violation(&mut self, moment: &str, problem: String) -> bool {
+        self.report.violations.push(Violation {
+            kind: S::KIND,
+            workload: self.workload.to_string(),
+            moment: moment.to_owned(),
+            problem,
+        });
+        self.report.violations.len() >= self.effort.violations_max
+    }
 }
 
 /// Runs workloads and crashes them, on as many threads as there are processors.
-pub fn run<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
-    on_all_threads(workloads, effort, explore::explore)
+pub fn run<S: Subject>(workloads: &[Workload<S>], effort: &Effort) -> Report {
+    run_all(workloads, effort, explore::explore)
 }
 
 /// Runs workloads and damages what they leave, on as many threads as there are processors.
-pub fn damage<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
-    on_all_threads(workloads, effort, damage::damage)
+pub fn damage<S: Subject>(workloads: &[Workload<S>], effort: &Effort) -> Report {
+    run_all(workloads, effort, damage::damage)
 }
 
 /// Runs workloads and pulls the writer's lock away behind them, on as many threads as there are processors.
-pub fn pull_lock<S: Step>(workloads: &[Workload<S>], effort: &Effort) -> Report {
-    on_all_threads(workloads, effort, lock::pull_lock)
+pub fn pull_lock<S: Subject>(workloads: &[Workload<S>], effort: &Effort) -> Report {
+    run_all(workloads, effort, lock::pull_lock)
 }
 
-fn on_all_threads<S: Step>(
+fn run_all<S: Subject>(
     workloads: &[Workload<S>],
     effort: &Effort,
-    work: fn(&Workload<S>, u64, &Effort) -> Report,
+    work: fn(&mut Trial<'_, S>),
 ) -> Report {
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let next = AtomicUsize::new(0);
     let total = Mutex::new(Report::new(effort));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let _planted = effort.planted.map(plant);
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(workload) = workloads.get(index) else { break };
-                    if total.lock().violations.len() >= effort.violations_max {
-                        break;
-                    }
-                    let report = work(workload, index as u64, effort);
-                    total.lock().add(report);
-                }
-            });
+    on_all_threads(|index| {
+        let Some(workload) = workloads.get(index as usize) else { return false };
+        if total.lock().violations.len() >= effort.violations_max {
+            return false;
         }
+        let _planted = effort.planted.map(plant);
+        let report = Report { workloads: 1, ..Report::new(effort) };
+        let mut trial = Trial { workload, index, effort, report };
+        work(&mut trial);
+        total.lock().add(trial.report);
+        true
     });
     total.into_inner()
 }

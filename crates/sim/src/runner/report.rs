@@ -3,8 +3,6 @@
 use std::fmt;
 
 use super::Effort;
-use crate::subject::Step;
-use crate::workload::Workload;
 
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +24,7 @@ impl fmt::Display for Violation {
 }
 
 /// Figures of a run, and its violations.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The seed of the run.
     pub seed: u64,
@@ -62,23 +60,7 @@ pub struct Report {
 
 impl Report {
     pub(super) fn new(effort: &Effort) -> Self {
-        Self {
-            seed: effort.seed,
-            workloads: 0,
-            operations: 0,
-            crash_points: 0,
-            states: 0,
-            states_opened: 0,
-            states_continued: 0,
-            crash_points_again: 0,
-            states_opened_again: 0,
-            faults: 0,
-            states_opened_after_faults: 0,
-            flips: 0,
-            flips_noticed: 0,
-            spoiled: 0,
-            violations: Vec::new(),
-        }
+        Self { seed: effort.seed, ..Self::default() }
     }
 
     /// Adds the figures of another run.
@@ -118,20 +100,6 @@ impl Report {
             self.faults,
             self.violations.len()
         )
-    }
-
-    pub(super) fn violation<S: Step>(
-        &mut self,
-        workload: &Workload<S>,
-        moment: &str,
-        problem: String,
-    ) {
-        self.violations.push(Violation {
-            kind: S::KIND,
-            workload: workload.to_string(),
-            moment: moment.to_owned(),
-            problem,
-        });
     }
 }
 

@@ -4,5 +4,5 @@ mod model;
 mod session;
 mod step;
 
-pub(crate) use session::{Streams, specs};
-pub use step::StreamStep;
+pub use session::Streams;
+pub(crate) use session::specs;

@@ -5,7 +5,7 @@
 
 use timestrata_engine::Merge;
 
-use crate::subject::Model;
+use crate::story::Model;
 
 /// A row as it is read: key and value.
 pub(crate) type Row = (i64, String);
@@ -38,20 +38,25 @@ struct ModelStream {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamsModel {
     seq: u64,
-    streams: Vec<ModelStream>,
+    streams: [ModelStream; 2],
+}
+
+impl Default for StreamsModel {
+    fn default() -> Self {
+        let stream = |merge| ModelStream { merge, rows: Vec::new() };
+        Self { seq: 0, streams: [Merge::Keep, Merge::Latest].map(stream) }
+    }
 }
 
 impl StreamsModel {
-    /// Empty streams of these kinds.
-    pub fn new(merges: &[Merge]) -> Self {
-        let stream = |merge: &Merge| ModelStream { merge: *merge, rows: Vec::new() };
-        Self { seq: 0, streams: merges.iter().map(stream).collect() }
-    }
-
     /// Rows of a stream, in key order, equal keys in commit order.
     pub fn rows(&self, stream: usize) -> Vec<Row> {
         self.streams[stream].rows.iter().map(|row| (row.key, row.value.clone())).collect()
     }
+}
+
+impl Model for StreamsModel {
+    type Change = ModelChange;
 
     fn apply(&mut self, change: &ModelChange) {
         let seq = self.seq;
@@ -71,21 +76,11 @@ impl StreamsModel {
             }
         }
     }
-}
 
-impl Model for StreamsModel {
-    type Change = ModelChange;
-
-    fn seq(&self) -> u64 {
-        self.seq
-    }
-
+    /// Rows know their commit, which spares them from its own deletes.
     fn after(&self, changes: &[ModelChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        for change in changes {
-            next.apply(change);
-        }
+        let mut next = Self { seq: self.seq + 1, ..self.clone() };
+        changes.iter().for_each(|change| next.apply(change));
         next
     }
 }
@@ -103,15 +98,14 @@ impl ModelStream {
 #[cfg(test)]
 mod tests {
     use super::{ModelChange::*, Row, StreamsModel};
-    use crate::subject::Model;
-    use timestrata_engine::Merge;
+    use crate::story::Model;
 
     fn row(key: i64, value: &str) -> Row {
         (key, value.to_owned())
     }
 
     fn both() -> StreamsModel {
-        StreamsModel::new(&[Merge::Keep, Merge::Latest])
+        StreamsModel::default()
     }
 
     #[test]
@@ -121,7 +115,7 @@ mod tests {
             .after(&[Insert(0, vec![row(2, "d"), row(0, "e")])]);
         let rows = [row(0, "e"), row(1, "b"), row(2, "a"), row(2, "c"), row(2, "d")];
         assert_eq!(model.rows(0), rows);
-        assert_eq!(model.seq(), 2);
+        assert_eq!(model.seq, 2);
     }
 
     #[test]

@@ -12,12 +12,11 @@ use timestrata_engine::{
 };
 
 use super::model::{ModelChange, Row, StreamsModel};
-use super::step::{EVENTS, STATE, Write};
-use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Model, Problem, Session};
+use super::step::{self, EVENTS, STATE, Write};
+use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work, wrong};
 
 /// Names of the streams, by their place in the model.
-pub(crate) const STREAMS: [&str; 2] = ["events", "state"];
+const STREAMS: [&str; 2] = ["events", "state"];
 fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("time", DataType::Int64, false),
@@ -62,71 +61,66 @@ fn misfit(error: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::InvalidData, error.to_string())
 }
 
-/// An open store with its streams.
+/// Plain streams of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Streams;
+
+/// What is open of them.
 #[derive(Debug)]
-pub struct Streams {
-    base: Base,
+pub struct StreamsParts {
     streams: [StreamId; 2],
     appenders: [RowAppender; 2],
 }
 
-impl Session for Streams {
+impl Subject for Streams {
     type Model = StreamsModel;
     type Write = Write;
+    type Parts = StreamsParts;
+    const KIND: &'static str = "streams";
+    const ALPHABET: Alphabet<Write> = step::ALPHABET;
+    const CHOSEN: &'static [&'static str] = step::CHOSEN;
 
-    fn empty_model() -> StreamsModel {
-        StreamsModel::new(&[Merge::Keep, Merge::Latest])
-    }
-
-    fn attach(base: Base, story: &mut Story<StreamsModel>) -> Result<Self> {
-        let store = &base.store;
+    fn attach(store: &Store) -> Result<StreamsParts> {
         let make = |spec: StreamSpec| match store.stream(&spec.name) {
             Some(stream) => Ok(stream.id()),
             None => store.create_stream(spec),
         };
         let [events, state] = specs();
         let streams = [make(events)?, make(state)?];
-        story.made(base.disk.operations());
         let appenders = [store.appender(streams[EVENTS])?, store.appender(streams[STATE])?];
-        Ok(Self { base, streams, appenders })
+        Ok(StreamsParts { streams, appenders })
     }
 
-    fn base(&self) -> &Base {
-        &self.base
-    }
-
-    fn base_mut(&mut self) -> &mut Base {
-        &mut self.base
-    }
-
-    fn write(&mut self, write: &Write, story: &mut Story<StreamsModel>) -> Result<()> {
+    fn write(
+        parts: &mut StreamsParts,
+        work: &mut Work<'_, StreamsModel>,
+        write: &Write,
+    ) -> Result<()> {
+        let (store, StreamsParts { streams, appenders }) = (work.store(), parts);
         match write {
             Write::AppendRow { stream, row, durability } => {
                 let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
-                story.commit_begun(self.base.disk.operations(), &changes);
-                let mut cells = vec![Cell::Int(row.0), Cell::Text(&row.1)];
-                let columns = self.stream(*stream)?.schema().fields().len();
-                cells.resize(columns, Cell::Text(repeated(&row.1)));
-                let outcome = append(&mut self.appenders[*stream], &cells, *durability);
-                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
+                work.commit(&changes, *durability, || {
+                    let mut cells = vec![Cell::Int(row.0), Cell::Text(&row.1)];
+                    let columns = store.expect_stream(STREAMS[*stream])?.schema().fields().len();
+                    cells.resize(columns, Cell::Text(repeated(&row.1)));
+                    append(&mut appenders[*stream], &cells, *durability)
+                })
             }
-            Write::Commit { changes, durability } => {
-                story.commit_begun(self.base.disk.operations(), changes);
-                let changes = engine_changes(self.store(), &self.streams, changes)?;
-                let outcome = self.store().commit(changes, *durability);
-                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
-            }
+            Write::Commit { changes, durability } => work.commit(changes, *durability, || {
+                store.commit(engine_changes(store, streams, changes)?, *durability)
+            }),
             Write::Bulk { changes } => {
-                let mut bulk = self.store().bulk()?;
+                let mut bulk = store.bulk()?;
                 for change in changes {
-                    add(self.store(), &self.streams, &mut bulk, change)?;
+                    add(store, streams, &mut bulk, change)?;
                 }
                 // Until now nothing may be found of it, whatever fails.
-                story.commit_begun(self.base.disk.operations(), changes);
-                let outcome = bulk.commit().map(|seq| seq.0);
-                self.base.committed(outcome, Durability::Synced, story)
+                work.commit(changes, Durability::Synced, || bulk.commit())
             }
-            Write::Alter => (0..STREAMS.len()).try_for_each(|stream| self.alter(stream)),
+            Write::Alter => {
+                STREAMS.iter().zip(streams).try_for_each(|(name, id)| alter(store, name, *id))
+            }
         }
     }
 
@@ -149,58 +143,45 @@ impl Session for Streams {
         Write::Commit { changes, durability: Durability::Synced }
     }
 
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &StreamsModel,
-        is_made: bool,
-    ) -> Judgement<()> {
-        let at = model.seq();
+    fn compare(showing: &Showing<'_>, model: &StreamsModel) -> Judgement<()> {
         for (index, name) in STREAMS.iter().enumerate() {
             let expected = model.rows(index);
-            let Some(stream) = store.stream(name) else {
-                if expected.is_empty() && !is_made {
+            let Some(stream) = showing.store.stream(name) else {
+                if expected.is_empty() && !showing.is_made {
                     continue;
                 }
-                return Err(Problem::Wrong(format!("at commit {at}: stream '{name}' is missing")));
+                return wrong(format!("stream '{name}' is missing"));
             };
-            let (forward, backward, count) = scan_stream(snapshot, stream.id())?;
+            let (forward, backward, count) = scan_stream(showing.snapshot, stream.id())?;
             if forward != expected {
-                return Err(Problem::Wrong(format!(
-                    "at commit {at}: stream '{name}' holds {}, expected {}",
+                return wrong(format!(
+                    "stream '{name}' holds {}, expected {}",
                     shown(&forward),
                     shown(&expected)
-                )));
+                ));
             }
             if backward != expected || count != expected.len() as u64 {
-                return Err(Problem::Wrong(format!(
-                    "at commit {at}: stream '{name}' read from the end holds {}, its count is \
-                     {count}, expected {}",
+                return wrong(format!(
+                    "stream '{name}' read from the end holds {}, its count is {count}, expected {}",
                     shown(&backward),
                     shown(&expected)
-                )));
+                ));
             }
         }
         Ok(())
     }
 }
 
-impl Streams {
-    fn stream(&self, stream: usize) -> Result<Arc<Stream>> {
-        self.store().expect_stream(STREAMS[stream])
-    }
-
-    /// Gives a stream a column more.
-    fn alter(&self, stream: usize) -> Result<()> {
-        let mut fields = self.stream(stream)?.schema().fields().to_vec();
-        let name = format!("again {}", fields.len());
-        fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
-        self.store().alter_stream(self.streams[stream], Arc::new(Schema::new(fields))).map(|_| ())
-    }
+/// Gives a stream a column more.
+fn alter(store: &Store, name: &str, id: StreamId) -> Result<()> {
+    let mut fields = store.expect_stream(name)?.schema().fields().to_vec();
+    let name = format!("again {}", fields.len());
+    fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+    store.alter_stream(id, Arc::new(Schema::new(fields))).map(|_| ())
 }
 
 /// Changes of a commit, as the engine takes them.
-pub(crate) fn engine_changes(
+fn engine_changes(
     store: &Store,
     streams: &[StreamId; 2],
     changes: &[ModelChange],
@@ -221,7 +202,7 @@ pub(crate) fn engine_changes(
 }
 
 /// Adds a change to a bulk commit.
-pub(crate) fn add(
+fn add(
     store: &Store,
     streams: &[StreamId; 2],
     bulk: &mut BulkCommit,
@@ -241,10 +222,7 @@ pub(crate) fn add(
 }
 
 /// Rows in key order; the same read from the end and put in order; their count.
-pub(crate) fn scan_stream(
-    snapshot: &Snapshot,
-    stream: StreamId,
-) -> Result<(Vec<Row>, Vec<Row>, u64)> {
+fn scan_stream(snapshot: &Snapshot, stream: StreamId) -> Result<(Vec<Row>, Vec<Row>, u64)> {
     let rows = |reverse: bool| -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for batch in snapshot.scan(stream, &ScanSpec { reverse, ..ScanSpec::default() })? {
@@ -284,7 +262,7 @@ fn check_repeats(batch: &RecordBatch) -> Result<()> {
 }
 
 /// Rows for a message: long values cut.
-pub(crate) fn shown(rows: &[Row]) -> String {
+fn shown(rows: &[Row]) -> String {
     let short: Vec<String> = rows
         .iter()
         .map(|(key, value)| format!("{key}: {}", value.chars().take(28).collect::<String>()))

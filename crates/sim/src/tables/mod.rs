@@ -9,5 +9,4 @@ mod rows;
 mod session;
 mod step;
 
-pub(crate) use session::Tables;
-pub use step::TableStep;
+pub use session::Tables;

@@ -1,6 +1,6 @@
 //! The reference model of tables: lists of rows, in which the last of a key is the table's.
 
-use crate::subject::Model;
+use crate::story::Model;
 
 /// The tables, by which row replaces which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,13 +95,11 @@ pub(super) struct TableModel {
 /// Tables after some number of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TablesModel {
-    seq: u64,
     pub(super) tables: Vec<TableModel>,
 }
 
-impl TablesModel {
-    /// Empty tables.
-    pub(super) fn new() -> Self {
+impl Default for TablesModel {
+    fn default() -> Self {
         let table = |kind: Kind| TableModel {
             kind,
             names: kind.names()[..1].to_vec(),
@@ -109,9 +107,11 @@ impl TablesModel {
             may_expire: false,
             contents: vec![Vec::new()],
         };
-        Self { seq: 0, tables: Kind::ALL.into_iter().map(table).collect() }
+        Self { tables: Kind::ALL.into_iter().map(table).collect() }
     }
+}
 
+impl TablesModel {
     /// How many rows a table has, where that is sure.
     pub(super) fn rows(&self, kind: Kind) -> Option<usize> {
         let table = &self.tables[kind as usize];
@@ -126,6 +126,10 @@ impl TablesModel {
         let rows = self.tables[kind as usize].contents.iter().flatten();
         rows.map(|row| row.id).max().unwrap_or_default()
     }
+}
+
+impl Model for TablesModel {
+    type Change = TableChange;
 
     fn apply(&mut self, change: &TableChange) {
         use TableChange::*;
@@ -158,21 +162,6 @@ impl TablesModel {
     }
 }
 
-impl Model for TablesModel {
-    type Change = TableChange;
-
-    fn seq(&self) -> u64 {
-        self.seq
-    }
-
-    fn after(&self, changes: &[TableChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        changes.iter().for_each(|change| next.apply(change));
-        next
-    }
-}
-
 impl TableModel {
     fn put(&mut self, row: &TableRow) {
         let kind = self.kind;
@@ -202,7 +191,7 @@ impl TableModel {
 #[cfg(test)]
 mod tests {
     use super::{Kind, TableChange::*, TableRow, TablesModel};
-    use crate::subject::Model;
+    use crate::story::Model;
 
     fn row(time: i64, id: u64, symbol: &'static str) -> TableRow {
         TableRow { time, id, symbol, halves: 2, note: String::new(), extra: None }
@@ -211,7 +200,7 @@ mod tests {
     #[test]
     fn the_last_row_of_a_key_is_the_table_s() {
         let rows = vec![row(2, 1, "a"), row(1, 1, "a"), row(2, 1, "a")];
-        let put = |kind| TablesModel::new().after(&[Put(kind, rows.clone())]);
+        let put = |kind| TablesModel::default().after(&[Put(kind, rows.clone())]);
         assert_eq!(put(Kind::Kept).rows(Kind::Kept), Some(3));
         assert_eq!(put(Kind::ByTime).rows(Kind::ByTime), Some(2));
         for kind in [Kind::ById, Kind::BySymbol] {
@@ -226,7 +215,7 @@ mod tests {
     fn what_expires_may_be_missing_and_what_is_deleted_must_be() {
         let kind = Kind::ById;
         let rows = vec![row(1, 1, "a"), row(2, 2, "b"), row(3, 3, "a")];
-        let model = TablesModel::new().after(&[Put(kind, rows), Expiring(kind)]);
+        let model = TablesModel::default().after(&[Put(kind, rows), Expiring(kind)]);
         let model = model.after(&[DeleteRange(kind, 3, 4)]);
         let allows = |rows: &[TableRow]| model.tables[kind as usize].allows(rows);
         assert!(allows(&[row(1, 1, "a"), row(2, 2, "b")]) && allows(&[row(2, 2, "b")]));
@@ -238,7 +227,7 @@ mod tests {
     #[test]
     fn a_table_that_is_dropped_is_as_it_was_or_empty_until_it_is_made_anew() {
         let kind = Kind::BySymbol;
-        let model = TablesModel::new().after(&[Put(kind, vec![row(1, 0, "a")])]);
+        let model = TablesModel::default().after(&[Put(kind, vec![row(1, 0, "a")])]);
         let model = model.after(&[Dropping(kind)]);
         let table = &model.tables[kind as usize];
         assert!(table.may_be_missing && table.allows(&[]) && table.allows(&[row(1, 0, "a")]));

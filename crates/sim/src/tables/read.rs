@@ -1,44 +1,27 @@
 //! Tables held against their model: in every way of reading that there is, the same rows.
 
-use timestrata_engine::{Cell, KeyRange, Result, ScanSpec, Snapshot, Store, StreamId};
+use timestrata_engine::{Cell, KeyRange, Result, ScanSpec, Snapshot, StreamId};
 use timestrata_table::{Table, TableView};
 
 use super::model::{Kind, TableModel, TableRow, TablesModel};
 use super::rows::{SYMBOLS, key, row_at, rows_of};
-use crate::subject::{Judgement, Model, Problem};
+use crate::subject::{Judgement, Showing, wrong};
 
 /// Times of which the rows are counted.
 const COUNTED: (i64, i64) = (2, 4);
 
 /// Holds a snapshot against a model; an empty table may be missing if it isn't promised.
-pub(super) fn compare(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &TablesModel,
-    is_made: bool,
-) -> Judgement<()> {
+pub(super) fn compare(showing: &Showing<'_>, model: &TablesModel) -> Judgement<()> {
     // A pin sees rows of long ago, under the names of today.
-    let is_live = store.snapshot()?.seq() == snapshot.seq();
-    for table in &model.tables {
-        compare_table(store, snapshot, table, is_made, is_live).map_err(|problem| {
-            let at = format!("at commit {}: {:?}", model.seq(), table.kind);
-            match problem {
-                Problem::Wrong(message) => Problem::Wrong(format!("{at} {message}")),
-                failed => failed,
-            }
-        })?;
-    }
-    Ok(())
+    let is_live = showing.is_live()?;
+    model.tables.iter().try_for_each(|table| {
+        let compared = compare_table(showing, table, is_live);
+        compared.map_err(|problem| problem.of(format_args!("{:?}", table.kind)))
+    })
 }
 
-fn compare_table(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &TableModel,
-    is_made: bool,
-    is_live: bool,
-) -> Judgement<()> {
-    let wrong = |message: String| Err(Problem::Wrong(message));
+fn compare_table(showing: &Showing<'_>, model: &TableModel, is_live: bool) -> Judgement<()> {
+    let Showing { store, snapshot, is_made } = *showing;
     let mut names = model.kind.names().iter().copied();
     let Some(name) = names.find(|name| store.stream(name).is_some()) else {
         return match model.may_be_missing || (!is_made && model.allows(&[])) {
@@ -95,7 +78,7 @@ fn look_up(view: &TableView, kind: Kind, rows: &[TableRow]) -> Judgement<()> {
         if found.as_ref() != Some(row) {
             let found = shown(found.as_slice());
             let row = shown(std::slice::from_ref(row));
-            return Err(Problem::Wrong(format!("holds {row} and by its key gives {found}")));
+            return wrong(format!("holds {row} and by its key gives {found}"));
         }
     }
     let greatest = rows.iter().map(|row| row.id).max().unwrap_or_default();
@@ -109,7 +92,7 @@ fn look_up(view: &TableView, kind: Kind, rows: &[TableRow]) -> Judgement<()> {
             && !rows.contains(&row)
         {
             let row = shown(std::slice::from_ref(&row));
-            return Err(Problem::Wrong(format!("by the key {other:?} gives {row}, which is gone")));
+            return wrong(format!("by the key {other:?} gives {row}, which is gone"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_engine::{
-    Durability, Error, ErrorKind, KeyRange, LeadKey, Result, Retention, RunFormat, Snapshot, Store,
+    Durability, Error, ErrorKind, KeyRange, LeadKey, Result, Retention, RunFormat, Store,
 };
 use timestrata_table::{OnMismatch, Table, TableOptions, WriteOptions, is_hidden};
 
@@ -10,9 +10,8 @@ use super::ingest::ingest_rows;
 use super::model::{Kind, TableChange, TableRow, TablesModel};
 use super::read;
 use super::rows::{batch, cells, changes_columns, rows_of};
-use super::step::{Write, row};
-use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Session};
+use super::step::{self, Write, row};
+use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work};
 
 /// How rows are written: wider columns are no error.
 pub(super) fn options(durability: Durability) -> WriteOptions {
@@ -40,10 +39,13 @@ fn table_of(store: &Store, kind: Kind) -> Result<Table> {
     Table::create(store, known.unwrap_or(&kind.names()[0]), &columns, &table_options(kind))
 }
 
-/// An open store with its tables.
+/// Tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tables;
+
+/// What is open of them.
 #[derive(Debug)]
-pub struct Tables {
-    pub(super) base: Base,
+pub struct TablesParts {
     tables: Vec<Table>,
     pub(super) ids: Ids,
 }
@@ -62,15 +64,15 @@ impl Ids {
     /// `InvalidData` if an identity comes that a row has.
     pub(super) fn given(
         &mut self,
-        store: &Store,
+        work: &Work<'_, TablesModel>,
         kind: Kind,
         rows: &[TableRow],
-        story: &Story<TablesModel>,
     ) -> Result<Vec<TableRow>> {
         let mut rows = rows.to_vec();
         if !are_handed_out(kind, &rows) {
             return Ok(rows);
         }
+        let store = work.store();
         let hidden = store.streams().into_iter().filter(|stream| is_hidden(stream));
         let index = hidden.into_iter().find(|stream| stream.name().ends_with(kind.names()[0]));
         let index = index.ok_or_else(|| Error::new(ErrorKind::NotFound, "no index"))?;
@@ -78,8 +80,8 @@ impl Ids {
             Some(LeadKey::Offset(greatest)) => greatest.max(self.handed_out),
             _ => self.handed_out,
         };
-        if last < story.last().greatest_id(kind) {
-            let greatest = story.last().greatest_id(kind);
+        let greatest = work.story.last().greatest_id(kind);
+        if last < greatest {
             let message = format!("id {} is handed out; a row has id {greatest}", last + 1);
             return Err(Error::new(ErrorKind::InvalidData, message));
         }
@@ -96,57 +98,48 @@ pub(super) fn are_handed_out(kind: Kind, rows: &[TableRow]) -> bool {
     kind == Kind::ById && rows.iter().any(|row| row.id == 0)
 }
 
-impl Session for Tables {
+impl Subject for Tables {
     type Model = TablesModel;
     type Write = Write;
+    type Parts = TablesParts;
+    const KIND: &'static str = "tables";
+    const ALPHABET: Alphabet<Write> = step::ALPHABET;
+    const CHOSEN: &'static [&'static str] = step::CHOSEN;
 
-    fn empty_model() -> TablesModel {
-        TablesModel::new()
+    fn attach(store: &Store) -> Result<TablesParts> {
+        let tables = Kind::ALL.into_iter().map(|kind| table_of(store, kind));
+        Ok(TablesParts { tables: tables.collect::<Result<_>>()?, ids: Ids::default() })
     }
 
-    fn attach(base: Base, story: &mut Story<TablesModel>) -> Result<Self> {
-        let tables = Kind::ALL.into_iter().map(|kind| table_of(&base.store, kind));
-        let tables = tables.collect::<Result<_>>()?;
-        story.made(base.disk.operations());
-        Ok(Self { base, tables, ids: Ids::default() })
-    }
-
-    fn base(&self) -> &Base {
-        &self.base
-    }
-
-    fn base_mut(&mut self) -> &mut Base {
-        &mut self.base
-    }
-
-    fn write(&mut self, write: &Write, story: &mut Story<TablesModel>) -> Result<()> {
+    fn write(
+        parts: &mut TablesParts,
+        work: &mut Work<'_, TablesModel>,
+        write: &Write,
+    ) -> Result<()> {
         match write {
             Write::Append { kind, rows, durability } => {
-                self.append(*kind, rows, *durability, &[], story)
+                parts.append(work, *kind, rows, *durability, &[])
             }
             Write::AppendCells { kind, row, durability } => {
                 let changes = [TableChange::Put(*kind, vec![row.clone()])];
-                let table = self.table(*kind);
+                let table = parts.table(*kind);
                 let schema = table.schema()?;
-                story.commit_begun(self.base.disk.operations(), &changes);
-                let outcome = table.append_row(&cells(row, &schema), *durability);
-                self.base.committed(outcome.map(|seq| seq.0), *durability, story)
+                let append = || table.append_row(&cells(row, &schema), *durability);
+                work.commit(&changes, *durability, append)
             }
             Write::Ingest { kind, batches, commits } => {
-                ingest_rows(self, *kind, batches, *commits, story)
+                ingest_rows(parts, work, *kind, batches, *commits)
             }
             Write::Delete { kind, lo, hi, durability } => {
                 let changes = [TableChange::DeleteRange(*kind, *lo, *hi)];
-                story.commit_begun(self.base.disk.operations(), &changes);
-                let outcome = self.table(*kind).delete(*lo..*hi, *durability);
-                let seq = outcome.map(|seq| seq.map_or(0, |seq| seq.0));
-                self.base.committed(seq, *durability, story)
+                let delete = || parts.table(*kind).delete(*lo..*hi, *durability);
+                work.commit(&changes, *durability, delete)
             }
             Write::DeleteRanges { kind, ranges } => {
                 let changes = ranges.map(|(lo, hi)| TableChange::DeleteRange(*kind, lo, hi));
                 let ranges = ranges.map(|(lo, hi)| KeyRange::times(lo, hi));
                 let delete = |table: &Table| table.delete_ranges(&ranges, Durability::Synced);
-                self.delete(*kind, &changes, delete, story)
+                parts.delete(work, *kind, &changes, delete)
             }
             Write::DeleteSymbol { kind, symbol } => {
                 let changes = [TableChange::DeleteSymbol(*kind, symbol)];
@@ -155,16 +148,16 @@ impl Session for Tables {
                     Ok(BooleanArray::from_iter(rows.iter().map(|row| Some(row.symbol == *symbol))))
                 };
                 let delete = |table: &Table| table.delete_where(&[KeyRange::ALL], has_it);
-                self.delete(*kind, &changes, delete, story)
+                parts.delete(work, *kind, &changes, delete)
             }
             Write::Retain { kind, row } => {
                 let rows = std::slice::from_ref(row);
                 let expiring = [TableChange::Expiring(*kind)];
-                self.append(*kind, rows, Durability::Synced, &expiring, story)?;
-                self.table(*kind).set_retention(Retention { age_ns: None, bytes: Some(1) })
+                parts.append(work, *kind, rows, Durability::Synced, &expiring)?;
+                parts.table(*kind).set_retention(Retention { age_ns: None, bytes: Some(1) })
             }
-            Write::Rename { row } => self.rename(row, story),
-            Write::Remake { row } => self.remake(row, story),
+            Write::Rename { row } => parts.rename(work, row),
+            Write::Remake { row } => parts.remake(work, row),
         }
     }
 
@@ -195,17 +188,12 @@ impl Session for Tables {
         Write::Append { kind: Kind::Kept, rows, durability: Durability::Synced }
     }
 
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &TablesModel,
-        is_made: bool,
-    ) -> Judgement<()> {
-        read::compare(store, snapshot, model, is_made)
+    fn compare(showing: &Showing<'_>, model: &TablesModel) -> Judgement<()> {
+        read::compare(showing, model)
     }
 }
 
-impl Tables {
+impl TablesParts {
     pub(super) fn table(&self, kind: Kind) -> &Table {
         &self.tables[kind as usize]
     }
@@ -213,32 +201,30 @@ impl Tables {
     /// One commit of rows; `changes` come true with it.
     fn append(
         &mut self,
+        work: &mut Work<'_, TablesModel>,
         kind: Kind,
         rows: &[TableRow],
         durability: Durability,
         changes: &[TableChange],
-        story: &mut Story<TablesModel>,
     ) -> Result<()> {
         let batch = batch(kind, rows, !are_handed_out(kind, rows))?;
-        let rows = self.ids.given(&self.base.store, kind, rows, story)?;
+        let rows = self.ids.given(work, kind, rows)?;
         let changes = [&[TableChange::Put(kind, rows)], changes].concat();
-        story.commit_begun(self.base.disk.operations(), &changes);
-        let outcome = self.table(kind).append(&batch, options(durability));
-        let seq = outcome.map(|seq| seq.map_or(0, |seq| seq.0));
-        self.base.committed(seq, durability, story)
+        let append = || self.table(kind).append(&batch, options(durability));
+        work.commit(&changes, durability, append)
     }
 
     /// A delete that says how many rows it found, and is no commit if there were none.
     fn delete(
         &self,
+        work: &mut Work<'_, TablesModel>,
         kind: Kind,
         changes: &[TableChange],
         delete: impl FnOnce(&Table) -> Result<u64>,
-        story: &mut Story<TablesModel>,
     ) -> Result<()> {
-        let before = story.known().and_then(|model| model.rows(kind));
-        story.commit_begun(self.base.disk.operations(), changes);
-        let after = story.known().and_then(|model| model.rows(kind));
+        let before = work.story.known().and_then(|model| model.rows(kind));
+        work.begin(changes);
+        let after = work.story.known().and_then(|model| model.rows(kind));
         let deleted = before.zip(after).map(|(before, after)| before - after);
         let outcome = delete(self.table(kind));
         if let (Ok(rows), Some(expected)) = (&outcome, deleted)
@@ -248,37 +234,37 @@ impl Tables {
             return Err(Error::new(ErrorKind::InvalidData, message));
         }
         if matches!(outcome, Ok(0)) {
-            story.commit_refused();
+            work.story.commit_refused();
             return Ok(());
         }
-        let seq = outcome.and_then(|_| Ok(self.base.store.snapshot()?.seq().0));
-        self.base.committed(seq, Durability::Synced, story)
+        let seq = outcome.and_then(|_| Ok(work.store().snapshot()?.seq()));
+        work.committed(seq, Durability::Synced)
     }
 
     /// Gives the table that keeps every row its other name. The commits before and after say
     /// which names it may be found by.
-    fn rename(&mut self, row: &TableRow, story: &mut Story<TablesModel>) -> Result<()> {
+    fn rename(&mut self, work: &mut Work<'_, TablesModel>, row: &TableRow) -> Result<()> {
         let kind = Kind::Kept;
         let old = self.table(kind).name()?;
         let new = kind.names().iter().copied().find(|name| *name != old).unwrap_or_default();
         let (rows, synced) = (std::slice::from_ref(row), Durability::Synced);
         let both = [TableChange::Named(kind, kind.names().to_vec())];
-        self.append(Kind::ByTime, rows, synced, &both, story)?;
+        self.append(work, Kind::ByTime, rows, synced, &both)?;
         self.table(kind).rename(new)?;
         let one = [TableChange::Named(kind, vec![new])];
-        self.append(kind, rows, synced, &one, story)
+        self.append(work, kind, rows, synced, &one)
     }
 
     /// Drops the table with a symbol a row and makes it anew, unless a pin holds it.
-    fn remake(&mut self, row: &TableRow, story: &mut Story<TablesModel>) -> Result<()> {
-        if self.base.pinned {
+    fn remake(&mut self, work: &mut Work<'_, TablesModel>, row: &TableRow) -> Result<()> {
+        if work.base.pinned {
             return Ok(());
         }
         let kind = Kind::BySymbol;
         let (rows, synced) = (std::slice::from_ref(row), Durability::Synced);
-        self.append(Kind::Kept, rows, synced, &[TableChange::Dropping(kind)], story)?;
-        Table::drop(&self.base.store, kind.names()[0])?;
-        self.tables[kind as usize] = table_of(&self.base.store, kind)?;
-        self.append(Kind::Kept, rows, synced, &[TableChange::Remade(kind)], story)
+        self.append(work, Kind::Kept, rows, synced, &[TableChange::Dropping(kind)])?;
+        Table::drop(work.store(), kind.names()[0])?;
+        self.tables[kind as usize] = table_of(work.store(), kind)?;
+        self.append(work, Kind::Kept, rows, synced, &[TableChange::Remade(kind)])
     }
 }

@@ -1,52 +1,121 @@
 //! The steps of workloads over tables: few times, symbols and identities, so that rows meet.
 
-use timestrata_engine::Durability;
+use timestrata_engine::Durability::{self, Synced, Written};
 use timestrata_table::Commits;
 
-use super::Tables;
-use super::model::{Kind, TableRow};
-use crate::subject::Step;
+use super::model::Kind::{self, ById, BySymbol, ByTime, Kept};
+use super::model::TableRow;
+use crate::subject::Alphabet;
 
-/// One step of a workload over tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TableStep {
-    /// A batch for the table that keeps every row, `Written`.
-    Append,
-    /// Single rows as cells for two tables, `Written` and `Synced`.
-    Cells,
-    /// Rows that replace those of the same symbol and time.
-    Quote,
-    /// Rows that are given identities, `Synced`.
-    HandOut,
-    /// Rows of known identities at other times.
-    Move,
-    /// A row for a symbol, at another time.
-    Name,
-    /// An ingest as one commit, so large that it begins runs, without a key.
-    Ingest,
-    /// The same for known identities, some more than once.
-    IngestMoves,
-    /// The same for rows that are given identities.
-    IngestHandOut,
-    /// The same for symbols.
-    IngestNames,
-    /// An ingest as a commit each batch, of rows that are given identities.
-    IngestParts,
-    /// Range deletes of three tables.
-    DeleteRange,
-    /// Deletes the rows of a symbol in three tables.
-    DeleteSymbol,
-    /// Rows with a column more, for two tables.
-    Extend,
-    /// Rows that make a column wider, for two tables.
-    Widen,
-    /// Lets the oldest runs of three tables go.
-    Retain,
-    /// Gives a table its other name.
-    Rename,
-    /// Drops a table of two streams and makes it anew.
-    Remake,
-}
+pub(super) const ALPHABET: Alphabet<Write> = &[
+    // A batch for the table that keeps every row, `Written`.
+    ('a', |turn| {
+        let now = now(turn);
+        let rows = vec![row(turn, 0, 3, "a"), row(turn, 1, now, "b"), row(turn, 2, 3, "a")];
+        vec![append(Kept, rows)]
+    }),
+    // Single rows as cells for two tables, `Written` and `Synced`.
+    ('b', |turn| {
+        let rows = [row(turn, 0, now(turn), "a"), row(turn, 1, 3, "a")];
+        let cells = [(Kept, Written), (ByTime, Synced)].into_iter().zip(rows);
+        cells
+            .map(|((kind, durability), row)| Write::AppendCells { kind, row, durability })
+            .collect()
+    }),
+    // Rows that replace those of the same symbol and time.
+    ('q', |turn| {
+        let times = [(3, "a"), (now(turn), "b"), (3, "a"), (3, "c")];
+        let rows = (0..).zip(times).map(|(n, (time, symbol))| row(turn, n, time, symbol));
+        vec![append(ByTime, rows.collect())]
+    }),
+    // Rows that are given identities, `Synced`.
+    ('h', |turn| {
+        let rows = vec![row(turn, 0, now(turn), "a"), row(turn, 1, 3, "b")];
+        vec![Write::Append { kind: ById, rows, durability: Synced }]
+    }),
+    // Rows of known identities at other times.
+    ('o', |turn| {
+        let now = now(turn);
+        let rows = [known(turn, 0, now, 1), known(turn, 1, 3, 2), known(turn, 2, now + 1, 1)];
+        vec![append(ById, rows.to_vec())]
+    }),
+    // A row for a symbol, at another time.
+    ('n', |turn| {
+        let now = now(turn);
+        vec![append(BySymbol, vec![row(turn, 0, now, "a"), row(turn, 1, now + 1, "b")])]
+    }),
+    // An ingest as one commit, so large that it begins runs, without a key.
+    ('i', |turn| vec![ingest_one(Kept, padded(turn, &["a", "b", "c"], &[0]))]),
+    // The same for known identities, some more than once.
+    ('u', |turn| vec![ingest_one(ById, padded(turn, &["a", "b"], &[1, 2, 5, 3, 7]))]),
+    // The same for rows that are given identities.
+    ('g', |turn| vec![ingest_one(ById, padded(turn, &["a", "b"], &[0]))]),
+    // The same for symbols.
+    ('j', |turn| vec![ingest_one(BySymbol, padded(turn, &["d", "a", "b"], &[0]))]),
+    // An ingest as a commit each batch, of rows that are given identities.
+    ('e', |turn| {
+        let first = vec![row(turn, 0, now(turn), "a"), row(turn, 1, 3, "c")];
+        let batches = vec![first, vec![row(turn, 2, 4, "b")]];
+        vec![Write::Ingest { kind: ById, batches, commits: Commits::Every(2) }]
+    }),
+    // Range deletes of three tables.
+    ('d', |turn| {
+        let now = now(turn);
+        vec![
+            Write::Delete { kind: ById, lo: 2, hi: 5, durability: Written },
+            Write::Delete { kind: ByTime, lo: now, hi: now + 2, durability: Written },
+            Write::DeleteRanges { kind: Kept, ranges: [(1, 3), (4, 6)] },
+        ]
+    }),
+    // Deletes the rows of a symbol in three tables.
+    ('k', |turn| {
+        let symbol = ["b", "a"][turn % 2];
+        [ById, Kept, BySymbol].map(|kind| Write::DeleteSymbol { kind, symbol }).to_vec()
+    }),
+    // Rows with a column more, for two tables.
+    ('x', |turn| {
+        let extra = |row: TableRow| TableRow { extra: Some(row.halves), ..row };
+        let rows = vec![extra(known(turn, 0, now(turn), 1)), extra(known(turn, 1, 3, 4))];
+        let quotes = [row(turn, 2, 3, "a"), row(turn, 3, now(turn), "b")];
+        vec![append(ById, rows), ingest_one(ByTime, quotes.map(|row| vec![extra(row)]).to_vec())]
+    }),
+    // Rows that make a column wider, for two tables.
+    ('w', |turn| {
+        let whole = row(turn, 0, now(turn), "a");
+        let half = TableRow { halves: whole.halves + 1, ..whole };
+        [Kept, BySymbol].map(|kind| append(kind, vec![half.clone()])).to_vec()
+    }),
+    // Lets the oldest runs of three tables go.
+    ('t', |turn| {
+        let now = now(turn);
+        vec![
+            Write::Retain { kind: ById, row: known(turn, 0, now, 3) },
+            Write::Retain { kind: ByTime, row: row(turn, 1, now, "a") },
+            Write::Retain { kind: Kept, row: row(turn, 2, now, "a") },
+        ]
+    }),
+    // Gives a table its other name.
+    ('m', |turn| vec![Write::Rename { row: row(turn, 0, now(turn), "b") }]),
+    // Drops a table of two streams and makes it anew.
+    ('z', |turn| vec![Write::Remake { row: row(turn, 0, now(turn), "b") }]),
+];
+
+pub(super) const CHOSEN: &[&str] = &[
+    // Rows are replaced at other times in memory, in runs and in between.
+    "hofohfcuofochr",
+    // Bulk commits that replace rows of memtables and runs, and of themselves.
+    "hnugjfuocjguckf",
+    // Deletes of both kinds between rows of every table, twice.
+    "aqhnfdkaqofdkcahqk",
+    // Columns come and grow while rows are in memory, in runs and under a pin.
+    "ahqfxpwocxawfpkcr",
+    // The oldest go, and nothing that they covered comes back.
+    "qyhfkftcqhfofqftckr",
+    // Identities are handed out between those that are given and those that are gone.
+    "hekrhgdukhrekh",
+    // Names and tables come and go.
+    "anmzfjznmrzcmnz",
+];
 
 /// What a session does at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,115 +146,21 @@ pub(super) fn row(turn: usize, n: usize, time: i64, symbol: &'static str) -> Tab
     TableRow { time, id: 0, symbol, halves, note: format!("turn {turn}"), extra: None }
 }
 
-impl Step for TableStep {
-    type Session = Tables;
+fn known(turn: usize, n: usize, time: i64, id: u64) -> TableRow {
+    TableRow { id, ..row(turn, n, time, "b") }
+}
 
-    const ALPHABET: &'static [(char, Self)] = &[
-        ('a', Self::Append),
-        ('b', Self::Cells),
-        ('q', Self::Quote),
-        ('h', Self::HandOut),
-        ('o', Self::Move),
-        ('n', Self::Name),
-        ('i', Self::Ingest),
-        ('u', Self::IngestMoves),
-        ('g', Self::IngestHandOut),
-        ('j', Self::IngestNames),
-        ('e', Self::IngestParts),
-        ('d', Self::DeleteRange),
-        ('k', Self::DeleteSymbol),
-        ('x', Self::Extend),
-        ('w', Self::Widen),
-        ('t', Self::Retain),
-        ('m', Self::Rename),
-        ('z', Self::Remake),
-    ];
+/// A time that changes from turn to turn, among few.
+fn now(turn: usize) -> i64 {
+    1 + turn as i64 * 3 % 7
+}
 
-    const CHOSEN: &'static [&'static str] = &[
-        // Rows are replaced at other times in memory, in runs and in between.
-        "hofohfcuofochr",
-        // Bulk commits that replace rows of memtables and runs, and of themselves.
-        "hnugjfuocjguckf",
-        // Deletes of both kinds between rows of every table, twice.
-        "aqhnfdkaqofdkcahqk",
-        // Columns come and grow while rows are in memory, in runs and under a pin.
-        "ahqfxpwocxawfpkcr",
-        // The oldest go, and nothing that they covered comes back.
-        "qyhfkftcqhfofqftckr",
-        // Identities are handed out between those that are given and those that are gone.
-        "hekrhgdukhrekh",
-        // Names and tables come and go.
-        "anmzfjznmrzcmnz",
-    ];
+fn append(kind: Kind, rows: Vec<TableRow>) -> Write {
+    Write::Append { kind, rows, durability: Written }
+}
 
-    const KIND: &'static str = "tables";
-
-    fn writes(self, turn: usize) -> Vec<Write> {
-        let (written, synced) = (Durability::Written, Durability::Synced);
-        // A time that changes from turn to turn, among few.
-        let now = 1 + turn as i64 * 3 % 7;
-        let row = |n: usize, time: i64, symbol| row(turn, n, time, symbol);
-        let known = |n: usize, time: i64, id: u64| TableRow { id, ..row(n, time, "b") };
-        let append = |kind, rows| Write::Append { kind, rows, durability: written };
-        let one = |kind, batches| Write::Ingest { kind, batches, commits: Commits::One };
-        let (kept, by_time, by_id, by_symbol) =
-            (Kind::Kept, Kind::ByTime, Kind::ById, Kind::BySymbol);
-        match self {
-            Self::Append => {
-                vec![append(kept, vec![row(0, 3, "a"), row(1, now, "b"), row(2, 3, "a")])]
-            }
-            Self::Cells => vec![
-                Write::AppendCells { kind: kept, row: row(0, now, "a"), durability: written },
-                Write::AppendCells { kind: by_time, row: row(1, 3, "a"), durability: synced },
-            ],
-            Self::Quote => {
-                let rows = vec![row(0, 3, "a"), row(1, now, "b"), row(2, 3, "a"), row(3, 3, "c")];
-                vec![append(by_time, rows)]
-            }
-            Self::HandOut => {
-                let rows = vec![row(0, now, "a"), row(1, 3, "b")];
-                vec![Write::Append { kind: by_id, rows, durability: synced }]
-            }
-            Self::Move => {
-                let rows = vec![known(0, now, 1), known(1, 3, 2), known(2, now + 1, 1)];
-                vec![append(by_id, rows)]
-            }
-            Self::Name => vec![append(by_symbol, vec![row(0, now, "a"), row(1, now + 1, "b")])],
-            Self::Ingest => vec![one(kept, padded(turn, &["a", "b", "c"], &[0]))],
-            Self::IngestMoves => vec![one(by_id, padded(turn, &["a", "b"], &[1, 2, 5, 3, 7]))],
-            Self::IngestHandOut => vec![one(by_id, padded(turn, &["a", "b"], &[0]))],
-            Self::IngestNames => vec![one(by_symbol, padded(turn, &["d", "a", "b"], &[0]))],
-            Self::IngestParts => {
-                let batches = vec![vec![row(0, now, "a"), row(1, 3, "c")], vec![row(2, 4, "b")]];
-                vec![Write::Ingest { kind: by_id, batches, commits: Commits::Every(2) }]
-            }
-            Self::DeleteRange => vec![
-                Write::Delete { kind: by_id, lo: 2, hi: 5, durability: written },
-                Write::Delete { kind: by_time, lo: now, hi: now + 2, durability: written },
-                Write::DeleteRanges { kind: kept, ranges: [(1, 3), (4, 6)] },
-            ],
-            Self::DeleteSymbol => [by_id, kept, by_symbol]
-                .map(|kind| Write::DeleteSymbol { kind, symbol: ["b", "a"][turn % 2] })
-                .to_vec(),
-            Self::Extend => {
-                let extra = |row: TableRow| TableRow { extra: Some(row.halves), ..row };
-                let rows = vec![extra(known(0, now, 1)), extra(known(1, 3, 4))];
-                let quotes = vec![vec![extra(row(2, 3, "a"))], vec![extra(row(3, now, "b"))]];
-                vec![append(by_id, rows), one(by_time, quotes)]
-            }
-            Self::Widen => {
-                let half = |row: TableRow| TableRow { halves: row.halves + 1, ..row };
-                [kept, by_symbol].map(|kind| append(kind, vec![half(row(0, now, "a"))])).to_vec()
-            }
-            Self::Retain => vec![
-                Write::Retain { kind: by_id, row: known(0, now, 3) },
-                Write::Retain { kind: by_time, row: row(1, now, "a") },
-                Write::Retain { kind: kept, row: row(2, now, "a") },
-            ],
-            Self::Rename => vec![Write::Rename { row: row(0, now, "b") }],
-            Self::Remake => vec![Write::Remake { row: row(0, now, "b") }],
-        }
-    }
+fn ingest_one(kind: Kind, batches: Vec<Vec<TableRow>>) -> Write {
+    Write::Ingest { kind, batches, commits: Commits::One }
 }
 
 /// Batches that are so large that runs are begun before the end; later ones have rows of the same

@@ -3,5 +3,4 @@
 mod session;
 mod step;
 
-pub(crate) use session::Timelogs;
-pub use step::TimelogStep;
+pub use session::Timelogs;

@@ -1,11 +1,11 @@
 //! A store with a time log, in use, and what it is held against.
 
-use timestrata_engine::{Durability, Result, SeqNo, Snapshot, Store};
+use timestrata_engine::{Durability, Result, SeqNo, Store};
 use timestrata_timelog::{EntryBatch, Timelog, TimelogOptions, TimelogView};
 
-use super::step::Write;
-use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Model, Problem, Session};
+use super::step::{self, Write};
+use crate::story::Model;
+use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work, wrong};
 
 /// The time log.
 const NAME: &str = "door";
@@ -25,72 +25,46 @@ pub enum TimelogChange {
 /// A time log after some number of commits: its values by time, equal times in the order of commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimelogModel {
-    seq: u64,
     values: Vec<Timed>,
 }
 
 impl Model for TimelogModel {
     type Change = TimelogChange;
 
-    fn seq(&self) -> u64 {
-        self.seq
-    }
-
-    fn after(&self, changes: &[TimelogChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        for change in changes {
-            match change {
-                TimelogChange::Put(values) => next.values.extend_from_slice(values),
-                TimelogChange::Delete(lo, hi) => {
-                    next.values.retain(|(time, _)| !(*lo..*hi).contains(time));
-                }
+    fn apply(&mut self, change: &TimelogChange) {
+        match change {
+            TimelogChange::Put(values) => self.values.extend_from_slice(values),
+            TimelogChange::Delete(lo, hi) => {
+                self.values.retain(|(time, _)| !(*lo..*hi).contains(time));
             }
         }
         // It keeps the order of equal times.
-        next.values.sort_by_key(|(time, _)| *time);
-        next
+        self.values.sort_by_key(|(time, _)| *time);
     }
 }
 
-/// An open store with its time log.
-#[derive(Debug)]
-pub struct Timelogs {
-    base: Base,
-    log: Timelog,
-}
+/// Time logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Timelogs;
 
-impl Session for Timelogs {
+impl Subject for Timelogs {
     type Model = TimelogModel;
     type Write = Write;
+    type Parts = Timelog;
+    const KIND: &'static str = "timelogs";
+    const ALPHABET: Alphabet<Write> = step::ALPHABET;
+    const CHOSEN: &'static [&'static str] = step::CHOSEN;
 
-    fn empty_model() -> TimelogModel {
-        TimelogModel::default()
+    fn attach(store: &Store) -> Result<Timelog> {
+        Timelog::create(store, NAME, TimelogOptions::default())
     }
 
-    fn attach(base: Base, story: &mut Story<TimelogModel>) -> Result<Self> {
-        let log = Timelog::create(&base.store, NAME, TimelogOptions::default())?;
-        story.made(base.disk.operations());
-        Ok(Self { base, log })
-    }
-
-    fn base(&self) -> &Base {
-        &self.base
-    }
-
-    fn base_mut(&mut self) -> &mut Base {
-        &mut self.base
-    }
-
-    fn write(&mut self, write: &Write, story: &mut Story<TimelogModel>) -> Result<()> {
-        let durability = write.durability;
-        story.commit_begun(self.base.disk.operations(), std::slice::from_ref(&write.change));
-        let outcome = match &write.change {
-            TimelogChange::Put(values) => self.put(values, durability),
-            TimelogChange::Delete(lo, hi) => self.log.delete_range_with(*lo..*hi, durability),
-        };
-        let seq = outcome.map(|seq| seq.map_or(0, |seq| seq.0));
-        self.base.committed(seq, durability, story)
+    fn write(log: &mut Timelog, work: &mut Work<'_, TimelogModel>, write: &Write) -> Result<()> {
+        let Write { change, durability } = write;
+        work.commit(std::slice::from_ref(change), *durability, || match change {
+            TimelogChange::Put(values) => put(log, values, *durability),
+            TimelogChange::Delete(lo, hi) => log.delete_range_with(*lo..*hi, *durability),
+        })
     }
 
     fn is_only_a_commit(_: &Write) -> bool {
@@ -115,41 +89,29 @@ impl Session for Timelogs {
         Write { change, durability: Durability::Synced }
     }
 
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &TimelogModel,
-        is_made: bool,
-    ) -> Judgement<()> {
+    fn compare(showing: &Showing<'_>, model: &TimelogModel) -> Judgement<()> {
+        let Showing { store, snapshot, is_made } = *showing;
         if store.stream(NAME).is_none() && !is_made && model.values.is_empty() {
             return Ok(());
         }
         let view = Timelog::open(store, NAME)?.view_of(snapshot.clone());
-        compare(&view, &model.values).map_err(|problem| match problem {
-            Problem::Wrong(what) => {
-                Problem::Wrong(format!("at commit {}: the time log {what}", model.seq))
-            }
-            failed => failed,
-        })
+        compare(&view, &model.values).map_err(|problem| problem.of("the time log"))
     }
 }
 
-impl Timelogs {
-    /// One value takes a shorter way.
-    fn put(&self, values: &[Timed], durability: Durability) -> Result<Option<SeqNo>> {
-        if let [(time, value)] = values {
-            return self.log.append_with(*time, value.as_bytes(), durability).map(Some);
-        }
-        let mut batch = EntryBatch::new();
-        for (time, value) in values {
-            batch.push(*time, value.as_bytes())?;
-        }
-        self.log.extend_batch(batch, durability)
+/// One value takes a shorter way.
+fn put(log: &Timelog, values: &[Timed], durability: Durability) -> Result<Option<SeqNo>> {
+    if let [(time, value)] = values {
+        return log.append_with(*time, value.as_bytes(), durability).map(Some);
     }
+    let mut batch = EntryBatch::new();
+    for (time, value) in values {
+        batch.push(*time, value.as_bytes())?;
+    }
+    log.extend_batch(batch, durability)
 }
 
 fn compare(view: &TimelogView, expected: &[Timed]) -> Judgement<()> {
-    let wrong = |message: String| Err(Problem::Wrong(message));
     let read = |reverse: bool| -> Result<Vec<Timed>> {
         let selection = view.range(..)?;
         let selection = if reverse { selection.reverse() } else { selection };

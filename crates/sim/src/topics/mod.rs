@@ -6,5 +6,4 @@ mod read;
 mod session;
 mod step;
 
-pub(crate) use session::Topics;
-pub use step::TopicStep;
+pub use session::Topics;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use timestrata_merkle::{Hash, Tree};
 use timestrata_topic::{Record, RecordPlace, write_envelope};
 
-use crate::subject::Model;
+use crate::story::Model;
 
 /// A partition of one of the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,7 +86,6 @@ pub(super) struct PartModel {
 /// Topics after some number of commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TopicsModel {
-    seq: u64,
     pub(super) parts: BTreeMap<Part, PartModel>,
     pub(super) sequence: u64,
     pub(super) beside: Vec<i64>,
@@ -124,6 +123,10 @@ impl TopicsModel {
     pub(super) fn part(&self, part: Part) -> PartModel {
         self.parts.get(&part).cloned().unwrap_or_default()
     }
+}
+
+impl Model for TopicsModel {
+    type Change = TopicChange;
 
     fn apply(&mut self, change: &TopicChange) {
         match change {
@@ -158,20 +161,5 @@ impl TopicsModel {
                 });
             }
         }
-    }
-}
-
-impl Model for TopicsModel {
-    type Change = TopicChange;
-
-    fn seq(&self) -> u64 {
-        self.seq
-    }
-
-    fn after(&self, changes: &[TopicChange]) -> Self {
-        let mut next = self.clone();
-        next.seq += 1;
-        changes.iter().for_each(|change| next.apply(change));
-        next
     }
 }

@@ -4,38 +4,27 @@ use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use timestrata_engine::{ScanSpec, Snapshot, Store};
+use timestrata_engine::ScanSpec;
 use timestrata_merkle::{Checkpoint, Note, verify_consistency, verify_inclusion};
 use timestrata_topic::{Records, Topic, record_streams};
 
 use super::model::{Part, PartModel, TopicRecord, TopicsModel};
 use super::session::{BESIDE, GROUP, PRODUCER};
-use crate::subject::{Judgement, Model, Problem};
+use crate::subject::{Judgement, Showing, wrong};
 
 /// Holds a snapshot against a model; topics without a record may be missing if they aren't promised.
-pub(super) fn compare(
-    store: &Store,
-    snapshot: &Snapshot,
-    model: &TopicsModel,
-    is_made: bool,
-) -> Judgement<()> {
-    let is_live = store.snapshot()?.seq() == snapshot.seq();
+pub(super) fn compare(showing: &Showing<'_>, model: &TopicsModel) -> Judgement<()> {
+    let is_live = showing.is_live()?;
     for part in Part::ALL {
         let (name, number) = part.place();
         let of = model.part(part);
-        if store.stream(name).is_none() && !is_made && of.end() == 0 {
+        if showing.store.stream(name).is_none() && !showing.is_made && of.end() == 0 {
             continue;
         }
-        let compared = compare_part(store, snapshot, part, &of, is_live);
-        compared.map_err(|problem| match problem {
-            Problem::Wrong(message) => {
-                let at = model.seq();
-                Problem::Wrong(format!("at commit {at}: partition {number} of '{name}' {message}"))
-            }
-            failed => failed,
-        })?;
+        compare_part(showing, part, &of, is_live)
+            .map_err(|problem| problem.of(format_args!("partition {number} of '{name}'")))?;
     }
-    if is_live && let Ok(topic) = Topic::open(store, Part::Log.place().0) {
+    if is_live && let Ok(topic) = Topic::open(showing.store, Part::Log.place().0) {
         let sequence = topic.next_sequence(0, PRODUCER)?;
         if sequence != model.sequence {
             let expected = model.sequence;
@@ -44,17 +33,13 @@ pub(super) fn compare(
             ));
         }
     }
-    compare_beside(store, snapshot, model)
+    compare_beside(showing, model)
 }
 
-fn wrong<T>(message: String) -> Judgement<T> {
-    Err(Problem::Wrong(message))
-}
-
-fn compare_beside(store: &Store, snapshot: &Snapshot, model: &TopicsModel) -> Judgement<()> {
+fn compare_beside(showing: &Showing<'_>, model: &TopicsModel) -> Judgement<()> {
     let mut found = Vec::new();
-    if let Some(stream) = store.stream(BESIDE) {
-        let rows = snapshot.collect(stream.id(), &ScanSpec::default())?;
+    if let Some(stream) = showing.store.stream(BESIDE) {
+        let rows = showing.snapshot.collect(stream.id(), &ScanSpec::default())?;
         if let Some(rows) = rows.columns().first().and_then(|c| c.as_primitive_opt::<Int64Type>()) {
             found.extend(rows.values().iter().copied());
         }
@@ -68,12 +53,12 @@ fn compare_beside(store: &Store, snapshot: &Snapshot, model: &TopicsModel) -> Ju
 }
 
 fn compare_part(
-    store: &Store,
-    snapshot: &Snapshot,
+    showing: &Showing<'_>,
     part: Part,
     model: &PartModel,
     is_live: bool,
 ) -> Judgement<()> {
+    let Showing { store, snapshot, .. } = *showing;
     let (name, number) = part.place();
     let topic = Topic::open(store, name)?;
     let stream = store.expect_stream(name)?;

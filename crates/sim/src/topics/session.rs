@@ -7,7 +7,7 @@ use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use timestrata_engine::planted::take_placed;
 use timestrata_engine::{
-    Changes, Durability, Error, ErrorKind, Result, Settings, Snapshot, Store, StreamId, StreamSpec,
+    Changes, Durability, Error, ErrorKind, Result, Settings, Store, StreamId, StreamSpec,
 };
 use timestrata_merkle::{KeyName, Signer};
 use timestrata_topic::{
@@ -17,9 +17,10 @@ use timestrata_topic::{
 
 use super::model::{Part, TopicChange, TopicRecord, TopicsModel};
 use super::read;
-use super::step::{Write, record};
-use crate::story::Story;
-use crate::subject::{Action, Base, Judgement, Session, settings_of_several_streams};
+use super::step::{self, Write, record};
+use crate::subject::{
+    Action, Alphabet, Judgement, Showing, Subject, Work, settings_of_several_streams,
+};
 
 /// The group that consumes.
 pub(super) const GROUP: &str = "readers";
@@ -30,10 +31,13 @@ pub(super) const BESIDE: &str = "ledger";
 /// Records of a full tile.
 const TILE: u64 = 256;
 
-/// An open store with its topics.
+/// Topics, and a stream beside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Topics;
+
+/// What is open of them.
 #[derive(Debug)]
-pub struct Topics {
-    base: Base,
+pub struct TopicsParts {
     log: Topic,
     pair: Topic,
     beside: StreamId,
@@ -54,63 +58,51 @@ fn beside_schema() -> Arc<Schema> {
     Arc::new(Schema::new(vec![Field::new("row", DataType::Int64, false)]))
 }
 
-impl Session for Topics {
+impl Subject for Topics {
     type Model = TopicsModel;
     type Write = Write;
-
-    fn empty_model() -> TopicsModel {
-        TopicsModel::default()
-    }
-
-    fn attach(base: Base, story: &mut Story<TopicsModel>) -> Result<Self> {
-        let (log, pair) =
-            (topic_of(&base.store, Part::Log, 1)?, topic_of(&base.store, Part::Left, 2)?);
-        let beside = match base.store.stream(BESIDE) {
-            Some(stream) => stream.id(),
-            None => base.store.create_stream(StreamSpec::new(BESIDE, beside_schema()))?,
-        };
-        let name = KeyName::new("sim").map_err(|error| {
-            Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
-        })?;
-        story.made(base.disk.operations());
-        Ok(Self {
-            base,
-            log,
-            pair,
-            beside,
-            signer: Signer::from_seed(name, [7; 32]),
-            unanswered: None,
-        })
-    }
+    type Parts = TopicsParts;
+    const KIND: &'static str = "topics";
+    const ALPHABET: Alphabet<Write> = step::ALPHABET;
+    const CHOSEN: &'static [&'static str] = step::CHOSEN;
 
     fn settings() -> Settings {
         settings_of_several_streams()
     }
 
-    fn base(&self) -> &Base {
-        &self.base
+    fn attach(store: &Store) -> Result<TopicsParts> {
+        let (log, pair) = (topic_of(store, Part::Log, 1)?, topic_of(store, Part::Left, 2)?);
+        let beside = match store.stream(BESIDE) {
+            Some(stream) => stream.id(),
+            None => store.create_stream(StreamSpec::new(BESIDE, beside_schema()))?,
+        };
+        let name = KeyName::new("sim").map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, error.to_string()).caused_by(error)
+        })?;
+        let signer = Signer::from_seed(name, [7; 32]);
+        Ok(TopicsParts { log, pair, beside, signer, unanswered: None })
     }
 
-    fn base_mut(&mut self) -> &mut Base {
-        &mut self.base
-    }
-
-    fn write(&mut self, write: &Write, story: &mut Story<TopicsModel>) -> Result<()> {
+    fn write(
+        parts: &mut TopicsParts,
+        work: &mut Work<'_, TopicsModel>,
+        write: &Write,
+    ) -> Result<()> {
         match write {
-            Write::Send { records, durability } => self.send(records, *durability, story),
-            Write::Repeat { records, first } => self.repeat(records, *first, story),
+            Write::Send { records, durability } => parts.send(work, records, *durability),
+            Write::Repeat { records, first } => parts.repeat(work, records, *first),
             Write::Checkpoint { part } => {
-                let (topic, partition) = (self.topic(*part), part.place().1);
-                let sign = || topic.checkpoint(partition, &self.signer, None).map(|_| ());
-                self.one_commit(&[TopicChange::Checkpoint(*part)], Durability::Synced, sign, story)
+                let (topic, partition) = (parts.topic(*part), part.place().1);
+                let sign = || topic.checkpoint(partition, &parts.signer, None).map(|_| ());
+                one_commit(work, &[TopicChange::Checkpoint(*part)], Durability::Synced, sign)
             }
-            Write::Consume { part, row } => self.consume(*part, *row, story),
-            Write::Retain { records } => self.retain(*records, story),
+            Write::Consume { part, row } => parts.consume(work, *part, *row),
+            Write::Retain { records } => parts.retain(work, *records),
             Write::Supersede => {
-                let end = story.last().part(Part::Log).end();
+                let end = work.story.last().part(Part::Log).end();
                 let changes = [TopicChange::Superseded(Part::Log, end - end % TILE)];
                 let compact = TopicRetention { compact: true, ..TopicRetention::default() };
-                self.retain_as(compact, &changes, story)
+                parts.retain_as(work, compact, &changes)
             }
         }
     }
@@ -149,17 +141,32 @@ impl Session for Topics {
         Write::Send { records, durability: Durability::Synced }
     }
 
-    fn compare(
-        store: &Store,
-        snapshot: &Snapshot,
-        model: &TopicsModel,
-        is_made: bool,
-    ) -> Judgement<()> {
-        read::compare(store, snapshot, model, is_made)
+    fn compare(showing: &Showing<'_>, model: &TopicsModel) -> Judgement<()> {
+        read::compare(showing, model)
     }
 }
 
-impl Topics {
+/// What is one commit, or none if nothing was to do.
+fn one_commit(
+    work: &mut Work<'_, TopicsModel>,
+    changes: &[TopicChange],
+    durability: Durability,
+    make: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let store = work.store();
+    let before = store.snapshot()?.seq();
+    work.begin(changes);
+    let outcome = make();
+    let is_alone = !work.story.is_shared();
+    if outcome.is_ok() && is_alone && store.snapshot()?.seq() == before {
+        work.story.commit_refused();
+        return Ok(());
+    }
+    let seq = outcome.and_then(|()| Ok(store.snapshot()?.seq()));
+    work.committed(seq, durability)
+}
+
+impl TopicsParts {
     fn topic(&self, part: Part) -> &Topic {
         match part {
             Part::Log => &self.log,
@@ -167,32 +174,12 @@ impl Topics {
         }
     }
 
-    /// What is one commit, or none if nothing was to do.
-    fn one_commit(
-        &self,
-        changes: &[TopicChange],
-        durability: Durability,
-        work: impl FnOnce() -> Result<()>,
-        story: &mut Story<TopicsModel>,
-    ) -> Result<()> {
-        let before = self.base.store.snapshot()?.seq();
-        story.commit_begun(self.base.disk.operations(), changes);
-        let outcome = work();
-        let is_alone = !story.is_shared();
-        if outcome.is_ok() && is_alone && self.base.store.snapshot()?.seq() == before {
-            story.commit_refused();
-            return Ok(());
-        }
-        let seq = outcome.and_then(|()| Ok(self.base.store.snapshot()?.seq().0));
-        self.base.committed(seq, durability, story)
-    }
-
     /// Records of one topic in one commit, each for the partition that it names.
     fn send(
         &self,
+        work: &mut Work<'_, TopicsModel>,
         records: &[(Part, TopicRecord)],
         durability: Durability,
-        story: &mut Story<TopicsModel>,
     ) -> Result<()> {
         let of = |part: Part| {
             let records = records.iter().filter(move |(of, _)| *of == part);
@@ -218,7 +205,7 @@ impl Topics {
                 [only] => topic.send(only, &options).map(|_| ()),
                 all => topic.send_batch(all, &options).map(|_| ()),
             };
-            self.one_commit(&changes, durability, send, story)?;
+            one_commit(work, &changes, durability, send)?;
         }
         Ok(())
     }
@@ -226,16 +213,16 @@ impl Topics {
     /// Sends as the idempotent producer, and again: the second time nothing may happen.
     fn repeat(
         &mut self,
+        work: &mut Work<'_, TopicsModel>,
         records: &[TopicRecord],
         first_durability: Durability,
-        story: &mut Story<TopicsModel>,
     ) -> Result<()> {
         let sequence = match &self.unanswered {
             // As a producer does that had no answer.
             Some((sequence, sent)) if sent == records => *sequence,
             _ => self.log.next_sequence(0, PRODUCER)?,
         };
-        if let Some(expected) = story.known().map(|model| model.sequence)
+        if let Some(expected) = work.story.known().map(|model| model.sequence)
             && self.unanswered.is_none()
             && sequence != expected
         {
@@ -258,26 +245,26 @@ impl Topics {
             first = self.log.send_batch(&sent, &options)?;
             Ok(())
         };
-        self.one_commit(&changes, first_durability, send, story)?;
+        one_commit(work, &changes, first_durability, send)?;
         let _ = take_placed();
         let again = self.log.send_batch(&sent, &synced)?;
         if again != first || take_placed().is_some() {
             return Err(Error::new(ErrorKind::InvalidData, "what was sent again was stored again"));
         }
         self.unanswered = None;
-        story.last_is_synced(self.base.disk.operations());
+        work.story.last_is_synced(work.base.disk.operations());
         Ok(())
     }
 
-    fn consume(&self, part: Part, row: i64, story: &mut Story<TopicsModel>) -> Result<()> {
+    fn consume(&self, work: &mut Work<'_, TopicsModel>, part: Part, row: i64) -> Result<()> {
         let (topic, partition) = part.place();
-        let end = match story.known() {
+        let end = match work.story.known() {
             Some(model) => model.part(part).end(),
             None => self.topic(part).offsets(partition)?.end,
         };
         let group = Some(GROUP.to_owned());
         let options = ConsumerOptions { group, ..ConsumerOptions::default() };
-        let mut consumer = Consumer::new(&self.base.store, options)?;
+        let mut consumer = Consumer::new(work.store(), options)?;
         let place = TopicPartition { topic: topic.to_owned(), partition };
         let rows =
             RecordBatch::try_new(beside_schema(), vec![Arc::new(Int64Array::from(vec![row]))]);
@@ -289,11 +276,11 @@ impl Topics {
             let others = Changes::new().insert(self.beside, rows);
             consumer.commit_offsets(&BTreeMap::from([(place, end)]), others)
         };
-        self.one_commit(&changes, Durability::Synced, commit, story)
+        one_commit(work, &changes, Durability::Synced, commit)
     }
 
-    fn retain(&self, records: u64, story: &mut Story<TopicsModel>) -> Result<()> {
-        let log = story.last().part(Part::Log);
+    fn retain(&self, work: &mut Work<'_, TopicsModel>, records: u64) -> Result<()> {
+        let log = work.story.last().part(Part::Log);
         let kept: Vec<u64> = log.records.keys().rev().take(records as usize).copied().collect();
         // Fewer than that: nothing goes.
         let floor = match kept.len() as u64 == records {
@@ -301,18 +288,18 @@ impl Topics {
             false => log.floor,
         };
         let keep = TopicRetention { records: Some(records), ..TopicRetention::default() };
-        self.retain_as(keep, &[TopicChange::Floor(Part::Log, floor)], story)
+        self.retain_as(work, keep, &[TopicChange::Floor(Part::Log, floor)])
     }
 
     fn retain_as(
         &self,
+        work: &mut Work<'_, TopicsModel>,
         retention: TopicRetention,
         changes: &[TopicChange],
-        story: &mut Story<TopicsModel>,
     ) -> Result<()> {
         self.log.set_retention(retention)?;
         let retain = || self.log.retain().map(|_| ());
-        self.one_commit(changes, Durability::Written, retain, story)?;
+        one_commit(work, changes, Durability::Written, retain)?;
         self.log.set_retention(TopicRetention::default())
     }
 }

@@ -1,33 +1,58 @@
 //! The steps of workloads over topics.
 
-use timestrata_engine::Durability;
+use timestrata_engine::Durability::{self, Synced, Written};
 
-use super::Topics;
 use super::model::{Part, TopicRecord};
-use crate::subject::Step;
+use crate::subject::Alphabet;
 
-/// One step of a workload over topics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TopicStep {
-    /// A record, `Synced`.
-    Send,
-    /// A few records, `Written`.
-    Batch,
-    /// Records for both partitions of a topic, in one commit.
-    Both,
-    /// So many records that tiles get full.
-    Many,
-    /// Records of an idempotent producer, sent twice.
-    Repeat,
-    /// A checkpoint of each partition.
-    Checkpoint,
-    /// A group's offset, in one commit with a row beside.
-    Consume,
-    /// The oldest records go.
-    Retain,
-    /// Records go that later ones of their keys stand for.
-    Supersede,
-}
+pub(super) const ALPHABET: Alphabet<Write> = &[
+    // A record, `Synced`.
+    ('s', |turn| vec![send_to_log(turn, 1, Synced)]),
+    // A few records, `Written`.
+    ('b', |turn| vec![send_to_log(turn, 3, Written)]),
+    // Records for both partitions of a topic, in one commit.
+    ('t', |turn| {
+        let parts = [Part::Right, Part::Left, Part::Right];
+        let records = (0..).zip(parts).map(|(n, part)| (part, record(turn, n))).collect();
+        vec![Write::Send { records, durability: Synced }]
+    }),
+    // So many records that tiles get full.
+    ('m', |turn| vec![send_to_log(turn, 260, Written)]),
+    // Records of an idempotent producer, sent twice.
+    ('q', |turn| {
+        let first = if (turn / 2).is_multiple_of(2) { Written } else { Synced };
+        vec![Write::Repeat { records: vec![record(turn, 0), record(turn, 1)], first }]
+    }),
+    // A checkpoint of each partition.
+    ('h', |_| Part::ALL.map(|part| Write::Checkpoint { part }).to_vec()),
+    // A group's offset, in one commit with a row beside.
+    ('g', |turn| {
+        let row = turn as i64;
+        vec![
+            Write::Consume { part: Part::Log, row },
+            Write::Consume { part: Part::Left, row: -1 - row },
+        ]
+    }),
+    // The oldest records go.
+    ('e', |_| vec![Write::Retain { records: 2 }]),
+    // Records go that later ones of their keys stand for.
+    ('k', |_| vec![Write::Supersede]),
+];
+
+pub(super) const CHOSEN: &[&str] = &[
+    // Checkpoints between sends of every kind, after reopens and compactions.
+    "shbhrthfschbrh",
+    // A tile gets full, in memory and on disk, and the tree goes on behind it.
+    "mhsrhmfbchrsh",
+    // The oldest records go, within a tile and with it; the tree stays.
+    "beshmehfebrech",
+    // Records of keys go, and what was told of them stays.
+    "mkhfsmkcrkh",
+    // A producer repeats itself before and after a reopen.
+    "qrqfqchrq",
+    // A group goes on, with what it wrote.
+    "bgsgrtgfgc",
+];
 
 /// What only topics do.
 #[derive(Debug, Clone)]
@@ -52,63 +77,7 @@ pub(super) fn record(turn: usize, n: usize) -> TopicRecord {
     TopicRecord { key, value: format!("{turn}.{n}"), time: 1_000 + (turn * 7 + n) as i64 }
 }
 
-impl Step for TopicStep {
-    type Session = Topics;
-
-    const ALPHABET: &'static [(char, Self)] = &[
-        ('s', Self::Send),
-        ('b', Self::Batch),
-        ('t', Self::Both),
-        ('m', Self::Many),
-        ('q', Self::Repeat),
-        ('h', Self::Checkpoint),
-        ('g', Self::Consume),
-        ('e', Self::Retain),
-        ('k', Self::Supersede),
-    ];
-
-    const CHOSEN: &'static [&'static str] = &[
-        // Checkpoints between sends of every kind, after reopens and compactions.
-        "shbhrthfschbrh",
-        // A tile gets full, in memory and on disk, and the tree goes on behind it.
-        "mhsrhmfbchrsh",
-        // The oldest records go, within a tile and with it; the tree stays.
-        "beshmehfebrech",
-        // Records of keys go, and what was told of them stays.
-        "mkhfsmkcrkh",
-        // A producer repeats itself before and after a reopen.
-        "qrqfqchrq",
-        // A group goes on, with what it wrote.
-        "bgsgrtgfgc",
-    ];
-
-    const KIND: &'static str = "topics";
-
-    fn writes(self, turn: usize) -> Vec<Write> {
-        let (written, synced) = (Durability::Written, Durability::Synced);
-        let of_log = |count: usize| (0..count).map(|n| (Part::Log, record(turn, n))).collect();
-        match self {
-            Self::Send => vec![Write::Send { records: of_log(1), durability: synced }],
-            Self::Batch => vec![Write::Send { records: of_log(3), durability: written }],
-            Self::Both => {
-                let parts = [Part::Right, Part::Left, Part::Right];
-                let records = (0..).zip(parts).map(|(n, part)| (part, record(turn, n))).collect();
-                vec![Write::Send { records, durability: synced }]
-            }
-            Self::Many => vec![Write::Send { records: of_log(260), durability: written }],
-            Self::Repeat => {
-                let first = if (turn / 2).is_multiple_of(2) { written } else { synced };
-                vec![Write::Repeat { records: vec![record(turn, 0), record(turn, 1)], first }]
-            }
-            Self::Checkpoint => {
-                Part::ALL.into_iter().map(|part| Write::Checkpoint { part }).collect()
-            }
-            Self::Consume => vec![
-                Write::Consume { part: Part::Log, row: turn as i64 },
-                Write::Consume { part: Part::Left, row: -1 - turn as i64 },
-            ],
-            Self::Retain => vec![Write::Retain { records: 2 }],
-            Self::Supersede => vec![Write::Supersede],
-        }
-    }
+fn send_to_log(turn: usize, count: usize, durability: Durability) -> Write {
+    let records = (0..count).map(|n| (Part::Log, record(turn, n))).collect();
+    Write::Send { records, durability }
 }

@@ -1,8 +1,7 @@
 //! Decayed bits give right rows or an error that names the file: no wrong answer.
 
 use timestrata_sim::{
-    Effort, GraphStep, LogStep, Step, StreamWorkload, TableStep, TimelogStep, TopicStep, Workload,
-    damage,
+    Effort, Graphs, LogEntries, StreamWorkload, Subject, Tables, Timelogs, Topics, Workload, damage,
 };
 
 const SEED: u64 = 3;
@@ -20,7 +19,7 @@ fn no_bit_turned_over_gives_a_wrong_answer() {
     assert!(report.spoiled > 500, "{report}");
 }
 
-fn expect_no_wrong_answer<S: Step>(letters: &str) {
+fn expect_no_wrong_answer<S: Subject>(letters: &str) {
     let workloads: Vec<_> = Workload::<S>::parse(letters).into_iter().collect();
     let report = damage(&workloads, &Effort { flips_one_in: 401, ..Effort::full(SEED) });
     println!("{report}");
@@ -30,9 +29,9 @@ fn expect_no_wrong_answer<S: Step>(letters: &str) {
 
 #[test]
 fn no_bit_turned_over_gives_a_wrong_answer_of_a_model() {
-    expect_no_wrong_answer::<TableStep>("aqfno");
-    expect_no_wrong_answer::<TopicStep>("sqfb");
-    expect_no_wrong_answer::<GraphStep>("wfl");
-    expect_no_wrong_answer::<LogStep>("wfe");
-    expect_no_wrong_answer::<TimelogStep>("alfe");
+    expect_no_wrong_answer::<Tables>("aqfno");
+    expect_no_wrong_answer::<Topics>("sqfb");
+    expect_no_wrong_answer::<Graphs>("wfl");
+    expect_no_wrong_answer::<LogEntries>("wfe");
+    expect_no_wrong_answer::<Timelogs>("alfe");
 }

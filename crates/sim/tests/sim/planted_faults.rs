@@ -1,8 +1,8 @@
 //! The runner must notice what it is there for: each fault planted here turns it red.
 
 use timestrata_sim::{
-    Effort, GraphStep, Lie, LogStep, Plant, Report, Step, StreamStep, StreamWorkload, TableStep,
-    TableWorkload, TimelogStep, TopicStep, Which, Workload, damage, pull_lock, run, run_schedule,
+    Effort, Graphs, Lie, LogEntries, Plant, Report, StreamWorkload, Streams, Subject,
+    TableWorkload, Tables, Timelogs, Topics, Which, Workload, damage, pull_lock, run, run_schedule,
     run_schedules,
 };
 
@@ -95,11 +95,11 @@ fn a_lost_tombstone_is_noticed() {
 }
 
 /// Workloads that a fault must turn red, each of them, and in words what it looks like.
-fn expect_planted_red<S: Step>(planted: Plant, letters: &[&str], words: &str) {
+fn expect_planted_red<S: Subject>(planted: Plant, letters: &[&str], words: &str) {
     expect_planted_red_with::<S>(&effort(), planted, letters, words);
 }
 
-fn expect_planted_red_with<S: Step>(
+fn expect_planted_red_with<S: Subject>(
     effort: &Effort,
     planted: Plant,
     letters: &[&str],
@@ -120,7 +120,7 @@ fn expect_planted_red_with<S: Step>(
 }
 
 fn expect_tables_red(planted: Plant, letters: &[&str], words: &str) {
-    expect_planted_red::<TableStep>(planted, letters, words);
+    expect_planted_red::<Tables>(planted, letters, words);
 }
 
 #[test]
@@ -153,55 +153,50 @@ fn a_dropped_file_sync_is_noticed_in_tables() {
 
 #[test]
 fn a_repeat_that_is_acknowledged_before_its_sync_is_noticed() {
-    expect_planted_red::<TopicStep>(Plant::UnsyncedRepeat, &["q", "fq"], "is lost");
+    expect_planted_red::<Topics>(Plant::UnsyncedRepeat, &["q", "fq"], "is lost");
 }
 
 #[test]
 fn an_offset_that_is_handed_out_twice_is_noticed() {
-    expect_planted_red::<TopicStep>(Plant::OffsetTwice, &["srs", "sfrb"], "'log'");
+    expect_planted_red::<Topics>(Plant::OffsetTwice, &["srs", "sfrb"], "'log'");
 }
 
 #[test]
 fn an_edge_that_is_kept_in_one_direction_is_noticed() {
-    expect_planted_red::<GraphStep>(Plant::OneDirection, &["l", "wf"], "edges In");
+    expect_planted_red::<Graphs>(Plant::OneDirection, &["l", "wf"], "edges In");
 }
 
 #[test]
 fn an_entry_of_a_log_that_is_acknowledged_before_its_sync_is_noticed() {
-    expect_planted_red::<LogStep>(Plant::UnsyncedEntry, &["s", "fw"], "is lost");
+    expect_planted_red::<LogEntries>(Plant::UnsyncedEntry, &["s", "fw"], "is lost");
 }
 
 #[test]
 fn a_value_of_a_time_log_that_is_acknowledged_before_its_sync_is_noticed() {
-    expect_planted_red::<TimelogStep>(Plant::UnsyncedValue, &["s", "as"], "is lost");
+    expect_planted_red::<Timelogs>(Plant::UnsyncedValue, &["s", "as"], "is lost");
 }
 
 #[test]
 fn a_store_that_goes_on_after_a_failed_sync_is_noticed() {
     let effort = Effort { faults_one_in: 1, ..effort() };
-    expect_planted_red_with::<StreamStep>(
-        &effort,
-        Plant::UnheededFailure,
-        &["s", "as"],
-        "never made",
-    );
+    expect_planted_red_with::<Streams>(&effort, Plant::UnheededFailure, &["s", "as"], "never made");
 }
 
 #[test]
 fn a_run_that_the_manifest_names_and_opening_sets_aside_is_noticed() {
-    expect_planted_red::<StreamStep>(Plant::NamedRunSetAside, &["afr"], "can't be");
-    expect_planted_red::<TopicStep>(Plant::NamedRunSetAside, &["sfr"], "can't be");
+    expect_planted_red::<Streams>(Plant::NamedRunSetAside, &["afr"], "can't be");
+    expect_planted_red::<Topics>(Plant::NamedRunSetAside, &["sfr"], "can't be");
 }
 
 #[test]
 fn a_run_that_opening_removes_is_noticed() {
-    expect_planted_red::<StreamStep>(Plant::OrphansRemoved, &["af"], "has removed the run file");
+    expect_planted_red::<Streams>(Plant::OrphansRemoved, &["af"], "has removed the run file");
 }
 
 #[test]
 fn a_backup_that_leaves_out_a_run_is_noticed() {
-    expect_planted_red::<StreamStep>(Plant::BackupWithoutRun, &["af", "g"], "a backup");
-    expect_planted_red::<GraphStep>(Plant::BackupWithoutRun, &["wf"], "a backup");
+    expect_planted_red::<Streams>(Plant::BackupWithoutRun, &["af", "g"], "a backup");
+    expect_planted_red::<Graphs>(Plant::BackupWithoutRun, &["wf"], "a backup");
 }
 
 /// So many schedules at most look for the fault below, and end where it is found.
@@ -218,7 +213,7 @@ fn a_backup_of_another_moment_than_it_says_is_noticed() {
     assert!(honest.violations.is_empty(), "{honest}");
 }
 
-fn expect_lock_is_looked_at<S: Step>(letters: &[&str]) {
+fn expect_lock_is_looked_at<S: Subject>(letters: &[&str]) {
     let workloads: Vec<_> =
         letters.iter().filter_map(|letters| Workload::<S>::parse(letters)).collect();
     let honest = pull_lock(&workloads, &effort());
@@ -234,16 +229,16 @@ fn expect_lock_is_looked_at<S: Step>(letters: &[&str]) {
 
 #[test]
 fn a_writer_that_does_not_look_at_its_lock_is_noticed() {
-    expect_lock_is_looked_at::<StreamStep>(&["a", "tfa", "wg"]);
-    expect_lock_is_looked_at::<TableStep>(&["a"]);
-    expect_lock_is_looked_at::<TopicStep>(&["b"]);
-    expect_lock_is_looked_at::<GraphStep>(&["w"]);
-    expect_lock_is_looked_at::<LogStep>(&["e"]);
-    expect_lock_is_looked_at::<TimelogStep>(&["a"]);
+    expect_lock_is_looked_at::<Streams>(&["a", "tfa", "wg"]);
+    expect_lock_is_looked_at::<Tables>(&["a"]);
+    expect_lock_is_looked_at::<Topics>(&["b"]);
+    expect_lock_is_looked_at::<Graphs>(&["w"]);
+    expect_lock_is_looked_at::<LogEntries>(&["e"]);
+    expect_lock_is_looked_at::<Timelogs>(&["a"]);
 }
 
 /// What a disk does that keeps its word but once.
-fn with_one_dropped<S: Step>(letters: &str, lie: fn(Which) -> Lie) -> Vec<u64> {
+fn with_one_dropped<S: Subject>(letters: &str, lie: fn(Which) -> Lie) -> Vec<u64> {
     let workloads: Vec<_> = Workload::<S>::parse(letters).into_iter().collect();
     let is_noticed = |nth: &u64| {
         let lies = vec![lie(Which::Nth(*nth))];
@@ -256,10 +251,10 @@ fn with_one_dropped<S: Step>(letters: &str, lie: fn(Which) -> Lie) -> Vec<u64> {
 #[test]
 fn one_dropped_sync_of_many_is_noticed() {
     let noticed = [
-        with_one_dropped::<StreamStep>("asf", Lie::DropFileSync),
-        with_one_dropped::<StreamStep>("asf", Lie::DropDirSync),
-        with_one_dropped::<TopicStep>("sf", Lie::DropFileSync),
-        with_one_dropped::<GraphStep>("x", Lie::DropFileSync),
+        with_one_dropped::<Streams>("asf", Lie::DropFileSync),
+        with_one_dropped::<Streams>("asf", Lie::DropDirSync),
+        with_one_dropped::<Topics>("sf", Lie::DropFileSync),
+        with_one_dropped::<Graphs>("x", Lie::DropFileSync),
     ];
     println!("{noticed:?}");
     // Each stands for others of its kind: a run, names, the log, the manifest.

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use timestrata_sim::{Effort, Step, Workload, run};
+use timestrata_sim::{Effort, Subject, Workload, run};
 
 /// Runs, prints what was tried, and fails with the violations.
-pub(crate) fn expect_promises_kept<S: Step>(
+pub(crate) fn expect_promises_kept<S: Subject>(
     what: &str,
     workloads: &[Workload<S>],
     effort: &Effort,

@@ -1,15 +1,20 @@
 //! What was begun and promised, when, and what was seen. Its lock is held for a moment only, and never
 //! where another actor may go on.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use timestrata_engine::{Durability, Snapshot, Store};
 
-use super::kinds::Change;
 use crate::disk::{CrashKind, CrashPoint};
+
+/// A change of any kind of store: who looks for those of one kind looks for their type.
+pub(crate) type Change = Arc<dyn Any + Send + Sync>;
 
 /// What came of a commit.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// Nobody has said yet.
     Open,
     /// Its place in the order, the moment of the acknowledgement, and what was promised.
@@ -22,76 +27,76 @@ pub(super) enum Fate {
 
 /// A commit, as whoever made it knows it. Moments are numbers of the disk's next operation.
 #[derive(Debug, Clone)]
-pub(super) struct Commit {
-    pub(super) changes: Vec<Change>,
-    pub(super) begun_at: u64,
-    pub(super) fate: Fate,
+pub(crate) struct Commit {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) begun_at: u64,
+    pub(crate) fate: Fate,
 }
 
 /// A snapshot that somebody took, kept to be held against the commits once their order is known.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) who: &'static str,
-    pub(super) store: Store,
-    pub(super) snapshot: Snapshot,
+pub(crate) struct Seen {
+    pub(crate) who: &'static str,
+    pub(crate) store: Store,
+    pub(crate) snapshot: Snapshot,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    pub(super) commits: Vec<Commit>,
+pub(crate) struct Records {
+    pub(crate) commits: Vec<Commit>,
     /// From this moment on, commits up to there survive a power cut.
-    pub(super) synced: Vec<(u64, u64)>,
-    pub(super) seen: Vec<Seen>,
-    pub(super) problems: Vec<String>,
+    pub(crate) synced: Vec<(u64, u64)>,
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) problems: Vec<String>,
     /// Before the store is closed.
-    pub(super) last_moment: Option<CrashPoint>,
+    pub(crate) last_moment: Option<CrashPoint>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Journal(pub(super) Mutex<Records>);
+pub(crate) struct Journal(pub(crate) Mutex<Records>);
 
 impl Journal {
     /// A commit begins; its place here.
-    pub(super) fn begun(&self, at: u64, changes: Vec<Change>) -> usize {
+    pub(crate) fn begun(&self, at: u64, changes: Vec<Change>) -> usize {
         let mut records = self.0.lock();
         records.commits.push(Commit { changes, begun_at: at, fate: Fate::Open });
         records.commits.len() - 1
     }
 
-    pub(super) fn acknowledged(&self, commit: usize, seq: u64, at: u64, durability: Durability) {
+    pub(crate) fn acknowledged(&self, commit: usize, seq: u64, at: u64, durability: Durability) {
         self.0.lock().commits[commit].fate = Fate::Acknowledged { seq, at, durability };
     }
 
-    pub(super) fn refused(&self, commit: usize) {
+    pub(crate) fn refused(&self, commit: usize) {
         self.0.lock().commits[commit].fate = Fate::Refused;
     }
 
-    pub(super) fn in_doubt(&self, commit: usize, seq: u64) {
+    pub(crate) fn in_doubt(&self, commit: usize, seq: u64) {
         self.0.lock().commits[commit].fate = Fate::InDoubt { seq };
     }
 
     /// A commit that was acknowledged is synced as well.
-    pub(super) fn synced_too(&self, commit: usize, at: u64) {
+    pub(crate) fn synced_too(&self, commit: usize, at: u64) {
         let mut records = self.0.lock();
         if let Fate::Acknowledged { seq, .. } = records.commits[commit].fate {
             records.synced.push((at, seq));
         }
     }
 
-    pub(super) fn synced(&self, through: u64, at: u64) {
+    pub(crate) fn synced(&self, through: u64, at: u64) {
         self.0.lock().synced.push((at, through));
     }
 
-    pub(super) fn saw(&self, seen: Seen) {
+    pub(crate) fn saw(&self, seen: Seen) {
         self.0.lock().seen.push(seen);
     }
 
-    pub(super) fn problem(&self, problem: String) {
+    pub(crate) fn problem(&self, problem: String) {
         self.0.lock().problems.push(problem);
     }
 
     /// The last commit that was acknowledged.
-    pub(super) fn last_acknowledged(&self) -> u64 {
+    pub(crate) fn last_acknowledged(&self) -> u64 {
         self.0.lock().acknowledged().map(|(seq, ..)| seq).max().unwrap_or(0)
     }
 }
@@ -105,7 +110,7 @@ impl Records {
     }
 
     /// The least commit that a crash at this moment must leave.
-    pub(super) fn least(&self, moment: u64, kind: CrashKind) -> u64 {
+    pub(crate) fn least(&self, moment: u64, kind: CrashKind) -> u64 {
         let wanted = match kind {
             CrashKind::Killed => Durability::Written,
             CrashKind::PowerCut => Durability::Synced,
