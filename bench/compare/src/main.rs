@@ -13,7 +13,7 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::report::{self, Others};
 use timestrata_bench::request::Request;
 use timestrata_bench::sample::{Samples, Watch};
-use timestrata_bench::{Result, raw};
+use timestrata_bench::{Result, raw, suite};
 
 use crate::data::{BATCH_ROWS, Data, VALUE_BYTES};
 use crate::peers::{PEERS, Peer};
@@ -134,11 +134,7 @@ fn measures(peers: &[&Peer], figures: &[Figures], data: &Data, rounds: usize) ->
 }
 
 fn main() -> ExitCode {
-    match Request::read(std::env::args().skip(1), &[], USAGE).and_then(|request| run(&request)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("timestrata-bench-compare: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let request = Request::read(std::env::args().skip(1), &[], USAGE);
+    let outcome = request.and_then(|request| run(&request)).map(|()| true);
+    suite::end("timestrata-bench-compare", outcome)
 }

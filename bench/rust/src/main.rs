@@ -27,14 +27,7 @@ fn main() -> ExitCode {
         Some(command) => command(&arguments.skip(1).collect::<Vec<_>>()).map(|()| true),
         None => run(arguments.collect()),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("timestrata-bench: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    suite::end("timestrata-bench", outcome)
 }
 
 /// What is not a suite: one end of a benchmark whose other end is another process.

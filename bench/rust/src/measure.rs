@@ -83,6 +83,19 @@ impl Measure {
     }
 }
 
+/// A number with a space before each group of three digits, for names.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Four digits: more would claim a precision that no benchmark has.
 fn short(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)

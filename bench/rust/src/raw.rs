@@ -75,6 +75,15 @@ impl Prepared {
         Ok(())
     }
 
+    /// Writes, and makes it survive a power cut: the least that a synced write can be.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn write_synced(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)?;
+        self.sync()
+    }
+
     /// Makes it survive a power cut.
     ///
     /// # Errors

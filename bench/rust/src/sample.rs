@@ -27,6 +27,38 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Does some work, and adds the seconds that it takes, times `scale`, to samples.
+    ///
+    /// # Errors
+    /// Those of the work, of which nothing is added then.
+    pub fn sample<T>(
+        &self,
+        samples: &mut Samples,
+        scale: f64,
+        work: impl FnOnce() -> crate::Result<T>,
+    ) -> crate::Result<T> {
+        let (seconds, outcome) = self.time(work)?;
+        samples.add(seconds * scale);
+        Ok(outcome)
+    }
+
+    /// The same of how many a second it does, of so many.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample).
+    pub fn rate<T>(
+        &self,
+        samples: &mut Samples,
+        count: f64,
+        work: impl FnOnce() -> crate::Result<T>,
+    ) -> crate::Result<T> {
+        let (seconds, outcome) = self.time(work)?;
+        samples.add(count / seconds);
+        Ok(outcome)
+    }
+}
+
 /// Values of one kind.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Vec<f64>);

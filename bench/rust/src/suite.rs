@@ -1,6 +1,7 @@
 //! A suite of benchmarks: groups of measures, run one after the other, and their report.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use timestrata_engine::Store;
 
@@ -72,6 +73,18 @@ pub fn run(suite: &'static str, groups: &[Group], request: Request) -> Result<bo
     report::merge_into(&out, suite, &bench.measures, others)?;
     println!("\n{} measures in {}", bench.measures.len(), out.display());
     Ok(whole || !only.is_empty())
+}
+
+/// What a program of benchmarks ends with: whether all of it came through, or why it gave up.
+pub fn end(program: &str, outcome: Result<bool>) -> ExitCode {
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Does all maintenance that is due.

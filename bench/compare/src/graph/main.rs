@@ -45,14 +45,7 @@ fn main() -> ExitCode {
         None => Request::read(arguments, &["all", "graph"], USAGE)
             .and_then(|request| suite::run("graph", &GROUPS, request)),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("timestrata-bench-graph: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    suite::end("timestrata-bench-graph", outcome)
 }
 
 /// An error unless both sides came by the same.

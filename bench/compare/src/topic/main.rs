@@ -45,14 +45,7 @@ fn main() -> ExitCode {
         None => Request::read(arguments, &["all", "topic"], USAGE)
             .and_then(|request| suite::run("topic", &GROUPS, request)),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("timestrata-bench-topic: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    suite::end("timestrata-bench-topic", outcome)
 }
 
 /// An error unless as many came as should have.

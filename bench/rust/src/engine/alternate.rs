@@ -5,9 +5,9 @@ use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
-use timestrata_engine::{Cell, Changes, Durability, RowAppender, Settings, Store, StreamId};
+use timestrata_engine::{Cell, Durability, RowAppender, Settings, Store, StreamId};
 
-use super::with_stream;
+use super::{take_in, with_stream};
 
 const PAIRS: usize = 50;
 
@@ -63,17 +63,13 @@ impl Side {
         };
         let mut times = Batches::of_numbers(shuffle);
         let (store, stream) = with_stream(Store::memory(settings)?, times.schema())?;
-        let batch_rows = rows.min(10_000);
-        for _ in 0..rows / batch_rows {
-            let batch = times.next_batch(batch_rows as usize)?;
-            store.commit(Changes::new().insert(stream, batch), Durability::Written)?;
-        }
+        take_in(&store, stream, &mut times, rows, rows.min(10_000))?;
         let appender = store.appender(stream)?;
         Ok(Self { store, stream, appender, times, seconds_a_pair: Samples::new() })
     }
 
     fn round(&mut self, bench: &Bench) -> Result<()> {
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.sample(&mut self.seconds_a_pair, 1.0 / PAIRS as f64, || {
             for _ in 0..PAIRS {
                 let time = self.times.next_time();
                 self.appender.append(&[Cell::Int(time), Cell::Int(1)], Durability::Written)?;
@@ -84,8 +80,6 @@ impl Side {
                 }
             }
             Ok(())
-        })?;
-        self.seconds_a_pair.add(seconds / PAIRS as f64);
-        Ok(())
+        })
     }
 }

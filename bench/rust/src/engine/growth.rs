@@ -3,17 +3,17 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Numbers, STEP, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_engine::{Changes, Durability, KeyRange, ScanSpec, Settings, Store, StreamId};
+use timestrata_engine::{KeyRange, ScanSpec, Settings, Store, StreamId};
 
-use super::{store, sum};
+use super::{store, sum, take_in};
 
 const MILLIONS: [u64; 3] = [1, 10, 50];
-const BATCH_ROWS: usize = 10_000;
+const BATCH_ROWS: u64 = 10_000;
 const SLICE_ROWS: u64 = 1_000;
 const SLICES: usize = 2_000;
 const FLAT: f64 = 1.0 / 1.3;
@@ -51,7 +51,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let Some(&(base_rows, base_rounds, base)) = figures.first() else {
         return Ok(());
     };
-    let base_name = format!("own figure at{} rows", grouped(base_rows));
+    let base_name = format!("own figure at {} rows", grouped(base_rows));
     for (rows, rounds, values) in figures {
         let rows = grouped(rows);
         let shape = format!(
@@ -61,7 +61,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         for (index, (name, unit, note)) in KINDS.into_iter().enumerate() {
             let [value, base] = [values, base].map(|values| values[index]);
             bench.report(
-                Measure::new(format!("{name} at{rows} rows"), unit, value)
+                Measure::new(format!("{name} at {rows} rows"), unit, value)
                     .against(&base_name, base, Better::Lower)
                     .aim(FLAT)
                     .note(format!("{note}; {shape}")),
@@ -71,29 +71,12 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// A number of rows with a space before each group of three digits, for names.
-fn grouped(rows: u64) -> String {
-    let digits = rows.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if (digits.len() - index).is_multiple_of(3) || index == 0 {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Nanoseconds a row of ingest, without and with the last flush; microseconds a slice.
 fn measure(bench: &Bench, rows: u64) -> Result<[f64; 3]> {
     let dir = scratch(&bench.dir)?;
     let mut batches = Batches::of_numbers(Shuffle::InOrder);
     let (store, stream) = store(dir.path(), Settings::default(), batches.schema())?;
-    let mut seconds = 0.0;
-    for _ in 0..rows / BATCH_ROWS as u64 {
-        let changes = Changes::new().insert(stream, batches.next_batch(BATCH_ROWS)?);
-        seconds += bench.watch.time(|| store.commit(changes, Durability::Written))?.0;
-    }
+    let seconds = take_in(&store, stream, &mut batches, rows, BATCH_ROWS)?;
     let flush_seconds = bench.watch.time(|| store.flush())?.0;
     settle(&store)?;
     // Maps every page, so that a slice costs what it costs the second time.
@@ -103,11 +86,10 @@ fn measure(bench: &Bench, rows: u64) -> Result<[f64; 3]> {
     for _ in 0..SLICES {
         let place = numbers.below(rows - SLICE_ROWS) as i64;
         let range = KeyRange::times(place * STEP, (place + SLICE_ROWS as i64) * STEP);
-        let (seconds, found) = bench.watch.time(|| slice(&store, stream, range))?;
+        let found = bench.watch.sample(&mut samples, 1e6, || slice(&store, stream, range))?;
         if found != SLICE_ROWS as usize {
             return Err(format!("a slice of {SLICE_ROWS} rows gave {found}").into());
         }
-        samples.add(seconds * 1e6);
     }
     store.close()?;
     let ns_a_row = |seconds: f64| seconds * 1e9 / rows as f64;

@@ -6,12 +6,12 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_engine::{Cell, Changes, Durability, Settings, Store, StreamId};
+use timestrata_engine::{Cell, Durability, Settings, Store, StreamId};
 
-use super::{store, sum_times};
+use super::{store, sum_times, take_in};
 
 const LATE_PLACES: u64 = 100_000;
-const BATCH_ROWS: usize = 1_000;
+const BATCH_ROWS: u64 = 1_000;
 const SCANS: usize = 5;
 
 /// Rows a second of one kind of rows.
@@ -69,24 +69,19 @@ fn measure(bench: &Bench, shuffle: Shuffle, rows: u64, rates: &mut Rates) -> Res
     let (single, stream) = store(&dir.path().join("single"), Settings::default(), times.schema())?;
     let times: Vec<i64> = (0..rows).map(|_| times.next_time()).collect();
     let mut appender = single.appender(stream)?;
-    let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+    bench.watch.rate(&mut rates.single, rows as f64, || {
         for time in &times {
             appender.append(&[Cell::Int(*time), Cell::Int(*time)], Durability::Written)?;
         }
         Ok(())
     })?;
-    rates.single.add(rows as f64 / seconds);
     drop(appender);
     single.close()?;
 
     let mut batches = Batches::of_numbers(shuffle);
     let (store, stream) =
         store(&dir.path().join("batches"), Settings::default(), batches.schema())?;
-    let mut seconds = 0.0;
-    for _ in 0..rows / BATCH_ROWS as u64 {
-        let changes = Changes::new().insert(stream, batches.next_batch(BATCH_ROWS)?);
-        seconds += bench.watch.time(|| store.commit(changes, Durability::Written))?.0;
-    }
+    let seconds = take_in(&store, stream, &mut batches, rows, BATCH_ROWS)?;
     rates.batches.add(rows as f64 / seconds);
     rates.scan_at_once.add(fastest_scan(bench, &store, stream)?);
     settle(&store)?;

@@ -12,9 +12,9 @@ use timestrata_bench::raw::{anonymous_bytes, folder_bytes, scratch};
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Watch;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_engine::{Changes, Durability, Settings, Store, StreamId};
+use timestrata_engine::{Settings, Store};
 
-use super::store;
+use super::{store, take_in};
 
 /// Role of a child: takes in all rows, late and early ones near their place.
 pub(super) const INGEST_NEAR: &str = "ingest-near";
@@ -22,7 +22,7 @@ pub(super) const INGEST_NEAR: &str = "ingest-near";
 pub(super) const INGEST_ANYWHERE: &str = "ingest-anywhere";
 
 const ROW_BYTES: u64 = 16;
-const BATCH_ROWS: usize = 10_000;
+const BATCH_ROWS: u64 = 10_000;
 const WRITE_AMPLIFICATION_MAX: f64 = 3.0;
 const SPACE_MAX: f64 = 1.2;
 
@@ -97,7 +97,6 @@ pub(super) fn ingest(role: &str, dir: &Path, rows: u64) -> Result<(Figures, Stor
     };
     let mut batches = Batches::of_numbers(shuffle);
     let (store, stream) = store(dir, Settings::default(), batches.schema())?;
-    let watch = Watch::new();
     let (peak, over) = (AtomicU64::new(0), AtomicBool::new(false));
     let (seconds, settle_seconds) = std::thread::scope(|scope| -> Result<(f64, f64)> {
         scope.spawn(|| {
@@ -106,10 +105,10 @@ pub(super) fn ingest(role: &str, dir: &Path, rows: u64) -> Result<(Figures, Stor
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
-        let outcome = take_in(&store, stream, &mut batches, rows, &watch);
+        let outcome = take_in(&store, stream, &mut batches, rows, BATCH_ROWS);
         over.store(true, Ordering::Relaxed);
         let seconds = outcome?;
-        Ok((seconds, watch.time(|| settle(&store))?.0))
+        Ok((seconds, Watch::new().time(|| settle(&store))?.0))
     })?;
     let stats = store.stats();
     let figures = [
@@ -123,20 +122,4 @@ pub(super) fn ingest(role: &str, dir: &Path, rows: u64) -> Result<(Figures, Stor
         ("memory_peak_bytes", peak.load(Ordering::Relaxed) as f64),
     ];
     Ok((figures.map(|(name, value)| (name.to_owned(), value)).into(), store))
-}
-
-/// Seconds that the commits take; making the rows is not counted.
-fn take_in(
-    store: &Store,
-    stream: StreamId,
-    batches: &mut Batches,
-    rows: u64,
-    watch: &Watch,
-) -> Result<f64> {
-    let mut seconds = 0.0;
-    for _ in 0..rows / BATCH_ROWS as u64 {
-        let changes = Changes::new().insert(stream, batches.next_batch(BATCH_ROWS)?);
-        seconds += watch.time(|| store.commit(changes, Durability::Written))?.0;
-    }
-    Ok(seconds)
 }

@@ -23,8 +23,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::SchemaRef;
 use timestrata_bench::Result;
+use timestrata_bench::rows::Batches;
+use timestrata_bench::sample::Watch;
 use timestrata_bench::suite::Group;
-use timestrata_engine::{ScanSpec, Settings, Store, StreamId, StreamSpec};
+use timestrata_engine::{Changes, Durability, ScanSpec, Settings, Store, StreamId, StreamSpec};
 
 /// Single rows a second that the seed (a time log in C and Python) reports.
 const SEED_APPENDS: f64 = 8.08e6;
@@ -57,6 +59,23 @@ fn store(dir: &Path, settings: Settings, schema: SchemaRef) -> Result<(Store, St
 fn with_stream(store: Store, schema: SchemaRef) -> Result<(Store, StreamId)> {
     let stream = store.create_stream(StreamSpec::new("rows", schema))?;
     Ok((store, stream))
+}
+
+/// Commits rows, `Written`, in batches of so many. Gives the seconds that the commits take; making the
+/// rows is not counted.
+fn take_in(
+    store: &Store,
+    stream: StreamId,
+    batches: &mut Batches,
+    rows: u64,
+    batch_rows: u64,
+) -> Result<f64> {
+    let (watch, mut seconds) = (Watch::new(), 0.0);
+    for _ in 0..rows / batch_rows {
+        let changes = Changes::new().insert(stream, batches.next_batch(batch_rows as usize)?);
+        seconds += watch.time(|| store.commit(changes, Durability::Written))?.0;
+    }
+    Ok(seconds)
 }
 
 /// The bytes of all columns' buffers, one after another.

@@ -6,9 +6,9 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
-use timestrata_engine::{Changes, Durability, Settings, Store};
+use timestrata_engine::{Settings, Store};
 
-use super::store;
+use super::{store, take_in};
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let rows = bench.many(10_000_000);
@@ -18,18 +18,15 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     for (path, rows) in paths.iter().zip([rows, 0]) {
         let mut batches = Batches::of_numbers(Shuffle::Late(10_000));
         let (store, stream) = store(path, Settings::default(), batches.schema())?;
-        for _ in 0..rows / 10_000 {
-            let batch = batches.next_batch(10_000)?;
-            store.commit(Changes::new().insert(stream, batch), Durability::Written)?;
-        }
+        take_in(&store, stream, &mut batches, rows, 10_000)?;
         store.close()?;
     }
     let mut samples = [Samples::new(), Samples::new()];
     let mut runs = 0;
     for _ in 0..rounds {
         for (path, samples) in paths.iter().zip(&mut samples) {
-            let (seconds, store) = bench.watch.time(|| Store::open(path, Settings::default()))?;
-            samples.add(seconds * 1e6);
+            let open = || Ok(Store::open(path, Settings::default())?);
+            let store = bench.watch.sample(samples, 1e6, open)?;
             runs = runs.max(store.stats().streams.iter().map(|stream| stream.runs).sum());
             store.close()?;
         }

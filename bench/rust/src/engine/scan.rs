@@ -6,9 +6,9 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, STEP, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
-use timestrata_engine::{Changes, Durability, Settings};
+use timestrata_engine::Settings;
 
-use super::{store, sum, sum_times};
+use super::{store, sum, sum_times, take_in};
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let rows = bench.many(10_000_000) / 10_000 * 10_000;
@@ -16,10 +16,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let dir = scratch(&bench.dir)?;
     let mut batches = Batches::of_numbers(Shuffle::InOrder);
     let (store, stream) = store(dir.path(), Settings::default(), batches.schema())?;
-    for _ in 0..rows / 10_000 {
-        let batch = batches.next_batch(10_000)?;
-        store.commit(Changes::new().insert(stream, batch), Durability::Written)?;
-    }
+    take_in(&store, stream, &mut batches, rows, 10_000)?;
     settle(&store)?;
     let runs: u64 = store.stats().streams.iter().map(|stream| stream.runs).sum();
     let array: Vec<i64> = (0..rows as i64).map(|place| place * STEP).collect();

@@ -25,18 +25,13 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let value = Numbers::new(4).bytes(VALUE_BYTES);
     let (mut ours, mut synced, mut passing) = (Samples::new(), Samples::new(), Samples::new());
     for row in 0..samples as i64 {
-        let (seconds, _) = bench.watch.time(|| {
+        bench.watch.sample(&mut ours, 1e6, || {
             let cells = [Cell::Int(row * STEP), Cell::Bytes(&value)];
-            appender.append(&cells, Durability::Synced)
+            Ok(appender.append(&cells, Durability::Synced)?)
         })?;
-        ours.add(seconds * 1e6);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
-            prepared.write(&value)?;
-            prepared.sync()
-        })?;
-        synced.add(seconds * 1e6);
+        bench.watch.sample(&mut synced, 1e6, || prepared.write_synced(&value))?;
         if let Some(direct) = &mut direct {
-            passing.add(bench.watch.time(|| direct.write_page())?.0 * 1e6);
+            bench.watch.sample(&mut passing, 1e6, || direct.write_page())?;
         }
     }
     drop(appender);

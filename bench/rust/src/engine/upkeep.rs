@@ -6,16 +6,16 @@ use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::{Batches, Shuffle};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
-use timestrata_engine::{Changes, Durability, Maintenance, Settings};
+use timestrata_engine::{Maintenance, Settings};
 
-use super::store;
+use super::{store, take_in};
 
 /// The faster end of what another store (KausalDB) reports for compaction, MB/s.
 const SEED_COMPACTION: f64 = 102.0;
 const RUNS: usize = 5;
 
 pub(super) fn run(bench: &mut Bench) -> Result<()> {
-    let rows = bench.many(1_000_000) as usize;
+    let rows = bench.many(1_000_000);
     let rounds = bench.rounds(3);
     let (mut flush, mut compaction) = (Samples::new(), Samples::new());
     for _ in 0..rounds {
@@ -26,13 +26,10 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
             maintenance: Maintenance::Manual,
             ..Settings::default()
         };
-        let mut batches = Batches::of_bytes(Shuffle::Late(rows as u64), 64);
+        let mut batches = Batches::of_bytes(Shuffle::Late(rows), 64);
         let (store, stream) = store(dir.path(), settings, batches.schema())?;
         for _ in 0..RUNS {
-            for _ in 0..rows.div_ceil(10_000) {
-                let batch = batches.next_batch(10_000.min(rows))?;
-                store.commit(Changes::new().insert(stream, batch), Durability::Written)?;
-            }
+            take_in(&store, stream, &mut batches, rows, 10_000)?;
             // The log is synced by the clock, once a second; its bytes are not the flush's.
             store.sync()?;
             let before = store.stats();

@@ -27,15 +27,14 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     for round in 0..bench.rounds(3) {
         let store = Store::open(dir.path().join(format!("store{round}")), Settings::default())?;
         let logs = create(&store)?;
-        let (seconds, ()) = bench.watch.time(|| take_in(&logs, &text, Format::Access))?;
-        whole.add(count as f64 / seconds);
-        let (seconds, ()) = bench.watch.time(|| {
+        let count = count as f64;
+        bench.watch.rate(&mut whole, count, || take_in(&logs, &text, Format::Access))?;
+        bench.watch.rate(&mut parsing, count, || {
             read(&text, Format::Access, |entry| {
                 black_box(entry);
                 Ok(())
             })
         })?;
-        parsing.add(count as f64 / seconds);
         store.close()?;
     }
     bench.report(

@@ -44,7 +44,7 @@ fn samples(bench: &Bench, count: usize, cache_bytes_max: u64) -> Result<Samples>
     let mut samples = Samples::new();
     for _ in 0..bench.many(SAMPLES) {
         let time = times[numbers.below(times.len() as u64) as usize];
-        let (seconds, found) = bench.watch.time(|| -> Result<usize> {
+        let found = bench.watch.sample(&mut samples, 1e6, || {
             let query = Query { from: Some(time), to: Some(time + 1), ..Query::default() };
             let mut found = 0;
             for batch in logs.search(&query)? {
@@ -55,7 +55,6 @@ fn samples(bench: &Bench, count: usize, cache_bytes_max: u64) -> Result<Samples>
         if found != 1 {
             return Err(format!("{found} entries at {time}").into());
         }
-        samples.add(seconds * 1e6);
     }
     store.close()?;
     Ok(samples)

@@ -33,11 +33,10 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         }
         let mut samples = Samples::new();
         for _ in 0..rounds {
-            let (seconds, seen) = bench.watch.time(|| scan(&logs))?;
+            let seen = bench.watch.sample(&mut samples, 1e6 / count as f64, || scan(&logs))?;
             if seen != count * 5 {
                 return Err(format!("{seen} fields of {count} entries").into());
             }
-            samples.add(seconds * 1e6 / count as f64);
         }
         store.close()?;
         bench.report(

@@ -19,28 +19,18 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     let entries = entries(count);
     let (mut single, mut batched) = (Samples::new(), Samples::new());
     for _ in 0..rounds {
-        let dir = scratch(&bench.dir)?;
-        let store = Store::open(dir.path(), Settings::default())?;
-        let logs = create(&store)?;
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        into_new_log(bench, &mut single, count, |logs| {
             for entry in &entries {
                 logs.write(entry)?;
             }
             Ok(())
         })?;
-        single.add(seconds * 1e6 / count as f64);
-        store.close()?;
-        let dir = scratch(&bench.dir)?;
-        let store = Store::open(dir.path(), Settings::default())?;
-        let logs = create(&store)?;
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        into_new_log(bench, &mut batched, count, |logs| {
             for some in entries.chunks(1_000) {
                 logs.write_many(some, Durability::Written)?;
             }
             Ok(())
         })?;
-        batched.add(seconds * 1e6 / count as f64);
-        store.close()?;
     }
     let note = format!("{count} entries of {ENTRY_BYTES} B with 5 fields, median of {rounds}");
     bench.report(
@@ -57,6 +47,20 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
+/// Writes so many entries into a new log; adds the microseconds that each takes.
+fn into_new_log(
+    bench: &Bench,
+    samples: &mut Samples,
+    count: usize,
+    write: impl FnOnce(&Logs) -> Result<()>,
+) -> Result<()> {
+    let dir = scratch(&bench.dir)?;
+    let store = Store::open(dir.path(), Settings::default())?;
+    let logs = create(&store)?;
+    bench.watch.sample(samples, 1e6 / count as f64, || write(&logs))?;
+    Ok(store.close()?)
+}
+
 pub(super) fn run_synced(bench: &mut Bench) -> Result<()> {
     const THREADS: usize = 8;
     let count = bench.many(4_000) as usize;
@@ -70,9 +74,8 @@ pub(super) fn run_synced(bench: &mut Bench) -> Result<()> {
     let (mut one, mut eight, mut raw) = (Samples::new(), Samples::new(), Samples::new());
     for _ in 0..rounds {
         let few = entries.get(..count / THREADS).unwrap_or(&entries);
-        let (seconds, ()) = bench.watch.time(|| write_all(&logs, few))?;
-        one.add(few.len() as f64 / seconds);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.rate(&mut one, few.len() as f64, || write_all(&logs, few))?;
+        bench.watch.rate(&mut eight, count as f64, || {
             std::thread::scope(|scope| {
                 let chunks = entries.chunks(count.div_ceil(THREADS));
                 let threads: Vec<_> =
@@ -82,15 +85,9 @@ pub(super) fn run_synced(bench: &mut Bench) -> Result<()> {
                     .try_for_each(|thread| thread.join().map_err(|_| "a thread panicked")?)
             })
         })?;
-        eight.add(count as f64 / seconds);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
-            for _ in few {
-                floor.write(&bytes)?;
-                floor.sync()?;
-            }
-            Ok(())
+        bench.watch.rate(&mut raw, few.len() as f64, || {
+            few.iter().try_for_each(|_| floor.write_synced(&bytes))
         })?;
-        raw.add(few.len() as f64 / seconds);
     }
     store.close()?;
     let note = format!("entries of {ENTRY_BYTES} B, one a commit; {rounds} rounds in turns");
