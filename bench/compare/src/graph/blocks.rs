@@ -49,11 +49,11 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let start = numbers.below(ids.len() as u64 - count + 1) as usize;
         let some = ids.get(start..start + count as usize).ok_or("too few blocks")?;
         for samples in &mut samples {
-            let (seconds, bytes) = bench.watch.time(|| read_all(&view, some))?;
+            let scale = 1e9 / count as f64;
+            let bytes = bench.watch.sample(samples, scale, || read_all(&view, some))?;
             if bytes != some.len() * CONTENT_BYTES {
                 return Err("blocks have other contents than they were put with".into());
             }
-            samples.add(seconds * 1e9 / count as f64);
         }
         made.close()?;
     }
@@ -84,13 +84,12 @@ fn hot(bench: &mut Bench, view: &GraphView, ids: &[BlockId]) -> Result<()> {
     let repeats = 20;
     read_all(view, &few)?;
     for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.sample(&mut samples, 1e9 / (repeats * few.len()) as f64, || {
             for _ in 0..repeats {
                 black_box(read_all(view, &few)?);
             }
             Ok(())
         })?;
-        samples.add(seconds * 1e9 / (repeats * few.len()) as f64);
     }
     bench.report(
         Measure::new("block read, hot", "ns", samples.median())

@@ -51,15 +51,12 @@ fn of_shape(bench: &mut Bench, shape: &Shape) -> Result<()> {
     let chain = Chain::of_bytes(view.base().bytes());
     let (mut floor, mut taken) = (Samples::new(), MEASURES.map(|_| Samples::new()));
     for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, last) = bench.watch.time(|| -> Result<u32> { Ok(chain.follow(hops)) })?;
-        black_box(last);
-        floor.add(seconds * 1e9 / hops as f64);
+        let scale = 1e9 / hops as f64;
+        black_box(bench.watch.sample(&mut floor, scale, || Ok(chain.follow(hops)))?);
         for ((_, direction, is_filtered, _), samples) in MEASURES.iter().zip(&mut taken) {
             let filter = &filters[usize::from(*is_filtered)];
-            let walk = || -> Result<u64> { Ok(hop(&view, &starts, *direction, filter)) };
-            let (seconds, seen) = bench.watch.time(walk)?;
-            black_box(seen);
-            samples.add(seconds * 1e9 / hops as f64);
+            let walk = || Ok(hop(&view, &starts, *direction, filter));
+            black_box(bench.watch.sample(samples, scale, walk)?);
         }
     }
     for ((name, _, _, over), samples) in MEASURES.iter().zip(taken) {

@@ -53,16 +53,13 @@ fn round(
     taken: &mut Speeds,
 ) -> Result<(usize, usize, usize)> {
     let megabytes = files.iter().map(Vec::len).sum::<usize>() as f64 / 1e6;
-    let (seconds, nodes) = bench.watch.time(|| parse_all(files))?;
-    taken.parsed.add(megabytes / seconds);
+    let nodes = bench.watch.rate(&mut taken.parsed, megabytes, || parse_all(files))?;
     let dir = scratch(&bench.dir)?;
     let made = Made::empty(dir.path())?;
     let io = Io::os();
-    let into = || index(&made.graph, &io, root, IndexOptions::default(), &|_| {});
-    let (seconds, first) = bench.watch.time(into)?;
-    taken.indexed.add(megabytes / seconds);
-    let (seconds, second) = bench.watch.time(into)?;
-    taken.again.add(megabytes / seconds);
+    let into = || Ok(index(&made.graph, &io, root, IndexOptions::default(), &|_| {})?);
+    let first = bench.watch.rate(&mut taken.indexed, megabytes, into)?;
+    let second = bench.watch.rate(&mut taken.again, megabytes, into)?;
     if second.parsed != 0 || second.written.seq.is_some() || nodes == 0 {
         return Err("a tree that is as it was was indexed again".into());
     }

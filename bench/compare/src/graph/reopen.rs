@@ -23,7 +23,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     made.close()?;
     let mut samples = Samples::new();
     for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, made) = bench.watch.time(|| -> Result<Made> {
+        let made = bench.watch.sample(&mut samples, 1e3, || {
             let made = Made::open(dir.path())?;
             let along = Along { depth_max: 3, ..Along::default() };
             let start = [shape.ids[0]];
@@ -33,7 +33,6 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
                 _ => Ok(made),
             }
         })?;
-        samples.add(seconds * 1e3);
         made.close()?;
     }
     bench.report(

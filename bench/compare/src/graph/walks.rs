@@ -51,15 +51,14 @@ fn three_hops(bench: &mut Bench, shape: &Shape) -> Result<()> {
     for _ in 0..bench.rounds(ROUNDS) {
         let mut found = [0; 3];
         let per_walk = 1e6 / starts.len() as f64;
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.sample(&mut ours, per_walk, || {
             for start in &starts {
                 let start = view.number(shape.ids[*start as usize]).ok_or("no such node")?;
                 found[0] += walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true).nodes.len();
             }
             Ok(())
         })?;
-        ours.add(seconds * per_walk);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.sample(&mut with_ids, per_walk, || {
             let along = Along { depth_max: DEPTH, ..Along::default() };
             for start in &starts {
                 let start = [shape.ids[*start as usize]];
@@ -67,14 +66,12 @@ fn three_hops(bench: &mut Bench, shape: &Shape) -> Result<()> {
             }
             Ok(())
         })?;
-        with_ids.add(seconds * per_walk);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
+        bench.watch.sample(&mut others, per_walk, || {
             for start in &starts {
                 found[2] += hops_of_peer(&theirs, *start, DEPTH);
             }
             Ok(())
         })?;
-        others.add(seconds * per_walk);
         expect_same("3 hops", found[0] as u64, found[2] as u64)?;
         expect_same("3 hops by id", found[1] as u64, found[2] as u64)?;
         reached = found[0] / starts.len();
@@ -136,7 +133,7 @@ fn tree(bench: &mut Bench, shape: &Shape, order: Order, seed: f64, aim: f64) -> 
     let options = WalkOptions::default();
     let (mut samples, walks) = (Samples::new(), bench.many(WALKS));
     for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, reached) = bench.watch.time(|| -> Result<usize> {
+        let reached = bench.watch.sample(&mut samples, 1e6 / walks as f64, || {
             let mut reached = 0;
             for _ in 0..walks {
                 let start = view.number(root).ok_or("no such node")?;
@@ -145,7 +142,6 @@ fn tree(bench: &mut Bench, shape: &Shape, order: Order, seed: f64, aim: f64) -> 
             Ok(reached)
         })?;
         expect_same(shape.name, reached as u64, walks * shape.ids.len() as u64)?;
-        samples.add(seconds * 1e6 / walks as f64);
     }
     let how = if order == Order::Breadth { "breadth" } else { "depth" };
     bench.report(
@@ -169,25 +165,22 @@ fn whole(bench: &mut Bench, shape: &Shape) -> Result<()> {
     let [mut ours, mut theirs, mut compact] = [(); 3].map(|()| Samples::new());
     let mut reached = 0;
     for _ in 0..bench.rounds(ROUNDS) {
-        let (seconds, found) = bench.watch.time(|| -> Result<usize> {
+        let found = bench.watch.sample(&mut ours, 1e6, || {
             let start = view.number(shape.ids[start as usize]).ok_or("no such node")?;
             let options = WalkOptions::default();
             let walk = walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true);
             Ok(black_box(walk).nodes.len())
         })?;
-        ours.add(seconds * 1e6);
         reached = found as u64;
-        let (seconds, found) = bench.watch.time(|| -> Result<u64> {
+        let found = bench.watch.sample(&mut theirs, 1e6, || {
             let mut walk = Bfs::new(&stable, NodeIndex::new(start as usize));
             Ok(std::iter::from_fn(|| walk.next(&stable)).count() as u64)
         })?;
-        theirs.add(seconds * 1e6);
         expect_same("whole walk", reached, found)?;
-        let (seconds, found) = bench.watch.time(|| -> Result<u64> {
+        let found = bench.watch.sample(&mut compact, 1e6, || {
             let mut walk = Bfs::new(&csr, start);
             Ok(std::iter::from_fn(|| walk.next(&csr)).count() as u64)
         })?;
-        compact.add(seconds * 1e6);
         expect_same("whole walk, compressed", reached, found)?;
     }
     for (peer, samples) in

@@ -80,11 +80,7 @@ fn synced(bench: &mut Bench, dir: &Path) -> Result<()> {
     for _ in 0..bench.many(SYNCED) {
         let block = block(&mut numbers);
         ours.add(bench.watch.time(|| put(&made, &block, Durability::Synced))?.0 * 1e6);
-        let (seconds, ()) = bench.watch.time(|| -> Result<()> {
-            prepared.write(&block.1)?;
-            prepared.sync()
-        })?;
-        floor.add(seconds * 1e6);
+        bench.watch.sample(&mut floor, 1e6, || prepared.write_synced(&block.1))?;
     }
     for (name, share) in PERCENTILES {
         bench.report(

@@ -25,14 +25,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let batches: Vec<Batch> = (0..BATCHES).map(|_| maker.batch(BATCH)).collect();
         for place in 0..rates.len() {
             let side = (round + place) % rates.len();
-            let (seconds, ()) = bench.watch.time(|| match side {
+            let Some(rates) = rates.get_mut(side) else { continue };
+            bench.watch.rate(rates, (BATCHES * BATCH) as f64, || match side {
                 0 => send(&ours, &batches),
                 1 => hash(&batches, false),
                 _ => hash(&batches, true),
             })?;
-            if let Some(rates) = rates.get_mut(side) {
-                rates.add((BATCHES * BATCH) as f64 / seconds);
-            }
         }
     }
     ours.close()?;

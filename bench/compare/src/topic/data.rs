@@ -84,16 +84,3 @@ impl Seen {
         std::hint::black_box(self.sum);
     }
 }
-
-/// A number with a space before each group of three digits, for names.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}

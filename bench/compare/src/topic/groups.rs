@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
 use timestrata_topic::{Consumer, ConsumerOptions, PollLimits, SendOptions};
 
-use crate::data::{Maker, Seen, grouped};
+use crate::data::{Maker, Seen};
 use crate::expect_count;
 use crate::ours::{Ours, TOPIC, WRITTEN, see};
 
@@ -34,16 +34,14 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let mut scanned = Samples::new();
     let mut polled = LIMITS.map(|limit| (limit, Samples::new()));
     for round in 0..rounds {
-        let (seconds, seen) = bench.watch.time(|| -> Result<u64> {
+        let seen = bench.watch.rate(&mut scanned, all as f64, || -> Result<u64> {
             let parts = (0..PARTITIONS).map(|partition| ours.scan(partition, 0, u64::MAX));
             parts.map(|seen| Ok(seen?.records)).sum()
         })?;
         expect_count("the scans", seen, all)?;
-        scanned.add(all as f64 / seconds);
         for (limit, samples) in &mut polled {
             let mut members = members(&ours, &format!("group-{round}-{limit}"))?;
-            let (seconds, ()) = bench.watch.time(|| read_all(&mut members, *limit, all))?;
-            samples.add(all as f64 / seconds);
+            bench.watch.rate(samples, all as f64, || read_all(&mut members, *limit, all))?;
         }
     }
     for (limit, samples) in polled {

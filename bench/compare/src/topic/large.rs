@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::{scratch, tree_bytes};
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::{Bench, settle};
 
-use crate::data::{Maker, VALUE_BYTES, grouped};
+use crate::data::{Maker, VALUE_BYTES};
 use crate::expect_count;
 use crate::ours::{BATCH, Ours, WRITTEN};
 use crate::peer::{self, Peer};
@@ -131,18 +131,16 @@ fn reopen(bench: &mut Bench, large: &Path, dir: &Path, records: u64) -> Result<(
     for _ in 0..rounds {
         let [of_large, of_small, of_theirs] = &mut times;
         for (path, count, times) in [(large, records, of_large), (small.as_path(), few, of_small)] {
-            let (seconds, (ours, end)) = bench.watch.time(|| -> Result<(Ours, u64)> {
+            let (ours, end) = bench.watch.sample(times, 1e6, || {
                 let ours = Ours::open(path, 1)?;
                 let (end, _root) = ours.topic.root(0, None)?;
                 Ok((ours, end))
             })?;
             expect_count("a reopened store", end, count)?;
-            times.add(seconds * 1e6);
             ours.close()?;
         }
-        let (seconds, (_peer, end)) = bench.watch.time(|| Peer::reopen(&theirs))?;
+        let (_peer, end) = bench.watch.sample(of_theirs, 1e6, || Peer::reopen(&theirs))?;
         expect_count("a reopened peer", end, few)?;
-        of_theirs.add(seconds * 1e6);
     }
     let [of_large, of_small, of_theirs] = times;
     let note = format!(

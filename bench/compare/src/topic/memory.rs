@@ -4,12 +4,12 @@ use std::path::Path;
 
 use timestrata_bench::Result;
 use timestrata_bench::child::{Figures, ask, part, tell};
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::{anonymous_bytes, scratch};
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::suite::Bench;
 
-use crate::data::{Maker, grouped};
+use crate::data::Maker;
 use crate::ours::Ours;
 use crate::peer::{self, Peer};
 

@@ -1,13 +1,13 @@
 //! Reading: everything, a thousand, one.
 
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::scratch;
 use timestrata_bench::rows::Numbers;
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 
-use crate::data::{Maker, Seen, grouped};
+use crate::data::{Maker, Seen};
 use crate::expect_count;
 use crate::ours::Ours;
 use crate::peer::{self, Peer};
@@ -38,23 +38,19 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn turn(&self, bench: &Bench, figures: &mut Figures, numbers: &mut Numbers) -> Result<()> {
-        let (seconds, seen) = bench.watch.time(|| (self.all)())?;
+        let seen = bench.watch.rate(&mut figures.all, self.records as f64, || (self.all)())?;
         expect_count("all", seen.records, self.records)?;
-        figures.all.add(seen.records as f64 / seconds);
         let range = RANGE.min(self.records / 2);
         let starts: Vec<u64> = (0..RANGES).map(|_| numbers.below(self.records - range)).collect();
-        let (seconds, ()) = bench.watch.time(|| {
+        bench.watch.rate(&mut figures.ranges, (RANGES * range) as f64, || {
             starts.iter().try_for_each(|start| {
                 expect_count("a range", (self.range)(*start, start + range)?.records, range)
             })
         })?;
-        figures.ranges.add((RANGES * range) as f64 / seconds);
         let offsets: Vec<u64> = (0..SINGLES).map(|_| numbers.below(self.records)).collect();
-        let (seconds, ()) = bench
-            .watch
-            .time(|| offsets.iter().try_for_each(|offset| (self.single)(*offset).map(|_| ())))?;
-        figures.single.add(seconds * 1e6 / SINGLES as f64);
-        Ok(())
+        bench.watch.sample(&mut figures.single, 1e6 / SINGLES as f64, || {
+            offsets.iter().try_for_each(|offset| (self.single)(*offset).map(|_| ()))
+        })
     }
 }
 

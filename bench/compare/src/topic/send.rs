@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::{Prepared, scratch, sync_disk};
 use timestrata_bench::sample::Samples;
 use timestrata_bench::suite::Bench;
 
-use crate::data::{Maker, VALUE_BYTES, grouped};
+use crate::data::{Maker, VALUE_BYTES};
 use crate::ours::Ours;
 use crate::peer::{self, Peer};
 
@@ -42,10 +42,10 @@ fn scaled(bench: &Bench, size: u64) -> u64 {
     if size == 0 { 0 } else { bench.many(size) }
 }
 
-fn timed_send(bench: &Bench, ours: &Ours, maker: &mut Maker) -> Result<f64> {
+fn timed_send(bench: &Bench, ours: &Ours, maker: &mut Maker, times: &mut Samples) -> Result<()> {
     let batch = maker.batch(1);
     let record = batch.records().pop().ok_or("no record was made")?;
-    Ok(bench.watch.time(|| ours.send(&record))?.0 * 1e6)
+    bench.watch.sample(times, 1e6, || ours.send(&record))
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
@@ -66,9 +66,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         for place in 0..=count {
             match sides.get_mut((turn + place) % (count + 1)) {
                 Some(side) => {
-                    side.times.add(timed_send(bench, &side.ours, &mut side.maker)?);
+                    timed_send(bench, &side.ours, &mut side.maker, &mut side.times)?;
                 }
-                None => floor.add(timed_floor(bench, &mut prepared)?),
+                None => {
+                    let write = || prepared.write_synced(&[7; VALUE_BYTES]);
+                    bench.watch.sample(&mut floor, 1e6, write)?;
+                }
             }
         }
     }
@@ -104,15 +107,6 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         }
     }
     sides.into_iter().try_for_each(|side| side.ours.close())
-}
-
-fn timed_floor(bench: &Bench, prepared: &mut Prepared) -> Result<f64> {
-    let value = [7; VALUE_BYTES];
-    let write = || -> Result<()> {
-        prepared.write(&value)?;
-        prepared.sync()
-    };
-    Ok(bench.watch.time(write)?.0 * 1e6)
 }
 
 pub(crate) fn run_peer(bench: &mut Bench) -> Result<()> {
@@ -164,12 +158,12 @@ fn beside_peer(
     for _ in 0..sends / turn {
         sync_disk(dir)?;
         for _ in 0..turn {
-            ours_times.add(timed_send(bench, &ours, &mut maker)?);
+            timed_send(bench, &ours, &mut maker, ours_times)?;
         }
         sync_disk(dir)?;
         for _ in 0..turn {
             let record = Peer::record(&mut maker);
-            theirs_times.add(bench.watch.time(|| theirs.send(&record))?.0 * 1e6);
+            bench.watch.sample(theirs_times, 1e6, || theirs.send(&record))?;
         }
     }
     ours.close()

@@ -1,11 +1,11 @@
 //! Bytes on disk.
 
 use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
+use timestrata_bench::measure::{Better, Measure, grouped};
 use timestrata_bench::raw::{folder_bytes, scratch, tree_bytes};
 use timestrata_bench::suite::Bench;
 
-use crate::data::{Maker, VALUE_BYTES, grouped};
+use crate::data::{Maker, VALUE_BYTES};
 use crate::ours::Ours;
 use crate::peer::{self, Peer};
 
