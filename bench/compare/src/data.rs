@@ -1,6 +1,6 @@
 //! The rows that every peer gets.
 
-use timestrata_bench::rows::Numbers;
+use timestrata_bench::Numbers;
 
 /// Rows a batch.
 pub(crate) const BATCH_ROWS: usize = 1_000;

@@ -9,11 +9,8 @@ mod race;
 
 use std::process::ExitCode;
 
-use timestrata_bench::measure::{Better, Measure};
 use timestrata_bench::report::{self, Others};
-use timestrata_bench::request::Request;
-use timestrata_bench::sample::{Samples, Watch};
-use timestrata_bench::{Result, raw, suite};
+use timestrata_bench::{Better, Measure, Request, Result, Samples, Watch, scratch, suite};
 
 use crate::data::{BATCH_ROWS, Data, VALUE_BYTES};
 use crate::peers::{PEERS, Peer};
@@ -70,7 +67,7 @@ fn take(
     figures: &mut Figures,
 ) -> Result<()> {
     let watch = Watch::new();
-    let dir = raw::scratch(&request.dir)?;
+    let dir = scratch(&request.dir)?;
     let mut race = Race::new(&watch, data, Syncs::AtTheEnd);
     (peer.run)(dir.path(), &mut race)?;
     race.check()?;
@@ -80,7 +77,7 @@ fn take(
     drop(dir);
     if with_syncs {
         // Syncs take long and vary little; one round of them is enough.
-        let dir = raw::scratch(&request.dir)?;
+        let dir = scratch(&request.dir)?;
         let mut race = Race::new(&watch, data, Syncs::EachBatch);
         (peer.run)(dir.path(), &mut race)?;
         race.check()?;

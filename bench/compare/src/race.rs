@@ -1,7 +1,6 @@
 //! What a peer does, stage by stage, and how long each takes.
 
-use timestrata_bench::Result;
-use timestrata_bench::sample::{Samples, Watch};
+use timestrata_bench::{Result, Samples, Watch};
 
 use crate::data::{Data, Key, Rows, Seen};
 

@@ -9,8 +9,7 @@ use axum::http::header;
 use axum::routing::get;
 use axum::serve::ListenerExt;
 use bytes::Bytes;
-use timestrata_bench::Result;
-use timestrata_bench::sample::Watch;
+use timestrata_bench::{Result, Watch};
 
 /// `http-load HOST:PORT PATH CONNECTIONS SECONDS`: prints requests a second and latencies.
 pub(crate) const LOAD: &str = "http-load";

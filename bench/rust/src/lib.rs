@@ -5,13 +5,22 @@
 //! the same clock, so that their ratio means something on a machine that is not idle.
 
 pub mod child;
-pub mod measure;
-pub mod raw;
+mod measure;
+mod raw;
 pub mod report;
-pub mod request;
-pub mod rows;
-pub mod sample;
+mod request;
+mod rows;
+mod sample;
 pub mod suite;
+
+pub use measure::{Better, Measure, grouped};
+pub use raw::{
+    Direct, Prepared, anonymous_bytes, folder_bytes, read_folder, scratch, sync_disk, tree_bytes,
+};
+pub use request::Request;
+pub use rows::{Batches, Numbers, STEP, Shuffle, bytes_schema};
+pub use sample::{Samples, Watch};
+pub use suite::{Bench, Group, settle};
 
 /// A benchmark's outcome; it gives up at the first error.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

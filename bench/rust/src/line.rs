@@ -4,8 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use timestrata_bench::Result;
-use timestrata_bench::sample::Watch;
+use timestrata_bench::{Result, Watch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// `line-load HOST:PORT FILE CLIENTS LINES SECONDS`: prints answers a second, how many there were, and

@@ -7,8 +7,7 @@ mod logs;
 
 use std::process::ExitCode;
 
-use timestrata_bench::request::Request;
-use timestrata_bench::{Result, child, suite};
+use timestrata_bench::{Request, Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 

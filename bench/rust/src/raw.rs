@@ -24,7 +24,7 @@ pub fn scratch(parent: &Path) -> Result<TempDir> {
 
 /// Where benchmarks write unless told otherwise: next to the program, because temporary
 /// folders are often in memory.
-pub fn default_dir() -> PathBuf {
+pub(crate) fn default_dir() -> PathBuf {
     let program = std::env::current_exe().ok();
     let folder = program.as_deref().and_then(Path::parent);
     folder.map_or_else(std::env::temp_dir, |folder| folder.join("bench-data"))

@@ -92,7 +92,7 @@ pub fn bytes_schema() -> SchemaRef {
 }
 
 /// Columns of rows of 16 bytes: `time` and a whole number.
-pub fn numbers_schema() -> SchemaRef {
+fn numbers_schema() -> SchemaRef {
     let fields =
         [Field::new("time", DataType::Int64, false), Field::new("value", DataType::Int64, false)];
     Arc::new(Schema::new(fields.to_vec()))

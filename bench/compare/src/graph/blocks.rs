@@ -2,12 +2,7 @@
 
 use std::hint::black_box;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, scratch, settle};
 use timestrata_engine::Durability;
 use timestrata_graph::{BlockId, GraphChanges, GraphView, NewBlock};
 

@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
-use timestrata_bench::Result;
-use timestrata_bench::rows::Numbers;
+use timestrata_bench::{Numbers, Result};
 use timestrata_graph::BlockId;
 
 /// Names of the kinds of edges.

@@ -2,12 +2,7 @@
 
 use std::hint::black_box;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, scratch};
 use timestrata_graph::adjacency::{EdgeFilter, View};
 use timestrata_graph::{BlockId, Direction};
 

@@ -5,11 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, scratch};
 use timestrata_codegraph::{Language, SourceOptions, sources};
 use timestrata_codeindex::{IndexOptions, index};
 use timestrata_engine::Io;

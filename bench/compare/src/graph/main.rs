@@ -12,9 +12,7 @@ mod writes;
 
 use std::process::ExitCode;
 
-use timestrata_bench::request::Request;
-use timestrata_bench::suite::{self, Group};
-use timestrata_bench::{Result, child};
+use timestrata_bench::{Group, Request, Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench-graph [graph] [OPTIONS]
 

@@ -1,10 +1,7 @@
 //! Memory that edges take, in a process of its own.
 
-use timestrata_bench::Result;
 use timestrata_bench::child::{Figures, ask, part, tell};
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{anonymous_bytes, scratch};
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Result, anonymous_bytes, scratch};
 
 use crate::data::Shape;
 use crate::made::Made;

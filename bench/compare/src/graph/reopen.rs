@@ -1,10 +1,6 @@
 //! From opening a store to the end of its first walk.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, scratch, settle};
 use timestrata_graph::Along;
 use timestrata_graph::walk::Order;
 

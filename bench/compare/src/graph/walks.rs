@@ -6,12 +6,7 @@ use petgraph::Direction as PetDirection;
 use petgraph::graph::NodeIndex;
 use petgraph::stable_graph::StableDiGraph;
 use petgraph::visit::{Bfs, VisitMap, Visitable};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, scratch};
 use timestrata_graph::walk::{Order, Scratch, WalkOptions, walk};
 use timestrata_graph::{Along, BlockId};
 
@@ -54,7 +49,9 @@ fn three_hops(bench: &mut Bench, shape: &Shape) -> Result<()> {
         bench.watch.sample(&mut ours, per_walk, || {
             for start in &starts {
                 let start = view.number(shape.ids[*start as usize]).ok_or("no such node")?;
-                found[0] += walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true).nodes.len();
+                found[0] += walk(&view, &mut scratch, &[start], Order::Breadth, &options, |_| true)
+                    .nodes
+                    .len();
             }
             Ok(())
         })?;
@@ -137,7 +134,8 @@ fn tree(bench: &mut Bench, shape: &Shape, order: Order, seed: f64, aim: f64) -> 
             let mut reached = 0;
             for _ in 0..walks {
                 let start = view.number(root).ok_or("no such node")?;
-                reached += walk(&view, &mut scratch, &[start], order, &options, |_| true).nodes.len();
+                reached +=
+                    walk(&view, &mut scratch, &[start], order, &options, |_| true).nodes.len();
             }
             Ok(reached)
         })?;

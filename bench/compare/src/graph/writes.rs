@@ -3,12 +3,7 @@
 use std::path::Path;
 
 use rocksdb::{DB, DBCompressionType, Options, WriteBatch, WriteOptions};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{Prepared, scratch};
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Numbers, Prepared, Result, Samples, scratch};
 use timestrata_engine::Durability;
 use timestrata_graph::{BlockId, GraphChanges, NewBlock};
 

@@ -1,11 +1,7 @@
 //! Batches, beside the hashing that a tree of the same bytes takes.
 
 use sha2::{Digest, Sha256};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, scratch};
 
 use crate::data::{Batch, Maker, VALUE_BYTES};
 use crate::ours::{BATCH, Ours, WRITTEN};

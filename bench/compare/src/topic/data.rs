@@ -1,6 +1,6 @@
 //! The records that both sides get.
 
-use timestrata_bench::rows::Numbers;
+use timestrata_bench::Numbers;
 use timestrata_topic::Record;
 
 /// Bytes of a value.

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, grouped, scratch, settle};
 use timestrata_topic::{Consumer, ConsumerOptions, PollLimits, SendOptions};
 
 use crate::data::{Maker, Seen};

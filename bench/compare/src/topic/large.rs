@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::{scratch, tree_bytes};
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Bench, Better, Measure, Numbers, Result, Samples, grouped, scratch, settle, tree_bytes,
+};
 
 use crate::data::{Maker, VALUE_BYTES};
 use crate::expect_count;

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use timestrata_bench::Result;
 use timestrata_bench::child::{Figures, ask, part, tell};
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::{anonymous_bytes, scratch};
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Bench, Better, Measure, Numbers, Result, anonymous_bytes, grouped, scratch,
+};
 
 use crate::data::Maker;
 use crate::ours::Ours;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use timestrata_bench::Result;
-use timestrata_bench::suite::settle;
+use timestrata_bench::{Result, settle};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 

@@ -1,9 +1,6 @@
 //! Proofs: making one, and verifying it by the record and a root from outside.
 
-use timestrata_bench::Result;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Numbers, Result, Samples};
 use timestrata_merkle::{Hash, verify_inclusion};
 use timestrata_topic::{RecordPlace, Records, write_envelope};
 

@@ -1,11 +1,6 @@
 //! Reading: everything, a thousand, one.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, grouped, scratch};
 
 use crate::data::{Maker, Seen};
 use crate::expect_count;

@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::{Prepared, scratch, sync_disk};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Bench, Better, Measure, Prepared, Result, Samples, grouped, scratch, sync_disk,
+};
 
 use crate::data::{Maker, VALUE_BYTES};
 use crate::ours::Ours;

@@ -1,9 +1,8 @@
 //! Bytes on disk.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::{folder_bytes, scratch, tree_bytes};
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Bench, Better, Measure, Result, folder_bytes, grouped, scratch, tree_bytes,
+};
 
 use crate::data::{Maker, VALUE_BYTES};
 use crate::ours::Ours;

@@ -1,10 +1,6 @@
 //! A write, then a read of what was written, over and over.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Batches, Bench, Better, Measure, Result, Samples, Shuffle};
 use timestrata_engine::{Cell, Durability, RowAppender, Settings, Store, StreamId};
 
 use super::{take_in, with_stream};

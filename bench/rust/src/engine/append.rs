@@ -1,11 +1,8 @@
 //! Single rows: 8 bytes of time, 64 of value.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Numbers, STEP, bytes_schema};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Bench, Better, Measure, Numbers, Result, STEP, Samples, bytes_schema, scratch,
+};
 use timestrata_engine::{Cell, Durability, Settings, Store};
 
 use super::{SEED_APPENDS, store, with_stream};

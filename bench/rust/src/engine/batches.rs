@@ -1,11 +1,8 @@
 //! Commits of Arrow batches, against the least that a log must do with the same bytes.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{Prepared, scratch};
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Prepared, Result, Samples, Shuffle, scratch, settle,
+};
 use timestrata_engine::{Changes, Durability, Settings};
 use timestrata_format::checksum::crc32c;
 

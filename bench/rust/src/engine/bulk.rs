@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, scratch};
 use timestrata_engine::{Io, Settings};
 use timestrata_format::checksum::crc32c;
 use timestrata_io::OpenMode;

@@ -1,10 +1,6 @@
 //! Range deletes that go on and on, and reads between them.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Batches, Bench, Better, Measure, Result, Shuffle, scratch};
 use timestrata_engine::{
     Cell, Changes, Durability, KeyRange, LeadKey, RowAppender, Settings, Store, StreamId,
 };

@@ -2,12 +2,10 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure, grouped};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, Numbers, STEP, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Numbers, Result, STEP, Samples, Shuffle, grouped, scratch,
+    settle,
+};
 use timestrata_engine::{KeyRange, ScanSpec, Settings, Store, StreamId};
 
 use super::{store, sum, take_in};

@@ -1,11 +1,8 @@
 //! Rows that come late, against the same number of rows that come in order.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Result, Samples, Shuffle, scratch, settle,
+};
 use timestrata_engine::{Cell, Durability, Settings, Store, StreamId};
 
 use super::{store, sum_times, take_in};

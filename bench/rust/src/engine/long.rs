@@ -5,13 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use timestrata_bench::Result;
 use timestrata_bench::child::{Figures, ask};
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{anonymous_bytes, folder_bytes, scratch};
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Watch;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Result, Shuffle, Watch, anonymous_bytes, folder_bytes,
+    scratch, settle,
+};
 use timestrata_engine::{Settings, Store};
 
 use super::{store, take_in};

@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{BinaryArray, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Watch;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Result, Watch, scratch};
 use timestrata_engine::{Changes, Durability, Settings, Store, StreamSpec};
 
 /// Seconds of each step.

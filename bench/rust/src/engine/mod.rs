@@ -22,10 +22,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::SchemaRef;
-use timestrata_bench::Result;
-use timestrata_bench::rows::Batches;
-use timestrata_bench::sample::Watch;
-use timestrata_bench::suite::Group;
+use timestrata_bench::{Batches, Group, Result, Watch};
 use timestrata_engine::{Changes, Durability, ScanSpec, Settings, Store, StreamId, StreamSpec};
 
 /// Single rows a second that the seed (a time log in C and Python) reports.

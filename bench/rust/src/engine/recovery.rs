@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use timestrata_bench::Result;
 use timestrata_bench::child::{Figures, ask};
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{read_folder, scratch};
-use timestrata_bench::rows::{Batches, Numbers, Shuffle, bytes_schema};
-use timestrata_bench::sample::{Samples, Watch};
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Numbers, Result, Samples, Shuffle, Watch, bytes_schema,
+    read_folder, scratch,
+};
 use timestrata_engine::{Cell, Changes, Durability, Maintenance, Settings, Store};
 use timestrata_format::checksum::crc32c;
 

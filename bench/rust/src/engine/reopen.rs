@@ -1,11 +1,6 @@
 //! Opening a store that was closed in good order.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Batches, Bench, Better, Measure, Result, Samples, Shuffle, scratch};
 use timestrata_engine::{Settings, Store};
 
 use super::{store, take_in};

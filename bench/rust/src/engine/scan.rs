@@ -1,11 +1,8 @@
 //! One column of everything, from mapped runs, against an array.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, STEP, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{
+    Batches, Bench, Better, Measure, Result, STEP, Samples, Shuffle, scratch, settle,
+};
 use timestrata_engine::Settings;
 
 use super::{store, sum, sum_times, take_in};

@@ -2,12 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{Direct, Prepared, scratch};
-use timestrata_bench::rows::{Numbers, STEP, bytes_schema};
-use timestrata_bench::sample::{Samples, Watch};
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{
+    Bench, Better, Direct, Measure, Numbers, Prepared, Result, STEP, Samples, Watch, bytes_schema,
+    scratch,
+};
 use timestrata_engine::{Cell, Durability, Settings, Store, StreamId};
 
 use super::store;

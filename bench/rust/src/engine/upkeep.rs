@@ -1,11 +1,6 @@
 //! Flush and compaction, as bytes of rows a second.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::{Batches, Shuffle};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Batches, Bench, Better, Measure, Result, Samples, Shuffle, scratch};
 use timestrata_engine::{Maintenance, Settings};
 
 use super::{store, take_in};

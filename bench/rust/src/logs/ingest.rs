@@ -3,11 +3,7 @@
 use std::hint::black_box;
 use std::path::Path;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, scratch};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_ingest::lines::{Format, LineReader, SourceOptions};
 use timestrata_io::{Clock as _, Disk, OpenMode, OsClock, OsDisk};

@@ -8,9 +8,7 @@ mod scan;
 mod size;
 mod write;
 
-use timestrata_bench::Result;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::suite::Group;
+use timestrata_bench::{Group, Numbers, Result};
 use timestrata_engine::Store;
 use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
 

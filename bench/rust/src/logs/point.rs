@@ -1,11 +1,6 @@
 //! One entry by its time, in small logs and in large ones.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::rows::Numbers;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, scratch, settle};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{Logs, Query};
 

@@ -2,11 +2,7 @@
 
 use std::hint::black_box;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Result, Samples, scratch, settle};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{FieldValue, Logs, Query, Scalar};
 

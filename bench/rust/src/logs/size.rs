@@ -2,10 +2,7 @@
 
 use std::process::Command;
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::scratch;
-use timestrata_bench::suite::{Bench, settle};
+use timestrata_bench::{Bench, Better, Measure, Result, scratch, settle};
 use timestrata_engine::{Settings, Store};
 use timestrata_ingest::lines::Format;
 use timestrata_io::{Disk, OpenMode, OsDisk};

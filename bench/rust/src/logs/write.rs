@@ -1,10 +1,6 @@
 //! Writing entries, one a commit.
 
-use timestrata_bench::Result;
-use timestrata_bench::measure::{Better, Measure};
-use timestrata_bench::raw::{Prepared, scratch};
-use timestrata_bench::sample::Samples;
-use timestrata_bench::suite::Bench;
+use timestrata_bench::{Bench, Better, Measure, Prepared, Result, Samples, scratch};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{Logs, NewEntry};
 
