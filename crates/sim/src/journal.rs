@@ -5,6 +5,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use timestrata_engine::planted::take_placed;
 use timestrata_engine::{Durability, Snapshot, Store};
 
 use crate::disk::{CrashKind, CrashPoint};
@@ -58,21 +59,24 @@ pub(crate) struct Journal(pub(crate) Mutex<Records>);
 impl Journal {
     /// A commit begins; its place here.
     pub(crate) fn begun(&self, at: u64, changes: Vec<Change>) -> usize {
+        let _ = take_placed();
         let mut records = self.0.lock();
         records.commits.push(Commit { changes, begun_at: at, fate: Fate::Open });
         records.commits.len() - 1
     }
 
-    pub(crate) fn acknowledged(&self, commit: usize, seq: u64, at: u64, durability: Durability) {
-        self.0.lock().commits[commit].fate = Fate::Acknowledged { seq, at, durability };
-    }
-
+    /// Nothing was kept of a commit, as the store says.
     pub(crate) fn refused(&self, commit: usize) {
         self.0.lock().commits[commit].fate = Fate::Refused;
     }
 
-    pub(crate) fn in_doubt(&self, commit: usize, seq: u64) {
-        self.0.lock().commits[commit].fate = Fate::InDoubt { seq };
+    /// A commit has ended so in its place in the order. If it was given none, there was nothing to do, or
+    /// nothing of it was kept; whether it was.
+    pub(crate) fn ended(&self, commit: usize, fate: impl FnOnce(u64) -> Fate) -> bool {
+        let placed = take_placed();
+        let fate = placed.map_or(Fate::Refused, |seq| fate(seq.0));
+        self.0.lock().commits[commit].fate = fate;
+        placed.is_some()
     }
 
     /// A commit that was acknowledged is synced as well.

@@ -8,10 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use timestrata_engine::Durability;
-use timestrata_engine::planted::take_placed;
 
 use crate::disk::CrashKind;
-use crate::journal::{Change, Journal};
+use crate::journal::{Change, Fate, Journal};
 
 /// What a store must hold, after each commit.
 pub trait Model: Clone + Default + Send + Sync + 'static {
@@ -177,7 +176,6 @@ impl<M: Model> Story<M> {
 
     pub(crate) fn commit_begun(&mut self, operation: u64, changes: &[M::Change]) {
         if let Some(shared) = &mut self.shared {
-            let _ = take_placed();
             let changes = changes.iter().map(|change| Arc::new(change.clone()) as Change);
             shared.current = shared.journal.begun(operation, changes.collect());
             return;
@@ -198,22 +196,15 @@ impl<M: Model> Story<M> {
 
     /// A commit that failed may be found all the same.
     pub(crate) fn commit_in_doubt(&mut self) {
-        let Some(shared) = &self.shared else { return };
-        match take_placed() {
-            Some(seq) => shared.journal.in_doubt(shared.current, seq.0),
-            None => shared.journal.refused(shared.current),
+        if let Some(shared) = &self.shared {
+            shared.journal.ended(shared.current, |seq| Fate::InDoubt { seq });
         }
     }
 
     pub(crate) fn acknowledged(&mut self, operation: u64, durability: Durability) {
         if let Some(shared) = &self.shared {
-            match take_placed() {
-                Some(seq) => {
-                    shared.journal.acknowledged(shared.current, seq.0, operation, durability);
-                }
-                // There was nothing to do.
-                None => shared.journal.refused(shared.current),
-            }
+            let fate = |seq| Fate::Acknowledged { seq, at: operation, durability };
+            shared.journal.ended(shared.current, fate);
             return;
         }
         self.note(operation, Event::Acknowledged(self.last_seq(), durability));

@@ -95,90 +95,58 @@ pub(crate) type StoryOf<S> = Story<<S as Subject>::Model>;
 
 /// An open store with all that its kind has in it.
 pub(crate) struct Session<S: Subject> {
-    base: Base,
+    pub(crate) disk: SimDisk,
+    pub(crate) store: Store,
+    pinned: bool,
     parts: S::Parts,
 }
 
 impl<S: Subject> Session<S> {
-    /// Opens the store, and makes what is missing in it.
+    /// Opens the store, which nobody else uses, and makes what is missing in it.
     pub(crate) fn start(disk: &SimDisk, story: &mut StoryOf<S>) -> Result<Self> {
-        Self::attach(Base::of_opened(disk, open::<S>(disk, Access::Write)?), story)
+        let store = open::<S>(disk, Access::Write)?;
+        let pinned = !store.pins().is_empty();
+        Ok(Self { pinned, ..Self::attach(disk, &store, story)? })
     }
 
-    /// Makes what is missing in an open store.
-    pub(crate) fn attach(base: Base, story: &mut StoryOf<S>) -> Result<Self> {
-        let parts = S::attach(&base.store)?;
-        story.made(base.disk.operations());
-        Ok(Self { base, parts })
-    }
-
-    /// The store.
-    pub(crate) fn store(&self) -> &Store {
-        &self.base.store
-    }
-
-    /// Its disk.
-    pub(crate) fn disk(&self) -> &SimDisk {
-        &self.base.disk
+    /// Makes what is missing in an open store, for one of those who use it.
+    pub(crate) fn attach(disk: &SimDisk, store: &Store, story: &mut StoryOf<S>) -> Result<Self> {
+        let parts = S::attach(store)?;
+        story.made(disk.operations());
+        Ok(Self { disk: disk.clone(), store: store.clone(), pinned: false, parts })
     }
 
     /// Does one thing. After an error the story says what was begun and not acknowledged.
     pub(crate) fn act(&mut self, action: &ActionOf<S>, story: &mut StoryOf<S>) -> Result<()> {
-        let Self { base, parts } = self;
+        let Self { disk, store, pinned, parts } = self;
         match action {
-            Action::Write(write) => S::write(parts, &mut Work { base, story }, write),
-            Action::Sync => base.sync(story),
-            Action::Flush => base.store.flush(),
-            Action::Compact => base.store.compact(None),
-            Action::Pin => base.toggle_pin(story),
-            Action::Reopen => {
-                base.store.close()?;
-                let disk = base.disk.clone();
+            Action::Write(write) => {
+                S::write(parts, &mut Work { disk, store, pinned: *pinned, story }, write)?;
+            }
+            Action::Sync => {
+                store.sync()?;
                 story.acknowledged(disk.operations(), Durability::Synced);
-                *self = Self::start(&disk, story)?;
-                Ok(())
+            }
+            Action::Flush => store.flush()?,
+            Action::Compact => store.compact(None)?,
+            Action::Pin if *pinned => {
+                story.unpin_begun(disk.operations());
+                store.unpin(PIN)?;
+                story.unpin_done(disk.operations());
+                *pinned = false;
+            }
+            Action::Pin => {
+                story.pin_begun(disk.operations());
+                store.pin(PIN)?;
+                story.pin_done(disk.operations());
+                *pinned = true;
+            }
+            Action::Reopen => {
+                store.close()?;
+                story.acknowledged(disk.operations(), Durability::Synced);
+                *self = Self::start(&disk.clone(), story)?;
             }
         }
-    }
-}
-
-/// An open store, and what is the same for every kind.
-#[derive(Debug)]
-pub struct Base {
-    pub(crate) disk: SimDisk,
-    pub(crate) store: Store,
-    pub(crate) pinned: bool,
-}
-
-impl Base {
-    /// The only one who uses an open store.
-    fn of_opened(disk: &SimDisk, store: Store) -> Self {
-        let pinned = !store.pins().is_empty();
-        Self { disk: disk.clone(), store, pinned }
-    }
-
-    /// One of several who use an open store.
-    pub(crate) fn of(disk: &SimDisk, store: &Store) -> Self {
-        Self { disk: disk.clone(), store: store.clone(), pinned: false }
-    }
-
-    fn sync<M: Model>(&self, story: &mut Story<M>) -> Result<()> {
-        self.store.sync()?;
-        story.acknowledged(self.disk.operations(), Durability::Synced);
-        Ok(())
-    }
-
-    fn toggle_pin<M: Model>(&mut self, story: &mut Story<M>) -> Result<()> {
-        if self.pinned {
-            story.unpin_begun(self.disk.operations());
-            self.store.unpin(PIN)?;
-            story.unpin_done(self.disk.operations());
-        } else {
-            story.pin_begun(self.disk.operations());
-            self.store.pin(PIN)?;
-            story.pin_done(self.disk.operations());
-        }
-        self.pinned = !self.pinned;
         Ok(())
     }
 }
@@ -186,16 +154,13 @@ impl Base {
 /// An open store that is written to, and the story that is told of it.
 #[derive(Debug)]
 pub struct Work<'a, M: Model> {
-    pub(crate) base: &'a Base,
+    pub(crate) disk: &'a SimDisk,
+    pub(crate) store: &'a Store,
+    pub(crate) pinned: bool,
     pub(crate) story: &'a mut Story<M>,
 }
 
-impl<'a, M: Model> Work<'a, M> {
-    /// The store.
-    pub(crate) fn store(&self) -> &'a Store {
-        &self.base.store
-    }
-
+impl<M: Model> Work<'_, M> {
     /// Makes a commit, and tells of its beginning and its end.
     pub(crate) fn commit<Q: Into<Option<SeqNo>>>(
         &mut self,
@@ -209,7 +174,7 @@ impl<'a, M: Model> Work<'a, M> {
 
     /// Tells that a commit begins.
     pub(crate) fn begin(&mut self, changes: &[M::Change]) {
-        self.story.commit_begun(self.base.disk.operations(), changes);
+        self.story.commit_begun(self.disk.operations(), changes);
     }
 
     /// Tells how the commit that was begun last has ended.
@@ -218,21 +183,20 @@ impl<'a, M: Model> Work<'a, M> {
         outcome: Result<Q>,
         durability: Durability,
     ) -> Result<()> {
-        let Self { base, story } = self;
+        let Self { disk, store, story, .. } = self;
         let seq = outcome.inspect_err(|error| {
             let may_be_found = leaves_doubt(error)
                 // Of several who wait for a sync that fails, one is told what failed.
                 || (story.is_shared() && error.kind() == ErrorKind::Poisoned);
-            match may_be_found && base.store.is_poisoned() {
+            match may_be_found && store.is_poisoned() {
                 true => story.commit_in_doubt(),
                 false => story.commit_refused(),
             }
         })?;
-        story.acknowledged(base.disk.operations(), durability);
+        story.acknowledged(disk.operations(), durability);
         let (expected, given) = (story.last_seq(), seq.into().map_or(0, |seq| seq.0));
         if !story.is_shared() && given != expected {
-            let message = format!("commit {expected} was given number {given}");
-            return Err(Error::new(ErrorKind::InvalidData, message));
+            return Err(misfit(format_args!("commit {expected} was given number {given}")));
         }
         Ok(())
     }
@@ -266,6 +230,11 @@ pub(crate) fn open<S: Subject>(disk: &SimDisk, access: Access) -> Result<Store> 
 /// Opens a store on a disk.
 pub(crate) fn open_at<S: Subject>(disk: &SimDisk, dir: &Path, access: Access) -> Result<Store> {
     Store::open_with(io_on(disk, STORE_SEED), dir, access, S::settings())
+}
+
+/// What a store says of itself doesn't fit what was done with it.
+pub(crate) fn misfit(what: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidData, what.to_string())
 }
 
 /// Whether a commit that failed so may be found all the same.

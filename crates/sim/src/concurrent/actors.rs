@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_engine::planted::{plant, take_placed};
+use timestrata_engine::planted::plant;
 use timestrata_engine::{
     Access, Cell, Durability, Error, ErrorKind, Io, Result, Settings, Snapshot, Store, StreamSpec,
 };
@@ -15,9 +15,9 @@ use super::kinds::{Failed, Kind, Lane};
 use super::plan::{Act, Plan, Trouble};
 use crate::Plant;
 use crate::disk::SimDisk;
-use crate::journal::{Journal, Seen};
+use crate::journal::{Fate, Journal, Seen};
 use crate::streams::specs;
-use crate::subject::{Base, COPY_DIR, STORE_DIR};
+use crate::subject::{COPY_DIR, STORE_DIR};
 
 /// A stream that comes and goes.
 const PASSING: &str = "passing";
@@ -131,8 +131,8 @@ fn is_told(error: &Error) -> bool {
 impl Place {
     /// One actor's part of each kind.
     fn lanes(&self) -> Result<Vec<Box<dyn Lane>>> {
-        let base = || Base::of(&self.disk, &self.store);
-        self.kinds.iter().map(|kind| (kind.attach)(base(), &self.journal)).collect()
+        let attach = |kind: &Kind| (kind.attach)(&self.disk, &self.store, &self.journal);
+        self.kinds.iter().map(attach).collect()
     }
 
     fn write_all(&self, acts: &[Act]) -> Result<()> {
@@ -271,25 +271,16 @@ impl Place {
     /// A `Written` commit to nothing that is looked at.
     fn commit(&self, make: impl FnOnce() -> Result<()>) -> Result<()> {
         let commit = self.journal.begun(self.disk.operations(), Vec::new());
-        let _ = take_placed();
         let made = make();
-        match (made, take_placed()) {
-            (Ok(()), Some(seq)) => {
-                let at = self.disk.operations();
-                self.journal.acknowledged(commit, seq.0, at, Durability::Written);
-                self.check_own()
-            }
-            (made, Some(seq)) => {
-                self.journal.in_doubt(commit, seq.0);
-                made
-            }
-            (made, None) => {
-                self.journal.refused(commit);
-                made.or_else(|error| match error.kind() {
-                    ErrorKind::Busy => Ok(()),
-                    _ => Err(error),
-                })
-            }
+        let at = self.disk.operations();
+        let is_placed = self.journal.ended(commit, |seq| match &made {
+            Ok(()) => Fate::Acknowledged { seq, at, durability: Durability::Written },
+            Err(_) => Fate::InDoubt { seq },
+        });
+        match made {
+            Ok(()) if is_placed => self.check_own(),
+            Err(error) if !is_placed && error.kind() == ErrorKind::Busy => Ok(()),
+            made => made,
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Error, ErrorKind, Result, Store};
 
+use crate::disk::SimDisk;
 use crate::journal::{Change, Journal};
 use crate::letter::actions;
 use crate::story::{Model, Story};
-use crate::subject::{ActionOf, Base, Judgement, Session, Showing, StoryOf, Subject};
+use crate::subject::{ActionOf, Judgement, Session, Showing, StoryOf, Subject};
 use crate::{Graphs, LogEntries, Streams, Tables, Timelogs, Topics};
 
 /// A store of some kinds after some number of commits: what it must hold of each.
@@ -55,7 +56,7 @@ impl<S: Subject> Part for PartOf<S> {
 }
 
 /// Makes one actor's use of a kind.
-type Attach = fn(Base, &Arc<Journal>) -> Result<Box<dyn Lane>>;
+type Attach = fn(&SimDisk, &Store, &Arc<Journal>) -> Result<Box<dyn Lane>>;
 
 /// What there is to know of a kind that several use at once.
 #[derive(Debug, Clone, Copy)]
@@ -93,9 +94,13 @@ impl Kind {
     }
 }
 
-fn attach<S: Subject>(base: Base, journal: &Arc<Journal>) -> Result<Box<dyn Lane>> {
+fn attach<S: Subject>(
+    disk: &SimDisk,
+    store: &Store,
+    journal: &Arc<Journal>,
+) -> Result<Box<dyn Lane>> {
     let mut story = Story::shared(Arc::clone(journal));
-    let session = Session::<S>::attach(base, &mut story)?;
+    let session = Session::<S>::attach(disk, store, &mut story)?;
     Ok(Box::new(SessionLane { session, story }))
 }
 
@@ -131,7 +136,7 @@ impl<S: Subject> SessionLane<S> {
             // Nothing of it was kept.
             return Ok(());
         }
-        let is_poisoned = self.session.store().is_poisoned();
+        let is_poisoned = self.session.store.is_poisoned();
         let again = is_poisoned.then(|| self.session.act(action, &mut self.story));
         Err(Box::new(Failed { error, again }))
     }

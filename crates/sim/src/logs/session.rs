@@ -50,7 +50,7 @@ impl Subject for LogEntries {
     }
 
     fn write(logs: &mut Logs, work: &mut Work<'_, LogModel>, write: &Write) -> Result<()> {
-        let (store, durability) = (work.store(), write.durability);
+        let (store, durability) = (work.store, write.durability);
         work.commit(&write.entries, durability, || {
             match write.entries.as_slice() {
                 [one] => logs.write_with(&entry(one), durability).map(drop),

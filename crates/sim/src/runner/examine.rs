@@ -86,7 +86,7 @@ fn go_on<S: Subject>(
     for action in S::after_recovery(found.seq) {
         session.act(&action, &mut story).map_err(|error| failed("going on", error))?;
     }
-    session.store().close().map_err(|error| failed("closing", error))?;
+    session.store.close().map_err(|error| failed("closing", error))?;
     story.acknowledged(disk.operations(), Durability::Synced);
     Ok(story)
 }

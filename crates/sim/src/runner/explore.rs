@@ -72,8 +72,8 @@ pub(super) fn run_through<S: Subject>(
     let mut points = disk.take_captured();
     let (operations, reads) = (first..disk.operations(), first_read..disk.reads());
     points.push(disk.now());
-    let snapshot = session.store().snapshot().map_err(|error| failed("a snapshot", error))?;
-    Showing::of_made(session.store(), &snapshot).compare::<S>(story.last())?;
+    let snapshot = session.store.snapshot().map_err(|error| failed("a snapshot", error))?;
+    Showing::of_made(&session.store, &snapshot).compare::<S>(story.last())?;
     if backs_up {
         back_up(&session, &story)?;
     }
@@ -85,8 +85,8 @@ pub(super) fn run_through<S: Subject>(
 /// A backup is a store of its own, of what the store shows.
 fn back_up<S: Subject>(session: &Session<S>, story: &StoryOf<S>) -> Result<(), String> {
     let said = |error: timestrata_engine::Error| format!("a backup: {error}");
-    let copied = session.store().backup(Path::new(COPY_DIR)).map_err(said)?.seq.0;
-    let copy = open_at::<S>(session.disk(), Path::new(COPY_DIR), Access::Read).map_err(said)?;
+    let copied = session.store.backup(Path::new(COPY_DIR)).map_err(said)?.seq.0;
+    let copy = open_at::<S>(&session.disk, Path::new(COPY_DIR), Access::Read).map_err(said)?;
     let snapshot = copy.snapshot().map_err(said)?;
     if (copied, snapshot.seq().0) != (story.last_seq(), story.last_seq()) {
         return Err(format!(

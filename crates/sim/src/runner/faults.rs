@@ -242,13 +242,13 @@ impl<S: Subject> Running<'_, S> {
             return Ok(Next::Ends);
         }
         self.read_on()?;
-        if self.session.store().is_poisoned() {
+        if self.session.store.is_poisoned() {
             self.expect_refused(action, &error)?;
             return Ok(Next::Ends);
         }
         self.forget_unmade();
         let Err(error) = self.session.act(action, &mut self.story) else { return Ok(Next::GoesOn) };
-        if self.session.store().is_poisoned() {
+        if self.session.store.is_poisoned() {
             expect_told(&error)?;
             self.read_on()?;
             self.expect_refused(action, &error)?;
@@ -268,7 +268,7 @@ impl<S: Subject> Running<'_, S> {
 
     /// What failed before its commit: the next commit has its number.
     fn forget_unmade(&mut self) {
-        let seen = self.session.store().snapshot();
+        let seen = self.session.store.snapshot();
         if seen.is_ok_and(|seen| seen.seq().0 < self.story.last_seq()) {
             self.story.commit_refused();
         }
@@ -277,7 +277,7 @@ impl<S: Subject> Running<'_, S> {
     /// Reads go on after a failure, and show all that was acknowledged.
     fn read_on(&self) -> Result<(), String> {
         let promises = self.story.promises_at(self.disk.operations());
-        let read = || read::<S>(self.session.store(), &self.story, promises.is_made);
+        let read = || read::<S>(&self.session.store, &self.story, promises.is_made);
         let found = match read() {
             // The read that was to fail may be one of these.
             Err(Problem::Failed(error)) if matches!(self.trouble, Trouble::Read(_)) => {

@@ -32,7 +32,7 @@ fn pull<S: Subject>(
     for action in trial.workload.actions() {
         first.act(&action, &mut story).map_err(said)?;
     }
-    let found = read::<S>(first.store(), &story, true)?;
+    let found = read::<S>(&first.store, &story, true)?;
     let promises = story.promises_at(disk.operations());
     disk.pull_lock(&Path::new(STORE_DIR).join("LOCK"));
 

@@ -7,13 +7,13 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, Merge, Result, RowAppender,
-    RunFormat, ScanSpec, SeqNo, Snapshot, Store, Stream, StreamId, StreamSpec,
+    BulkCommit, Cell, Changes, Durability, KeyRange, Merge, Result, RowAppender, RunFormat,
+    ScanSpec, SeqNo, Snapshot, Store, Stream, StreamId, StreamSpec,
 };
 
 use super::model::{ModelChange, Row, StreamsModel};
 use super::step::{self, EVENTS, STATE, Write};
-use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work, wrong};
+use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work, misfit, wrong};
 
 /// Names of the streams, by their place in the model.
 const STREAMS: [&str; 2] = ["events", "state"];
@@ -57,10 +57,6 @@ fn keys(keys: &[i64]) -> Result<RecordBatch> {
     RecordBatch::try_new(schema, vec![Arc::new(times)]).map_err(misfit)
 }
 
-fn misfit(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::InvalidData, error.to_string())
-}
-
 /// Plain streams of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Streams;
@@ -96,7 +92,7 @@ impl Subject for Streams {
         work: &mut Work<'_, StreamsModel>,
         write: &Write,
     ) -> Result<()> {
-        let (store, StreamsParts { streams, appenders }) = (work.store(), parts);
+        let (store, StreamsParts { streams, appenders }) = (work.store, parts);
         match write {
             Write::AppendRow { stream, row, durability } => {
                 let changes = [ModelChange::Insert(*stream, vec![row.clone()])];
@@ -254,8 +250,8 @@ fn check_repeats(batch: &RecordBatch) -> Result<()> {
         let differs =
             |row: &usize| again.is_valid(*row) && again.value(*row) != repeated(values.value(*row));
         if let Some(row) = (0..batch.num_rows()).find(differs) {
-            let message = format!("{} beside {}", again.value(row), values.value(row));
-            return Err(Error::new(ErrorKind::InvalidData, message));
+            let (again, value) = (again.value(row), values.value(row));
+            return Err(misfit(format!("{again} beside {value}")));
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ pub(super) fn ingest_rows(
     batches: &[Vec<TableRow>],
     commits: Commits,
 ) -> Result<()> {
-    let (store, name) = (work.store(), parts.table(kind).name()?);
+    let (store, name) = (work.store, parts.table(kind).name()?);
     let mut feeding = Feeding {
         work,
         ids: &mut parts.ids,
@@ -77,8 +77,8 @@ impl Iterator for Feeding<'_, '_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.begun {
-            let Work { base, story } = &mut *self.work;
-            story.acknowledged(base.disk.operations(), Durability::Written);
+            let Work { disk, story, .. } = &mut *self.work;
+            story.acknowledged(disk.operations(), Durability::Written);
         }
         match self.batches.next() {
             Some(rows) => Some(self.take(rows)),

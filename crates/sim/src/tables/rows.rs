@@ -8,16 +8,13 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
     UInt64Array,
 };
-use timestrata_engine::{Cell, Error, ErrorKind, Result};
+use timestrata_engine::{Cell, Result};
 
 use super::model::{Kind, TableRow};
+use crate::subject::misfit;
 
 /// All symbols that rows have.
 pub(super) const SYMBOLS: [&str; 4] = ["a", "b", "c", "d"];
-
-fn misfit(what: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidData, what.into())
-}
 
 /// Whether rows need a column that comes later, or a wider one.
 pub(super) fn changes_columns(rows: &[TableRow]) -> bool {
@@ -46,7 +43,7 @@ pub(super) fn batch(kind: Kind, rows: &[TableRow], with_ids: bool) -> Result<Rec
         let extra = rows.iter().map(|row| row.extra);
         columns.push(("extra", Arc::new(extra.collect::<Int64Array>())));
     }
-    RecordBatch::try_from_iter(columns).map_err(|error| misfit(error.to_string()))
+    RecordBatch::try_from_iter(columns).map_err(misfit)
 }
 
 /// One cell a column of the table's.

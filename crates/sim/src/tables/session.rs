@@ -11,7 +11,7 @@ use super::model::{Kind, TableChange, TableRow, TablesModel};
 use super::read;
 use super::rows::{batch, cells, changes_columns, rows_of};
 use super::step::{self, Write, row};
-use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work};
+use crate::subject::{Action, Alphabet, Judgement, Showing, Subject, Work, misfit};
 
 /// How rows are written: wider columns are no error.
 pub(super) fn options(durability: Durability) -> WriteOptions {
@@ -72,7 +72,7 @@ impl Ids {
         if !are_handed_out(kind, &rows) {
             return Ok(rows);
         }
-        let store = work.store();
+        let store = work.store;
         let hidden = store.streams().into_iter().filter(|stream| is_hidden(stream));
         let index = hidden.into_iter().find(|stream| stream.name().ends_with(kind.names()[0]));
         let index = index.ok_or_else(|| Error::new(ErrorKind::NotFound, "no index"))?;
@@ -82,8 +82,8 @@ impl Ids {
         };
         let greatest = work.story.last().greatest_id(kind);
         if last < greatest {
-            let message = format!("id {} is handed out; a row has id {greatest}", last + 1);
-            return Err(Error::new(ErrorKind::InvalidData, message));
+            let next = last + 1;
+            return Err(misfit(format!("id {next} is handed out; a row has id {greatest}")));
         }
         for (row, id) in rows.iter_mut().zip(last + 1..) {
             row.id = id;
@@ -230,14 +230,13 @@ impl TablesParts {
         if let (Ok(rows), Some(expected)) = (&outcome, deleted)
             && *rows != expected as u64
         {
-            let message = format!("{rows} rows were deleted, expected {expected}");
-            return Err(Error::new(ErrorKind::InvalidData, message));
+            return Err(misfit(format!("{rows} rows were deleted, expected {expected}")));
         }
         if matches!(outcome, Ok(0)) {
             work.story.commit_refused();
             return Ok(());
         }
-        let seq = outcome.and_then(|_| Ok(work.store().snapshot()?.seq()));
+        let seq = outcome.and_then(|_| Ok(work.store.snapshot()?.seq()));
         work.committed(seq, Durability::Synced)
     }
 
@@ -257,14 +256,14 @@ impl TablesParts {
 
     /// Drops the table with a symbol a row and makes it anew, unless a pin holds it.
     fn remake(&mut self, work: &mut Work<'_, TablesModel>, row: &TableRow) -> Result<()> {
-        if work.base.pinned {
+        if work.pinned {
             return Ok(());
         }
         let kind = Kind::BySymbol;
         let (rows, synced) = (std::slice::from_ref(row), Durability::Synced);
         self.append(work, Kind::Kept, rows, synced, &[TableChange::Dropping(kind)])?;
-        Table::drop(work.store(), kind.names()[0])?;
-        self.tables[kind as usize] = table_of(work.store(), kind)?;
+        Table::drop(work.store, kind.names()[0])?;
+        self.tables[kind as usize] = table_of(work.store, kind)?;
         self.append(work, Kind::Kept, rows, synced, &[TableChange::Remade(kind)])
     }
 }

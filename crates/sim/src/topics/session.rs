@@ -19,7 +19,7 @@ use super::model::{Part, TopicChange, TopicRecord, TopicsModel};
 use super::read;
 use super::step::{self, Write, record};
 use crate::subject::{
-    Action, Alphabet, Judgement, Showing, Subject, Work, settings_of_several_streams,
+    Action, Alphabet, Judgement, Showing, Subject, Work, misfit, settings_of_several_streams,
 };
 
 /// The group that consumes.
@@ -153,7 +153,7 @@ fn one_commit(
     durability: Durability,
     make: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let store = work.store();
+    let store = work.store;
     let before = store.snapshot()?.seq();
     work.begin(changes);
     let outcome = make();
@@ -226,9 +226,9 @@ impl TopicsParts {
             && self.unanswered.is_none()
             && sequence != expected
         {
-            let message =
-                format!("sequence {sequence} is next for a producer, expected {expected}");
-            return Err(Error::new(ErrorKind::InvalidData, message));
+            return Err(misfit(format!(
+                "sequence {sequence} is next for a producer, expected {expected}"
+            )));
         }
         self.unanswered = Some((sequence, records.to_vec()));
         let sent: Vec<_> = records.iter().map(TopicRecord::record).collect();
@@ -249,10 +249,10 @@ impl TopicsParts {
         let _ = take_placed();
         let again = self.log.send_batch(&sent, &synced)?;
         if again != first || take_placed().is_some() {
-            return Err(Error::new(ErrorKind::InvalidData, "what was sent again was stored again"));
+            return Err(misfit("what was sent again was stored again"));
         }
         self.unanswered = None;
-        work.story.last_is_synced(work.base.disk.operations());
+        work.story.last_is_synced(work.disk.operations());
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl TopicsParts {
         };
         let group = Some(GROUP.to_owned());
         let options = ConsumerOptions { group, ..ConsumerOptions::default() };
-        let mut consumer = Consumer::new(work.store(), options)?;
+        let mut consumer = Consumer::new(work.store, options)?;
         let place = TopicPartition { topic: topic.to_owned(), partition };
         let rows =
             RecordBatch::try_new(beside_schema(), vec![Arc::new(Int64Array::from(vec![row]))]);
