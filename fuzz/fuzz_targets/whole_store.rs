@@ -96,15 +96,8 @@ fn new_io() -> Io {
 fn io_with(files: &[StoredFile]) -> Io {
     let io = new_io();
     for (path, bytes) in files {
-        for folder in path
-            .parent()
-            .map(Path::ancestors)
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .iter()
-            .rev()
-        {
+        let folders: Vec<_> = path.ancestors().skip(1).collect();
+        for folder in folders.iter().rev() {
             // Those that are there already say so.
             let _ = io.disk.create_dir(folder);
         }
