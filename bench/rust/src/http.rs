@@ -25,25 +25,32 @@ pub(crate) fn load(arguments: &[String]) -> Result<()> {
     let watch = Watch::new();
     let end_ns = watch.now_ns() + seconds * 1_000_000_000;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let taken = at_once(connections, || client(address, &request, &watch, end_ns))?;
+    let per_second = taken.len() as f64 / seconds as f64;
+    println!("{{\"per_second\": {per_second}, {}}}", latencies(taken));
+    Ok(())
+}
+
+/// Has clients at work at once, each with a thread of its own; the nanoseconds that they all took.
+pub(crate) fn at_once(
+    clients: usize,
+    client: impl Fn() -> Result<Vec<u64>> + Sync,
+) -> Result<Vec<u64>> {
     let taken: Result<Vec<Vec<u64>>> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..connections)
-            .map(|_| scope.spawn(|| client(address, &request, &watch, end_ns)))
-            .collect();
+        let clients: Vec<_> = (0..clients).map(|_| scope.spawn(&client)).collect();
         clients.into_iter().map(|client| client.join().map_err(|_| "a client died")?).collect()
     });
-    let mut taken = taken?.concat();
+    Ok(taken?.concat())
+}
+
+/// Latencies, as members of an object of JSON.
+pub(crate) fn latencies(mut taken: Vec<u64>) -> String {
     taken.sort_unstable();
     let at = |share: f64| {
         let place = share * taken.len().saturating_sub(1) as f64;
         taken.get(place.round() as usize).map_or(0.0, |ns| *ns as f64 / 1e3)
     };
-    println!(
-        "{{\"per_second\": {}, \"p50_us\": {}, \"p99_us\": {}}}",
-        taken.len() as f64 / seconds as f64,
-        at(0.5),
-        at(0.99)
-    );
-    Ok(())
+    format!("\"p50_us\": {}, \"p99_us\": {}", at(0.5), at(0.99))
 }
 
 /// Nanoseconds of each request over one connection.

@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use timestrata_bench::{Result, Watch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::http::{at_once, latencies};
+
 /// `line-load HOST:PORT FILE CLIENTS LINES SECONDS`: prints answers a second, how many there were, and
 /// latencies of turns.
 pub(crate) const LOAD: &str = "line-load";
@@ -29,27 +31,12 @@ pub(crate) fn load(arguments: &[String]) -> Result<()> {
     let watch = Watch::new();
     let begun_ns = watch.now_ns();
     let end_ns = begun_ns + seconds * 1_000_000_000;
-    let taken: Result<Vec<Vec<u64>>> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..clients)
-            .map(|_| scope.spawn(|| client(address, &parts, lines, &watch, end_ns)))
-            .collect();
-        clients.into_iter().map(|client| client.join().map_err(|_| "a client died")?).collect()
-    });
-    let mut taken = taken?.concat();
+    let taken = at_once(clients, || client(address, &parts, lines, &watch, end_ns))?;
     // Each client ends with a whole turn, so that all of its lines are answered.
     let seconds = (watch.now_ns() - begun_ns) as f64 / 1e9;
-    taken.sort_unstable();
-    let at = |share: f64| {
-        let place = share * taken.len().saturating_sub(1) as f64;
-        taken.get(place.round() as usize).map_or(0.0, |ns| *ns as f64 / 1e3)
-    };
     let answers = taken.len() * lines;
-    println!(
-        "{{\"per_second\": {}, \"answers\": {answers}, \"p50_us\": {}, \"p99_us\": {}}}",
-        answers as f64 / seconds,
-        at(0.5),
-        at(0.99)
-    );
+    let per_second = answers as f64 / seconds;
+    println!("{{\"per_second\": {per_second}, \"answers\": {answers}, {}}}", latencies(taken));
     Ok(())
 }
 
