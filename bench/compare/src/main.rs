@@ -71,9 +71,9 @@ fn take(
     let mut race = Race::new(&watch, data, Syncs::AtTheEnd);
     (peer.run)(dir.path(), &mut race)?;
     race.check()?;
-    figures.ingest.add(race.ingest_rows_a_second);
-    figures.scan.add(race.scan_rows_a_second.median());
-    figures.points.add(race.points_a_second);
+    figures.ingest.add(race.ingest.median());
+    figures.scan.add(race.scan.median());
+    figures.points.add(race.points.median());
     drop(dir);
     if with_syncs {
         // Syncs take long and vary little; one round of them is enough.
@@ -81,7 +81,7 @@ fn take(
         let mut race = Race::new(&watch, data, Syncs::EachBatch);
         (peer.run)(dir.path(), &mut race)?;
         race.check()?;
-        figures.ingest_synced.add(race.ingest_rows_a_second);
+        figures.ingest_synced.add(race.ingest.median());
     }
     Ok(())
 }

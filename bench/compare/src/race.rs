@@ -21,9 +21,10 @@ pub(crate) struct Race<'a> {
     watch: &'a Watch,
     data: &'a Data,
     pub(crate) syncs: Syncs,
-    pub(crate) ingest_rows_a_second: f64,
-    pub(crate) scan_rows_a_second: Samples,
-    pub(crate) points_a_second: f64,
+    /// Rows a second, as those of the other stages.
+    pub(crate) ingest: Samples,
+    pub(crate) scan: Samples,
+    pub(crate) points: Samples,
     scanned: Seen,
     found: Seen,
 }
@@ -34,9 +35,9 @@ impl<'a> Race<'a> {
             watch,
             data,
             syncs,
-            ingest_rows_a_second: f64::NAN,
-            scan_rows_a_second: Samples::new(),
-            points_a_second: f64::NAN,
+            ingest: Samples::new(),
+            scan: Samples::new(),
+            points: Samples::new(),
             scanned: Seen::default(),
             found: Seen::default(),
         }
@@ -48,20 +49,17 @@ impl<'a> Race<'a> {
         mut commit: impl FnMut(Rows<'_>) -> Result<()>,
         sync: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let (seconds, ()) = self.watch.time(|| -> Result<()> {
+        self.watch.rate(&mut self.ingest, self.data.rows() as f64, || {
             self.data.batches().try_for_each(&mut commit)?;
             sync()
-        })?;
-        self.ingest_rows_a_second = self.data.rows() as f64 / seconds;
-        Ok(())
+        })
     }
 
     /// Reads all rows in order of their keys.
     pub(crate) fn scan(&mut self, mut walk: impl FnMut(&mut Seen) -> Result<()>) -> Result<()> {
         for _ in 0..SCANS {
             let mut seen = Seen::default();
-            let (seconds, ()) = self.watch.time(|| walk(&mut seen))?;
-            self.scan_rows_a_second.add(self.data.rows() as f64 / seconds);
+            self.watch.rate(&mut self.scan, self.data.rows() as f64, || walk(&mut seen))?;
             self.scanned = seen;
         }
         Ok(())
@@ -73,9 +71,10 @@ impl<'a> Race<'a> {
         mut get: impl FnMut(&Key, &mut Seen) -> Result<()>,
     ) -> Result<()> {
         let mut seen = Seen::default();
-        let (seconds, ()) =
-            self.watch.time(|| self.data.lookups.iter().try_for_each(|key| get(key, &mut seen)))?;
-        self.points_a_second = self.data.lookups.len() as f64 / seconds;
+        let keys = &self.data.lookups;
+        self.watch.rate(&mut self.points, keys.len() as f64, || {
+            keys.iter().try_for_each(|key| get(key, &mut seen))
+        })?;
         self.found = seen;
         Ok(())
     }

@@ -17,7 +17,7 @@ pub use measure::{Better, Measure, grouped};
 pub use raw::{
     Direct, Prepared, anonymous_bytes, folder_bytes, read_folder, scratch, sync_disk, tree_bytes,
 };
-pub use request::Request;
+pub use request::{OPTIONS, Request};
 pub use rows::{Batches, Numbers, STEP, Shuffle, bytes_schema};
 pub use sample::{Samples, Watch};
 pub use suite::{Bench, Group, settle};

@@ -7,15 +7,11 @@ mod logs;
 
 use std::process::ExitCode;
 
-use timestrata_bench::{Request, Result, child, suite};
+use timestrata_bench::{OPTIONS, Request, Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 
-  SUITE               engine or logs (default: all)
-  --quick             small sizes: shows that it works, the figures say little
-  --only SUBSTRING    only groups of measures whose name holds this
-  --dir PATH          where stores are made (default: next to the program)
-  --out PATH          the report (default: bench/results/latest.json)";
+  SUITE               engine or logs (default: all)";
 
 /// The words that [`USAGE`] calls a suite.
 const SUITES: [&str; 3] = ["all", "engine", "logs"];
@@ -34,7 +30,7 @@ type Command = fn(&[String]) -> Result<()>;
 
 fn command(name: &str) -> Option<Command> {
     match name {
-        child::FLAG => Some(|arguments| engine::child::play(arguments.iter().cloned())),
+        child::FLAG => Some(|arguments| engine::play(arguments.iter().cloned())),
         http::LOAD => Some(http::load),
         http::CONSTANT => Some(http::constant),
         line::LOAD => Some(line::load),
@@ -49,7 +45,8 @@ fn run(arguments: Vec<String>) -> Result<bool> {
         arguments.iter().map(String::as_str).filter(|word| SUITES.contains(word)).collect();
     let is_wanted =
         |suite: &str| named.is_empty() || named.contains(&"all") || named.contains(&suite);
-    let request = || Request::read(arguments.iter().cloned(), &SUITES, USAGE);
+    let usage = format!("{USAGE}\n{OPTIONS}");
+    let request = || Request::read(arguments.iter().cloned(), &SUITES, &usage);
     let mut is_whole = true;
     if is_wanted("engine") {
         is_whole &= suite::run("engine", &engine::GROUPS, request()?)?;

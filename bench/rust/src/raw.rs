@@ -81,14 +81,6 @@ impl Prepared {
     /// Those of the disk.
     pub fn write_synced(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(bytes)?;
-        self.sync()
-    }
-
-    /// Makes it survive a power cut.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn sync(&self) -> Result<()> {
         Ok(fdatasync(&self.file)?)
     }
 }

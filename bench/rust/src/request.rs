@@ -4,6 +4,13 @@ use std::path::PathBuf;
 
 use crate::{Result, raw};
 
+/// The options of all programs, for their usage.
+pub const OPTIONS: &str =
+    "  --quick             small sizes: shows that it works, the figures say little
+  --only SUBSTRING    only groups of measures whose name holds this
+  --dir PATH          where stores are made (default: next to the program)
+  --out PATH          the report (default: bench/results/latest.json)";
+
 /// A request, read from the command line.
 #[derive(Debug)]
 pub struct Request {

@@ -86,16 +86,12 @@ impl Shuffle {
 
 /// Columns of rows with one value of bytes: `time` and `value`.
 pub fn bytes_schema() -> SchemaRef {
-    let fields =
-        [Field::new("time", DataType::Int64, false), Field::new("value", DataType::Binary, false)];
-    Arc::new(Schema::new(fields.to_vec()))
+    schema_of(DataType::Binary)
 }
 
-/// Columns of rows of 16 bytes: `time` and a whole number.
-fn numbers_schema() -> SchemaRef {
-    let fields =
-        [Field::new("time", DataType::Int64, false), Field::new("value", DataType::Int64, false)];
-    Arc::new(Schema::new(fields.to_vec()))
+fn schema_of(value: DataType) -> SchemaRef {
+    let fields = [("time", DataType::Int64), ("value", value)];
+    Arc::new(Schema::new(fields.map(|(name, kind)| Field::new(name, kind, false)).to_vec()))
 }
 
 /// Makes batches of rows, place after place.
@@ -116,15 +112,17 @@ enum Values {
 }
 
 impl Batches {
-    /// Rows of [`numbers_schema`].
+    /// Rows of 16 bytes: `time` and a whole number, `value`.
     pub fn of_numbers(shuffle: Shuffle) -> Self {
-        let (schema, values) = (numbers_schema(), Values::Numbers);
-        Self { schema, shuffle, numbers: Numbers::new(1), place: 0, values }
+        Self::of(schema_of(DataType::Int64), shuffle, Values::Numbers)
     }
 
     /// Rows of [`bytes_schema`] with values of `bytes` bytes.
     pub fn of_bytes(shuffle: Shuffle, bytes: usize) -> Self {
-        let (schema, values) = (bytes_schema(), Values::Bytes(bytes));
+        Self::of(bytes_schema(), shuffle, Values::Bytes(bytes))
+    }
+
+    fn of(schema: SchemaRef, shuffle: Shuffle, values: Values) -> Self {
         Self { schema, shuffle, numbers: Numbers::new(1), place: 0, values }
     }
 

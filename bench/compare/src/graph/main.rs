@@ -12,16 +12,10 @@ mod writes;
 
 use std::process::ExitCode;
 
-use timestrata_bench::{Group, Request, Result, child, suite};
+use timestrata_bench::{Group, OPTIONS, Request, Result, child, suite};
 
-const USAGE: &str = "usage: timestrata-bench-graph [graph] [OPTIONS]
-
-  --quick             small sizes: shows that it works, the figures say little
-  --only SUBSTRING    only groups of measures whose name holds this
-  --dir PATH          where stores are made (default: next to the program)
-  --out PATH          the report (default: bench/results/latest.json)
-
-TIMESTRATA_BENCH_GRAPH names the folder of the real graph, TIMESTRATA_BENCH_SOURCES that of the
+const USAGE: &str = "usage: timestrata-bench-graph [graph] [OPTIONS]";
+const VARIABLES: &str = "TIMESTRATA_BENCH_GRAPH names the folder of the real graph, TIMESTRATA_BENCH_SOURCES that of the
 sources that are indexed.";
 
 /// All groups, in the order of the report.
@@ -40,8 +34,12 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let outcome = match arguments.next_if(|first| first == child::FLAG) {
         Some(_) => memory::play(arguments).map(|()| true),
-        None => Request::read(arguments, &["all", "graph"], USAGE)
-            .and_then(|request| suite::run("graph", &GROUPS, request)),
+        None => Request::read(
+            arguments,
+            &["all", "graph"],
+            &format!("{USAGE}\n\n{OPTIONS}\n\n{VARIABLES}"),
+        )
+        .and_then(|request| suite::run("graph", &GROUPS, request)),
     };
     suite::end("timestrata-bench-graph", outcome)
 }

@@ -15,14 +15,9 @@ mod space;
 
 use std::process::ExitCode;
 
-use timestrata_bench::{Group, Request, Result, child, suite};
+use timestrata_bench::{Group, OPTIONS, Request, Result, child, suite};
 
-const USAGE: &str = "usage: timestrata-bench-topic [topic] [OPTIONS]
-
-  --quick             small sizes: shows that it works, the figures say little
-  --only SUBSTRING    only groups of measures whose name holds this
-  --dir PATH          where stores are made (default: next to the program)
-  --out PATH          the report (default: bench/results/latest.json)";
+const USAGE: &str = "usage: timestrata-bench-topic [topic] [OPTIONS]";
 
 /// All groups, in the order of the report.
 const GROUPS: [Group; 8] = [
@@ -40,7 +35,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let outcome = match arguments.next_if(|first| first == child::FLAG) {
         Some(_) => memory::play(arguments).map(|()| true),
-        None => Request::read(arguments, &["all", "topic"], USAGE)
+        None => Request::read(arguments, &["all", "topic"], &format!("{USAGE}\n\n{OPTIONS}"))
             .and_then(|request| suite::run("topic", &GROUPS, request)),
     };
     suite::end("timestrata-bench-topic", outcome)

@@ -4,7 +4,6 @@ mod alternate;
 mod append;
 mod batches;
 mod bulk;
-pub(crate) mod child;
 mod deletes;
 mod growth;
 mod late;
@@ -22,6 +21,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::SchemaRef;
+use timestrata_bench::child::{part, tell};
 use timestrata_bench::{Batches, Group, Result, Watch};
 use timestrata_engine::{Changes, Durability, ScanSpec, Settings, Store, StreamId, StreamSpec};
 
@@ -47,6 +47,17 @@ pub(crate) const GROUPS: [Group; 16] = [
     Group { name: "rolling", run: deletes::run_rolling },
     Group { name: "scattered", run: deletes::run_scattered },
 ];
+
+/// Plays the part of this suite's children that the arguments say.
+pub(crate) fn play(arguments: impl Iterator<Item = String>) -> Result<()> {
+    let (role, dir, amount) = part(arguments)?;
+    match role.as_str() {
+        recovery::FILL => tell(&recovery::fill(&dir, amount)?),
+        recovery::RECOVER => tell(&recovery::recover(&dir)?),
+        long::INGEST_NEAR | long::INGEST_ANYWHERE => tell(&long::ingest(&role, &dir, amount)?),
+        _ => Err(format!("a child can't play '{role}'").into()),
+    }
+}
 
 /// A store with one stream, `rows`.
 fn store(dir: &Path, settings: Settings, schema: SchemaRef) -> Result<(Store, StreamId)> {
