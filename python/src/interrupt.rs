@@ -37,7 +37,7 @@ pub(crate) fn detached<T: Send>(
     match (outcome, RAISED.take()) {
         (Ok(done), None) => Ok(done),
         (_, Some(raised)) => Err(raised),
-        (Err(error), None) => Err(to_python(py, &error)),
+        (Err(error), None) => Err(to_python(error)),
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
             Err(_) => Err(RecvTimeoutError::Disconnected),
         });
         match outcome {
-            Ok(done) => return done.map_err(|error| to_python(py, &error)),
+            Ok(done) => return done.map_err(to_python),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err(

@@ -36,7 +36,7 @@ pub(crate) fn extend(
     durability: Durability,
 ) -> PyResult<()> {
     let is_sized = is_sized(rows, objects)?;
-    let batch = Batch::new(rows.py(), log, decoder)?;
+    let batch = Batch::new(log, decoder)?;
     let mut writer = BatchWriter::new(log, durability, batch, is_sized);
     for_each(rows, objects, |time, value| writer.push(time, value))
         .and_then(|()| writer.commit(rows.py()))
@@ -50,26 +50,22 @@ enum Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    fn new(py: Python<'_>, log: &Timelog, decoder: &'a Decoder) -> PyResult<Self> {
+    fn new(log: &Timelog, decoder: &'a Decoder) -> PyResult<Self> {
         match decoder {
             Decoder::Bytes(_) => Ok(Self::Bytes(EntryBatch::new(), Vec::new())),
-            Decoder::Typed(typed) => {
-                let batch = log.typed_batch().map_err(|error| to_python(py, &error))?;
-                Ok(Self::Typed(batch, typed))
-            }
+            Decoder::Typed(typed) => Ok(Self::Typed(log.typed_batch().map_err(to_python)?, typed)),
         }
     }
 
     fn push(&mut self, log: &Timelog, time: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let wrong = |error| to_python(value.py(), &error);
         match self {
             Self::Bytes(batch, scratch) => {
                 scratch.clear();
                 encode(log.codec(), value, scratch)?;
-                batch.push(time, scratch).map_err(wrong)
+                batch.push(time, scratch).map_err(to_python)
             }
             Self::Typed(batch, typed) => {
-                typed.with_cells(time, value, |cells| batch.push(cells).map_err(wrong))
+                typed.with_cells(time, value, |cells| batch.push(cells).map_err(to_python))
             }
         }
     }

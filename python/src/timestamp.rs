@@ -74,7 +74,7 @@ pub(crate) fn time_ns(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let unit = arrow_schema::TimeUnit::Nanosecond;
         let kind = arrow_schema::DataType::Timestamp(unit, Some("UTC".into()));
         let time = parse_time(&text.to_string(), &kind);
-        return time.map(Some).map_err(|error| to_python(value.py(), &error));
+        return time.map(Some).map_err(to_python);
     }
     timestamp(value, Unit::Nano).map(Some)
 }

@@ -21,14 +21,13 @@ static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// The id that one object is; `None` for an object that is none, such as a list of them.
 fn single_id(value: &Bound<'_, PyAny>) -> PyResult<Option<BlockId>> {
     let py = value.py();
-    let of_bytes =
-        |bytes: &[u8]| BlockId::try_from(bytes).map(Some).map_err(|error| to_python(py, &error));
+    let of_bytes = |bytes: &[u8]| BlockId::try_from(bytes).map(Some).map_err(to_python);
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return of_bytes(bytes.as_bytes());
     }
     if let Ok(text) = value.cast::<PyString>() {
         let id = text.extract::<PyBackedStr>()?.parse::<BlockId>();
-        return id.map(Some).map_err(|error| to_python(py, &error));
+        return id.map(Some).map_err(to_python);
     }
     if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
         let bytes = py.get_type::<PyBytes>().call1((value,))?;

@@ -3,7 +3,6 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyMapping, PyString};
-use timestrata_engine::Error;
 use timestrata_logs::{Clock, Labels, Level, Position, Query};
 
 use super::LogEntry;
@@ -42,7 +41,7 @@ pub(super) fn each_pair<'py>(
 pub(super) fn level_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Level>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
     if let Ok(name) = given.cast::<PyString>() {
-        let level = name.to_str()?.parse().map_err(|error| to_python(given.py(), &error))?;
+        let level = name.to_str()?.parse().map_err(to_python)?;
         return Ok(Some(level));
     }
     if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
@@ -65,10 +64,7 @@ pub(super) fn add_labels(labels: &mut Labels, given: Option<&Bound<'_, PyAny>>) 
         let Ok(text) = value.cast::<PyString>() else {
             return Err(wrong_type(format_args!("label {name:?} must be a str"), value));
         };
-        match labels.set(name, text.to_str()?) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(to_python(value.py(), &error)),
-        }
+        labels.set(name, text.to_str()?).map(drop).map_err(to_python)
     })
 }
 
@@ -79,21 +75,19 @@ pub(super) fn time_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>>
 
 /// What is asked for by a filter and, of one clock, from `start` to before `end`.
 pub(super) fn query_of(
-    py: Python<'_>,
     filter: &str,
     start: Option<&Bound<'_, PyAny>>,
     end: Option<&Bound<'_, PyAny>>,
     by: &str,
 ) -> PyResult<Query> {
-    let wrong = |error: Error| to_python(py, &error);
     let (from, to) = (time_of(start)?, time_of(end)?);
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
         return Err(invalid(format!("range from time {from} to {to}: it ends before it begins")));
     }
-    let by = by.parse::<Clock>().map_err(wrong)?;
-    Ok(Query { by, from, to, ..Query::of(filter).map_err(wrong)? })
+    let by = by.parse::<Clock>().map_err(to_python)?;
+    Ok(Query { by, from, to, ..Query::of(filter).map_err(to_python)? })
 }
 
 /// A place to go on behind: an entry, a position that one had, or a time of arrival.
@@ -108,7 +102,7 @@ pub(super) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Posit
             .ok_or_else(|| no_place("an entry without a source time", by));
     }
     if let Ok(text) = given.cast::<PyString>() {
-        return text.to_str()?.parse().map_err(|error| to_python(given.py(), &error));
+        return text.to_str()?.parse().map_err(to_python);
     }
     match (time_of(Some(given))?, by) {
         (Some(time), Clock::Timestamp) => Ok(Position { time, timestamp: time }),

@@ -26,7 +26,7 @@ pub(super) fn fill(
         return own
             .iter()
             .try_for_each(|(name, value)| entry.labels.set(name, value).map(drop))
-            .map_err(|error| to_python(given.py(), &error));
+            .map_err(to_python);
     }
     entry.clear();
     entry.labels.clone_from(labels);

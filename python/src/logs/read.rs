@@ -67,7 +67,7 @@ impl Logs {
         limit: Option<usize>,
         after: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LogEntries> {
-        let query = query_of(py, filter, start, end, by)?;
+        let query = query_of(filter, start, end, by)?;
         let after = after.map(|after| position_of(after, query.by)).transpose()?;
         let query = Query { newest_first, limit, after, ..query };
         let view = self.log.detached(py, LogsModel::snapshot)?;
@@ -92,7 +92,7 @@ impl Logs {
         end: Option<&Bound<'_, PyAny>>,
         by: &str,
     ) -> PyResult<u64> {
-        let query = query_of(py, filter, start, end, by)?;
+        let query = query_of(filter, start, end, by)?;
         self.log.asked(py, filter, move |log, asked| log.snapshot()?.for_query(asked).count(&query))
     }
 
@@ -131,7 +131,7 @@ impl Logs {
         by: &str,
         step: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<LogBucket>> {
-        let query = query_of(py, filter, start, end, by)?;
+        let query = query_of(filter, start, end, by)?;
         let step = step.map(step_ns).transpose()?;
         let (step, buckets) = self.log.asked(py, filter, move |log, asked| {
             log.snapshot()?.for_query(asked).histogram(&query, step)
@@ -175,7 +175,7 @@ impl Logs {
         fields: Option<&Bound<'_, PyAny>>,
         values: usize,
     ) -> PyResult<Vec<LogFacet>> {
-        let query = query_of(py, filter, start, end, by)?;
+        let query = query_of(filter, start, end, by)?;
         let options = FacetsOptions { fields: names_of(fields)?, values_max: values };
         let facets = self.log.asked(py, filter, move |log, asked| {
             log.snapshot()?.for_query(asked).facets(&query, &options)
@@ -246,7 +246,7 @@ impl Logs {
         filter: &str,
         after: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LogTail> {
-        let Query { filter, .. } = query_of(py, filter, None, None, "timestamp")?;
+        let Query { filter, .. } = query_of(filter, None, None, "timestamp")?;
         let after = after.map(|after| position_of(after, Clock::Timestamp)).transpose()?;
         let after = after.map(|after| after.timestamp);
         let tail = self.log.detached(py, |log| log.tail(filter, after))?;

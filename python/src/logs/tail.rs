@@ -77,7 +77,7 @@ impl LogTail {
         match py.detach(|| self.read(timeout)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::Closed => Ok(false),
-            Err(error) => Err(to_python(py, &error)),
+            Err(error) => Err(to_python(error)),
         }
     }
 

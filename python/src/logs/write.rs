@@ -54,7 +54,7 @@ impl EntriesWriter {
         let batch = &mut self.batch;
         let outcome = py.detach(|| ready.iter().try_for_each(|entry| batch.push(entry)));
         self.count = 0;
-        outcome.map_err(|error| to_python(py, &error))
+        outcome.map_err(to_python)
     }
 
     /// Entries before the next one.

@@ -146,14 +146,13 @@ impl Table {
         suffix: &str,
         allow_exact: bool,
     ) -> PyResult<Rows> {
-        let wrong = |error| to_python(py, &error);
         let (left, right) = (self.model(py)?, other.model(py)?);
         let given = on.is_some();
-        let on = on.map_or_else(|| left.time_column().map_err(wrong), Ok)?;
+        let on = on.map_or_else(|| left.time_column().map_err(to_python), Ok)?;
         let right_on = match right_on {
             Some(name) => Some(name),
             None if given => None,
-            None => Some(right.time_column().map_err(wrong)?),
+            None => Some(right.time_column().map_err(to_python)?),
         };
         let options = AsofOptions {
             right_on,
@@ -164,7 +163,7 @@ impl Table {
             allow_exact,
             ..AsofOptions::on(on)
         };
-        let names = (left.name().map_err(wrong)?, right.name().map_err(wrong)?);
+        let names = (left.name().map_err(to_python)?, right.name().map_err(to_python)?);
         let store = self.handle().store()?;
         let snapshot = detached(py, || store.snapshot())?;
         let sql = self.handle().sql()?.at_snapshot(snapshot);
@@ -182,14 +181,13 @@ impl Table {
 }
 
 fn tolerance_of(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
-    let wrong = |error| to_python(value.py(), &error);
     if let Ok(delta) = value.cast::<PyDelta>() {
         let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
         let text = format!("{seconds} seconds {} microseconds", delta.get_microseconds());
-        return Tolerance::parse(&text).map_err(wrong);
+        return Tolerance::parse(&text).map_err(to_python);
     }
     if let Ok(text) = value.cast::<PyString>() {
-        return Tolerance::parse(&text.to_string()).map_err(wrong);
+        return Tolerance::parse(&text.to_string()).map_err(to_python);
     }
     Ok(Tolerance::Units(value.extract()?))
 }

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use timestrata_engine::{Durability, Error, ErrorKind, Io, Result};
+use timestrata_engine::{Durability, ErrorKind, Io, Result};
 use timestrata_ingest::rows::{Format, OnError, ReadOptions, ReadReport, open_path, open_reader};
 use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions, ingest};
 
 use super::Table;
 use super::write::on_mismatch_of;
-use crate::error::type_name;
+use crate::error::{refused, to_python, type_name};
 use crate::interrupt::interruptible;
 use crate::path::GivenPath;
 use crate::settings::word;
@@ -83,10 +83,9 @@ impl Table {
         on_error: &str,
         on_mismatch: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let wrong = |error| crate::error::to_python(py, &error);
         let on_mismatch = on_mismatch_of(on_mismatch)?;
         let mut read = ReadOptions {
-            format: format.map(str::parse::<Format>).transpose().map_err(wrong)?,
+            format: format.map(str::parse::<Format>).transpose().map_err(to_python)?,
             delimiter: delimiter
                 .map(u8::try_from)
                 .transpose()
@@ -101,7 +100,7 @@ impl Table {
             ..ReadOptions::default()
         };
         if let Some(model) = self.existing(py)? {
-            read.expect_of(&model, on_mismatch).map_err(wrong)?;
+            read.expect_of(&model, on_mismatch).map_err(to_python)?;
         }
         let options = IngestOptions {
             table: self.wanted_options().clone(),
@@ -192,11 +191,8 @@ impl FileObject {
         let worked = py.detach(|| worker.join());
         fed?;
         match worked {
-            Ok(done) => done.map_err(|error| crate::error::to_python(py, &error)),
-            Err(_) => Err(crate::error::to_python(
-                py,
-                &Error::new(ErrorKind::Io, "the thread that took the rows in died"),
-            )),
+            Ok(done) => done.map_err(to_python),
+            Err(_) => Err(refused(ErrorKind::Io, "the thread that took the rows in died")),
         }
     }
 

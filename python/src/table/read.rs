@@ -54,7 +54,7 @@ impl Table {
         let found = detached(py, || time(&view, &KeyRange::ALL))?;
         let Some(found) = found else { return Ok(py.None().into_bound(py)) };
         let data_type = view.schema().field(view.stream().lead_column()).data_type();
-        let array = time_array(data_type, vec![found]).map_err(|error| to_python(py, &error))?;
+        let array = time_array(data_type, vec![found]).map_err(to_python)?;
         cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
     }
 
@@ -78,8 +78,7 @@ impl Table {
 fn time_of(view: &TableView, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let field = view.schema().field(view.stream().lead_column());
     if let Ok(text) = value.cast::<PyString>() {
-        return parse_time(&text.to_string(), field.data_type())
-            .map_err(|error| to_python(value.py(), &error));
+        return parse_time(&text.to_string(), field.data_type()).map_err(to_python);
     }
     match field.data_type() {
         DataType::Timestamp(unit, _) => timestamp(value, Unit::from(*unit)),
@@ -210,7 +209,7 @@ impl Table {
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
         for name in &by {
-            view.column(name).map_err(|error| to_python(py, &error))?;
+            view.column(name).map_err(to_python)?;
         }
         let schema = view.schema().clone();
         Ok(Rows::new(schema, move || Ok(once(Ok(view.latest(&by, &range)?)))))
@@ -295,7 +294,7 @@ impl Table {
         };
         let mut held = Vec::with_capacity(values.len());
         for (name, value) in view.key().iter().zip(&values) {
-            let column = view.column(name).map_err(|error| to_python(py, &error))?;
+            let column = view.column(name).map_err(to_python)?;
             let field = &view.schema().fields()[column];
             held.push(
                 match value.is_instance_of::<PyString>() && column == view.stream().lead_column() {

@@ -47,7 +47,7 @@ impl Table {
             // A null where none may be: the long way says it in the table's words. So it does if
             // the columns have changed meanwhile.
             Err(error) if error.kind() == ErrorKind::InvalidData => Ok(false),
-            Err(error) => Err(to_python(py, &error)),
+            Err(error) => Err(to_python(error)),
         }
     }
 
@@ -56,7 +56,7 @@ impl Table {
         py: Python<'_>,
         model: &TableModel,
     ) -> PyResult<Option<Arc<RowConverter>>> {
-        let schema = model.schema().map_err(|error| to_python(py, &error))?;
+        let schema = model.schema().map_err(to_python)?;
         let is_of_schema = |known: &Arc<RowConverter>| Arc::ptr_eq(known.schema(), &schema);
         if let Some(known) = self.converter.get().filter(is_of_schema) {
             return Ok(Some(known));
@@ -91,8 +91,7 @@ impl Table {
                 [] => Ok(0),
                 [only] => self.append_batch(py, only, options).map(|()| only.num_rows()),
                 [some, ..] => {
-                    let all =
-                        joined(&some.schema(), &first).map_err(|error| to_python(py, &error))?;
+                    let all = joined(&some.schema(), &first).map_err(to_python)?;
                     self.append_batch(py, &all, options).map(|()| all.num_rows())
                 }
             },
@@ -140,7 +139,7 @@ impl Table {
                 let schema = reader.schema();
                 let batches = py.detach(|| reader.collect::<std::result::Result<Vec<_>, _>>());
                 let all = batches.map_err(failed).and_then(|batches| joined(&schema, &batches));
-                all.map_err(|error| to_python(py, &error))?
+                all.map_err(to_python)?
             }
         };
         Ok((self.model_for(py, &batch)?, batch))

@@ -106,7 +106,7 @@ impl Source {
             self.block = match py.detach(|| self.blocks.next()) {
                 None => return Ok(false),
                 Some(Ok(block)) => Some(block),
-                Some(Err(error)) => return Err(to_python(py, &error)),
+                Some(Err(error)) => return Err(to_python(error)),
             };
         }
         Ok(true)

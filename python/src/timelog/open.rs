@@ -22,13 +22,12 @@ pub(super) fn timelog_of(
     schema: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<TimelogModel> {
     let columns = schema.map(columns_of).transpose()?;
-    let wrong = |error| to_python(py, &error);
-    let mut codec = codec.map(str::parse::<Codec>).transpose().map_err(wrong)?;
+    let mut codec = codec.map(str::parse::<Codec>).transpose().map_err(to_python)?;
     if columns.is_some() {
         // Only one codec has columns.
         codec = codec.or(Some(Codec::Arrow));
     }
-    let unit = unit.map(str::parse::<Unit>).transpose().map_err(wrong)?;
+    let unit = unit.map(str::parse::<Unit>).transpose().map_err(to_python)?;
     let must_exist = handle.mode == "r";
     handle.detached(py, |store| {
         let (codec_default, unit_default, columns_default) = if must_exist

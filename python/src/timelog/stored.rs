@@ -165,7 +165,7 @@ fn append(
     durability: Durability,
 ) -> PyResult<()> {
     if durability <= Durability::Written {
-        let appended = log.try_append(time, value).map_err(|error| to_python(py, &error))?;
+        let appended = log.try_append(time, value).map_err(to_python)?;
         if appended.is_some() {
             return Ok(());
         }

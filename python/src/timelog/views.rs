@@ -221,7 +221,7 @@ impl PageSpanIter {
         let reader = blocks.get_mut()?;
         let block = match py.detach(|| reader.next()) {
             None => return Ok(None),
-            Some(Err(error)) => return Err(to_python(py, &error)),
+            Some(Err(error)) => return Err(to_python(error)),
             Some(Ok(block)) => block,
         };
         let page = Page {

@@ -39,17 +39,17 @@ impl SigningKey {
     /// name : str
     ///     What signatures call it by, best a domain and path of yours; no spaces, no plus sign.
     #[staticmethod]
-    fn generate(py: Python<'_>, path: GivenPath, name: &str) -> PyResult<Self> {
+    fn generate(path: GivenPath, name: &str) -> PyResult<Self> {
         let GivenPath(path) = path;
-        let file = KeyFile::generate(&Io::os(), &path, name);
-        Ok(Self { file: file.map_err(|error| to_python(py, &error))?, path })
+        let file = KeyFile::generate(&Io::os(), &path, name).map_err(to_python)?;
+        Ok(Self { file, path })
     }
 
     /// The key in a file.
     #[staticmethod]
-    fn open(py: Python<'_>, path: GivenPath) -> PyResult<Self> {
+    fn open(path: GivenPath) -> PyResult<Self> {
         let GivenPath(path) = path;
-        let file = KeyFile::open(&Io::os(), &path).map_err(|error| to_python(py, &error))?;
+        let file = KeyFile::open(&Io::os(), &path).map_err(to_python)?;
         Ok(Self { file, path })
     }
 

@@ -55,9 +55,8 @@ impl ArrowInput {
     pub(crate) fn of(object: &Bound<'_, PyAny>, wanted: &ValueColumns) -> PyResult<Self> {
         let reader = object.extract::<AnyRecordBatch>()?.into_reader()?;
         let schema = reader.schema();
-        let wrong = |error| to_python(object.py(), &error);
-        let time = time_column(&schema).map_err(wrong)?;
-        let columns = value_columns(&schema, time, wanted).map_err(wrong)?;
+        let time = time_column(&schema).map_err(to_python)?;
+        let columns = value_columns(&schema, time, wanted).map_err(to_python)?;
         Ok(Self { reader, time, columns, rows: 0 })
     }
 
@@ -260,7 +259,7 @@ pub(crate) fn batches_as_stream<'py>(
         batches.map(|batch| Ok(Arc::new(StructArray::from(batch.map_err(external)?)) as ArrayRef));
     let arrays = ArrayIterator::new(arrays, Arc::new(field));
     let capsule = to_stream_pycapsule(py, Box::new(arrays), requested_schema.cloned());
-    capsule.map_err(|error| no_arrow_form(py, error.into()))
+    capsule.map_err(|error| no_arrow_form(error.into()))
 }
 
 /// A schema as a capsule of the Arrow C data interface.
@@ -271,11 +270,11 @@ pub(crate) fn schema_as_capsule<'py>(
     py: Python<'py>,
     schema: &Schema,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    to_schema_pycapsule(py, schema).map_err(|error| no_arrow_form(py, error.into()))
+    to_schema_pycapsule(py, schema).map_err(|error| no_arrow_form(error.into()))
 }
 
-fn no_arrow_form(py: Python<'_>, error: PyErr) -> PyErr {
-    to_python(py, &invalid(format!("the columns can't be given to other libraries: {error}")))
+fn no_arrow_form(error: PyErr) -> PyErr {
+    to_python(invalid(format!("the columns can't be given to other libraries: {error}")))
 }
 
 /// Batches as a `pyarrow.Table`.

@@ -46,7 +46,6 @@ const NAMES: [(&str, DataType); 24] = [
 /// # Errors
 /// `TypeError` for anything else, `ValueError` for a name that is none.
 pub(crate) fn columns_of(schema: &Bound<'_, PyAny>) -> PyResult<ValueColumns> {
-    let py = schema.py();
     let columns = if let Ok(name) = schema.cast::<PyString>() {
         ValueColumns::scalar(named(&name.to_string())?)
     } else if let Ok(columns) = schema.cast::<PyDict>() {
@@ -59,7 +58,7 @@ pub(crate) fn columns_of(schema: &Bound<'_, PyAny>) -> PyResult<ValueColumns> {
     } else {
         return Err(wrong(schema));
     };
-    columns.map_err(|error| to_python(py, &error))
+    columns.map_err(to_python)
 }
 
 /// The columns of a table that `schema=` names: a dict from column to type, or an object with
