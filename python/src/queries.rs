@@ -28,7 +28,7 @@ impl Store {
     /// >>> rows.to_pylist(), store.queries()
     /// ([{'x': 1}], [])
     fn queries<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let store = self.handle().store()?;
+        let store = self.handle.store()?;
         let shown = |query: QueryInfo| {
             let dict = PyDict::new(py);
             dict.set_item("id", query.id)?;
@@ -50,7 +50,7 @@ impl Store {
     /// id : int
     ///     As `queries` lists it.
     fn cancel_query(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
-        let store = self.handle().store()?;
+        let store = self.handle.store()?;
         Ok(py.detach(|| store.cancel_query(id)))
     }
 }

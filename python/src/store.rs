@@ -25,16 +25,12 @@ use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_row
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Store {
-    handle: Arc<Handle>,
+    pub(crate) handle: Arc<Handle>,
 }
 
 impl Store {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         Self { handle }
-    }
-
-    pub(crate) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
     }
 
     /// Names of all streams.

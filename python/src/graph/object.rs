@@ -12,7 +12,6 @@ use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
 use crate::error::invalid;
 use crate::fork::Guarded;
-use crate::handle::Handle;
 use crate::opened::{Opened, Ways};
 
 /// Versioned blocks and the edges between them. Made by `Store.graph`.
@@ -37,33 +36,16 @@ use crate::opened::{Opened, Ways};
 #[pyclass(frozen, extends = GraphView, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct Graph {
-    graph: Opened<GraphModel>,
+    pub(super) graph: Opened<GraphModel>,
 }
 
-const WAYS: Ways<GraphModel, GraphOptions> = Ways {
+pub(super) const WAYS: Ways<GraphModel, GraphOptions> = Ways {
     open: GraphModel::open,
     create: GraphModel::create,
     options: |graph| Ok(graph.options()),
 };
 
 impl Graph {
-    /// The graph of this name; made if it is missing and may be.
-    pub(crate) fn named<'py>(
-        py: Python<'py>,
-        handle: &Arc<Handle>,
-        name: &str,
-        keep_versions: Option<u32>,
-        create: bool,
-    ) -> PyResult<Bound<'py, Self>> {
-        let wanted = |found: GraphOptions| GraphOptions {
-            keep_versions: keep_versions.unwrap_or(found.keep_versions),
-        };
-        let graph = Opened::named(py, handle, name, create, &WAYS, wanted)?;
-        let now = Moment::Now(graph.even_closed().clone());
-        let reads = GraphView::new(Arc::clone(handle), now);
-        Bound::new(py, PyClassInitializer::from(reads).add_subclass(Self { graph }))
-    }
-
     /// Makes changes, in one commit. Gives the ids of the blocks that were put.
     fn commit<'py>(
         &self,
@@ -405,6 +387,6 @@ impl Graph {
     fn moment(&self, view: timestrata_graph::GraphView) -> GraphView {
         let view = Box::new(Guarded::new(view));
         let name = self.graph.even_closed().name().to_owned();
-        GraphView::new(Arc::clone(&self.graph.handle), Moment::At { name, view })
+        GraphView { handle: Arc::clone(&self.graph.handle), moment: Moment::At { name, view } }
     }
 }

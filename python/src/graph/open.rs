@@ -1,9 +1,14 @@
 //! `Store.graph`: the graph of a name.
 
-use pyo3::prelude::*;
-use timestrata_graph::Graph as GraphModel;
+use std::sync::Arc;
 
-use super::Graph;
+use pyo3::prelude::*;
+use timestrata_graph::{Graph as GraphModel, GraphOptions};
+
+use super::object::WAYS;
+use super::view::Moment;
+use super::{Graph, GraphView};
+use crate::opened::Opened;
 use crate::store::Store;
 
 #[pymethods]
@@ -41,11 +46,17 @@ impl Store {
         keep_versions: Option<u32>,
         create: bool,
     ) -> PyResult<Bound<'py, Graph>> {
-        Graph::named(py, self.handle(), name, keep_versions, create)
+        let wanted = |found: GraphOptions| GraphOptions {
+            keep_versions: keep_versions.unwrap_or(found.keep_versions),
+        };
+        let graph = Opened::named(py, &self.handle, name, create, &WAYS, wanted)?;
+        let moment = Moment::Now(graph.even_closed().clone());
+        let reads = GraphView { handle: Arc::clone(&self.handle), moment };
+        Bound::new(py, PyClassInitializer::from(reads).add_subclass(Graph { graph }))
     }
 
     /// List the names of all graphs.
     fn graphs(&self) -> PyResult<Vec<String>> {
-        Ok(GraphModel::names(self.handle().store()?))
+        Ok(GraphModel::names(self.handle.store()?))
     }
 }

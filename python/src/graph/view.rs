@@ -32,8 +32,8 @@ use crate::table::Rows;
 #[pyclass(frozen, subclass, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct GraphView {
-    handle: Arc<Handle>,
-    moment: Moment,
+    pub(super) handle: Arc<Handle>,
+    pub(super) moment: Moment,
 }
 
 /// What is read.
@@ -46,10 +46,6 @@ pub(super) enum Moment {
 }
 
 impl GraphView {
-    pub(super) fn new(handle: Arc<Handle>, moment: Moment) -> Self {
-        Self { handle, moment }
-    }
-
     /// Answers a question with the GIL released.
     fn ask<T: Send>(
         &self,

@@ -1,14 +1,11 @@
 //! `Logs`: the class itself, what it is, and its upkeep. Writing and reading have files of their own.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::Retention;
 use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions};
 
 use super::arguments::add_labels;
-use crate::handle::Handle;
 use crate::opened::{Opened, Ways};
 use crate::settings::span_ns;
 
@@ -37,47 +34,8 @@ pub(crate) struct Logs {
     pub(super) labels: Labels,
 }
 
-/// What `Store.logs` was asked for; what it was not asked for is as it is.
-#[derive(Debug, Default)]
-pub(super) struct LogsAsked {
-    pub(super) message_bytes_max: Option<usize>,
-    pub(super) columns_max: Option<usize>,
-    pub(super) age_ns: Option<u64>,
-    pub(super) bytes: Option<u64>,
-}
-
-impl LogsAsked {
-    /// The options with what was asked for in the place of others.
-    fn over(&self, options: LogsOptions) -> LogsOptions {
-        let kept = options.retention.unwrap_or_default();
-        LogsOptions {
-            message_bytes_max: self.message_bytes_max.unwrap_or(options.message_bytes_max),
-            columns_max: self.columns_max.unwrap_or(options.columns_max),
-            retention: Some(Retention {
-                age_ns: self.age_ns.or(kept.age_ns),
-                bytes: self.bytes.or(kept.bytes),
-            }),
-        }
-    }
-}
-
-const WAYS: Ways<LogsModel, LogsOptions> =
+pub(super) const WAYS: Ways<LogsModel, LogsOptions> =
     Ways { open: LogsModel::open, create: LogsModel::create, options: LogsModel::options };
-
-impl Logs {
-    /// The log of this name; made if it is missing and may be.
-    pub(super) fn new(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        name: &str,
-        asked: &LogsAsked,
-        labels: Labels,
-        create: bool,
-    ) -> PyResult<Self> {
-        let wanted = |options| asked.over(options);
-        Ok(Self { log: Opened::named(py, handle, name, create, &WAYS, wanted)?, labels })
-    }
-}
 
 #[pymethods]
 impl Logs {

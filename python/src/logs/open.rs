@@ -1,11 +1,13 @@
 //! `Store.logs`: the log of a name.
 
 use pyo3::prelude::*;
-use timestrata_logs::{Labels, Logs as LogsModel};
+use timestrata_engine::Retention;
+use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions};
 
 use super::Logs;
 use super::arguments::add_labels;
-use super::object::LogsAsked;
+use super::object::WAYS;
+use crate::opened::Opened;
 use crate::settings::span_ns;
 use crate::store::Store;
 
@@ -60,19 +62,27 @@ impl Store {
         labels: Option<&Bound<'_, PyAny>>,
         create: bool,
     ) -> PyResult<Logs> {
-        let asked = LogsAsked {
-            message_bytes_max,
-            columns_max,
-            age_ns: span_ns("retention_age", retention_age)?,
-            bytes: retention_bytes,
-        };
+        let age_ns = span_ns("retention_age", retention_age)?;
         let mut own = Labels::default();
         add_labels(&mut own, labels)?;
-        Logs::new(py, self.handle(), name, &asked, own, create)
+        // What was not asked for is as it is.
+        let wanted = |found: LogsOptions| {
+            let kept = found.retention.unwrap_or_default();
+            LogsOptions {
+                message_bytes_max: message_bytes_max.unwrap_or(found.message_bytes_max),
+                columns_max: columns_max.unwrap_or(found.columns_max),
+                retention: Some(Retention {
+                    age_ns: age_ns.or(kept.age_ns),
+                    bytes: retention_bytes.or(kept.bytes),
+                }),
+            }
+        };
+        let log = Opened::named(py, &self.handle, name, create, &WAYS, wanted)?;
+        Ok(Logs { log, labels: own })
     }
 
     /// List the names of all logs.
     fn log_names(&self) -> PyResult<Vec<String>> {
-        Ok(LogsModel::names(self.handle().store()?))
+        Ok(LogsModel::names(self.handle.store()?))
     }
 }

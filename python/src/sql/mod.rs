@@ -3,7 +3,6 @@
 mod params;
 mod table;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -116,7 +115,7 @@ impl Store {
         params: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let handle: &Arc<Handle> = self.handle();
+        let handle = &self.handle;
         let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
         let time_max = timeout.map(|timeout| duration("timeout", timeout)).transpose()?;
         let sql = handle.sql()?;

@@ -36,11 +36,11 @@ impl Table {
             params: params.map_or_else(|| Ok(Params::none()), params_of)?,
             ..Selection::default()
         };
-        let sql = self.handle().sql()?;
+        let sql = self.handle.sql()?;
         // Of a snapshot of one stream nothing else could be asked, and nothing is.
         let sql = sql.at_snapshot(view.snapshot().clone());
         let name = view.name().to_owned();
-        let store = self.handle().store()?.clone();
+        let store = self.handle.store()?.clone();
         let text = format!("scan of {name}: {condition}");
         Again::rows(py, move || asked(&sql, &store, &text, None).select_blocking(&name, &selection))
     }
@@ -86,13 +86,13 @@ impl Table {
     ) -> PyResult<u64> {
         let model = self.model(py)?;
         let range = Self::range(&self.view(py)?, start, end)?;
-        let durability = self.handle().durability(sync);
+        let durability = self.handle.durability(sync);
         let Some(condition) = r#where else {
             return detached(py, || model.delete_ranges(&[range], durability));
         };
         let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
-        let sql = self.handle().sql()?;
-        let store = self.handle().store()?;
+        let sql = self.handle.sql()?;
+        let store = self.handle.store()?;
         detached(py, || {
             let sql = asked(&sql, store, condition, None);
             let predicate = sql.predicate(&model.name()?, condition, params)?;
@@ -164,9 +164,9 @@ impl Table {
             ..AsofOptions::on(on)
         };
         let names = (left.name().map_err(to_python)?, right.name().map_err(to_python)?);
-        let store = self.handle().store()?;
+        let store = self.handle.store()?;
         let snapshot = detached(py, || store.snapshot())?;
-        let sql = self.handle().sql()?.at_snapshot(snapshot);
+        let sql = self.handle.sql()?.at_snapshot(snapshot);
         let store = store.clone();
         let text = format!("asof_join({}, {})", names.0, names.1);
         Again::rows(py, move || {

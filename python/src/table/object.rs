@@ -34,7 +34,7 @@ use crate::typed::schema_as_capsule;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Table {
-    pub(super) handle: Arc<Handle>,
+    pub(crate) handle: Arc<Handle>,
     name: String,
     wanted: TableOptions,
     model: Kept<TableModel>,
@@ -81,11 +81,6 @@ impl Table {
         })?;
         drop(self.model.replace(model.clone()));
         Ok(model)
-    }
-
-    #[cfg(feature = "sql")]
-    pub(crate) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
     }
 
     /// # Errors

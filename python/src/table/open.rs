@@ -66,11 +66,11 @@ impl Store {
             ..TableOptions::default()
         };
         let columns = schema.map(fields_of).transpose()?;
-        Table::new(py, self.handle(), name, options, columns.as_ref())
+        Table::new(py, &self.handle, name, options, columns.as_ref())
     }
 
     /// List the names of all tables.
     fn tables(&self) -> PyResult<Vec<String>> {
-        Ok(TableModel::names(self.handle().store()?))
+        Ok(TableModel::names(self.handle.store()?))
     }
 }

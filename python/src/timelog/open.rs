@@ -108,13 +108,13 @@ impl Store {
         unit: Option<&str>,
         schema: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Timelog> {
-        let log = timelog_of(py, self.handle(), name, codec, unit, schema)?;
-        Timelog::of_store(py, Arc::clone(self.handle()), log)
+        let log = timelog_of(py, &self.handle, name, codec, unit, schema)?;
+        Timelog::of_store(py, Arc::clone(&self.handle), log)
     }
 
     /// List the names of all time logs.
     fn timelogs(&self) -> PyResult<Vec<String>> {
-        let store = self.handle().store()?;
+        let store = self.handle.store()?;
         let is_timelog = |name: &String| TimelogModel::open(store, name).is_ok();
         Ok(self.names()?.filter(is_timelog).collect())
     }

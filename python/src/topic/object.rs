@@ -12,7 +12,6 @@ use super::consumer::ConsumerAsked;
 use super::producer::{SendAsked, durability_of};
 use super::{Consumer, Producer, Proof, Receipt, Record, SigningKey};
 use crate::error::{invalid, refused};
-use crate::handle::Handle;
 use crate::opened::{Opened, Ways};
 use crate::path::GivenPath;
 use crate::settings::span_ns;
@@ -36,58 +35,16 @@ use crate::timestamp::time_ns;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Topic {
-    topic: Opened<TopicModel>,
+    pub(super) topic: Opened<TopicModel>,
 }
 
-const WAYS: Ways<TopicModel, TopicOptions> = Ways {
+pub(super) const WAYS: Ways<TopicModel, TopicOptions> = Ways {
     open: TopicModel::open,
     create: TopicModel::create,
     options: |topic| Ok(topic.options()),
 };
 
-/// What `Store.topic` was asked for; what it was not asked for is as it is.
-#[derive(Debug, Default)]
-pub(crate) struct TopicAsked {
-    pub(crate) partitions: Option<u32>,
-    pub(crate) record_bytes_max: Option<u64>,
-    pub(crate) stamp: Option<Stamp>,
-    pub(crate) age_ns: Option<u64>,
-    pub(crate) bytes: Option<u64>,
-    pub(crate) records: Option<u64>,
-    pub(crate) compact: Option<bool>,
-}
-
-impl TopicAsked {
-    /// The options with what was asked for in the place of others.
-    fn over(&self, options: TopicOptions) -> TopicOptions {
-        let kept = options.retention;
-        TopicOptions {
-            partitions: self.partitions.unwrap_or(options.partitions),
-            record_bytes_max: self.record_bytes_max.unwrap_or(options.record_bytes_max),
-            stamp: self.stamp.unwrap_or(options.stamp),
-            retention: TopicRetention {
-                age_ns: self.age_ns.or(kept.age_ns),
-                bytes: self.bytes.or(kept.bytes),
-                records: self.records.or(kept.records),
-                compact: self.compact.unwrap_or(kept.compact),
-            },
-        }
-    }
-}
-
 impl Topic {
-    /// The topic of this name; made if it is missing and may be.
-    pub(crate) fn new(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        name: &str,
-        asked: &TopicAsked,
-        create: bool,
-    ) -> PyResult<Self> {
-        let wanted = |options| asked.over(options);
-        Ok(Self { topic: Opened::named(py, handle, name, create, &WAYS, wanted)? })
-    }
-
     /// What sends where nothing is said of it: an event is acknowledged once it is safe.
     fn own_producer(&self) -> PyResult<Producer> {
         self.topic.model()?;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_topic::Topic as TopicModel;
+use timestrata_topic::{Topic as TopicModel, TopicOptions, TopicRetention};
 
 use super::arguments::stamp_of;
 use super::consumer::ConsumerAsked;
-use super::object::TopicAsked;
+use super::object::WAYS;
 use super::{Consumer, Topic};
+use crate::opened::Opened;
 use crate::settings::span_ns;
 use crate::store::Store;
 
@@ -64,21 +65,26 @@ impl Store {
         compact: Option<bool>,
         create: bool,
     ) -> PyResult<Topic> {
-        let asked = TopicAsked {
-            partitions,
-            record_bytes_max,
-            stamp: timestamp.map(stamp_of).transpose()?,
-            age_ns: span_ns("retention_age", retention_age)?,
-            bytes: retention_bytes,
-            records: retention_records,
-            compact,
+        let stamp = timestamp.map(stamp_of).transpose()?;
+        let age_ns = span_ns("retention_age", retention_age)?;
+        // What was not asked for is as it is.
+        let wanted = |found: TopicOptions| TopicOptions {
+            partitions: partitions.unwrap_or(found.partitions),
+            record_bytes_max: record_bytes_max.unwrap_or(found.record_bytes_max),
+            stamp: stamp.unwrap_or(found.stamp),
+            retention: TopicRetention {
+                age_ns: age_ns.or(found.retention.age_ns),
+                bytes: retention_bytes.or(found.retention.bytes),
+                records: retention_records.or(found.retention.records),
+                compact: compact.unwrap_or(found.retention.compact),
+            },
         };
-        Topic::new(py, self.handle(), name, &asked, create)
+        Ok(Topic { topic: Opened::named(py, &self.handle, name, create, &WAYS, wanted)? })
     }
 
     /// List the names of all topics.
     fn topics(&self) -> PyResult<Vec<String>> {
-        Ok(TopicModel::names(self.handle().store()?))
+        Ok(TopicModel::names(self.handle.store()?))
     }
 
     /// Give a consumer of several topics; see `Topic.consumer`.
@@ -113,6 +119,6 @@ impl Store {
     ) -> PyResult<Consumer> {
         let asked =
             ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
-        Consumer::new(py, Arc::clone(self.handle()), None, &topics, &asked)
+        Consumer::new(py, Arc::clone(&self.handle), None, &topics, &asked)
     }
 }
