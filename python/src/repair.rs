@@ -65,5 +65,5 @@ pub(crate) fn repair(
 ) -> PyResult<RepairReport> {
     let options = RepairOptions { to: to.map(|GivenPath(to)| to), dry_run };
     interruptible(py, move || timestrata_engine::repair(&Io::os(), &path.0, &options))
-        .map(RepairReport::from)
+        .map(RepairReport)
 }

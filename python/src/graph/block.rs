@@ -21,59 +21,45 @@ use crate::typed::buffer;
 /// 12
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
-pub(crate) struct Block {
-    block: ModelBlock,
-}
-
-impl From<ModelBlock> for Block {
-    fn from(block: ModelBlock) -> Self {
-        Self { block }
-    }
-}
-
-impl Block {
-    pub(super) fn model(&self) -> &ModelBlock {
-        &self.block
-    }
-}
+pub(crate) struct Block(pub(super) ModelBlock);
 
 #[pymethods]
 impl Block {
     /// Its 16 bytes of id.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        id_object(py, self.block.id())
+        id_object(py, self.0.id())
     }
 
     /// How often it was put, unless versions were given.
     #[getter]
     fn version(&self) -> u32 {
-        self.block.version()
+        self.0.version()
     }
 
     /// Where it came from; None if nobody said.
     #[getter]
     fn source_uri(&self) -> Option<&str> {
-        self.block.source_uri()
+        self.0.source_uri()
     }
 
     /// What is said about it, as a dict made anew each time; None if nothing is.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        json_object(py, self.block.metadata())
+        json_object(py, self.0.metadata())
     }
 
     /// Whether its content is text.
     #[getter]
     fn is_text(&self) -> bool {
-        self.block.is_text()
+        self.0.is_text()
     }
 
     /// What it holds: str if it was put as text, else bytes.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let content = self.block.content();
-        match self.block.is_text() {
+        let content = self.0.content();
+        match self.0.is_text() {
             true => Ok(PyString::from_bytes(py, content)?.into_any()),
             false => Ok(PyBytes::new(py, content).into_any()),
         }
@@ -82,11 +68,11 @@ impl Block {
     /// Give the bytes of its content where the store has them: a memoryview that copies nothing, can't
     /// be written to, and may be kept.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMemoryView>> {
-        PyMemoryView::from(&buffer(py, &self.block.content_buffer())?)
+        PyMemoryView::from(&buffer(py, &self.0.content_buffer())?)
     }
 
     fn __len__(&self) -> usize {
-        self.block.content().len()
+        self.0.content().len()
     }
 
     fn __bool__(&self) -> bool {
@@ -95,7 +81,7 @@ impl Block {
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
-        let (one, other) = (&self.block, &other.get().block);
+        let (one, other) = (&self.0, &other.get().0);
         let is_same = one.id() == other.id()
             && one.version() == other.version()
             && one.source_uri() == other.source_uri()
@@ -115,9 +101,9 @@ impl Block {
     }
 
     fn __repr__(&self) -> String {
-        let what = if self.block.is_text() { "text of" } else { "of" };
-        let from = self.block.source_uri().map(|uri| format!(" from {uri:?}")).unwrap_or_default();
-        let (id, version) = (self.block.id(), self.block.version());
-        format!("<Block {id} version={version} {what} {} bytes{from}>", self.block.content().len())
+        let what = if self.0.is_text() { "text of" } else { "of" };
+        let from = self.0.source_uri().map(|uri| format!(" from {uri:?}")).unwrap_or_default();
+        let (id, version) = (self.0.id(), self.0.version());
+        format!("<Block {id} version={version} {what} {} bytes{from}>", self.0.content().len())
     }
 }

@@ -20,63 +20,49 @@ use super::arguments::{id_object, json_object};
 /// ('calls', True, 2.0, None, None)
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
-pub(crate) struct Edge {
-    edge: ModelEdge,
-}
-
-impl From<ModelEdge> for Edge {
-    fn from(edge: ModelEdge) -> Self {
-        Self { edge }
-    }
-}
-
-impl Edge {
-    pub(super) fn model(&self) -> &ModelEdge {
-        &self.edge
-    }
-}
+pub(crate) struct Edge(pub(super) ModelEdge);
 
 #[pymethods]
 impl Edge {
     /// Id of the block that it comes from.
     #[getter]
     fn source<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        id_object(py, self.edge.key.source)
+        id_object(py, self.0.key.source)
     }
 
     /// What it says.
     #[getter]
     fn kind(&self) -> &str {
-        &self.edge.key.kind
+        &self.0.key.kind
     }
 
     /// Id of the block that it goes to, which need not exist.
     #[getter]
     fn target<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        id_object(py, self.edge.key.target)
+        id_object(py, self.0.key.target)
     }
 
     /// How much it counts; None: 1.
     #[getter]
     fn weight(&self) -> Option<f64> {
-        self.edge.weight
+        self.0.weight
     }
 
     /// Since when it holds, nanoseconds since the epoch; None: always.
     #[getter]
     fn valid_from(&self) -> Option<i64> {
-        self.edge.valid_from_ns
+        self.0.valid_from_ns
     }
 
     /// What else is said about it, as a dict made anew each time; None if nothing is.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        json_object(py, self.edge.properties.as_deref())
+        json_object(py, self.0.properties.as_deref())
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
-        let (one, other) = (&self.edge, &other.get().edge);
+        let (one, other) = (&self.0, &other.get().0);
         let is_same = one.key == other.key
             && one.weight == other.weight
             && one.valid_from_ns == other.valid_from_ns;
@@ -95,8 +81,8 @@ impl Edge {
     }
 
     fn __repr__(&self) -> String {
-        let key = &self.edge.key;
-        let weight = self.edge.weight.map(|weight| format!(" weight={weight}"));
+        let key = &self.0.key;
+        let weight = self.0.weight.map(|weight| format!(" weight={weight}"));
         let weight = weight.unwrap_or_default();
         format!("<Edge {} -{}-> {}{weight}>", key.source, key.kind, key.target)
     }

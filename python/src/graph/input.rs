@@ -67,7 +67,7 @@ impl GivenBlock {
     /// A `Block`, a mapping of its parts, or the content alone.
     pub(super) fn of(block: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(block) = block.cast::<Block>() {
-            let model = block.get().model();
+            let model = &block.get().0;
             return Ok(Self {
                 id: Some(model.id()),
                 version: Some(model.version()),
@@ -164,7 +164,7 @@ const PARTS: [&str; 6] = ["source", "kind", "target", "weight", "valid_from", "p
 /// An edge that somebody gave: an `Edge`, a tuple or list of three to six, or a mapping.
 fn edge_of(edge: &Bound<'_, PyAny>) -> PyResult<ModelEdge> {
     if let Ok(edge) = edge.cast::<Edge>() {
-        return Ok(edge.get().model().clone());
+        return Ok(edge.get().0.clone());
     }
     if let Ok(parts) = edge.cast::<PyTuple>() {
         return of_parts(&parts.iter().collect::<Vec<_>>());

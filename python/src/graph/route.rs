@@ -19,39 +19,31 @@ use super::arguments::id_object;
 /// (True, ['calls'], 1.0)
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
-pub(crate) struct Route {
-    route: ModelRoute,
-}
-
-impl From<ModelRoute> for Route {
-    fn from(route: ModelRoute) -> Self {
-        Self { route }
-    }
-}
+pub(crate) struct Route(pub(super) ModelRoute);
 
 #[pymethods]
 impl Route {
     /// Ids of the blocks on it, both ends among them.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        self.route.ids.iter().map(|id| id_object(py, *id)).collect()
+        self.0.ids.iter().map(|id| id_object(py, *id)).collect()
     }
 
     /// Kinds of the edges between them.
     #[getter]
     fn kinds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.route.kinds.iter().map(|kind| &**kind))
+        PyList::new(py, self.0.kinds.iter().map(|kind| &**kind))
     }
 
     /// What its edges weigh in all, or how many there are where weights were not asked for.
     #[getter]
     fn cost(&self) -> f64 {
-        self.route.cost
+        self.0.cost
     }
 
     /// How many edges it has.
     fn __len__(&self) -> usize {
-        self.route.kinds.len()
+        self.0.kinds.len()
     }
 
     fn __bool__(&self) -> bool {
@@ -59,7 +51,7 @@ impl Route {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| self.route == other.get().route)
+        other.cast::<Self>().is_ok_and(|other| self.0 == other.get().0)
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
@@ -67,6 +59,6 @@ impl Route {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Route of {} edges, cost={}>", self.route.kinds.len(), self.route.cost)
+        format!("<Route of {} edges, cost={}>", self.0.kinds.len(), self.0.cost)
     }
 }

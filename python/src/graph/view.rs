@@ -89,7 +89,7 @@ impl GraphView {
     }
 
     fn blocks(found: Vec<timestrata_graph::Block>) -> Vec<Block> {
-        found.into_iter().map(Block::from).collect()
+        found.into_iter().map(Block).collect()
     }
 }
 
@@ -116,14 +116,14 @@ impl GraphView {
     /// 'f.py'
     fn get(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let id = id_of(id)?;
-        Ok(self.ask(py, |view| view.get(id))?.map(Block::from))
+        Ok(self.ask(py, |view| view.get(id))?.map(Block))
     }
 
     /// The latest version of each of several blocks, in their order; None for those that are missing.
     fn get_many(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Block>>> {
         let ids = ids_of(ids)?;
         let found = self.ask(py, |view| view.get_many(&ids))?;
-        Ok(found.into_iter().map(|block| block.map(Block::from)).collect())
+        Ok(found.into_iter().map(|block| block.map(Block)).collect())
     }
 
     /// Whether a block is there; what ``id in graph`` asks.
@@ -222,7 +222,7 @@ impl GraphView {
     ) -> PyResult<Vec<Edge>> {
         let (id, direction, kinds) = (id_of(id)?, direction_of(direction)?, KindNames::of(kinds)?);
         let found = self.ask(py, |view| view.edges(id, direction, &kinds.names()))?;
-        Ok(found.into_iter().map(Edge::from).collect())
+        Ok(found.into_iter().map(Edge).collect())
     }
 
     /// Walk along edges, from one block or several to all that can be reached.
@@ -280,7 +280,7 @@ impl GraphView {
         })?;
         match filter.and_then(|filter| filter.raised) {
             Some(error) => Err(error),
-            None => Ok(Walk::from(walked)),
+            None => Ok(Walk(walked)),
         }
     }
 
@@ -327,7 +327,7 @@ impl GraphView {
         let found = self.ask(py, |view| {
             along.with(|along| view.shortest_path(source, target, along, weighted))
         })?;
-        Ok(found.route.map(Route::from))
+        Ok(found.route.map(Route))
     }
 
     /// Whether there is a way from one block to another; a block has one to itself.

@@ -29,15 +29,7 @@ use crate::typed::{batches_as_stream, batches_as_table, schema_as_capsule};
 /// ([None, 'calls'], True)
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
-pub(crate) struct Walk {
-    walked: Walked,
-}
-
-impl From<Walked> for Walk {
-    fn from(walked: Walked) -> Self {
-        Self { walked }
-    }
-}
+pub(crate) struct Walk(pub(super) Walked);
 
 fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
@@ -50,16 +42,16 @@ fn schema() -> SchemaRef {
 
 impl Walk {
     fn ids_reached(&self) -> impl Iterator<Item = BlockId> {
-        self.walked.blocks.iter().map(|reached| reached.id)
+        self.0.blocks.iter().map(|reached| reached.id)
     }
 
     fn parents_reached(&self) -> impl Iterator<Item = Option<BlockId>> {
-        let blocks = &self.walked.blocks;
+        let blocks = &self.0.blocks;
         blocks.iter().map(|reached| Some(blocks.get(reached.parent?)?.id))
     }
 
     fn rows(&self) -> PyResult<RecordBatch> {
-        let blocks = &self.walked.blocks;
+        let blocks = &self.0.blocks;
         let make = || {
             let mut ids = FixedSizeBinaryBuilder::with_capacity(blocks.len(), 16);
             self.ids_reached().try_for_each(|id| ids.append_value(id.bytes()))?;
@@ -95,7 +87,7 @@ impl Walk {
     /// How many edges each is away from where the walk began.
     #[getter]
     fn depths(&self) -> Vec<u32> {
-        self.walked.blocks.iter().map(|reached| reached.depth).collect()
+        self.0.blocks.iter().map(|reached| reached.depth).collect()
     }
 
     /// Id of the block that each was reached from; None where the walk began.
@@ -107,13 +99,13 @@ impl Walk {
     /// Kind of the edge that each was reached by; None where the walk began.
     #[getter]
     fn kinds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.walked.blocks.iter().map(|reached| reached.kind.as_deref()))
+        PyList::new(py, self.0.blocks.iter().map(|reached| reached.kind.as_deref()))
     }
 
     /// Whether a bound kept the walk from some block.
     #[getter]
     fn is_cut(&self) -> bool {
-        self.walked.is_cut
+        self.0.is_cut
     }
 
     /// Give the walk as a ``pyarrow.Table`` of columns id, depth, parent and kind. Needs pyarrow.
@@ -137,16 +129,16 @@ impl Walk {
     }
 
     fn __len__(&self) -> usize {
-        self.walked.blocks.len()
+        self.0.blocks.len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        let each = self.walked.blocks.iter();
+        let each = self.0.blocks.iter();
         PyList::new(py, each.map(|reached| (id_object(py, reached.id), reached.depth)))?.try_iter()
     }
 
     fn __repr__(&self) -> String {
-        let cut = if self.walked.is_cut { ", cut" } else { "" };
-        format!("<Walk of {} blocks{cut}>", self.walked.blocks.len())
+        let cut = if self.0.is_cut { ", cut" } else { "" };
+        format!("<Walk of {} blocks{cut}>", self.0.blocks.len())
     }
 }

@@ -76,19 +76,11 @@ impl LogBucket {
 /// ('status', [('200', 1)])
 #[pyclass(frozen, eq, hash, module = "timestrata", weakref)]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct LogFacet {
-    facet: Facet,
-}
+pub(crate) struct LogFacet(pub(super) Facet);
 
 impl Hash for LogFacet {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.facet.field, self.facet.count).hash(state);
-    }
-}
-
-impl From<Facet> for LogFacet {
-    fn from(facet: Facet) -> Self {
-        Self { facet }
+        (&self.0.field, self.0.count).hash(state);
     }
 }
 
@@ -97,29 +89,29 @@ impl LogFacet {
     /// Name of the field or label, or "level".
     #[getter]
     fn field(&self) -> &str {
-        &self.facet.field
+        &self.0.field
     }
 
     /// Entries that have it.
     #[getter]
     fn count(&self) -> u64 {
-        self.facet.count
+        self.0.count
     }
 
     /// Its most frequent values, as text, and how many entries have each: a list of pairs.
     #[getter]
     fn values(&self) -> Vec<(String, u64)> {
-        self.facet.values.clone()
+        self.0.values.clone()
     }
 
     /// Entries with other values.
     #[getter]
     fn others(&self) -> u64 {
-        self.facet.others
+        self.0.others
     }
 
     fn __repr__(&self) -> String {
-        let Facet { field, count, values, others } = &self.facet;
+        let Facet { field, count, values, others } = &self.0;
         let shown: Vec<_> =
             values.iter().take(3).map(|(value, count)| format!("{value:?}: {count}")).collect();
         let left = *count - *others != values.iter().take(3).map(|(_, count)| count).sum::<u64>();

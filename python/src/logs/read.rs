@@ -180,7 +180,7 @@ impl Logs {
         let facets = self.log.asked(py, filter, move |log, asked| {
             log.snapshot()?.for_query(asked).facets(&query, &options)
         })?;
-        Ok(facets.into_iter().map(LogFacet::from).collect())
+        Ok(facets.into_iter().map(LogFacet).collect())
     }
 
     /// Give an entry with those around it, oldest first; none if there is no such entry.

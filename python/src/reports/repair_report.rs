@@ -19,13 +19,7 @@ use super::{missing_rows, shown};
 /// >>> folder.cleanup()
 #[pyclass(frozen, module = "timestrata")]
 #[derive(Debug)]
-pub(crate) struct RepairReport(Report);
-
-impl From<Report> for RepairReport {
-    fn from(report: Report) -> Self {
-        Self(report)
-    }
-}
+pub(crate) struct RepairReport(pub(crate) Report);
 
 #[pymethods]
 impl RepairReport {

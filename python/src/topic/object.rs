@@ -367,7 +367,7 @@ impl Topic {
     ///     The last checkpoint doesn't have it yet, or there is none.
     #[pyo3(signature = (offset, partition=0))]
     fn prove(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Proof> {
-        self.topic.detached(py, |topic| topic.prove(partition, offset)).map(Proof::of)
+        self.topic.detached(py, |topic| topic.prove(partition, offset)).map(Proof)
     }
 
     /// Write a partition, as it was at its last checkpoint, as the files of C2SP's tlog-tiles. Gives

@@ -96,19 +96,13 @@ fn wrong(error: TextError) -> PyErr {
 /// >>> folder.cleanup()
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
-pub(crate) struct Proof {
-    proof: TlogProof,
-}
+pub(crate) struct Proof(pub(super) TlogProof);
 
 impl Proof {
-    pub(super) fn of(proof: TlogProof) -> Self {
-        Self { proof }
-    }
-
     /// A `Proof`, or the text or bytes of one.
     fn given(proof: &Bound<'_, PyAny>) -> PyResult<TlogProof> {
         if let Ok(proof) = proof.cast::<Self>() {
-            return Ok(proof.get().proof.clone());
+            return Ok(proof.get().0.clone());
         }
         if let Ok(text) = proof.cast::<PyString>() {
             return TlogProof::parse(text.to_string().as_bytes()).map_err(wrong);
@@ -125,25 +119,25 @@ impl Proof {
     /// The proof in the text or bytes of a ``.tlog-proof`` file.
     #[new]
     fn new(text: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::given(text).map(Self::of)
+        Self::given(text).map(Self)
     }
 
     /// The record's offset.
     #[getter]
     fn offset(&self) -> u64 {
-        self.proof.index
+        self.0.index
     }
 
     /// The checkpoint that it is by, a signed note.
     #[getter]
     fn checkpoint(&self) -> &str {
-        &self.proof.checkpoint
+        &self.0.checkpoint
     }
 
     /// The log that it is of, as its checkpoint says: ``KEYNAME/TOPIC/PARTITION``.
     #[getter]
     fn origin(&self) -> PyResult<String> {
-        let note = Note::parse(self.proof.checkpoint.as_bytes()).map_err(wrong)?;
+        let note = Note::parse(self.0.checkpoint.as_bytes()).map_err(wrong)?;
         Ok(note.text().lines().next().unwrap_or_default().to_owned())
     }
 
@@ -161,7 +155,7 @@ impl Proof {
             let what = "the record needs its timestamp, which is part of what was proved";
             return Err(PyValueError::new_err(what));
         }
-        let proved = verify_record(&self.proof, &given.record(), &key);
+        let proved = verify_record(&self.0, &given.record(), &key);
         match proved.and_then(|proved| proved.expect_at(&given.claimed)) {
             Ok(()) => Ok(()),
             Err(error) => Err(crate::error::unverified(&error.to_string())),
@@ -169,11 +163,11 @@ impl Proof {
     }
 
     fn __str__(&self) -> String {
-        self.proof.to_string()
+        self.0.to_string()
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("<Proof {} @{}>", self.origin()?, self.proof.index))
+        Ok(format!("<Proof {} @{}>", self.origin()?, self.0.index))
     }
 }
 
@@ -211,7 +205,7 @@ pub(crate) fn verify(
     record: &Bound<'_, PyAny>,
     vkey: &str,
 ) -> PyResult<bool> {
-    match Proof::of(Proof::given(proof)?).check(record, vkey) {
+    match Proof(Proof::given(proof)?).check(record, vkey) {
         Ok(()) => Ok(true),
         Err(error) if crate::error::is_unverified(py, &error) => Ok(false),
         Err(error) => Err(error),
