@@ -30,11 +30,8 @@ impl Table {
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<KeyRange> {
-        let bound = |value: Option<&Bound<'_, PyAny>>| match value {
-            None => Ok(None),
-            Some(value) if value.is_none() => Ok(None),
-            Some(value) => time_of(view, value).map(Some),
-        };
+        let bound =
+            |value: Option<&Bound<'_, PyAny>>| value.map(|value| time_of(view, value)).transpose();
         let (lo, hi) = (bound(start)?, bound(end)?);
         if let (Some(lo), Some(hi)) = (lo, hi)
             && lo > hi

@@ -81,6 +81,18 @@ impl TimeRange {
         matches!(self, Self(End::Included(start), End::Excluded(stop)) if start > stop)
     }
 
+    /// The range.
+    ///
+    /// # Errors
+    /// `ValueError` if it ends before it begins.
+    pub(super) fn not_reversed(self) -> PyResult<Self> {
+        if self.is_reversed() {
+            let message = "t1 must be <= t2: the range ends before it begins";
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(self)
+    }
+
     /// The range, or an empty one where it ends before it begins: reading nothing is no mistake.
     pub(super) fn or_empty(self) -> Self {
         match self {

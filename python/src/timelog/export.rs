@@ -10,7 +10,7 @@ use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
 use super::stored::Stored;
 use super::{Asked, Timelog};
-use crate::timestamp::bound;
+use crate::timestamp::timestamp;
 
 /// Rows that are converted at once.
 const CHUNK_ROWS: usize = 65_536;
@@ -25,9 +25,8 @@ impl Timelog {
         t2: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<TimeRange> {
         let unit = self.unit()?;
-        let end = |value: Option<&Bound<'_, PyAny>>| match value {
-            None => Ok(None),
-            Some(value) => bound(value, unit),
+        let end = |value: Option<&Bound<'_, PyAny>>| {
+            value.map(|value| timestamp(value, unit)).transpose()
         };
         Ok(TimeRange::of(end(t1)?, end(t2)?).or_empty())
     }

@@ -381,12 +381,7 @@ fn made_with<'py>(
 
 /// A flag of a call that may be left out.
 pub(super) fn flag(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<bool>> {
-    match value {
-        None => Ok(None),
-        Some(value) if value.is_none() => Ok(None),
-        Some(value) => match value.cast::<PyBool>() {
-            Ok(flag) => Ok(Some(flag.is_true())),
-            Err(_) => Err(PyTypeError::new_err(format!("{name} must be bool"))),
-        },
-    }
+    let flag = value.map(|value| value.cast::<PyBool>()).transpose();
+    let flag = flag.map_err(|_| PyTypeError::new_err(format!("{name} must be bool")))?;
+    Ok(flag.map(|flag| flag.is_true()))
 }

@@ -93,6 +93,20 @@ enum Asked<T> {
     Of(Arc<Stored>),
 }
 
+impl<T: Send> Asked<T> {
+    /// The answer; else what the log in a store says, as [`Stored::ask`] asks it.
+    fn or_ask(
+        self,
+        py: Python<'_>,
+        question: impl FnOnce(&TimelogModel) -> timestrata_engine::Result<T> + Send,
+    ) -> PyResult<T> {
+        match self {
+            Self::Answer(answer) => Ok(answer),
+            Self::Of(stored) => stored.ask(py, question),
+        }
+    }
+}
+
 impl Timelog {
     /// A log of an open store.
     pub(crate) fn of_store(

@@ -7,7 +7,6 @@ use timestrata_timelog::memory::Found;
 use super::arguments::{self, TimeRange, raw_time};
 use super::iterator::TimelogIter;
 use super::pairs::list_of;
-use super::write::inverted;
 use super::{Asked, Timelog};
 use crate::timestamp::{out_of_range, timestamp};
 
@@ -21,7 +20,7 @@ impl Timelog {
         timestamp(value, self.unit()?)
     }
 
-    fn raw(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    pub(super) fn raw(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
         if value.is_exact_instance_of::<PyInt>() {
             return value.extract().map_err(|_| out_of_range(value));
         }
@@ -117,10 +116,7 @@ impl Timelog {
         t2: &Bound<'_, PyAny>,
     ) -> PyResult<TimelogIter> {
         let range = TimeRange::between(slf.get().raw(t1)?, slf.get().raw(t2)?);
-        if range.is_reversed() {
-            return Err(inverted());
-        }
-        Self::entries(slf, range, false)
+        Self::entries(slf, range.not_reversed()?, false)
     }
 
     /// Give the entries from ``t`` on.
@@ -234,28 +230,18 @@ impl Timelog {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let rows = match self.ask(|log| log.rows.len())? {
-            Asked::Answer(rows) => rows,
-            Asked::Of(stored) => stored.ask(py, |log| log.len())?,
-        };
+        let rows = self.ask(|log| log.rows.len())?.or_ask(py, |log| log.len())?;
         Ok(usize::try_from(rows)?)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        match self.ask(|log| !log.rows.is_empty())? {
-            Asked::Answer(has_rows) => Ok(has_rows),
-            Asked::Of(stored) => stored.ask(py, |log| log.is_empty()).map(|is_empty| !is_empty),
-        }
+        Ok(!self.ask(|log| log.rows.is_empty())?.or_ask(py, |log| log.is_empty())?)
     }
 
     fn __contains__(&self, ts: &Bound<'_, PyAny>) -> PyResult<bool> {
         let time = self.time(ts)?;
-        match self.ask(|log| log.rows.contains(time))? {
-            Asked::Answer(is_in) => Ok(is_in),
-            Asked::Of(stored) => {
-                stored.ask(ts.py(), |log| log.range(time..=time)?.limit(1).count().map(|n| n > 0))
-            }
-        }
+        self.ask(|log| log.rows.contains(time))?
+            .or_ask(ts.py(), |log| Ok(log.range(time..=time)?.limit(1).count()? > 0))
     }
 
     /// The smallest timestamp, or None.
@@ -268,37 +254,25 @@ impl Timelog {
     /// >>> door.min_ts(), door.max_ts()
     /// (1, 9)
     fn min_ts(&self, py: Python<'_>) -> PyResult<Option<i64>> {
-        match self.ask(|log| log.rows.min_time())? {
-            Asked::Answer(time) => Ok(time),
-            Asked::Of(stored) => stored.ask(py, |log| log.min_time()),
-        }
+        self.ask(|log| log.rows.min_time())?.or_ask(py, |log| log.min_time())
     }
 
     /// The greatest timestamp, or None.
     fn max_ts(&self, py: Python<'_>) -> PyResult<Option<i64>> {
-        match self.ask(|log| log.rows.max_time())? {
-            Asked::Answer(time) => Ok(time),
-            Asked::Of(stored) => stored.ask(py, |log| log.max_time()),
-        }
+        self.ask(|log| log.rows.max_time())?.or_ask(py, |log| log.max_time())
     }
 
     /// The smallest timestamp after ``t`` that has an entry, or None.
     #[pyo3(signature = (t, /))]
     fn next_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let time = self.raw(t)?;
-        match self.ask(|log| log.rows.next_time(time))? {
-            Asked::Answer(time) => Ok(time),
-            Asked::Of(stored) => stored.ask(t.py(), |log| log.next_time(time)),
-        }
+        self.ask(|log| log.rows.next_time(time))?.or_ask(t.py(), |log| log.next_time(time))
     }
 
     /// The greatest timestamp before ``t`` that has an entry, or None.
     #[pyo3(signature = (t, /))]
     fn prev_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let time = self.raw(t)?;
-        match self.ask(|log| log.rows.previous_time(time))? {
-            Asked::Answer(time) => Ok(time),
-            Asked::Of(stored) => stored.ask(t.py(), |log| log.previous_time(time)),
-        }
+        self.ask(|log| log.rows.previous_time(time))?.or_ask(t.py(), |log| log.previous_time(time))
     }
 }

@@ -71,10 +71,7 @@ impl Timelog {
 
     /// Make every commit of the store so far survive a power cut. Nothing to do in memory.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        match self.ask(|_| ())? {
-            Asked::Answer(()) => Ok(()),
-            Asked::Of(stored) => stored.ask(py, |log| log.sync()).map(|_| ()),
-        }
+        self.ask(|_| ())?.or_ask(py, |log| log.sync().map(drop))
     }
 
     /// Figures, in nested dicts. Published rows are in segments; `min_ts` and `max_ts` are

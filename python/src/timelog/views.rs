@@ -13,9 +13,8 @@ use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView, PyTuple};
 use timestrata_timelog::memory::Part;
 use timestrata_timelog::{Blocks, EntryBlock};
 
-use super::arguments::{TimeRange, raw_time};
+use super::arguments::TimeRange;
 use super::object::Object;
-use super::write::inverted;
 use super::{Asked, Timelog};
 use crate::codec::Decoder;
 use crate::error::{to_python, wrong_type};
@@ -80,8 +79,7 @@ impl Timelog {
         kind: &str,
     ) -> PyResult<PageSpanIter> {
         let is_logical = is_logical(kind)?;
-        let unit = slf.get().unit()?;
-        let range = TimeRange::between(raw_time(t1, unit)?, raw_time(t2, unit)?);
+        let range = TimeRange::between(slf.get().raw(t1)?, slf.get().raw(t2)?);
         PageSpanIter::of(slf, range, is_logical)
     }
 }
@@ -177,9 +175,7 @@ impl PageSpanIter {
         range: TimeRange,
         is_logical: bool,
     ) -> PyResult<Self> {
-        if range.is_reversed() {
-            return Err(inverted());
-        }
+        let range = range.not_reversed()?;
         let owner = log.clone().unbind();
         let pages =
             log.get().ask(|rows| (rows.pages(range.bounds(), is_logical), rows.reader()))?;

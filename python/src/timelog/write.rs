@@ -12,7 +12,7 @@ use timestrata_engine::Io;
 use timestrata_timelog::Unit;
 use timestrata_timelog::memory::Removed;
 
-use super::arguments::{AnyObject, TimeRange, raw_time};
+use super::arguments::{AnyObject, TimeRange};
 use super::lifecycle::flag;
 use super::memory::After;
 use super::object::Object;
@@ -82,6 +82,7 @@ impl Timelog {
     }
 
     fn delete_range_of(&self, py: Python<'_>, range: TimeRange) -> PyResult<()> {
+        let range = range.not_reversed()?;
         match self.ask(|log| log.rows.delete(range.bounds()))? {
             Asked::Answer(removed) => drop::<Removed<Object>>(removed),
             Asked::Of(stored) => stored.delete(py, range.bounds())?,
@@ -368,11 +369,7 @@ impl Timelog {
 
     fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(slice) = key.cast::<PySlice>() else { return self.delete(key, None) };
-        let range = TimeRange::of_slice(slice, self.unit()?)?;
-        if range.is_reversed() {
-            return Err(inverted());
-        }
-        self.delete_range_of(key.py(), range)
+        self.delete_range_of(key.py(), TimeRange::of_slice(slice, self.unit()?)?)
     }
 
     /// Delete the entries at ``t1``, or those from ``t1`` to before ``t2``.
@@ -395,9 +392,6 @@ impl Timelog {
             None => TimeRange::at(from),
             Some(t2) => TimeRange::between(from, self.time(t2)?),
         };
-        if range.is_reversed() {
-            return Err(inverted());
-        }
         self.delete_range_of(t1.py(), range)
     }
 
@@ -412,32 +406,20 @@ impl Timelog {
     /// >>> list(door)
     /// [(9, 'opened')]
     fn cutoff(&self, ts: &Bound<'_, PyAny>) -> PyResult<()> {
-        let range = TimeRange::of(None, Some(self.time(ts)?));
-        self.delete_range_of(ts.py(), range)
+        self.delete_range_of(ts.py(), TimeRange::of(None, Some(self.time(ts)?)))
     }
 
     /// Delete the entries from ``t1`` to before ``t2``.
     #[pyo3(signature = (t1, t2, /))]
     fn delete_range(&self, t1: &Bound<'_, PyAny>, t2: &Bound<'_, PyAny>) -> PyResult<()> {
-        let unit = self.unit()?;
-        let range = TimeRange::between(raw_time(t1, unit)?, raw_time(t2, unit)?);
-        if range.is_reversed() {
-            return Err(inverted());
-        }
-        self.delete_range_of(t1.py(), range)
+        self.delete_range_of(t1.py(), TimeRange::between(self.raw(t1)?, self.raw(t2)?))
     }
 
     /// Delete everything before ``t``.
     #[pyo3(signature = (t, /))]
     fn delete_before(&self, t: &Bound<'_, PyAny>) -> PyResult<()> {
-        let range = TimeRange::of(None, Some(raw_time(t, self.unit()?)?));
-        self.delete_range_of(t.py(), range)
+        self.delete_range_of(t.py(), TimeRange::of(None, Some(self.raw(t)?)))
     }
-}
-
-/// The error for a range that ends before it begins.
-pub(super) fn inverted() -> PyErr {
-    PyValueError::new_err("t1 must be <= t2: the range ends before it begins")
 }
 
 /// The objects of a sequence.
