@@ -6,14 +6,11 @@ use std::sync::Arc;
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder,
 };
-use arrow_array::types::{
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
-use arrow_array::{ArrayRef, NullArray, PrimitiveArray, RecordBatch};
+use arrow_array::{ArrayRef, NullArray, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use ciborium::Value;
+use timestrata::table::time_array;
 use timestrata::timelog::Unit;
 
 use super::columns::{Column, Columns, Kind};
@@ -23,7 +20,6 @@ use crate::failure::{Failure, Result};
 const BATCH_ROWS: usize = 8192;
 /// Bytes of text and binary values in one column of one batch, about, at most.
 const BATCH_BYTES_MAX: usize = 64 << 20;
-const TIME_ZONE: &str = "UTC";
 
 pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
     let fields: Vec<Field> =
@@ -33,8 +29,8 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
     let mut builders = builders(columns);
     let (mut rows, mut batch_rows, mut batch_bytes) = (0, 0, 0);
     let mut finish = |builders: &mut [Builder], rows: usize| {
-        let arrays: Vec<ArrayRef> =
-            builders.iter_mut().map(|builder| builder.finish(rows, request.unit)).collect();
+        let arrays = builders.iter_mut().map(|builder| builder.finish(rows, request.unit));
+        let arrays = arrays.collect::<Result<_>>()?;
         let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(failed)?;
         writer.write(&batch).map_err(failed)
     };
@@ -62,7 +58,7 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
 
 fn field(column: &Column, unit: Unit) -> Field {
     let data_type = match column.kind {
-        _ if column.is_time() => DataType::Timestamp(unit.to_arrow(), Some(TIME_ZONE.into())),
+        _ if column.is_time() => time_type(unit),
         Kind::Null => DataType::Null,
         Kind::Bool => DataType::Boolean,
         Kind::Int => DataType::Int64,
@@ -123,35 +119,21 @@ impl Builder {
     }
 
     /// The column of `rows` cells; begins afresh.
-    fn finish(&mut self, rows: usize, unit: Unit) -> ArrayRef {
-        match self {
-            Self::Time(times) => time_array(std::mem::take(times), unit),
+    fn finish(&mut self, rows: usize, unit: Unit) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Time(times) => time_array(&time_type(unit), std::mem::take(times))?,
             Self::Null => Arc::new(NullArray::new(rows)),
             Self::Bool(builder) => Arc::new(builder.finish()),
             Self::Int(builder) => Arc::new(builder.finish()),
             Self::Float(builder) => Arc::new(builder.finish()),
             Self::Bytes(builder) => Arc::new(builder.finish()),
             Self::Text(builder) => Arc::new(builder.finish()),
-        }
+        })
     }
 }
 
-fn time_array(times: Vec<i64>, unit: Unit) -> ArrayRef {
-    let times = times.into();
-    match unit {
-        Unit::Second => Arc::new(
-            PrimitiveArray::<TimestampSecondType>::new(times, None).with_timezone(TIME_ZONE),
-        ),
-        Unit::Milli => Arc::new(
-            PrimitiveArray::<TimestampMillisecondType>::new(times, None).with_timezone(TIME_ZONE),
-        ),
-        Unit::Micro => Arc::new(
-            PrimitiveArray::<TimestampMicrosecondType>::new(times, None).with_timezone(TIME_ZONE),
-        ),
-        Unit::Nano => Arc::new(
-            PrimitiveArray::<TimestampNanosecondType>::new(times, None).with_timezone(TIME_ZONE),
-        ),
-    }
+fn time_type(unit: Unit) -> DataType {
+    DataType::Timestamp(unit.to_arrow(), Some("UTC".into()))
 }
 
 fn untagged(value: &Value) -> &Value {

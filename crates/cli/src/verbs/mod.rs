@@ -57,19 +57,10 @@ fn open(dir: &Path, access: Access) -> Result<Store> {
 
 /// The half-open range of `--from` and `--to`, in a log's unit.
 fn range(from: Option<&str>, to: Option<&str>, unit: Unit) -> Result<TimeRange> {
-    let bound = |option: &str, text: Option<&str>| {
-        text.map(|text| {
-            times::parse(text, Integers::Of(unit), unit).map_err(|problem| {
-                Failure::usage(
-                    format!("{option}: {problem}"),
-                    format!("integers are in the log's unit, '{unit}'"),
-                )
-            })
-        })
-        .transpose()
-    };
-    let (from, to) = (bound("--from", from)?, bound("--to", to)?);
-    if let (Some(from), Some(to)) = (from, to)
+    let hint = format!("integers are in the log's unit, '{unit}'");
+    let range =
+        TimeRange::parse((from, to), &hint, |text| times::parse(text, Integers::Of(unit), unit))?;
+    if let (Some(from), Some(to)) = (range.from, range.to)
         && from > to
     {
         return Err(Failure::usage(
@@ -81,7 +72,7 @@ fn range(from: Option<&str>, to: Option<&str>, unit: Unit) -> Result<TimeRange> 
             "give the earlier time to --from",
         ));
     }
-    Ok(TimeRange { from, to })
+    Ok(range)
 }
 
 /// The entries of a log that arrived in the half-open range of `--from` and `--to`.
@@ -105,21 +96,13 @@ fn table_rows(
 /// The half-open range of `--from` and `--to`, in the unit of a table's time.
 fn table_range(
     view: &timestrata::table::TableView,
-    (from, to): (Option<&str>, Option<&str>),
+    times: (Option<&str>, Option<&str>),
 ) -> Result<KeyRange> {
     let data_type = view.schema().field(view.stream().lead_column()).data_type();
-    let bound = |option: &str, text: Option<&str>| {
-        text.map(|text| {
-            parse_time(text, data_type).map_err(|error| {
-                Failure::usage(
-                    format!("{option}: {}", error.message()),
-                    "write it as 2013-07-01 or 2013-07-01T12:00:00Z",
-                )
-            })
-        })
-        .transpose()
-    };
-    let (from, to) = (bound("--from", from)?, bound("--to", to)?);
+    let hint = "write it as 2013-07-01 or 2013-07-01T12:00:00Z";
+    let TimeRange { from, to } = TimeRange::parse(times, hint, |text| {
+        parse_time(text, data_type).map_err(|error| error.message().to_owned())
+    })?;
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is later than --to", "give the earlier time to --from"));
     }
@@ -134,6 +117,19 @@ struct TimeRange {
 }
 
 impl TimeRange {
+    /// The times of `--from` and `--to`, as `parse` reads them; else `hint` says how they are written.
+    fn parse(
+        (from, to): (Option<&str>, Option<&str>),
+        hint: &str,
+        parse: impl Fn(&str) -> std::result::Result<i64, String>,
+    ) -> Result<Self> {
+        let bound = |option: &str, text: Option<&str>| {
+            let time = text.map(&parse).transpose();
+            time.map_err(|problem| Failure::usage(format!("{option}: {problem}"), hint))
+        };
+        Ok(Self { from: bound("--from", from)?, to: bound("--to", to)? })
+    }
+
     /// As Rust's own ranges.
     fn bounds(self) -> (std::ops::Bound<i64>, std::ops::Bound<i64>) {
         use std::ops::Bound;

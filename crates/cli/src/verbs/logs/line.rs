@@ -2,6 +2,7 @@
 
 use ciborium::Value;
 use timestrata::logs::{Clock, EntryRef, FieldValue, Level, Scalar};
+use timestrata::table::time_text;
 use timestrata::timelog::Unit;
 
 use crate::output::cell;
@@ -127,24 +128,11 @@ fn times_of(entry: &EntryRef<'_>, by: Clock) -> (String, Option<(&'static str, S
     let arrival = times::format(arrived, Unit::Nano);
     match (by, entry.source_time()) {
         (Clock::Timestamp, Some(sent)) if sent.abs_diff(arrived) > NEAR_NS => {
-            (arrival, Some(("source_time", short(sent))))
+            (arrival, Some(("source_time", time_text(sent))))
         }
         (Clock::Timestamp, _) | (Clock::SourceTime, None) => (arrival, None),
-        (Clock::SourceTime, Some(sent)) => (short(sent), Some(("timestamp", arrival))),
+        (Clock::SourceTime, Some(sent)) => (time_text(sent), Some(("timestamp", arrival))),
     }
-}
-
-/// A time with no, three, six or nine digits of a second: as many as it takes.
-fn short(ns: i64) -> String {
-    let unit = [Unit::Second, Unit::Milli, Unit::Micro]
-        .into_iter()
-        .find(|unit| ns % step_of(*unit) == 0)
-        .unwrap_or(Unit::Nano);
-    times::format(ns / step_of(unit), unit)
-}
-
-fn step_of(unit: Unit) -> i64 {
-    Unit::Nano.per_second() / unit.per_second()
 }
 
 /// What logfmt has in quotes, and what must not be seen as it is.
