@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringBuilder,
-    TimestampMicrosecondBuilder, UInt64Builder,
+    UInt64Builder,
 };
-use arrow_array::{
-    Array, ArrayRef, NullArray, RecordBatch, RecordBatchReader, TimestampNanosecondArray,
-};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,8 +16,9 @@ use pyo3::types::{
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Cell, ErrorKind, Result, ask_for_copy};
 use timestrata_values::normalize;
+use timestrata_values::time::relabeled;
 
-use crate::error::{refused, type_name, wrong_type};
+use crate::error::{refused, to_python, type_name, wrong_type};
 use crate::typed::{Held, Kind, array_of_buffer, fitted_to, is_arrow};
 
 /// Rows on their way into a table.
@@ -69,18 +68,13 @@ impl Input {
 pub(super) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
     ask_for_copy([batch], "to copy the rows of another library")?;
     let batch = normalize(batch)?;
-    let fitted = batch.columns().iter().zip(batch.schema_ref().fields());
     // Whether null is allowed is the table's to say.
-    let column = |(column, field): (&ArrayRef, &FieldRef)| {
-        fitted_to(column, &field.as_ref().clone().with_nullable(true))
-    };
-    let columns = fitted.map(column).collect::<Result<Vec<_>>>()?;
-    let fields: Vec<_> = batch
-        .schema_ref()
-        .fields()
-        .iter()
-        .map(|field| field.as_ref().clone().with_nullable(true))
-        .collect();
+    let fields = batch.schema_ref().fields().iter();
+    let fields: Vec<Field> =
+        fields.map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    let fitted = batch.columns().iter().zip(&fields);
+    let columns = fitted.map(|(column, field)| fitted_to(column, field));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(|error| {
         timestrata_engine::Error::new(ErrorKind::InvalidData, "the rows make no batch")
             .caused_by(error)
@@ -203,82 +197,58 @@ fn times_of_numpy(values: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&numbers);
     let numbers: arrow_array::Int64Array =
         numbers.values().iter().map(|time| (*time != i64::MIN).then_some(*time)).collect();
-    let data = numbers.into_data().into_builder();
-    let data = data.data_type(DataType::Timestamp(unit, Some("UTC".into()))).build();
-    data.map(|data| Some(arrow_array::make_array(data)))
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+    let numbers: ArrayRef = Arc::new(numbers);
+    relabeled(&numbers, &times(unit)).map(Some).map_err(to_python)
 }
 
-/// What the values of a column have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Common {
-    Null,
-    Bool,
-    Int,
-    UInt,
-    Float,
-    Text,
-    Bytes,
-    Time,
-    Date,
+/// Times in UTC.
+fn times(unit: TimeUnit) -> DataType {
+    DataType::Timestamp(unit, Some("UTC".into()))
 }
 
-impl Common {
-    fn of(value: &Bound<'_, PyAny>) -> Option<Self> {
-        Some(if value.is_none() {
-            Self::Null
-        } else if value.is_instance_of::<PyBool>() || type_name(value) == "bool_" {
-            Self::Bool
-        } else if value.is_instance_of::<PyFloat>() {
-            Self::Float
-        } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__").ok()? {
-            if value.extract::<i64>().is_ok() { Self::Int } else { Self::UInt }
-        } else if value.is_instance_of::<PyString>() {
-            Self::Text
-        } else if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
-            Self::Time
-        } else if value.is_instance_of::<PyDate>() {
-            Self::Date
-        } else if value.is_instance_of::<PyBytes>() || type_name(value) == "bytearray" {
-            Self::Bytes
-        } else if value.hasattr("__float__").ok()? && type_name(value).starts_with("float") {
-            Self::Float
-        } else {
-            return None;
-        })
-    }
+/// The type that a column of such objects has, a time without its zone; `None` for those that only come
+/// in arrays.
+fn type_of(value: &Bound<'_, PyAny>) -> Option<DataType> {
+    Some(if value.is_none() {
+        DataType::Null
+    } else if value.is_instance_of::<PyBool>() || type_name(value) == "bool_" {
+        DataType::Boolean
+    } else if value.is_instance_of::<PyFloat>() {
+        DataType::Float64
+    } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__").ok()? {
+        if value.extract::<i64>().is_ok() { DataType::Int64 } else { DataType::UInt64 }
+    } else if value.is_instance_of::<PyString>() {
+        DataType::Utf8
+    } else if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
+        DataType::Timestamp(TimeUnit::Microsecond, None)
+    } else if value.is_instance_of::<PyDate>() {
+        DataType::Date32
+    } else if value.is_instance_of::<PyBytes>() || type_name(value) == "bytearray" {
+        DataType::Binary
+    } else if value.hasattr("__float__").ok()? && type_name(value).starts_with("float") {
+        DataType::Float64
+    } else {
+        return None;
+    })
+}
 
-    fn with(self, other: Self) -> Option<Self> {
-        match (self, other) {
-            (a, b) if a == b => Some(a),
-            (Self::Null, other) | (other, Self::Null) => Some(other),
-            (Self::Int | Self::Float, Self::Int | Self::Float) => Some(Self::Float),
-            (Self::Int | Self::UInt, Self::Int | Self::UInt) => Some(Self::UInt),
-            _ => None,
-        }
-    }
-
-    fn data_type(self) -> DataType {
-        match self {
-            Self::Null => DataType::Null,
-            Self::Bool => DataType::Boolean,
-            Self::Int => DataType::Int64,
-            Self::UInt => DataType::UInt64,
-            Self::Float => DataType::Float64,
-            Self::Text => DataType::Utf8,
-            Self::Bytes => DataType::Binary,
-            Self::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-            Self::Date => DataType::Date32,
-        }
+/// The type that values of two types have in common.
+fn common_type(one: DataType, other: DataType) -> Option<DataType> {
+    use DataType::{Float64, Int64, Null, UInt64};
+    match (one, other) {
+        (a, b) if a == b => Some(a),
+        (Null, other) | (other, Null) => Some(other),
+        (Int64 | Float64, Int64 | Float64) => Some(Float64),
+        (Int64 | UInt64, Int64 | UInt64) => Some(UInt64),
+        _ => None,
     }
 }
 
 /// An array of objects that have a type in common.
 fn of_objects(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
-    let mut common = Common::Null;
+    let mut common = DataType::Null;
     for (row, object) in objects.iter().enumerate() {
-        let kind = Common::of(object).and_then(|kind| common.with(kind));
-        common = kind.ok_or_else(|| {
+        common = type_of(object).and_then(|own| common_type(common, own)).ok_or_else(|| {
             refused(
                 ErrorKind::InvalidData,
                 format!(
@@ -289,33 +259,22 @@ fn of_objects(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
             )
         })?;
     }
-    if common == Common::Null {
-        return Ok(Arc::new(NullArray::new(objects.len())));
-    }
-    let held = |data_type: DataType| {
+    let array_of = |data_type: DataType| {
         let kind = Kind::of(&data_type)?;
         let field: FieldRef = Arc::new(Field::new(name, data_type, true));
-        objects.iter().map(|object| Held::of(kind, &field, object)).collect::<PyResult<Vec<_>>>()
+        let held = objects.iter().map(|object| Held::of(kind, &field, object));
+        built(field.data_type(), &held.collect::<PyResult<Vec<_>>>()?)
     };
-    match held(common.data_type()) {
+    match common {
+        DataType::Null => Ok(Arc::new(NullArray::new(objects.len()))),
         // Pandas has finer ones than Python.
-        Err(_) if common == Common::Time => {
-            let held = held(DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())))?;
-            Ok(times_in_nanoseconds(&held))
-        }
-        held => Ok(built(common, &held?)),
+        DataType::Timestamp(..) => array_of(times(TimeUnit::Microsecond))
+            .or_else(|_| array_of(times(TimeUnit::Nanosecond))),
+        common => array_of(common),
     }
 }
 
-fn times_in_nanoseconds(held: &[Held]) -> ArrayRef {
-    let times = held.iter().map(|time| match time.cell() {
-        Cell::Int(time) => Some(time),
-        _ => None,
-    });
-    Arc::new(times.collect::<TimestampNanosecondArray>().with_timezone("UTC"))
-}
-
-fn built(common: Common, held: &[Held]) -> ArrayRef {
+fn built(data_type: &DataType, held: &[Held]) -> PyResult<ArrayRef> {
     macro_rules! build {
         ($builder:expr, $variant:ident => $value:expr) => {{
             let mut builder = $builder;
@@ -325,20 +284,19 @@ fn built(common: Common, held: &[Held]) -> ArrayRef {
                     _ => builder.append_null(),
                 }
             }
-            Arc::new(builder.finish())
+            Arc::new(builder.finish()) as ArrayRef
         }};
     }
-    match common {
-        Common::Null => Arc::new(NullArray::new(held.len())),
-        Common::Bool => build!(BooleanBuilder::new(), Bool => |value| value),
-        Common::Int => build!(Int64Builder::new(), Int => |value| value),
-        Common::UInt => build!(UInt64Builder::new(), UInt => |value| value),
-        Common::Float => build!(Float64Builder::new(), Float => |value| value),
-        Common::Text => build!(StringBuilder::new(), Text => |value| value),
-        Common::Bytes => build!(BinaryBuilder::new(), Bytes => |value| value),
-        Common::Time => {
-            build!(TimestampMicrosecondBuilder::new().with_timezone("UTC"), Int => |value| value)
+    Ok(match data_type {
+        DataType::Boolean => build!(BooleanBuilder::new(), Bool => |value| value),
+        DataType::UInt64 => build!(UInt64Builder::new(), UInt => |value| value),
+        DataType::Float64 => build!(Float64Builder::new(), Float => |value| value),
+        DataType::Utf8 => build!(StringBuilder::new(), Text => |value| value),
+        DataType::Binary => build!(BinaryBuilder::new(), Bytes => |value| value),
+        DataType::Date32 => build!(Date32Builder::new(), Int => |value: i64| value as i32),
+        _ => {
+            let numbers = build!(Int64Builder::new(), Int => |value| value);
+            relabeled(&numbers, data_type).map_err(to_python)?
         }
-        Common::Date => build!(Date32Builder::new(), Int => |value: i64| value as i32),
-    }
+    })
 }
