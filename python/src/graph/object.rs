@@ -100,10 +100,8 @@ impl Graph {
     /// <Block 000102030405060708090a0b0c0d0e0f version=7 of 5 bytes>
     #[pyo3(signature = (content, *, id=None, version=None, source_uri=None, metadata=None,
                         durability=None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn put<'py>(
         &self,
-        py: Python<'py>,
         content: &Bound<'py, PyAny>,
         id: Option<&Bound<'py, PyAny>>,
         version: Option<u32>,
@@ -115,7 +113,7 @@ impl Graph {
         given.id = id.map(id_of).transpose()?;
         given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
         (given.version, given.source_uri) = (version, source_uri);
-        let ids = self.commit(py, &GraphChanges::new().put(given.block()), durability)?;
+        let ids = self.commit(content.py(), &GraphChanges::new().put(given.block()), durability)?;
         let none = || invalid("no block");
         ids.into_iter().next().ok_or_else(none)
     }
@@ -140,12 +138,11 @@ impl Graph {
     #[pyo3(signature = (blocks, durability=None))]
     fn put_many<'py>(
         &self,
-        py: Python<'py>,
         blocks: &Bound<'py, PyAny>,
         durability: Option<&str>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let blocks = GivenBlocks::of(blocks)?;
-        self.commit(py, &blocks.put(GraphChanges::new()), durability)
+        let given = GivenBlocks::of(blocks)?;
+        self.commit(blocks.py(), &given.put(GraphChanges::new()), durability)
     }
 
     /// Delete a block, with its earlier versions and all of its edges, if it is there.
@@ -160,26 +157,16 @@ impl Graph {
     /// >>> g in graph, graph.edge_count()
     /// (False, 0)
     #[pyo3(signature = (id, *, durability=None))]
-    fn delete(
-        &self,
-        py: Python<'_>,
-        id: &Bound<'_, PyAny>,
-        durability: Option<&str>,
-    ) -> PyResult<()> {
+    fn delete(&self, id: &Bound<'_, PyAny>, durability: Option<&str>) -> PyResult<()> {
         let changes = GraphChanges::new().delete(id_of(id)?);
-        self.commit(py, &changes, durability).map(|_| ())
+        self.commit(id.py(), &changes, durability).map(|_| ())
     }
 
     /// Delete blocks in one commit; see `delete`.
     #[pyo3(signature = (ids, *, durability=None))]
-    fn delete_many(
-        &self,
-        py: Python<'_>,
-        ids: &Bound<'_, PyAny>,
-        durability: Option<&str>,
-    ) -> PyResult<()> {
+    fn delete_many(&self, ids: &Bound<'_, PyAny>, durability: Option<&str>) -> PyResult<()> {
         let changes = ids_of(ids)?.into_iter().fold(GraphChanges::new(), GraphChanges::delete);
-        self.commit(py, &changes, durability).map(|_| ())
+        self.commit(ids.py(), &changes, durability).map(|_| ())
     }
 
     /// Link two blocks, which need not exist; an edge of that kind which is there is replaced.
@@ -211,7 +198,6 @@ impl Graph {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn link(
         &self,
-        py: Python<'_>,
         source: &Bound<'_, PyAny>,
         kind: &Bound<'_, PyAny>,
         target: &Bound<'_, PyAny>,
@@ -221,7 +207,7 @@ impl Graph {
         durability: Option<&str>,
     ) -> PyResult<()> {
         let edge = Said { weight, valid_from, properties }.edge(source, kind, target)?;
-        self.commit(py, &GraphChanges::new().link(edge), durability).map(|_| ())
+        self.commit(source.py(), &GraphChanges::new().link(edge), durability).map(|_| ())
     }
 
     /// Link blocks in one commit, all or none.
@@ -243,14 +229,9 @@ impl Graph {
     /// >>> graph.edge_count()
     /// 2
     #[pyo3(signature = (edges, durability=None))]
-    fn link_many(
-        &self,
-        py: Python<'_>,
-        edges: &Bound<'_, PyAny>,
-        durability: Option<&str>,
-    ) -> PyResult<()> {
+    fn link_many(&self, edges: &Bound<'_, PyAny>, durability: Option<&str>) -> PyResult<()> {
         let changes = GraphChanges::new().link_many(edges_of(edges)?);
-        self.commit(py, &changes, durability).map(|_| ())
+        self.commit(edges.py(), &changes, durability).map(|_| ())
     }
 
     /// Change several things in one commit, all or none: what is deleted and unlinked goes first, then
@@ -307,14 +288,13 @@ impl Graph {
     #[pyo3(signature = (source, kind, target, *, durability=None))]
     fn unlink(
         &self,
-        py: Python<'_>,
         source: &Bound<'_, PyAny>,
         kind: &str,
         target: &Bound<'_, PyAny>,
         durability: Option<&str>,
     ) -> PyResult<()> {
         let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
-        self.commit(py, &GraphChanges::new().unlink(key), durability).map(|_| ())
+        self.commit(source.py(), &GraphChanges::new().unlink(key), durability).map(|_| ())
     }
 
     /// Take all edges away that come from a block, that go to one, or that are of a kind: one of the

@@ -215,13 +215,13 @@ impl GraphView {
     #[pyo3(signature = (id, direction="out", kinds=None))]
     fn edges(
         &self,
-        py: Python<'_>,
         id: &Bound<'_, PyAny>,
         direction: &str,
         kinds: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Edge>> {
-        let (id, direction, kinds) = (id_of(id)?, direction_of(direction)?, KindNames::of(kinds)?);
-        let found = self.ask(py, |view| view.edges(id, direction, &kinds.names()))?;
+        let (block, direction) = (id_of(id)?, direction_of(direction)?);
+        let kinds = KindNames::of(kinds)?;
+        let found = self.ask(id.py(), |view| view.edges(block, direction, &kinds.names()))?;
         Ok(found.into_iter().map(Edge).collect())
     }
 
@@ -260,7 +260,6 @@ impl GraphView {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn walk(
         &self,
-        py: Python<'_>,
         start: &Bound<'_, PyAny>,
         direction: &str,
         kinds: Option<&Bound<'_, PyAny>>,
@@ -272,11 +271,11 @@ impl GraphView {
     ) -> PyResult<Walk> {
         let along = AlongAsked::of(direction, kinds)?.at_time(as_of)?;
         let along = AlongAsked { depth, limit, ..along };
-        let (start, order) = (Ids::of(start)?, order_of(order)?);
+        let (ids, order) = (Ids::of(start)?, order_of(order)?);
         let mut filter = filter.map(Filter::of);
-        let walked = self.ask(py, |view| {
+        let walked = self.ask(start.py(), |view| {
             let takes = |id| filter.as_mut().is_none_or(|filter| filter.takes(id));
-            along.with(|along| view.walk(start.as_slice(), along, order, takes))
+            along.with(|along| view.walk(ids.as_slice(), along, order, takes))
         })?;
         match filter.and_then(|filter| filter.raised) {
             Some(error) => Err(error),
@@ -312,7 +311,6 @@ impl GraphView {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn shortest_path(
         &self,
-        py: Python<'_>,
         source: &Bound<'_, PyAny>,
         target: &Bound<'_, PyAny>,
         direction: &str,
@@ -323,19 +321,17 @@ impl GraphView {
     ) -> PyResult<Option<Route>> {
         let along = AlongAsked::of(direction, kinds)?.at_time(as_of)?;
         let along = AlongAsked { depth, ..along };
-        let (source, target) = (id_of(source)?, id_of(target)?);
-        let found = self.ask(py, |view| {
-            along.with(|along| view.shortest_path(source, target, along, weighted))
+        let (from, to) = (id_of(source)?, id_of(target)?);
+        let found = self.ask(source.py(), |view| {
+            along.with(|along| view.shortest_path(from, to, along, weighted))
         })?;
         Ok(found.route.map(Route))
     }
 
     /// Whether there is a way from one block to another; a block has one to itself.
     #[pyo3(signature = (source, target, *, direction="out", kinds=None, depth=None, as_of=None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn reachable(
         &self,
-        py: Python<'_>,
         source: &Bound<'_, PyAny>,
         target: &Bound<'_, PyAny>,
         direction: &str,
@@ -343,7 +339,7 @@ impl GraphView {
         depth: Option<u32>,
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let path = self.shortest_path(py, source, target, direction, kinds, depth, false, as_of)?;
+        let path = self.shortest_path(source, target, direction, kinds, depth, false, as_of)?;
         Ok(path.is_some())
     }
 
@@ -412,14 +408,13 @@ impl GraphView {
     #[pyo3(signature = (id, direction="out", kinds=None, *, as_of=None))]
     fn degree(
         &self,
-        py: Python<'_>,
         id: &Bound<'_, PyAny>,
         direction: &str,
         kinds: Option<&Bound<'_, PyAny>>,
         as_of: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let (id, along) = (id_of(id)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
-        self.ask(py, |view| along.with(|along| view.degree(id, along)))
+        let (block, along) = (id_of(id)?, AlongAsked::of(direction, kinds)?.at_time(as_of)?);
+        self.ask(id.py(), |view| along.with(|along| view.degree(block, along)))
     }
 
     /// The parts of the graph between which there is no edge, whatever its direction: the number of its

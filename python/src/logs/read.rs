@@ -202,14 +202,12 @@ impl Logs {
     #[pyo3(signature = (timestamp, before=5, after=5))]
     fn context(
         &self,
-        py: Python<'_>,
         timestamp: &Bound<'_, PyAny>,
         before: usize,
         after: usize,
     ) -> PyResult<Vec<LogEntry>> {
-        let timestamp = position_of(timestamp, Clock::Timestamp)?.timestamp;
-        let around =
-            self.log.interruptible(py, move |log| log.context(timestamp, before, after))?;
+        let (py, of) = (timestamp.py(), position_of(timestamp, Clock::Timestamp)?.timestamp);
+        let around = self.log.interruptible(py, move |log| log.context(of, before, after))?;
         let entries = around.into_iter().map(Arc::new).flat_map(|entries| {
             (0..entries.len())
                 .map(move |row| LogEntry::new(Arc::clone(&entries), row, Clock::Timestamp))

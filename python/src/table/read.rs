@@ -197,12 +197,11 @@ impl Table {
     #[pyo3(signature = (by, start=None, end=None))]
     fn latest(
         &self,
-        py: Python<'_>,
         by: &Bound<'_, PyAny>,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let by = names_of(Some(by))?;
+        let (py, by) = (by.py(), names_of(Some(by))?);
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
         for name in &by {

@@ -192,13 +192,7 @@ impl Table {
     /// >>> rooms.append([{"time": "2024-05-03", "celsius": 19.0}])
     /// 1
     #[pyo3(signature = (rows, *, sync=false, on_mismatch="error"))]
-    fn append(
-        &self,
-        py: Python<'_>,
-        rows: &Bound<'_, PyAny>,
-        sync: bool,
-        on_mismatch: &str,
-    ) -> PyResult<usize> {
+    fn append(&self, rows: &Bound<'_, PyAny>, sync: bool, on_mismatch: &str) -> PyResult<usize> {
         let durability = self.handle.durability(sync);
         // Lists and arrays are no cells, so a dict of columns is refused by it.
         if let Ok(row) = rows.cast_exact::<PyDict>()
@@ -209,10 +203,10 @@ impl Table {
         let options = WriteOptions { durability, on_mismatch: on_mismatch_of(on_mismatch)? };
         match Input::of(rows)? {
             Input::One(batch) => {
-                self.append_batch(py, &batch, options)?;
+                self.append_batch(rows.py(), &batch, options)?;
                 Ok(batch.num_rows())
             }
-            Input::Stream(reader) => self.append_stream(py, reader, options),
+            Input::Stream(reader) => self.append_stream(rows.py(), reader, options),
         }
     }
 }

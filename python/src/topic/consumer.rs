@@ -391,7 +391,6 @@ impl Consumer {
     #[pyo3(signature = (time, partition=0, *, topic=None))]
     fn seek_to_time(
         &self,
-        py: Python<'_>,
         time: &Bound<'_, PyAny>,
         partition: u32,
         topic: Option<String>,
@@ -400,7 +399,7 @@ impl Consumer {
         let none = || PyValueError::new_err("seek_to_time needs a time");
         let time_ns = time_ns(time)?.ok_or_else(none)?;
         self.lock()?.put_back()?;
-        self.with(py, |consumer| consumer.seek_to_time(&place, time_ns))
+        self.with(time.py(), |consumer| consumer.seek_to_time(&place, time_ns))
     }
 
     /// Go on behind records that can't be read. Gives the offset that comes next.

@@ -122,14 +122,9 @@ impl Topic {
     /// >>> payments.send({"key": "ada", "value": "10", "headers": {"currency": "EUR"}}).offset
     /// 0
     #[pyo3(signature = (record, *, partition=None))]
-    fn send(
-        &self,
-        py: Python<'_>,
-        record: &Bound<'_, PyAny>,
-        partition: Option<u32>,
-    ) -> PyResult<Receipt> {
+    fn send(&self, record: &Bound<'_, PyAny>, partition: Option<u32>) -> PyResult<Receipt> {
         let asked = SendAsked { partition, ..SendAsked::default() };
-        self.own_producer()?.send_one(py, record, asked)
+        self.own_producer()?.send_one(record, asked)
     }
 
     /// Append records durably, all of them or none; see `Producer.send_batch`.
@@ -144,12 +139,11 @@ impl Topic {
     #[pyo3(signature = (records, *, partition=None))]
     fn send_batch(
         &self,
-        py: Python<'_>,
         records: &Bound<'_, PyAny>,
         partition: Option<u32>,
     ) -> PyResult<Vec<Receipt>> {
         let asked = SendAsked { partition, ..SendAsked::default() };
-        self.own_producer()?.send_all(py, records, asked, &[])
+        self.own_producer()?.send_all(records, asked, &[])
     }
 
     /// Give a consumer of this topic.
@@ -215,15 +209,10 @@ impl Topic {
 
     /// The offset of the first record whose time is this or later; None if there is none.
     #[pyo3(signature = (time, partition=0))]
-    fn offset_at_time(
-        &self,
-        py: Python<'_>,
-        time: &Bound<'_, PyAny>,
-        partition: u32,
-    ) -> PyResult<Option<u64>> {
+    fn offset_at_time(&self, time: &Bound<'_, PyAny>, partition: u32) -> PyResult<Option<u64>> {
         let none = || invalid("offset_at_time needs a time");
         let time_ns = time_ns(time)?.ok_or_else(none)?;
-        self.topic.detached(py, |topic| topic.offset_at_time(partition, time_ns))
+        self.topic.detached(time.py(), |topic| topic.offset_at_time(partition, time_ns))
     }
 
     /// One record; None if it isn't kept any more.

@@ -90,11 +90,10 @@ impl Producer {
     /// Sends one record.
     pub(super) fn send_one(
         &self,
-        py: Python<'_>,
         record: &Bound<'_, PyAny>,
         asked: SendAsked<'_>,
     ) -> PyResult<Receipt> {
-        let receipts = self.send_given(py, &[GivenRecord::of(record)?], asked, &[])?;
+        let receipts = self.send_given(record.py(), &[GivenRecord::of(record)?], asked, &[])?;
         let none = || invalid("no record");
         receipts.into_iter().next().ok_or_else(none)
     }
@@ -102,13 +101,12 @@ impl Producer {
     /// Sends records, all of them or none.
     pub(super) fn send_all(
         &self,
-        py: Python<'_>,
         records: &Bound<'_, PyAny>,
         asked: SendAsked<'_>,
         also: &[(TableModel, RecordBatch)],
     ) -> PyResult<Vec<Receipt>> {
         let given = records.try_iter()?.map(|record| GivenRecord::of(&record?));
-        self.send_given(py, &given.collect::<PyResult<Vec<_>>>()?, asked, also)
+        self.send_given(records.py(), &given.collect::<PyResult<Vec<_>>>()?, asked, also)
     }
 
     fn topic_name(&self) -> &str {
@@ -145,14 +143,13 @@ impl Producer {
                         sequence=None))]
     fn send(
         &self,
-        py: Python<'_>,
         record: &Bound<'_, PyAny>,
         partition: Option<u32>,
         durability: Option<&str>,
         expected_offset: Option<u64>,
         sequence: Option<u64>,
     ) -> PyResult<Receipt> {
-        self.send_one(py, record, SendAsked { partition, durability, expected_offset, sequence })
+        self.send_one(record, SendAsked { partition, durability, expected_offset, sequence })
     }
 
     /// Append records, all of them or none, with one sync. Gives their receipts, in order.
@@ -186,7 +183,7 @@ impl Producer {
     ) -> PyResult<Vec<Receipt>> {
         let also = also_of(py, &self.topic.handle, also)?;
         let asked = SendAsked { partition, durability, expected_offset, sequence };
-        self.send_all(py, records, asked, &also)
+        self.send_all(records, asked, &also)
     }
 
     /// The sequence that comes next for this producer in a partition: what arrived, after a crash.

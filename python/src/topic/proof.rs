@@ -200,14 +200,13 @@ impl Proof {
 /// >>> folder.cleanup()
 #[pyfunction]
 pub(crate) fn verify(
-    py: Python<'_>,
     proof: &Bound<'_, PyAny>,
     record: &Bound<'_, PyAny>,
     vkey: &str,
 ) -> PyResult<bool> {
     match Proof(Proof::given(proof)?).check(record, vkey) {
         Ok(()) => Ok(true),
-        Err(error) if crate::error::is_unverified(py, &error) => Ok(false),
+        Err(error) if crate::error::is_unverified(proof.py(), &error) => Ok(false),
         Err(error) => Err(error),
     }
 }
