@@ -42,6 +42,7 @@ struct Told {
     line: u32,
 }
 
+#[derive(IntoPyObjectRef)]
 enum Value {
     Bool(bool),
     Int(i64),
@@ -161,13 +162,7 @@ fn try_deliver(py: Python<'_>, told: &Told) -> PyResult<()> {
     let record = logger.call_method1("makeRecord", arguments)?;
     let fields = PyDict::new(py);
     for (name, value) in &told.fields {
-        match value {
-            Value::Bool(value) => fields.set_item(name, value)?,
-            Value::Int(value) => fields.set_item(name, value)?,
-            Value::UInt(value) => fields.set_item(name, value)?,
-            Value::Float(value) => fields.set_item(name, value)?,
-            Value::Text(value) => fields.set_item(name, value)?,
-        }
+        fields.set_item(name, value)?;
     }
     record.setattr("fields", fields)?;
     // A program's own logger may be below ours: a handler that writes to a store knows them apart by this.

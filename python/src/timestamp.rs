@@ -94,8 +94,7 @@ fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
         "give an int or a datetime".to_owned()
     };
     PyTypeError::new_err(format!(
-        "timestamp must be int (a count of '{}' since 1970), not '{given}': {advice}",
-        unit.name()
+        "timestamp must be int (a count of '{unit}' since 1970), not '{given}': {advice}"
     ))
 }
 
@@ -173,8 +172,7 @@ fn units(
         return Err(refused(
             ErrorKind::InvalidData,
             format!(
-                "{value} is finer than unit '{}' can keep: round it first, or choose a finer unit",
-                unit.name()
+                "{value} is finer than unit '{unit}' can keep: round it first, or choose a finer unit"
             ),
         ));
     }
@@ -183,8 +181,7 @@ fn units(
 
 fn too_far(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
     PyOverflowError::new_err(format!(
-        "timestamp {value} is outside int64 range in unit '{}': choose a coarser unit",
-        unit.name()
+        "timestamp {value} is outside int64 range in unit '{unit}': choose a coarser unit"
     ))
 }
 

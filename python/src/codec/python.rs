@@ -30,9 +30,8 @@ pub(super) fn json(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> 
 
 /// The object of a JSON text.
 pub(super) fn from_json<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let loads = LOADS
-        .get_or_try_init(py, || Ok::<_, PyErr>(py.import("json")?.getattr("loads")?.unbind()))?;
-    loads.bind(py).call1((PyBytes::new(py, bytes),)).map_err(|error| {
+    let loads = LOADS.import(py, "json", "loads")?;
+    loads.call1((PyBytes::new(py, bytes),)).map_err(|error| {
         refused(ErrorKind::InvalidData, format!("a value is not JSON: {}", error.value(py)))
     })
 }

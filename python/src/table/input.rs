@@ -15,6 +15,7 @@ use pyo3::types::{
 };
 use pyo3_arrow::input::AnyRecordBatch;
 use timestrata_engine::{Cell, ErrorKind, Result, ask_for_copy};
+use timestrata_timelog::Unit;
 use timestrata_values::normalize;
 use timestrata_values::time::relabeled;
 
@@ -179,15 +180,9 @@ fn times_of_numpy(values: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     }
     let numpy = values.py().import("numpy")?;
     let (name, step): (String, i64) = numpy.call_method1("datetime_data", (&dtype,))?.extract()?;
-    let unit = match (name.as_str(), step) {
-        ("s", 1) => TimeUnit::Second,
-        ("ms", 1) => TimeUnit::Millisecond,
-        ("us", 1) => TimeUnit::Microsecond,
-        ("ns", 1) => TimeUnit::Nanosecond,
-        _ => {
-            let seconds = values.call_method1("astype", ("datetime64[s]",))?;
-            return times_of_numpy(&seconds);
-        }
+    let (Ok(unit), 1) = (name.parse::<Unit>(), step) else {
+        let seconds = values.call_method1("astype", ("datetime64[s]",))?;
+        return times_of_numpy(&seconds);
     };
     let Some(numbers) = array_of_buffer(&values.call_method1("view", ("int64",))?) else {
         return Ok(None);
@@ -198,7 +193,7 @@ fn times_of_numpy(values: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let numbers: arrow_array::Int64Array =
         numbers.values().iter().map(|time| (*time != i64::MIN).then_some(*time)).collect();
     let numbers: ArrayRef = Arc::new(numbers);
-    relabeled(&numbers, &times(unit)).map(Some).map_err(to_python)
+    relabeled(&numbers, &times(unit.to_arrow())).map(Some).map_err(to_python)
 }
 
 /// Times in UTC.

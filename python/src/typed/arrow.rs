@@ -183,10 +183,9 @@ fn times_in(column: &dyn Array, unit: Unit, first_row: usize) -> Result<ScalarBu
         let step = from / per_second;
         if let Some(row) = counts.iter().position(|count| count % step != 0) {
             return Err(invalid(format!(
-                "the time in row {} is finer than unit '{}' can keep: round the times first, or make a log \
-                 of a finer unit",
-                first_row + row,
-                unit.name()
+                "the time in row {} is finer than unit '{unit}' can keep: round the times first, or make \
+                 a log of a finer unit",
+                first_row + row
             )));
         }
         return Ok(counts.iter().map(|count| count / step).collect());
@@ -195,9 +194,8 @@ fn times_in(column: &dyn Array, unit: Unit, first_row: usize) -> Result<ScalarBu
     let scaled = counts.iter().enumerate().map(|(row, count)| {
         count.checked_mul(step).ok_or_else(|| {
             invalid(format!(
-                "the time in row {} is outside int64 in unit '{}'",
-                first_row + row,
-                unit.name()
+                "the time in row {} is outside int64 in unit '{unit}'",
+                first_row + row
             ))
         })
     });

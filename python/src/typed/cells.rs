@@ -172,14 +172,13 @@ fn scaled(microseconds: i128, unit: Unit) -> PyResult<i64> {
         return Err(refused(
             ErrorKind::InvalidData,
             format!(
-                "{microseconds} microseconds are finer than unit '{}' can keep: round them first, or choose a \
-                 finer unit",
-                unit.name()
+                "{microseconds} microseconds are finer than unit '{unit}' can keep: round them first, or \
+                 choose a finer unit"
             ),
         ));
     }
     i64::try_from(units / 1_000_000).map_err(|_| {
-        PyOverflowError::new_err(format!("a duration is outside int64 in unit '{}'", unit.name()))
+        PyOverflowError::new_err(format!("a duration is outside int64 in unit '{unit}'"))
     })
 }
 

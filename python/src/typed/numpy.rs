@@ -7,6 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
 use timestrata_engine::ErrorKind;
+use timestrata_timelog::Unit;
 
 use super::arrow::buffer;
 use crate::error::refused;
@@ -33,28 +34,19 @@ pub(crate) fn joined<'py>(
 }
 
 /// Numpy's name for a column's values, and for the integers that they are kept as.
-fn numpy_type(data_type: &DataType) -> Option<(String, &'static str)> {
-    use DataType as T;
-    let plain = |name: &'static str| Some((name.to_owned(), name));
-    let unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
+fn numpy_type(data_type: &DataType) -> Option<(String, String)> {
+    let counts = |kind: &str, unit: TimeUnit| {
+        Some((format!("{kind}[{}]", Unit::from(unit)), "int64".to_owned()))
     };
     match data_type {
-        T::Int8 => plain("int8"),
-        T::Int16 => plain("int16"),
-        T::Int32 => plain("int32"),
-        T::Int64 => plain("int64"),
-        T::UInt8 => plain("uint8"),
-        T::UInt16 => plain("uint16"),
-        T::UInt32 => plain("uint32"),
-        T::UInt64 => plain("uint64"),
-        T::Float32 => plain("float32"),
-        T::Float64 => plain("float64"),
-        T::Timestamp(of, _) => Some((format!("datetime64[{}]", unit(of)), "int64")),
-        T::Duration(of) => Some((format!("timedelta64[{}]", unit(of)), "int64")),
+        DataType::Timestamp(unit, _) => counts("datetime64", *unit),
+        DataType::Duration(unit) => counts("timedelta64", *unit),
+        number
+            if number.is_integer() || matches!(number, DataType::Float32 | DataType::Float64) =>
+        {
+            let name = number.to_string().to_lowercase();
+            Some((name.clone(), name))
+        }
         _ => None,
     }
 }
@@ -81,7 +73,7 @@ pub(crate) fn column<'py>(
     let buffers = buffers.collect::<Option<Vec<_>>>().ok_or_else(|| {
         refused(ErrorKind::Corruption, format!("column '{}' has no values", field.name()))
     })?;
-    let mut array = joined(numpy, stored, &buffers)?;
+    let mut array = joined(numpy, &stored, &buffers)?;
     if name != stored {
         array = array.call_method1("view", (&name,))?;
     }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::{PyField, PySchema};
-use timestrata_timelog::ValueColumns;
+use timestrata_timelog::{Unit, ValueColumns};
 
 use super::arrow::is_schema;
 use crate::error::{to_python, wrong_type};
@@ -129,13 +129,7 @@ fn named(name: &str) -> PyResult<DataType> {
         Some((first, zone)) => (first.trim(), Some(zone.trim())),
         None => (inside.trim(), None),
     };
-    let unit = || match first {
-        "s" => Ok(TimeUnit::Second),
-        "ms" => Ok(TimeUnit::Millisecond),
-        "us" => Ok(TimeUnit::Microsecond),
-        "ns" => Ok(TimeUnit::Nanosecond),
-        _ => Err(unknown()),
-    };
+    let unit = || first.parse::<Unit>().map(Unit::to_arrow).map_err(|_| unknown());
     match (kind, zone) {
         ("timestamp", None) => Ok(DataType::Timestamp(unit()?, None)),
         ("timestamp", Some(zone)) => {

@@ -153,7 +153,6 @@ fn time_of_day(py: Python<'_>, count: i64, unit: Unit) -> PyResult<Bound<'_, PyA
 
 fn beyond(count: i64, unit: Unit) -> PyErr {
     PyOverflowError::new_err(format!(
-        "{count} {} is more than Python's datetime can hold: read it with to_arrow() or to_numpy()",
-        unit.name()
+        "{count} {unit} is more than Python's datetime can hold: read it with to_arrow() or to_numpy()"
     ))
 }

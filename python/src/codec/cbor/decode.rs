@@ -3,7 +3,9 @@
 use ciborium_ll::{Decoder, Header};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
+use pyo3::types::{
+    PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
+};
 use timestrata_engine::ErrorKind;
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
 };
 use crate::error::refused;
 
-static DATETIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The one item in `bytes`.
 ///
@@ -221,12 +223,7 @@ impl<'py> Reader<'py, '_> {
 
     fn datetime(&mut self, tag: u64) -> PyResult<Object<'py>> {
         let content = self.value(true)?;
-        let class = DATETIME
-            .get_or_try_init(self.py, || {
-                let class = self.py.import("datetime")?.getattr("datetime")?;
-                Ok::<_, PyErr>(class.unbind())
-            })?
-            .bind(self.py);
+        let class = DATETIME.import(self.py, "datetime", "datetime")?;
         let read = if tag == TAG_DATETIME_TEXT {
             class.call_method1("fromisoformat", (&content,))
         } else {
