@@ -201,11 +201,7 @@ impl Layers {
     /// # Errors
     /// `InvalidArgument`, naming key, value and origin.
     pub fn config(&self) -> Result<Config> {
-        let truth = |text: &str| match text {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        };
+        let truth = |text: &str| text.parse::<bool>().ok();
         let settings = Settings {
             memtable_bytes_max: self.size("store.memtable_bytes_max")?,
             memory_bytes_max: self.size("store.memory_bytes_max")?,

@@ -172,7 +172,7 @@ impl LogEntries {
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         self.handle.store()?;
         let (view, query) = (self.view.get()?.clone(), self.query.clone());
         let reached = self.reached.clone();
@@ -184,8 +184,7 @@ impl LogEntries {
                 batch_of(&entries)
             }))
         });
-        let rows = Bound::new(py, rows)?;
-        rows.call_method1("__arrow_c_stream__", (requested_schema,))
+        rows.__arrow_c_stream__(py, requested_schema)
     }
 
     /// The columns, for other Arrow libraries.

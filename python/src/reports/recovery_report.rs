@@ -1,5 +1,7 @@
 //! `RecoveryReport`: what opening a store found and did.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 
 use super::shown;
@@ -43,6 +45,7 @@ pub(crate) struct RecoveryReport {
 
 impl From<&timestrata_engine::RecoveryReport> for RecoveryReport {
     fn from(report: &timestrata_engine::RecoveryReport) -> Self {
+        let all_shown = |paths: &[PathBuf]| paths.iter().map(|path| shown(path)).collect();
         Self {
             created: report.created,
             clean: report.clean,
@@ -50,15 +53,11 @@ impl From<&timestrata_engine::RecoveryReport> for RecoveryReport {
             commits_replayed: report.commits_replayed,
             bytes_replayed: report.bytes_replayed,
             torn_tail: report.torn_tail.as_ref().map(|(path, offset)| (shown(path), *offset)),
-            orphans_quarantined: report
-                .orphans_quarantined
-                .iter()
-                .map(|path| shown(path))
-                .collect(),
-            damaged_runs: report.damaged_runs.iter().map(|path| shown(path)).collect(),
+            orphans_quarantined: all_shown(&report.orphans_quarantined),
+            damaged_runs: all_shown(&report.damaged_runs),
             manifest_mended: report.manifest_mended.clone(),
-            orphans_removed: report.orphans_removed.iter().map(|path| shown(path)).collect(),
-            strays: report.strays.iter().map(|path| shown(path)).collect(),
+            orphans_removed: all_shown(&report.orphans_removed),
+            strays: all_shown(&report.strays),
             seconds: report.took.as_secs_f64(),
         }
     }

@@ -45,28 +45,19 @@ fn asked(
     sql.for_query(&store.begin_query_for(text, time_max, asker_stays))
 }
 
-/// A query that has been planned once, and can be asked again.
-struct Again<F> {
-    /// The answer of the planning, until somebody reads it.
-    first: Lock<Option<BlockingResult>>,
-    ask: F,
-}
-
-impl<F: Fn() -> Result<BlockingResult> + Send + Sync + 'static> Again<F> {
-    /// Asks once, so that mistakes are told at once.
-    fn rows(py: Python<'_>, ask: F) -> PyResult<Rows> {
-        let first = detached(py, &ask)?;
-        let schema = first.schema();
-        let again = Self { first: Lock::new(Some(first)), ask };
-        Ok(Rows::new(schema, move || {
-            let first = again.first.lock().take();
-            let result = match first {
-                Some(result) => result,
-                None => (again.ask)()?,
-            };
-            Ok(result)
-        }))
-    }
+/// The rows of a query that is planned once, so that mistakes are told at once, and can be asked again.
+fn rows_of(
+    py: Python<'_>,
+    ask: impl Fn() -> Result<BlockingResult> + Send + Sync + 'static,
+) -> PyResult<Rows> {
+    let first = detached(py, &ask)?;
+    let schema = first.schema();
+    // The answer of the planning, until somebody reads it.
+    let first = Lock::new(Some(first));
+    Ok(Rows::new(schema, move || {
+        let first = first.lock().take();
+        first.map_or_else(&ask, Ok)
+    }))
 }
 
 #[pymethods]
@@ -124,19 +115,18 @@ impl Store {
         if !is_query {
             // What it answers is kept: to ask again would be to do it again.
             let store = handle.store()?;
-            let done = detached(py, || {
+            let (schema, batches) = detached(py, || {
                 let sql = asked(&sql, store, &query, time_max);
                 let result = sql.query_blocking(&query, params)?;
                 let schema = result.schema();
                 Ok((schema, result.collect::<Result<Vec<_>>>()?))
             })?;
-            let (schema, batches) = done;
             return Ok(Rows::of_batches(schema, batches));
         }
         let store = handle.store()?.clone();
         let snapshot = detached(py, || store.snapshot())?;
         let sql = sql.at_snapshot(snapshot);
-        Again::rows(py, move || {
+        rows_of(py, move || {
             asked(&sql, &store, &query, time_max).query_blocking(&query, params.clone())
         })
     }

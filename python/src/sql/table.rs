@@ -5,7 +5,7 @@ use pyo3::types::{PyDelta, PyDeltaAccess, PyString};
 use timestrata_sql::{AsofOptions, Direction, Input, Params, Selection, Tolerance, delete_rows};
 
 use super::params::params_of;
-use super::{Again, Rows, asked};
+use super::{Rows, asked, rows_of};
 use crate::error::to_python;
 use crate::interrupt::detached;
 use crate::settings::word;
@@ -42,7 +42,7 @@ impl Table {
         let name = view.name().to_owned();
         let store = self.handle.store()?.clone();
         let text = format!("scan of {name}: {condition}");
-        Again::rows(py, move || asked(&sql, &store, &text, None).select_blocking(&name, &selection))
+        rows_of(py, move || asked(&sql, &store, &text, None).select_blocking(&name, &selection))
     }
 }
 
@@ -169,7 +169,7 @@ impl Table {
         let sql = self.handle.sql()?.at_snapshot(snapshot);
         let store = store.clone();
         let text = format!("asof_join({}, {})", names.0, names.1);
-        Again::rows(py, move || {
+        rows_of(py, move || {
             let (left, right) = names.clone();
             asked(&sql, &store, &text, None).asof_join_blocking(
                 Input::Table(left),

@@ -9,7 +9,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use timestrata_engine::{Durability, ErrorKind, Io, Result};
-use timestrata_ingest::rows::{Format, OnError, ReadOptions, ReadReport, open_path, open_reader};
+use timestrata_ingest::rows::{
+    Format, OnError, ReadOptions, ReadReport, Source, open_path, open_reader,
+};
 use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions, ingest};
 
 use super::Table;
@@ -110,18 +112,14 @@ impl Table {
         };
         let store = self.handle.store()?.clone();
         let name = self.table_name().to_owned();
-        let done = match from(source)? {
+        let load = move |source| load(&store, &name, source, options);
+        let (table, report) = match from(source)? {
             From::Path(path) => {
-                interruptible(py, move || load(&store, &name, &path, &read, &options))?
+                interruptible(py, move || load(open_path(&Io::os(), &path, &read)?))?
             }
-            From::Object(object) => object.feed(py, move |reader| {
-                let mut source = open_reader(reader, "the file object", &read)?;
-                let options = IngestOptions { widened: source.widened(), ..options };
-                let done = ingest(&store, &name, &mut source, &options)?;
-                Ok((done.table, source.report().clone()))
-            })?,
+            From::Object(object) => object
+                .feed(py, move |reader| load(open_reader(reader, "the file object", &read)?))?,
         };
-        let (table, report) = done;
         if let Some(table) = table {
             self.has_become(table);
         }
@@ -134,12 +132,10 @@ type Loaded = (Option<TableModel>, ReadReport);
 fn load(
     store: &timestrata_engine::Store,
     name: &str,
-    path: &std::path::Path,
-    read: &ReadOptions,
-    options: &IngestOptions,
+    mut source: Source,
+    options: IngestOptions,
 ) -> Result<Loaded> {
-    let mut source = open_path(&Io::os(), path, read)?;
-    let options = IngestOptions { widened: source.widened(), ..options.clone() };
+    let options = IngestOptions { widened: source.widened(), ..options };
     let done = ingest(store, name, &mut source, &options)?;
     Ok((done.table, source.report().clone()))
 }

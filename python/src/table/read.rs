@@ -331,10 +331,8 @@ impl Table {
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let rows = Bound::new(py, Self::rows_of(self.view(py)?, TableScan::default())?)?;
-        let keywords = PyDict::new(py);
-        keywords.set_item("requested_schema", requested_schema)?;
-        rows.call_method("__arrow_c_stream__", (), Some(&keywords))
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let rows = Self::rows_of(self.view(py)?, TableScan::default())?;
+        rows.__arrow_c_stream__(py, requested_schema)
     }
 }

@@ -223,7 +223,7 @@ impl Rows {
 
     /// The rows, for other Arrow libraries; see the Arrow C stream interface.
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    pub(crate) fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,

@@ -2,7 +2,6 @@
 
 use ciborium::Value;
 use num_bigint::BigUint;
-use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 /// Tags of whole numbers of any size (RFC 8949, 3.4.3).
@@ -73,20 +72,9 @@ impl Serialize for AsJson<'_> {
                 Some(digits) => serializer.serialize_str(&digits),
                 None => AsJson(value).serialize(serializer),
             },
-            Value::Array(values) => {
-                let mut list = serializer.serialize_seq(Some(values.len()))?;
-                for value in values {
-                    list.serialize_element(&AsJson(value))?;
-                }
-                list.end()
-            }
-            Value::Map(fields) => {
-                let mut map = serializer.serialize_map(Some(fields.len()))?;
-                for (name, value) in fields {
-                    map.serialize_entry(&text(name), &AsJson(value))?;
-                }
-                map.end()
-            }
+            Value::Array(values) => serializer.collect_seq(values.iter().map(AsJson)),
+            Value::Map(fields) => serializer
+                .collect_map(fields.iter().map(|(name, value)| (text(name), AsJson(value)))),
             _ => serializer.serialize_none(),
         }
     }

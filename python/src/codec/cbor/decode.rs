@@ -1,6 +1,6 @@
 //! CBOR to Python objects. The bytes are input: nothing in them is believed.
 
-use ciborium_ll::{Decoder, Header};
+use ciborium_ll::{Decoder, Header, simple, tag};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -8,10 +8,7 @@ use pyo3::types::{
 };
 use timestrata_engine::ErrorKind;
 
-use super::{
-    DEPTH_MAX, SIMPLE_FALSE, SIMPLE_NULL, SIMPLE_TRUE, SIMPLE_UNDEFINED, TAG_BIGNUM_NEGATIVE,
-    TAG_BIGNUM_POSITIVE, TAG_DATETIME_EPOCH, TAG_DATETIME_TEXT, TAG_SELF_DESCRIBED, TAG_SET,
-};
+use super::{DEPTH_MAX, TAG_DATETIME_EPOCH, TAG_DATETIME_TEXT, TAG_SELF_DESCRIBED, TAG_SET};
 use crate::error::refused;
 
 static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -78,9 +75,9 @@ impl<'py> Reader<'py, '_> {
                 Err(_) => PyInt::new(py, !i128::from(number)).into_any(),
             },
             Header::Float(number) => PyFloat::new(py, number).into_any(),
-            Header::Simple(SIMPLE_FALSE) => false.into_pyobject(py)?.to_owned().into_any(),
-            Header::Simple(SIMPLE_TRUE) => true.into_pyobject(py)?.to_owned().into_any(),
-            Header::Simple(SIMPLE_NULL | SIMPLE_UNDEFINED) => py.None().into_bound(py),
+            Header::Simple(simple::FALSE) => false.into_pyobject(py)?.to_owned().into_any(),
+            Header::Simple(simple::TRUE) => true.into_pyobject(py)?.to_owned().into_any(),
+            Header::Simple(simple::NULL | simple::UNDEFINED) => py.None().into_bound(py),
             Header::Simple(_) => return Err(self.bad("unknown simple value")),
             Header::Bytes(Some(length)) => PyBytes::new(py, self.take(length)?).into_any(),
             Header::Text(Some(length)) => self.text(length)?,
@@ -192,18 +189,14 @@ impl<'py> Reader<'py, '_> {
     fn tagged(&mut self, tag: u64, as_key: bool) -> PyResult<Object<'py>> {
         match tag {
             TAG_DATETIME_TEXT | TAG_DATETIME_EPOCH => self.datetime(tag),
-            TAG_BIGNUM_POSITIVE | TAG_BIGNUM_NEGATIVE => {
+            tag::BIGPOS | tag::BIGNEG => {
                 let bytes = self.value(true)?;
                 let Ok(bytes) = bytes.cast::<PyBytes>() else {
                     return Err(self.bad("a large integer that is not bytes"));
                 };
                 let int = self.py.get_type::<PyInt>();
                 let number = int.call_method1("from_bytes", (bytes, "big"))?;
-                if tag == TAG_BIGNUM_NEGATIVE {
-                    number.call_method0("__invert__")
-                } else {
-                    Ok(number)
-                }
+                if tag == tag::BIGNEG { number.call_method0("__invert__") } else { Ok(number) }
             }
             TAG_SET => {
                 let Header::Array(length) = self.header()? else {

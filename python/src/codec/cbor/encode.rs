@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::{mem, ptr, slice};
 
-use ciborium_ll::{Encoder, Header};
+use ciborium_ll::{Encoder, Header, simple, tag};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -15,10 +15,7 @@ use pyo3::types::{
 use timestrata_engine::ErrorKind;
 use timestrata_timelog::VALUE_BYTES_MAX;
 
-use super::{
-    DEPTH_MAX, SIMPLE_FALSE, SIMPLE_NULL, SIMPLE_TRUE, TAG_BIGNUM_NEGATIVE, TAG_BIGNUM_POSITIVE,
-    TAG_DATETIME_TEXT, TAG_SET,
-};
+use super::{DEPTH_MAX, TAG_DATETIME_TEXT, TAG_SET};
 use crate::error::{refused, type_name};
 
 /// An item's major type: the upper three bits of its first byte.
@@ -223,9 +220,9 @@ impl Writer {
         } else if let Some(number) = exactly::<PyFloat>(value) {
             self.float(number.value())?;
         } else if value.is_none() {
-            self.simple(SIMPLE_NULL);
+            self.simple(simple::NULL);
         } else if let Some(flag) = exactly::<PyBool>(value) {
-            self.simple(if flag.is_true() { SIMPLE_TRUE } else { SIMPLE_FALSE });
+            self.simple(if flag.is_true() { simple::TRUE } else { simple::FALSE });
         } else if let Some(bytes) = exactly::<PyBytes>(value) {
             self.string(Major::Bytes, bytes.as_bytes())?;
         } else {
@@ -323,7 +320,7 @@ impl Writer {
         let magnitude = if negative { value.call_method0("__invert__")? } else { value.clone() };
         let bits: usize = magnitude.call_method0("bit_length")?.extract()?;
         let bytes = magnitude.call_method1("to_bytes", (bits.div_ceil(8), "big"))?;
-        self.head(Major::Tag, if negative { TAG_BIGNUM_NEGATIVE } else { TAG_BIGNUM_POSITIVE });
+        self.head(Major::Tag, if negative { tag::BIGNEG } else { tag::BIGPOS });
         self.string(Major::Bytes, bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes())
     }
 

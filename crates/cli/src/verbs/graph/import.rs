@@ -97,13 +97,8 @@ impl GraphFileFormat {
         if file.extension()?.to_str()? == "scip" {
             return Some(Self::Scip);
         }
-        match rows::Format::of_path(file)? {
-            rows::Format::Csv => Some(Self::Csv),
-            rows::Format::JsonLines => Some(Self::Jsonl),
-            rows::Format::ArrowFile => Some(Self::Arrow),
-            rows::Format::Parquet => Some(Self::Parquet),
-            _ => None,
-        }
+        let found = rows::Format::of_path(file)?;
+        Self::value_variants().iter().copied().find(|format| format.of_rows() == Some(found))
     }
 
     /// As a form of rows; none of an index.
