@@ -8,19 +8,21 @@ use super::lines::LINE_BYTES_MAX;
 /// What actions there are, as an answer names them.
 const ACTIONS: &str = "write,read";
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "errcode", rename_all = "snake_case")]
 pub(super) enum Refusal {
     RequestTooLarge,
     /// What went wrong is in the server's log.
     ReadError,
-    InvalidJson(String),
-    WriteLogError(String),
+    InvalidJson(#[serde(skip)] String),
+    WriteLogError(#[serde(skip)] String),
     MissingAction,
-    UnknownAction(String),
+    UnknownAction(#[serde(skip)] String),
     MissingSourceTs,
     MissingMessage,
     InvalidSourceTs,
     MessageTooLarge {
+        #[serde(skip)]
         bytes_max: usize,
     },
     MissingStartTs,
@@ -28,40 +30,23 @@ pub(super) enum Refusal {
     InvalidStartTs,
     InvalidEndTs,
     TooManyClients {
+        #[serde(skip)]
         clients_max: usize,
     },
 }
 
 /// A refusal as it is sent.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct Answer<'a> {
     status: &'static str,
-    errcode: &'static str,
+    /// Its code, which is its name.
+    #[serde(flatten)]
+    refusal: &'a Refusal,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<Value>,
 }
 
 impl Refusal {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::RequestTooLarge => "request_too_large",
-            Self::ReadError => "read_error",
-            Self::InvalidJson(_) => "invalid_json",
-            Self::WriteLogError(_) => "write_log_error",
-            Self::MissingAction => "missing_action",
-            Self::UnknownAction(_) => "unknown_action",
-            Self::MissingSourceTs => "missing_source_ts",
-            Self::MissingMessage => "missing_message",
-            Self::InvalidSourceTs => "invalid_source_ts",
-            Self::MessageTooLarge { .. } => "message_too_large",
-            Self::MissingStartTs => "missing_start_ts",
-            Self::MissingEndTs => "missing_end_ts",
-            Self::InvalidStartTs => "invalid_start_ts",
-            Self::InvalidEndTs => "invalid_end_ts",
-            Self::TooManyClients { .. } => "too_many_clients",
-        }
-    }
-
     fn detail(&self) -> Option<Value> {
         Some(match self {
             Self::RequestTooLarge => json!({ "max_size": LINE_BYTES_MAX, "unit": "byte" }),
@@ -87,7 +72,7 @@ impl Refusal {
 
     /// Appends its line.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let answer = Answer { status: "error", errcode: self.code(), detail: self.detail() };
+        let answer = Answer { status: "error", refusal: self, detail: self.detail() };
         // Memory takes what is written to it, and all of this has a form in JSON.
         let _ = serde_json::to_writer(&mut *out, &answer);
         out.push(b'\n');
