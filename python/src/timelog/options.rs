@@ -208,13 +208,13 @@ impl Options {
             )));
         };
         let number = takes.read(name, value)?;
-        let size = number.as_size();
+        let size = usize::try_from(number).unwrap_or_default();
         match name {
             "memtable_max_bytes" if size > 0 => self.seal_rows = (size / ROW_BYTES).max(1),
             "ooo_budget_bytes" if size > 0 => self.late_rows_max = (size / ROW_BYTES).max(1),
             "sealed_max_runs" if size > 0 => self.sealed_runs_max = size,
             "max_delta_segments" if size > 0 => self.delta_segments_max = size,
-            "window_size" => self.window = number.as_span(),
+            "window_size" => self.window = number,
             "target_page_bytes" if size > 0 => {
                 if size < 256 {
                     return Err(PyValueError::new_err(
@@ -243,28 +243,9 @@ impl Options {
     }
 }
 
-/// A number that an option was given.
-#[derive(Clone, Copy)]
-enum Number {
-    Whole(i64),
-    Part(f64),
-}
-
-impl Number {
-    fn as_size(self) -> usize {
-        usize::try_from(self.as_span()).unwrap_or_default()
-    }
-
-    fn as_span(self) -> i64 {
-        match self {
-            Self::Whole(whole) => whole,
-            Self::Part(part) => i64::from(part > 0.0),
-        }
-    }
-}
-
 impl Takes {
-    fn read(self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Number> {
+    /// The number that an option was given; a fraction is only checked, since none is used.
+    fn read(self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
         if let Self::Fraction = self {
             if value.is_instance_of::<PyBool>()
                 || !(value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>())
@@ -278,7 +259,7 @@ impl Takes {
             if !(0.0..=1.0).contains(&part) {
                 return Err(PyValueError::new_err(format!("{name} must be in [0.0, 1.0]")));
             }
-            return Ok(Number::Part(part));
+            return Ok(0);
         }
         if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
             return Err(wrong_type(format_args!("{name} must be an int"), value));
@@ -296,7 +277,7 @@ impl Takes {
             Self::Size | Self::Span if whole < 0 => {
                 Err(PyValueError::new_err(format!("{name} must be >= 0")))
             }
-            _ => Ok(Number::Whole(whole)),
+            _ => Ok(whole),
         }
     }
 }
@@ -327,11 +308,11 @@ fn named<T: Copy>(what: &str, name: &Bound<'_, PyAny>, choices: &[(&str, T)]) ->
 /// Options that come in a dict, or each by a keyword of its own.
 #[derive(Default)]
 struct Groups {
-    given: Vec<(String, &'static str, Number)>,
+    given: Vec<(String, &'static str, i64)>,
 }
 
 impl Groups {
-    fn flat(&mut self, key: &'static str, flat: &str, number: Number) -> PyResult<()> {
+    fn flat(&mut self, key: &'static str, flat: &str, number: i64) -> PyResult<()> {
         if self.given.iter().any(|(name, _, _)| name == flat) {
             let group = if flat.starts_with("adaptive_") { "adaptive" } else { "compaction" };
             return Err(PyValueError::new_err(format!(
@@ -370,7 +351,7 @@ impl Groups {
 
     fn number(&self, key: &str) -> i64 {
         let found = self.given.iter().find(|(_, name, _)| *name == key);
-        found.map_or(0, |(_, _, number)| number.as_span())
+        found.map_or(0, |(_, _, number)| *number)
     }
 
     fn check(&self) -> PyResult<()> {

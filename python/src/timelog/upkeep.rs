@@ -1,9 +1,10 @@
 //! Flushes, compactions and statistics.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
-use super::options::Upkeep;
+use super::memory::MemoryLog;
+use super::options::{Options, Upkeep};
 use super::{Asked, State, Timelog, closed};
 use crate::error::timelog_error;
 
@@ -78,118 +79,92 @@ impl Timelog {
     /// those of all rows, of range deletes' rows too until they are compacted.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let figures = match &mut *self.lock() {
-            State::Memory(log) => Figures::of(log),
-            State::Stored(_) => Figures::default(),
+            State::Memory(log) => figures_of(log),
+            State::Stored(_) => figures_of(&mut MemoryLog::new(Options::default())),
             State::Closed(_) | State::New => return Err(closed()),
         };
+        let stats = PyDict::new(py);
+        for (name, group) in figures {
+            stats.set_item(name, group.into_py_dict(py)?)?;
+        }
         if let Asked::Of(stored) = self.ask(|_| ())? {
             let (rows, min, max) =
                 stored.ask(py, |log| Ok((log.len()?, log.min_time()?, log.max_time()?)))?;
-            return Figures { rows, bounds: min.zip(max), ..figures }.into_dict(py, self);
+            let (min, max) = min.zip(max).unzip();
+            let own = [("records_estimate", Some(rows as i64)), ("min_ts", min), ("max_ts", max)];
+            let storage = stats.as_any().get_item("storage")?;
+            storage.call_method1("update", (own.into_py_dict(py)?,))?;
         }
-        figures.into_dict(py, self)
-    }
-}
-
-/// What `stats` tells.
-#[derive(Debug, Default)]
-struct Figures {
-    delta_segments: u64,
-    settled_segments: u64,
-    pages: u64,
-    rows: u64,
-    bounds: Option<(i64, i64)>,
-    tombstones: u64,
-    active: usize,
-    late: usize,
-    late_seals: u64,
-    window: i64,
-    sealed: usize,
-    seals: u64,
-    flushes: u64,
-    compactions: u64,
-}
-
-impl Figures {
-    fn of(log: &mut super::memory::MemoryLog) -> Self {
-        let physical = log.rows.physical();
-        let published = physical.rows();
-        let (bounds, tombstones) = (physical.bounds(), physical.tombstones());
-        let now = log.rows.min_time().zip(log.rows.max_time());
-        let bounds =
-            bounds.into_iter().chain(now).reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
-        Self {
-            delta_segments: log.segments,
-            settled_segments: u64::from(log.has_settled && published > 0),
-            pages: published.div_ceil(log.options.page_rows as u64),
-            rows: log.rows.len(),
-            bounds,
-            tombstones,
-            active: log.active_rows.saturating_sub(log.active_late),
-            late: log.active_late,
-            late_seals: log.counters.late_seals,
-            window: if log.options.is_adaptive { log.options.window } else { 0 },
-            sealed: log.sealed_runs,
-            seals: log.counters.seals,
-            flushes: log.counters.flushes,
-            compactions: log.counters.compactions,
-        }
-    }
-
-    fn into_dict<'py>(self, py: Python<'py>, log: &Timelog) -> PyResult<Bound<'py, PyDict>> {
-        let group = |entries: &[(&str, u64)]| -> PyResult<Bound<'py, PyDict>> {
-            let dict = PyDict::new(py);
-            entries.iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
-            Ok(dict)
-        };
-        let storage = group(&[
-            ("segments_l0", self.delta_segments),
-            ("segments_l1", self.settled_segments),
-            ("pages_total", self.pages),
-            ("records_estimate", self.rows),
-        ])?;
-        storage.set_item("min_ts", self.bounds.map(|bounds| bounds.0))?;
-        storage.set_item("max_ts", self.bounds.map(|bounds| bounds.1))?;
-        storage.set_item("tombstone_count", self.tombstones)?;
-        let stats = PyDict::new(py);
-        stats.set_item("storage", storage)?;
-        let memtable = group(&[
-            ("active_records", self.active as u64),
-            ("ooo_records", self.late as u64),
-            ("sealed_runs", self.sealed as u64),
-        ])?;
-        stats.set_item("memtable", memtable)?;
-        let operational = group(&[
-            ("seals_total", self.seals),
-            ("ooo_budget_hits", self.late_seals),
-            ("backpressure_waits", 0),
-            ("flushes_total", self.flushes),
-            ("compactions_total", self.compactions),
-            ("compaction_retries", 0),
-            ("compaction_publish_ebusy", 0),
-            ("busy_events", log.busy_events()),
-            ("extend_skipped", log.extend_skipped()),
-        ])?;
-        stats.set_item("operational", operational)?;
-        let selection = group(&[
-            ("select_calls", self.compactions),
-            ("select_l0_inputs", 0),
-            ("select_l1_inputs", 0),
-            ("select_no_work", 0),
-        ])?;
-        stats.set_item("compaction_selection", selection)?;
-        let adaptive = group(&[("flush_count", 0), ("failures", 0)])?;
-        adaptive.set_item("window", self.window)?;
-        adaptive.set_item("ewma_density", 0.0)?;
-        stats.set_item("adaptive", adaptive)?;
+        stats.as_any().get_item("adaptive")?.set_item("ewma_density", 0.0)?;
         let config = PyDict::new(py);
-        config.set_item("time_unit", log.time_unit()?)?;
-        config.set_item("maintenance", log.maintenance_mode())?;
-        config.set_item("busy_policy", log.busy_policy())?;
-        config.set_item("min_ts", log.min_ts_floor())?;
-        let mostly_ordered = log.told(|options, _| options.mostly_ordered);
+        config.set_item("time_unit", self.time_unit()?)?;
+        config.set_item("maintenance", self.maintenance_mode())?;
+        config.set_item("busy_policy", self.busy_policy())?;
+        config.set_item("min_ts", self.min_ts_floor())?;
+        let mostly_ordered = self.told(|options, _| options.mostly_ordered);
         config.set_item("mostly_ordered_default", mostly_ordered)?;
         stats.set_item("config", config)?;
         Ok(stats)
     }
+}
+
+/// Figures by name.
+type Group = Vec<(&'static str, Option<i64>)>;
+
+/// What `stats` tells of a log in memory, in groups. Those of an empty log stand for one in a store.
+fn figures_of(log: &mut MemoryLog) -> [(&'static str, Group); 5] {
+    let group = |figures: &[(&'static str, u64)]| -> Group {
+        figures.iter().map(|(name, figure)| (*name, Some(*figure as i64))).collect()
+    };
+    let physical = log.rows.physical();
+    let published = physical.rows();
+    let (bounds, tombstones) = (physical.bounds(), physical.tombstones());
+    let now = log.rows.min_time().zip(log.rows.max_time());
+    let bounds =
+        bounds.into_iter().chain(now).reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+    let mut storage = group(&[
+        ("segments_l0", log.segments),
+        ("segments_l1", u64::from(log.has_settled && published > 0)),
+        ("pages_total", published.div_ceil(log.options.page_rows as u64)),
+        ("records_estimate", log.rows.len()),
+    ]);
+    let (min, max) = bounds.unzip();
+    storage.extend([
+        ("min_ts", min),
+        ("max_ts", max),
+        ("tombstone_count", Some(tombstones as i64)),
+    ]);
+    let memtable = group(&[
+        ("active_records", log.active_rows.saturating_sub(log.active_late) as u64),
+        ("ooo_records", log.active_late as u64),
+        ("sealed_runs", log.sealed_runs as u64),
+    ]);
+    let counters = &log.counters;
+    let operational = group(&[
+        ("seals_total", counters.seals),
+        ("ooo_budget_hits", counters.late_seals),
+        ("backpressure_waits", 0),
+        ("flushes_total", counters.flushes),
+        ("compactions_total", counters.compactions),
+        ("compaction_retries", 0),
+        ("compaction_publish_ebusy", 0),
+        ("busy_events", counters.busy),
+        ("extend_skipped", counters.skipped),
+    ]);
+    let selection = group(&[
+        ("select_calls", counters.compactions),
+        ("select_l0_inputs", 0),
+        ("select_l1_inputs", 0),
+        ("select_no_work", 0),
+    ]);
+    let window = if log.options.is_adaptive { log.options.window } else { 0 };
+    let mut adaptive = group(&[("flush_count", 0), ("failures", 0)]);
+    adaptive.push(("window", Some(window)));
+    [
+        ("storage", storage),
+        ("memtable", memtable),
+        ("operational", operational),
+        ("compaction_selection", selection),
+        ("adaptive", adaptive),
+    ]
 }
