@@ -13,7 +13,7 @@ use ciborium::Value;
 use timestrata::table::time_array;
 use timestrata::timelog::Unit;
 
-use super::columns::{Column, Columns, Kind};
+use super::columns::{Column, Columns};
 use super::{Request, cell};
 use crate::failure::{Failure, Result};
 
@@ -57,15 +57,7 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
 }
 
 fn field(column: &Column, unit: Unit) -> Field {
-    let data_type = match column.kind {
-        _ if column.is_time() => time_type(unit),
-        Kind::Null => DataType::Null,
-        Kind::Bool => DataType::Boolean,
-        Kind::Int => DataType::Int64,
-        Kind::Float => DataType::Float64,
-        Kind::Bytes => DataType::Binary,
-        Kind::Text => DataType::Utf8,
-    };
+    let data_type = if column.is_time() { time_type(unit) } else { column.data_type.clone() };
     Field::new(&column.name, data_type, !column.is_time())
 }
 
@@ -81,14 +73,14 @@ enum Builder {
 }
 
 fn builders(columns: &Columns) -> Vec<Builder> {
-    let builder = |column: &Column| match column.kind {
+    let builder = |column: &Column| match column.data_type {
         _ if column.is_time() => Builder::Time(Vec::new()),
-        Kind::Null => Builder::Null,
-        Kind::Bool => Builder::Bool(BooleanBuilder::new()),
-        Kind::Int => Builder::Int(Int64Builder::new()),
-        Kind::Float => Builder::Float(Float64Builder::new()),
-        Kind::Bytes => Builder::Bytes(BinaryBuilder::new()),
-        Kind::Text => Builder::Text(StringBuilder::new()),
+        DataType::Boolean => Builder::Bool(BooleanBuilder::new()),
+        DataType::Int64 => Builder::Int(Int64Builder::new()),
+        DataType::Float64 => Builder::Float(Float64Builder::new()),
+        DataType::Binary => Builder::Bytes(BinaryBuilder::new()),
+        DataType::Utf8 => Builder::Text(StringBuilder::new()),
+        _ => Builder::Null,
     };
     columns.list.iter().map(builder).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use arrow_schema::DataType;
 use ciborium::Value;
 
 use super::{Request, Row, TIME, cell};
@@ -9,39 +10,27 @@ use crate::failure::Result;
 use crate::times;
 use timestrata::timelog::Unit;
 
-/// The narrowest type that holds every value of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Only nulls.
-    Null,
-    Bool,
-    Int,
-    Float,
-    Bytes,
-    /// Text, and whatever fits nothing else.
-    Text,
+fn type_of(value: &Value) -> DataType {
+    match value {
+        Value::Null => DataType::Null,
+        Value::Bool(_) => DataType::Boolean,
+        Value::Integer(value) if i64::try_from(*value).is_ok() => DataType::Int64,
+        Value::Float(_) => DataType::Float64,
+        Value::Bytes(_) => DataType::Binary,
+        Value::Tag(_, value) => type_of(value),
+        _ => DataType::Utf8,
+    }
 }
 
-impl Kind {
-    fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(_) => Self::Bool,
-            Value::Integer(value) if i64::try_from(*value).is_ok() => Self::Int,
-            Value::Float(_) => Self::Float,
-            Value::Bytes(_) => Self::Bytes,
-            Value::Tag(_, value) => Self::of(value),
-            _ => Self::Text,
-        }
-    }
-
-    fn with(self, other: Self) -> Self {
-        match (self, other) {
-            (a, b) if a == b => a,
-            (Self::Null, kind) | (kind, Self::Null) => kind,
-            (Self::Int, Self::Float) | (Self::Float, Self::Int) => Self::Float,
-            _ => Self::Text,
-        }
+/// The narrowest type that holds the values of both.
+fn common_type(one: &DataType, other: DataType) -> DataType {
+    use DataType::{Float64, Int64, Null, Utf8};
+    match (one, other) {
+        (a, b) if *a == b => b,
+        (Null, b) => b,
+        (a, Null) => a.clone(),
+        (Int64, Float64) | (Float64, Int64) => Float64,
+        _ => Utf8,
     }
 }
 
@@ -49,14 +38,15 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    /// Null where only nulls were found; text where values fit nothing else.
+    pub(super) data_type: DataType,
     seen: bool,
     position: usize,
 }
 
 impl Column {
-    fn new(name: &str, kind: Kind) -> Self {
-        Self { name: name.to_owned(), kind, seen: name == TIME, position: 0 }
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), data_type: DataType::Null, seen: name == TIME, position: 0 }
     }
 
     /// Whether it has the rows' times.
@@ -89,12 +79,12 @@ pub(super) struct Columns {
 impl Columns {
     /// Those that the user named.
     pub(super) fn named(names: &[String]) -> Self {
-        Self { list: names.iter().map(|name| Column::new(name, Kind::Null)).collect() }
+        Self { list: names.iter().map(|name| Column::new(name)).collect() }
     }
 
     /// The time, then each field that a row has, in the order in which they turn up.
     pub(super) fn found(request: &Request) -> Result<Self> {
-        let mut list = vec![Column::new(TIME, Kind::Null)];
+        let mut list = vec![Column::new(TIME)];
         let mut indexes: HashMap<String, usize> = HashMap::new();
         for row in request.rows() {
             for (position, (name, value)) in row?.fields.iter().enumerate() {
@@ -105,12 +95,12 @@ impl Columns {
                     (None, Some(index)) => *index,
                     (None, None) => {
                         indexes.insert(name.clone(), list.len());
-                        list.push(Column::new(name, Kind::Null));
+                        list.push(Column::new(name));
                         list.len() - 1
                     }
                 };
                 if let Some(column) = list.get_mut(index) {
-                    column.kind = column.kind.with(Kind::of(value));
+                    column.data_type = common_type(&column.data_type, type_of(value));
                     column.seen = true;
                 }
             }
@@ -122,7 +112,7 @@ impl Columns {
     pub(super) fn only(self, names: &[String]) -> Self {
         let find = |name: &String| {
             let found = self.list.iter().find(|column| column.name == *name).cloned();
-            found.unwrap_or_else(|| Column::new(name, Kind::Null))
+            found.unwrap_or_else(|| Column::new(name))
         };
         Self { list: names.iter().map(find).collect() }
     }
