@@ -1,8 +1,6 @@
 //! `GET /logs/{name}/count`, `/histogram` and `/facets`: how many entries a query wants, when, and with
 //! which values.
 
-use axum::extract::State;
-use axum::http::Uri;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use timestrata_engine::{RunningQuery, duration_of_text};
@@ -10,10 +8,9 @@ use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
 use timestrata_table::time_text;
 use tokio::runtime::Handle;
 
-use super::parameters::{LogParameters, refuse};
+use super::parameters::{LogRequest, refuse};
 use crate::error::{Result, success};
 use crate::query_task::run_query;
-use crate::routes::named::Named;
 use crate::state::AppState;
 
 /// Values of a field that are given where nobody says how many, and at most.
@@ -22,9 +19,7 @@ const VALUES_MAX: usize = 10_000;
 
 /// What `work` makes of a log as it is now.
 async fn read(
-    state: AppState,
-    name: String,
-    query: RunningQuery,
+    (state, name, query): (AppState, String, RunningQuery),
     work: impl FnOnce(&LogsView) -> Result<Response> + Send + 'static,
 ) -> Result<Response> {
     state.metrics.log_searches.inc();
@@ -35,32 +30,21 @@ async fn read(
     .await
 }
 
-pub(super) async fn count(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    uri: Uri,
-) -> Result<Response> {
-    let query = asked.query()?;
-    let running = asked.begin(&state, &uri)?;
-    read(state, name, running, move |view| {
+pub(super) async fn count(mut request: LogRequest) -> Result<Response> {
+    let query = request.asked.query()?;
+    read(request.begin()?, move |view| {
         let count = view.count(&query)?;
         Ok(success(json!({ "count": count })))
     })
     .await
 }
 
-pub(super) async fn histogram(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    uri: Uri,
-) -> Result<Response> {
-    let query = asked.query()?;
-    let step = asked.take("step")?;
-    let running = asked.begin(&state, &uri)?;
+pub(super) async fn histogram(mut request: LogRequest) -> Result<Response> {
+    let query = request.asked.query()?;
+    let step = request.asked.take("step")?;
+    let begun = request.begin()?;
     let step = step.as_deref().map(step_ns).transpose()?;
-    read(state, name, running, move |view| {
+    read(begun, move |view| {
         let (step, buckets) = view.histogram(&query, step)?;
         let buckets: Vec<_> = buckets.iter().map(bucket_json).collect();
         Ok(success(json!({ "step_ns": step, "buckets": buckets })))
@@ -82,21 +66,15 @@ fn bucket_json(bucket: &Bucket) -> Value {
     json!({ "start": time_text(bucket.start), "count": bucket.count, "levels": levels })
 }
 
-pub(super) async fn facets(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    uri: Uri,
-) -> Result<Response> {
-    let query = asked.query()?;
-    let fields = asked.take("fields")?.unwrap_or_default();
+pub(super) async fn facets(mut request: LogRequest) -> Result<Response> {
+    let query = request.asked.query()?;
+    let fields = request.asked.take("fields")?.unwrap_or_default();
     let fields = fields.split(',').map(str::trim).filter(|name| !name.is_empty());
     let options = FacetsOptions {
         fields: fields.map(str::to_owned).collect(),
-        values_max: asked.number("values", VALUES_DEFAULT, VALUES_MAX)?,
+        values_max: request.asked.number("values", VALUES_DEFAULT, VALUES_MAX)?,
     };
-    let running = asked.begin(&state, &uri)?;
-    read(state, name, running, move |view| {
+    read(request.begin()?, move |view| {
         let facets = view.facets(&query, &options)?;
         Ok(success(facets.iter().map(facet_json).collect()))
     })

@@ -5,14 +5,15 @@ use std::str::FromStr;
 
 use arrow_schema::{DataType, TimeUnit};
 use axum::extract::FromRequestParts;
-use axum::http::Uri;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri};
 use timestrata_engine::RunningQuery;
 use timestrata_logs::Query;
 use timestrata_logs::filter::Filter;
 use timestrata_table::parse_time;
 
 use crate::error::{Failure, Result};
+use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
 use crate::state::AppState;
 
@@ -30,6 +31,37 @@ impl<S: Send + Sync> FromRequestParts<S> for LogParameters {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let Parameters(given) = Parameters::from_request_parts(parts, state).await?;
         Ok(Self { given, known: Vec::new() })
+    }
+}
+
+/// A request to a log: which log it is, and what is asked of it.
+#[derive(Debug)]
+pub(super) struct LogRequest {
+    pub(super) state: AppState,
+    pub(super) name: String,
+    pub(super) asked: LogParameters,
+    pub(super) headers: HeaderMap,
+    uri: Uri,
+}
+
+impl FromRequestParts<AppState> for LogRequest {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
+        let Named(name) = Named::from_request_parts(parts, state).await?;
+        let asked = LogParameters::from_request_parts(parts, state).await?;
+        let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
+        Ok(Self { state: state.clone(), name, asked, headers, uri })
+    }
+}
+
+impl LogRequest {
+    /// The query that this is: nothing else may be asked but `timeout`.
+    pub(super) fn begin(mut self) -> Result<(AppState, String, RunningQuery)> {
+        let timeout = self.asked.take("timeout")?;
+        self.asked.finish()?;
+        let query = self.state.begin(&format!("GET {}", self.uri), timeout.as_deref())?;
+        Ok((self.state, self.name, query))
     }
 }
 
@@ -117,13 +149,6 @@ impl LogParameters {
             return Err(Failure::bad_request("the range ends before it begins"));
         }
         Ok(Query { filter, by, from, to, ..Query::default() })
-    }
-
-    /// The query that this is: nothing else may be there but `timeout`.
-    pub(super) fn begin(mut self, state: &AppState, uri: &Uri) -> Result<RunningQuery> {
-        let timeout = self.take("timeout")?;
-        self.finish()?;
-        state.begin(&format!("GET {uri}"), timeout.as_deref())
     }
 
     /// Nothing else may be there.

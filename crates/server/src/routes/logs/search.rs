@@ -1,15 +1,12 @@
 //! `GET /logs/{name}/search` and `/context`: entries that a query wants, entries around one.
 
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use timestrata_logs::{Clock, Position};
 
-use super::parameters::{LogParameters, refuse};
+use super::parameters::{LogRequest, refuse};
 use crate::answer::entries::{EntriesForm, Found, of_entries};
 use crate::error::{Failure, Result};
-use crate::routes::named::Named;
-use crate::state::AppState;
 
 /// Entries of an answer where nobody says how many.
 const LIMIT_DEFAULT: usize = 1000;
@@ -17,21 +14,15 @@ const LIMIT_DEFAULT: usize = 1000;
 const AROUND_DEFAULT: usize = 10;
 const AROUND_MAX: usize = 1000;
 
-pub(super) async fn search(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response> {
-    let form = EntriesForm::accepted(&headers)?;
-    let mut query = asked.query()?;
-    query.newest_first = match asked.take("order")?.as_deref() {
+pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
+    let form = EntriesForm::accepted(&request.headers)?;
+    let mut query = request.asked.query()?;
+    query.newest_first = match request.asked.take("order")?.as_deref() {
         None | Some("asc") => false,
         Some("desc") => true,
         Some(other) => return Err(refuse("order", other, "it must be asc or desc")),
     };
-    query.limit = match asked.take("limit")?.as_deref() {
+    query.limit = match request.asked.take("limit")?.as_deref() {
         None => Some(LIMIT_DEFAULT),
         Some("none") => None,
         Some(text) => Some(
@@ -39,8 +30,8 @@ pub(super) async fn search(
                 .map_err(|_| refuse("limit", text, "it must be a number of entries, or 'none'"))?,
         ),
     };
-    query.after = asked.parsed::<Position>("after")?;
-    let running = asked.begin(&state, &uri)?;
+    query.after = request.asked.parsed::<Position>("after")?;
+    let (state, name, running) = request.begin()?;
     state.metrics.log_searches.inc();
     let (by, asker) = (query.by, running.clone());
     of_entries(form, by, running, move || {
@@ -50,18 +41,12 @@ pub(super) async fn search(
     .await
 }
 
-pub(super) async fn context(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response> {
-    let form = EntriesForm::accepted(&headers)?;
-    let timestamp = asked.arrival("timestamp")?;
-    let before = asked.number("before", AROUND_DEFAULT, AROUND_MAX)?;
-    let after = asked.number("after", AROUND_DEFAULT, AROUND_MAX)?;
-    let running = asked.begin(&state, &uri)?;
+pub(super) async fn context(mut request: LogRequest) -> Result<Response> {
+    let form = EntriesForm::accepted(&request.headers)?;
+    let timestamp = request.asked.arrival("timestamp")?;
+    let before = request.asked.number("before", AROUND_DEFAULT, AROUND_MAX)?;
+    let after = request.asked.number("after", AROUND_DEFAULT, AROUND_MAX)?;
+    let (state, name, running) = request.begin()?;
     let timestamp = timestamp
         .ok_or_else(|| Failure::bad_request("timestamp: say which entry, by when it arrived"))?;
     state.metrics.log_searches.inc();

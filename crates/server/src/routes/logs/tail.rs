@@ -7,17 +7,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::parameters::LogParameters;
+use super::parameters::LogRequest;
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
-use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// How long a thread waits for entries before it looks whether anybody still does.
@@ -31,12 +29,8 @@ const HEARTBEAT: &str = ":\n\n";
 /// The header by which a client that comes back says what it has seen last.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-pub(super) async fn tail(
-    State(state): State<AppState>,
-    Named(name): Named<String>,
-    mut asked: LogParameters,
-    headers: HeaderMap,
-) -> Result<Response> {
+pub(super) async fn tail(request: LogRequest) -> Result<Response> {
+    let LogRequest { state, name, mut asked, headers, .. } = request;
     let filter = asked.filter()?;
     let after = asked.arrival("after")?;
     asked.finish()?;
