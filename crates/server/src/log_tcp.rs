@@ -83,7 +83,7 @@ impl LogTcp {
             }
             None => {
                 tracing::warn!(%peer, "a client was refused: tcp_clients_max are connected");
-                clients.spawn(send_away(socket, limit.max()));
+                clients.spawn(send_away(socket, limit.max));
             }
         };
         accept_all(listener, &state, "the line protocol", begin).await;

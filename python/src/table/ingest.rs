@@ -93,7 +93,7 @@ impl Table {
                 .transpose()
                 .map_err(|_| PyValueError::new_err("delimiter: it must be an ASCII character"))?,
             has_header: header,
-            time: self.wanted_options().time.clone(),
+            time: self.wanted.time.clone(),
             on_error: word(
                 "on_error",
                 on_error,
@@ -105,13 +105,13 @@ impl Table {
             read.expect_of(&model, on_mismatch).map_err(to_python)?;
         }
         let options = IngestOptions {
-            table: self.wanted_options().clone(),
+            table: self.wanted.clone(),
             write: WriteOptions { durability: Durability::Synced, on_mismatch },
             commits: batch_rows.map_or(Commits::One, Commits::Every),
             widened: Vec::new(),
         };
         let store = self.handle.store()?.clone();
-        let name = self.table_name().to_owned();
+        let name = self.name.clone();
         let load = move |source| load(&store, &name, source, options);
         let (table, report) = match from(source)? {
             From::Path(path) => {

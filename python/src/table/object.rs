@@ -35,8 +35,8 @@ use crate::typed::schema_as_capsule;
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) handle: Arc<Handle>,
-    name: String,
-    wanted: TableOptions,
+    pub(super) name: String,
+    pub(super) wanted: TableOptions,
     model: Kept<TableModel>,
     /// Converts single rows; made for the columns of one time.
     pub(super) converter: Kept<Arc<RowConverter>>,
@@ -105,14 +105,6 @@ impl Table {
     ) -> PyResult<T> {
         let model = self.model(py)?;
         detached(py, || work(&model))
-    }
-
-    pub(super) fn table_name(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn wanted_options(&self) -> &TableOptions {
-        &self.wanted
     }
 
     /// Somebody made the table for this object.

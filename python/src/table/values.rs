@@ -14,7 +14,7 @@ use crate::typed::{Held, Kind, cell_object};
 /// Converts dicts to rows of a table's columns.
 #[derive(Debug)]
 pub(super) struct RowConverter {
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     /// For each column its name and kind; the first is looked up in each dict.
     columns: Vec<(Py<PyString>, Kind, FieldRef)>,
 }
@@ -31,10 +31,6 @@ impl RowConverter {
         };
         let columns = schema.fields().iter().map(column).collect::<Option<Vec<_>>>()?;
         Some(Self { schema: SchemaRef::clone(schema), columns })
-    }
-
-    pub(super) fn schema(&self) -> &SchemaRef {
-        &self.schema
     }
 
     /// The cells of a row; `None` if it has other columns, or values that need converting.

@@ -57,7 +57,7 @@ impl Table {
         model: &TableModel,
     ) -> PyResult<Option<Arc<RowConverter>>> {
         let schema = model.schema().map_err(to_python)?;
-        let is_of_schema = |known: &Arc<RowConverter>| Arc::ptr_eq(known.schema(), &schema);
+        let is_of_schema = |known: &Arc<RowConverter>| Arc::ptr_eq(&known.schema, &schema);
         if let Some(known) = self.converter.get().filter(is_of_schema) {
             return Ok(Some(known));
         }
@@ -97,14 +97,14 @@ impl Table {
             },
             Ok(false) => {
                 let asked = IngestOptions {
-                    table: self.wanted_options().clone(),
+                    table: self.wanted.clone(),
                     write: options,
                     commits: Commits::One,
                     widened: Vec::new(),
                 };
                 let store = self.handle.store()?;
                 let mut all = first.into_iter().map(Ok).chain(&mut incoming);
-                let done = detached(py, || ingest(store, self.table_name(), &mut all, &asked));
+                let done = detached(py, || ingest(store, &self.name, &mut all, &asked));
                 done.map(|done| {
                     if let Some(table) = done.table {
                         self.has_become(table);
@@ -129,7 +129,7 @@ impl Table {
         rows: &Bound<'_, PyAny>,
     ) -> PyResult<(TableModel, RecordBatch)> {
         if !std::ptr::eq(self.handle.as_ref(), handle) {
-            let name = self.table_name();
+            let name = &self.name;
             let message = format!("table '{name}' is of another store: one commit is of one store");
             return Err(invalid(message));
         }

@@ -44,7 +44,7 @@ impl Timelog {
     /// The log, if a store keeps it in columns.
     fn typed(&self) -> PyResult<Option<Arc<Stored>>> {
         match self.ask(|_| ())? {
-            Asked::Of(stored) if stored.decoder().typed().is_some() => Ok(Some(stored)),
+            Asked::Of(stored) if stored.decoder.typed().is_some() => Ok(Some(stored)),
             Asked::Of(_) | Asked::Answer(()) => Ok(None),
         }
     }
@@ -113,7 +113,7 @@ impl Timelog {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();
         if let Some(stored) = slf.get().typed()?
-            && let Some(typed) = stored.decoder().typed()
+            && let Some(typed) = stored.decoder.typed()
         {
             return stored.typed_numpy(py, typed, slf.get().bounded(t1, t2)?, dtype);
         }

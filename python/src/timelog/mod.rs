@@ -34,7 +34,6 @@ use timestrata_timelog::{Timelog as TimelogModel, Unit};
 pub(crate) use views::{PageSpan, PageSpanIter, PageSpanObjectsView};
 
 use crate::error::timelog_error;
-use crate::handle::Handle;
 use crate::lock::Lock;
 
 /// Python objects by timestamp: a sorted multimap that is durable.
@@ -108,16 +107,6 @@ impl<T: Send> Asked<T> {
 }
 
 impl Timelog {
-    /// A log of an open store.
-    pub(crate) fn of_store(
-        py: Python<'_>,
-        handle: Arc<Handle>,
-        log: TimelogModel,
-    ) -> PyResult<Self> {
-        let stored = Stored::new(py, handle, log, false)?;
-        Ok(Self { state: Lock::new(State::Stored(Arc::new(stored))) })
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }

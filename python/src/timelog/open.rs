@@ -6,9 +6,11 @@ use pyo3::prelude::*;
 use timestrata_engine::{Error, ErrorKind};
 use timestrata_timelog::{Codec, Timelog as TimelogModel, TimelogOptions, Unit};
 
-use super::Timelog;
+use super::stored::Stored;
+use super::{State, Timelog};
 use crate::error::to_python;
 use crate::handle::Handle;
+use crate::lock::Lock;
 use crate::store::Store;
 use crate::typed::columns_of;
 
@@ -109,7 +111,8 @@ impl Store {
         schema: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Timelog> {
         let log = timelog_of(py, &self.handle, name, codec, unit, schema)?;
-        Timelog::of_store(py, Arc::clone(&self.handle), log)
+        let stored = Stored::new(py, Arc::clone(&self.handle), log, false)?;
+        Ok(Timelog { state: Lock::new(State::Stored(Arc::new(stored))) })
     }
 
     /// List the names of all time logs.

@@ -29,7 +29,7 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Stored {
     log: Guarded<TimelogModel>,
-    decoder: Decoder,
+    pub(super) decoder: Decoder,
     pub(super) handle: Arc<Handle>,
     /// Whether the store was opened for this log alone, and closes with it.
     pub(super) owns_store: bool,
@@ -44,10 +44,6 @@ impl Stored {
     ) -> PyResult<Self> {
         let decoder = Decoder::of(py, &log)?;
         Ok(Self { log: Guarded::new(log), decoder, handle, owns_store })
-    }
-
-    pub(super) fn decoder(&self) -> &Decoder {
-        &self.decoder
     }
 
     /// The log, if its store is open and of this process.

@@ -34,7 +34,7 @@ impl Stored {
             let step = || match input.next(log.unit(), typed.columns()).transpose()? {
                 Some((times, columns)) => {
                     log.extend_columns(times, columns, durability)?;
-                    Ok(Some(input.rows()))
+                    Ok(Some(input.rows))
                 }
                 None => Ok(None),
             };

@@ -184,7 +184,7 @@ impl PageSpanIter {
                 Pages::Objects { parts: parts.into_iter(), owner, reader }
             }
             Asked::Of(stored) => {
-                let decoder = stored.decoder().clone();
+                let decoder = stored.decoder.clone();
                 let blocks = stored.ask(log.py(), |log| Ok(log.range(range.bounds())?.blocks()))?;
                 Pages::Stored { blocks: Box::new(Guarded::new(blocks)), decoder, owner }
             }

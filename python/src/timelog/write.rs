@@ -292,7 +292,7 @@ impl Timelog {
                         "insert_on_error=True: a log that a store keeps skips no row",
                     ));
                 }
-                if let Some(typed) = stored.decoder().typed() {
+                if let Some(typed) = stored.decoder.typed() {
                     if objects.is_none() && is_arrow(pairs_or_timestamps)? {
                         return stored.extend_arrow(typed, pairs_or_timestamps, durability);
                     }
@@ -304,7 +304,7 @@ impl Timelog {
                     }
                 }
                 let log = stored.log()?;
-                rows::extend(log, stored.decoder(), pairs_or_timestamps, objects, durability)
+                rows::extend(log, &stored.decoder, pairs_or_timestamps, objects, durability)
             }
         }
     }
@@ -336,7 +336,7 @@ impl Timelog {
         flag("mostly_ordered", mostly_ordered)?;
         let times = times_of(timestamps)?;
         if let Asked::Of(stored) = self.ask(|_| ())?
-            && let Some(typed) = stored.decoder().typed()
+            && let Some(typed) = stored.decoder.typed()
             && stored.extend_buffer(typed, &times, objects, stored.handle.durability(false))?
         {
             return Ok(());
@@ -353,7 +353,7 @@ impl Timelog {
                 let times = PyList::new(py, times)?;
                 let objects = PyList::new(py, objects.collect::<Vec<_>>())?;
                 let durability = stored.handle.durability(false);
-                rows::extend(stored.log()?, stored.decoder(), &times, Some(&objects), durability)
+                rows::extend(stored.log()?, &stored.decoder, &times, Some(&objects), durability)
             }
         }
     }

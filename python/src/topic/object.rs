@@ -48,7 +48,8 @@ impl Topic {
     /// What sends where nothing is said of it: an event is acknowledged once it is safe.
     fn own_producer(&self) -> PyResult<Producer> {
         self.topic.model()?;
-        Ok(Producer::new(self.topic.clone(), Durability::Synced, None))
+        let (topic, durability) = (self.topic.clone(), Durability::Synced);
+        Ok(Producer { topic, durability, id: None })
     }
 }
 
@@ -110,7 +111,7 @@ impl Topic {
     fn producer(&self, producer_id: Option<String>, durability: &str) -> PyResult<Producer> {
         self.topic.model()?;
         let durability = durability_of(durability)?;
-        Ok(Producer::new(self.topic.clone(), durability, producer_id))
+        Ok(Producer { topic: self.topic.clone(), durability, id: producer_id })
     }
 
     /// Append one record durably; see `Producer.send`.

@@ -26,10 +26,10 @@ use crate::table::Table;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Producer {
-    topic: Opened<TopicModel>,
-    durability: Durability,
+    pub(super) topic: Opened<TopicModel>,
+    pub(super) durability: Durability,
     /// Who sends, if it may repeat itself.
-    id: Option<String>,
+    pub(super) id: Option<String>,
 }
 
 /// How to send, as Python says it.
@@ -47,14 +47,6 @@ pub(super) fn durability_of(name: &str) -> PyResult<Durability> {
 }
 
 impl Producer {
-    pub(super) fn new(
-        topic: Opened<TopicModel>,
-        durability: Durability,
-        id: Option<String>,
-    ) -> Self {
-        Self { topic, durability, id }
-    }
-
     /// Sends records of one partition, or of any.
     fn send_given(
         &self,

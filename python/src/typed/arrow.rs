@@ -45,7 +45,8 @@ pub(crate) struct ArrowInput {
     time: usize,
     /// Where the log's columns are among the reader's; one that is missing is null, as in a dict.
     columns: Vec<Option<usize>>,
-    rows: usize,
+    /// Rows given so far.
+    pub(crate) rows: usize,
 }
 
 impl ArrowInput {
@@ -95,11 +96,6 @@ impl ArrowInput {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         self.rows += batch.num_rows();
         Ok((times, columns))
-    }
-
-    /// Rows given so far.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
     }
 }
 

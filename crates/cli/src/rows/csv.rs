@@ -16,7 +16,7 @@ use crate::times::shorten;
 
 /// The rows of one CSV file.
 pub(crate) struct CsvRows {
-    name: String,
+    pub(super) name: String,
     reader: Reader<RowReader>,
     allowance: Allowance,
     header: Vec<String>,
@@ -59,10 +59,6 @@ impl CsvRows {
         let time_column = find(&rules.time_column)?;
         let value_column = rules.value_column.as_deref().map(find).transpose()?;
         Ok(Self { name, reader, allowance, header, time_column, value_column, record })
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Reads one record into `batch`; false at the end.

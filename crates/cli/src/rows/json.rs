@@ -12,7 +12,7 @@ use crate::times::shorten;
 
 /// The rows of one file of JSON lines.
 pub(crate) struct JsonRows {
-    name: String,
+    pub(super) name: String,
     reader: RowReader,
     allowance: Allowance,
     line: u64,
@@ -22,10 +22,6 @@ pub(crate) struct JsonRows {
 impl JsonRows {
     pub(super) fn new(name: String, reader: RowReader, allowance: Allowance) -> Self {
         Self { name, reader, allowance, line: 0, text: Vec::new() }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Reads one line into `batch`, skipping empty ones; false at the end.

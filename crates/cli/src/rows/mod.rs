@@ -106,8 +106,8 @@ impl Rows {
     /// What to call the file in messages.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Csv(rows) => rows.name(),
-            Self::Json(rows) => rows.name(),
+            Self::Csv(rows) => &rows.name,
+            Self::Json(rows) => &rows.name,
         }
     }
 

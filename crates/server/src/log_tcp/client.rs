@@ -128,7 +128,7 @@ impl Client {
                 return self.socket.write_all(&answer).await;
             }
         };
-        service.state().metrics.log_searches.inc();
+        service.state.metrics.log_searches.inc();
         let (mut progress, mut sent, mut sent_in_turn) = (Progress::default(), 0, 0);
         loop {
             let taken = self.send(piece.as_bytes().get(sent..).unwrap_or_default()).await?;

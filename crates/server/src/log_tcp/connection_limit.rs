@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 /// All slots.
 #[derive(Debug)]
 pub(super) struct ConnectionLimit {
-    max: usize,
+    /// How many there are.
+    pub(super) max: usize,
     idle_grace: Duration,
     clock: Arc<dyn Clock>,
     taken: Mutex<Taken>,
@@ -45,11 +46,6 @@ pub(super) struct Slot {
 impl ConnectionLimit {
     pub(super) fn new(max: usize, idle_grace: Duration, clock: Arc<dyn Clock>) -> Self {
         Self { max, idle_grace, clock, taken: Mutex::default() }
-    }
-
-    /// How many there are.
-    pub(super) fn max(&self) -> usize {
-        self.max
     }
 
     /// A place, if one is free or can be had: that of whoever has been silent for longest, and for

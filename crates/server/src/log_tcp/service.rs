@@ -29,7 +29,7 @@ const OK: &[u8] = b"{\"status\":\"ok\"}\n";
 /// Carries out the requests of all clients.
 #[derive(Debug)]
 pub(super) struct Service {
-    state: AppState,
+    pub(super) state: AppState,
     name: String,
     durability: Durability,
     /// Closed where the log was removed, until the next request makes it again.
@@ -83,10 +83,6 @@ impl Service {
         };
         service.logs()?;
         Ok(service)
-    }
-
-    pub(super) fn state(&self) -> &AppState {
-        &self.state
     }
 
     /// Carries out what has arrived, up to a request to read; with `is_end`, also a last line without an

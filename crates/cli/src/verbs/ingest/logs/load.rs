@@ -37,9 +37,9 @@ pub(super) struct Load {
     /// When the first entry of the batch came.
     batch_begun_ns: u64,
     /// Entries committed.
-    entries: u64,
+    pub(super) entries: u64,
     /// Lines whose entries have a `parse_error`.
-    flawed: u64,
+    pub(super) flawed: u64,
     /// Files that are in the store as a whole.
     files: u64,
     /// The file that is being loaded.
@@ -87,20 +87,10 @@ impl Load {
         })
     }
 
-    /// Entries that are in the store.
-    pub(super) fn entries(&self) -> u64 {
-        self.entries
-    }
-
-    /// Lines that could not be read as what their files have.
-    pub(super) fn flawed(&self) -> u64 {
-        self.flawed
-    }
-
     /// Loads a file. What of it was read before something failed is kept.
     pub(super) fn file(&mut self, mut reading: Reading) -> Result<()> {
         self.file = Progress {
-            name: reading.name().to_owned(),
+            name: reading.name.clone(),
             skipped: reading.skipped,
             ..Progress::default()
         };

@@ -98,14 +98,14 @@ fn source_options(
 
 fn tell_outcome(load: &Load, arguments: &IngestArgs, took_ns: u64) {
     let seconds = took_ns as f64 / 1e9;
-    let rate = (load.entries() as f64 / seconds.max(1e-9)) as u64;
-    let flawed = match load.flawed() {
+    let rate = (load.entries as f64 / seconds.max(1e-9)) as u64;
+    let flawed = match load.flawed {
         0 => String::new(),
         flawed => format!("; {} kept with a parse_error", counted(flawed, "line")),
     };
     tell(format_args!(
         "ingested {} into '{}' from {} in {seconds:.2} s ({} entries/s){flawed}",
-        counted_entries(load.entries()),
+        counted_entries(load.entries),
         arguments.name,
         counted(arguments.files.len() as u64, "file"),
         grouped(rate)

@@ -59,7 +59,8 @@ pub(super) struct Target {
 /// A file that is being read.
 #[derive(Debug)]
 pub(super) struct Reading {
-    name: String,
+    /// What to call the file in messages.
+    pub(super) name: String,
     /// Of the file's lines, those that were left out.
     pub(super) skipped: u64,
     events: Receiver<Result<Event>>,
@@ -92,11 +93,6 @@ impl Reading {
             .spawn(read)
             .map_err(|cause| Failure::plain(format!("could not start a thread: {cause}")))?;
         Ok(Self { name, skipped: skip_lines, events, target, begun: None })
-    }
-
-    /// What to call the file in messages.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Waits until the file has turned out to be one that can be read.
