@@ -29,10 +29,6 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(handle: Arc<Handle>) -> Self {
-        Self { handle }
-    }
-
     /// Names of all streams.
     pub(crate) fn names(&self) -> PyResult<impl Iterator<Item = String>> {
         let streams = self.handle.store()?.streams();

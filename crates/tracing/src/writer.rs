@@ -35,16 +35,6 @@ struct Lost {
     total: AtomicU64,
 }
 
-/// When the thread tries no longer, by the store's clock.
-#[derive(Debug)]
-struct Deadline(AtomicU64);
-
-impl Default for Deadline {
-    fn default() -> Self {
-        Self(AtomicU64::new(u64::MAX))
-    }
-}
-
 /// The end of the queue that layers have.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -76,7 +66,8 @@ impl Queue {
 pub struct Writer {
     sender: SyncSender<Said>,
     lost: Arc<Lost>,
-    deadline: Arc<Deadline>,
+    /// When the thread tries no longer, by the store's clock.
+    deadline: Arc<AtomicU64>,
     logs: Logs,
     thread: Option<JoinHandle<()>>,
 }
@@ -85,7 +76,7 @@ impl Writer {
     pub(crate) fn start(logs: Logs, entries: usize) -> Result<(Queue, Self)> {
         let (sender, receiver) = sync_channel(entries);
         let lost = Arc::new(Lost::default());
-        let deadline = Arc::new(Deadline::default());
+        let deadline = Arc::new(AtomicU64::new(u64::MAX));
         let work = Work {
             logs: logs.clone(),
             receiver,
@@ -115,7 +106,7 @@ impl Writer {
     fn stop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         let ends_by_ns = self.logs.store().monotonic_ns().saturating_add(BUSY_NS_AT_END);
-        self.deadline.0.store(ends_by_ns, Ordering::Relaxed);
+        self.deadline.store(ends_by_ns, Ordering::Relaxed);
         // Where the thread is gone already there is nobody to tell.
         let _ = self.sender.send(Said::End);
         let _ = thread.join();
@@ -133,7 +124,7 @@ struct Work {
     logs: Logs,
     receiver: Receiver<Said>,
     lost: Arc<Lost>,
-    deadline: Arc<Deadline>,
+    deadline: Arc<AtomicU64>,
 }
 
 impl Work {
@@ -217,7 +208,7 @@ impl Work {
     }
 
     fn is_overdue(&self) -> bool {
-        self.logs.store().monotonic_ns() >= self.deadline.0.load(Ordering::Relaxed)
+        self.logs.store().monotonic_ns() >= self.deadline.load(Ordering::Relaxed)
     }
 }
 

@@ -272,7 +272,7 @@ impl GraphView {
         let along = AlongAsked::of(direction, kinds)?.at_time(as_of)?;
         let along = AlongAsked { depth, limit, ..along };
         let (ids, order) = (Ids::of(start)?, order_of(order)?);
-        let mut filter = filter.map(Filter::of);
+        let mut filter = filter.map(|function| Filter { function, raised: None });
         let walked = self.ask(start.py(), |view| {
             let takes = |id| filter.as_mut().is_none_or(|filter| filter.takes(id));
             along.with(|along| view.walk(ids.as_slice(), along, order, takes))
@@ -502,10 +502,6 @@ struct Filter {
 }
 
 impl Filter {
-    fn of(function: Py<PyAny>) -> Self {
-        Self { function, raised: None }
-    }
-
     fn takes(&mut self, id: BlockId) -> bool {
         if self.raised.is_some() {
             return false;

@@ -28,10 +28,10 @@ impl Stored {
         durability: Durability,
     ) -> PyResult<()> {
         let (py, log) = (object.py(), self.log()?);
-        let mut input = ArrowInput::of(object, typed.columns())?;
+        let mut input = ArrowInput::of(object, &typed.columns)?;
         let mut stored = 0;
         loop {
-            let step = || match input.next(log.unit(), typed.columns()).transpose()? {
+            let step = || match input.next(log.unit(), &typed.columns).transpose()? {
                 Some((times, columns)) => {
                     log.extend_columns(times, columns, durability)?;
                     Ok(Some(input.rows))
@@ -63,8 +63,8 @@ impl Stored {
         objects: &Bound<'_, PyAny>,
         durability: Durability,
     ) -> PyResult<bool> {
-        let [field] = typed.columns().fields().as_ref() else { return Ok(false) };
-        if typed.columns().is_record() {
+        let [field] = typed.columns.fields().as_ref() else { return Ok(false) };
+        if typed.columns.is_record() {
             return Ok(false);
         }
         let Some(values) = array_of_buffer(objects) else { return Ok(false) };
@@ -97,12 +97,12 @@ impl Stored {
             blocks.iter().map(|block| block.times_buffer().inner().clone()).collect();
         let times = numpy::joined(&module, "int64", &times)?;
         let mut columns = Vec::new();
-        for (index, field) in typed.columns().fields().iter().enumerate() {
+        for (index, field) in typed.columns.fields().iter().enumerate() {
             let parts: Vec<&ArrayRef> =
                 blocks.iter().filter_map(|block| block.columns().get(index)).collect();
             columns.push((field.name(), numpy::column(&module, field, &parts, dtype)?));
         }
-        if !typed.columns().is_record()
+        if !typed.columns.is_record()
             && let Some((_, only)) = columns.pop()
         {
             return Ok((times, only));

@@ -24,7 +24,7 @@ pub(crate) use values::object as cell_object;
 /// Converts between Python objects and the columns of a typed log.
 #[derive(Debug)]
 pub(crate) struct Typed {
-    columns: ValueColumns,
+    pub(crate) columns: ValueColumns,
     kinds: Vec<Kind>,
     names: Vec<Py<PyString>>,
 }
@@ -35,10 +35,6 @@ impl Typed {
         let kinds = fields.iter().map(|field| Kind::of(field.data_type())).collect::<PyResult<_>>();
         let names = fields.iter().map(|field| PyString::intern(py, field.name()).unbind());
         Ok(Self { kinds: kinds?, names: names.collect(), columns })
-    }
-
-    pub(crate) fn columns(&self) -> &ValueColumns {
-        &self.columns
     }
 
     /// The object of a row of value columns.
