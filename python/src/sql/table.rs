@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDelta, PyDeltaAccess, PyString};
 use timestrata_sql::{AsofOptions, Direction, Input, Params, Selection, Tolerance, delete_rows};
+use timestrata_table::{TableScan, TableView};
 
 use super::params::params_of;
 use super::{Rows, asked, rows_of};
@@ -14,25 +15,21 @@ use crate::table::Table;
 
 impl Table {
     /// The rows in a range that a condition picks.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one question")]
     pub(crate) fn select(
         &self,
         py: Python<'_>,
-        view: &timestrata_table::TableView,
-        range: timestrata_engine::KeyRange,
+        view: &TableView,
+        scan: TableScan,
         condition: &str,
         params: Option<&Bound<'_, PyAny>>,
-        columns: Option<Vec<String>>,
-        limit: Option<usize>,
-        reverse: bool,
     ) -> PyResult<Rows> {
         let time = timestrata_sql::quoted(view.schema().field(view.stream().lead_column()).name());
         let selection = Selection {
-            range,
-            columns,
+            range: scan.range,
+            columns: scan.columns,
             condition: Some(condition.to_owned()),
-            order: reverse.then(|| format!("{time} DESC")),
-            limit,
+            order: scan.reverse.then(|| format!("{time} DESC")),
+            limit: scan.limit,
             params: params.map_or_else(|| Ok(Params::none()), params_of)?,
             ..Selection::default()
         };

@@ -138,16 +138,17 @@ impl Table {
         }
         let view = self.view(py)?;
         let range = Self::range(&view, start, end)?;
+        let scan = TableScan { range, columns, limit, reverse, ahead: true, skip_damaged };
         #[cfg(feature = "sql")]
         if let Some(condition) = r#where {
-            return self.select(py, &view, range, condition, params, columns, limit, reverse);
+            return self.select(py, &view, scan, condition, params);
         }
         #[cfg(not(feature = "sql"))]
         if r#where.is_some() || params.is_some() {
             return Err(invalid("this build has no SQL"));
         }
         let _ = params;
-        Self::rows_of(view, TableScan { range, columns, limit, reverse, ahead: true, skip_damaged })
+        Self::rows_of(view, scan)
     }
 
     /// The first ``n`` rows.

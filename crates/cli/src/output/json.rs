@@ -1,6 +1,7 @@
 //! Rows as JSON lines.
 
 use std::io::Write;
+use std::iter::once;
 
 use ciborium::Value;
 use serde::ser::SerializeMap;
@@ -9,7 +10,7 @@ use timestrata::timelog::Unit;
 
 use super::cell::AsJson;
 use super::columns::Columns;
-use super::{Request, Row, TIME};
+use super::{Request, TIME};
 use crate::failure::{Failure, Result};
 use crate::times;
 
@@ -17,7 +18,10 @@ use crate::times;
 pub(super) fn write_whole(out: &mut impl Write, request: &Request) -> Result<u64> {
     let mut rows = 0;
     for row in request.rows() {
-        write_line(out, &WholeRow { row: &row?, unit: request.unit })?;
+        let row = row?;
+        let fields = row.fields.iter().map(|(name, value)| (name.as_str(), Some(value)));
+        let cells = once((TIME, None)).chain(fields).collect();
+        Cells { cells, time: row.time, unit: request.unit }.write(out)?;
         rows += 1;
     }
     Ok(rows)
@@ -28,59 +32,39 @@ pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Colum
     let mut rows = 0;
     for row in request.rows() {
         let row = row?;
-        let cells: Vec<_> = columns
-            .list
-            .iter_mut()
-            .map(|column| {
-                let value = if column.is_time() { None } else { column.value(&row) };
-                (column.name.as_str(), value)
-            })
-            .collect();
-        write_line(out, &ChosenCells { cells: &cells, time: row.time, unit: request.unit })?;
+        let cells = columns.list.iter_mut().map(|column| {
+            let value = if column.is_time() { None } else { column.value(&row) };
+            (column.name.as_str(), value)
+        });
+        Cells { cells: cells.collect(), time: row.time, unit: request.unit }.write(out)?;
         rows += 1;
     }
     Ok(rows)
 }
 
-fn write_line(out: &mut impl Write, row: &impl Serialize) -> Result<()> {
-    serde_json::to_writer(&mut *out, row)
-        .map_err(std::io::Error::from)
-        .and_then(|()| out.write_all(b"\n"))
-        .map_err(Failure::output)
-}
-
-struct WholeRow<'a> {
-    row: &'a Row,
-    unit: Unit,
-}
-
-impl Serialize for WholeRow<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.row.fields.len() + 1))?;
-        map.serialize_entry(TIME, &times::format(self.row.time, self.unit))?;
-        for (name, value) in &self.row.fields {
-            map.serialize_entry(name, &AsJson(value))?;
-        }
-        map.end()
-    }
-}
-
-struct ChosenCells<'a> {
-    cells: &'a [(&'a str, Option<&'a Value>)],
+/// A row, its columns in order: the time, values, nulls.
+struct Cells<'a> {
+    cells: Vec<(&'a str, Option<&'a Value>)>,
     time: i64,
     unit: Unit,
 }
 
-impl Serialize for ChosenCells<'_> {
+impl Cells<'_> {
+    fn write(&self, out: &mut impl Write) -> Result<()> {
+        serde_json::to_writer(&mut *out, self)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(Failure::output)
+    }
+}
+
+impl Serialize for Cells<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.cells.len()))?;
-        for (name, value) in self.cells {
-            match value {
-                _ if *name == TIME => {
-                    map.serialize_entry(name, &times::format(self.time, self.unit))?;
-                }
-                Some(value) => map.serialize_entry(name, &AsJson(value))?,
-                None => map.serialize_entry(name, &())?,
+        for (name, value) in &self.cells {
+            match *name {
+                TIME => map.serialize_entry(TIME, &times::format(self.time, self.unit))?,
+                name => map.serialize_entry(name, &value.map(AsJson))?,
             }
         }
         map.end()

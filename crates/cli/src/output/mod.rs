@@ -107,22 +107,18 @@ impl Request {
     }
 
     fn decode(&self, entry: &Entry) -> Result<Row> {
+        let failed = |error: &dyn Display| {
+            Failure::failed(
+                format!("'{}', value at time {}: {error}", self.name, entry.time),
+                format!("the log says '{}', but holds something else", self.codec),
+            )
+        };
         let value = match self.codec {
             // A pickle is shown as the bytes it is: reading it would run it.
             // Columns come by `typed`, and never here.
             Codec::Bytes | Codec::Pickle | Codec::Arrow => Value::Bytes(entry.value.to_vec()),
-            Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| {
-                Failure::failed(
-                    format!("'{}', value at time {}: {error}", self.name, entry.time),
-                    "the log says 'json', but holds something else",
-                )
-            })?,
-            Codec::Cbor => entry.value.decode().map_err(|error| {
-                Failure::failed(
-                    format!("'{}', value at time {}: {error}", self.name, entry.time),
-                    "the log says 'cbor', but holds something else",
-                )
-            })?,
+            Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| failed(&error))?,
+            Codec::Cbor => entry.value.decode().map_err(|error| failed(&error))?,
         };
         Ok(Row::new(entry.time, value))
     }

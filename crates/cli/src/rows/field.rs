@@ -1,10 +1,11 @@
 //! What a field of CSV says: CSV has text only, so each value's type is read off its shape.
 
+use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde::{Serialize, Serializer};
 
 /// A field with a type.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(super) enum Field<'a> {
     Null,
     Bool(bool),
@@ -43,19 +44,6 @@ fn is_number(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
         && text.ends_with(|last: char| last.is_ascii_digit())
         && serde_json::from_str::<IgnoredAny>(text).is_ok()
-}
-
-impl Serialize for Field<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Self::Null => serializer.serialize_none(),
-            Self::Bool(value) => serializer.serialize_bool(value),
-            Self::Int(value) => serializer.serialize_i64(value),
-            Self::UInt(value) => serializer.serialize_u64(value),
-            Self::Float(value) => serializer.serialize_f64(value),
-            Self::Text(value) => serializer.serialize_str(value),
-        }
-    }
 }
 
 #[cfg(test)]

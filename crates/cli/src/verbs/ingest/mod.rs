@@ -179,17 +179,20 @@ struct Outcome {
 
 impl Outcome {
     fn tell(&self, name: &str) {
-        let seconds = self.took_ns as f64 / 1e9;
-        let rate = (self.rows as f64 / seconds.max(1e-9)) as u64;
         let skipped = match self.skipped {
             0 => String::new(),
             skipped => format!("; {} skipped", counted(skipped, "bad row")),
         };
+        self.tell_as(&counted(self.rows, "row"), name, "rows", &skipped);
+    }
+
+    /// The same of rows that are called otherwise, of which `left` says what else there is to say.
+    fn tell_as(&self, rows: &str, name: &str, things: &str, left: &str) {
+        let seconds = self.took_ns as f64 / 1e9;
+        let rate = grouped((self.rows as f64 / seconds.max(1e-9)) as u64);
+        let files = counted(self.files, "file");
         tell(format_args!(
-            "ingested {} into '{name}' from {} in {seconds:.2} s ({} rows/s){skipped}",
-            counted(self.rows, "row"),
-            counted(self.files, "file"),
-            grouped(rate)
+            "ingested {rows} into '{name}' from {files} in {seconds:.2} s ({rate} {things}/s){left}"
         ));
     }
 }

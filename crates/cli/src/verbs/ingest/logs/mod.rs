@@ -14,11 +14,10 @@ use timestrata::ingest::lines::SourceOptions;
 use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
-use super::{IngestArgs, progress_bar};
+use super::{IngestArgs, Outcome, progress_bar};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
-use crate::message::tell;
-use crate::verbs::{counted, counted_entries, grouped, open};
+use crate::verbs::{counted, counted_entries, open};
 
 pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     arguments::expect_of_logs(arguments)?;
@@ -97,17 +96,15 @@ fn source_options(
 }
 
 fn tell_outcome(load: &Load, arguments: &IngestArgs, took_ns: u64) {
-    let seconds = took_ns as f64 / 1e9;
-    let rate = (load.entries as f64 / seconds.max(1e-9)) as u64;
     let flawed = match load.flawed {
         0 => String::new(),
         flawed => format!("; {} kept with a parse_error", counted(flawed, "line")),
     };
-    tell(format_args!(
-        "ingested {} into '{}' from {} in {seconds:.2} s ({} entries/s){flawed}",
-        counted_entries(load.entries),
-        arguments.name,
-        counted(arguments.files.len() as u64, "file"),
-        grouped(rate)
-    ));
+    let (rows, files) = (load.entries, arguments.files.len() as u64);
+    Outcome { rows, files, skipped: 0, took_ns }.tell_as(
+        &counted_entries(rows),
+        &arguments.name,
+        "entries",
+        &flawed,
+    );
 }
