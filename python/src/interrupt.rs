@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use timestrata_engine::{Result, RunningQuery, Store};
+use timestrata_engine::Result;
 
 use crate::error::to_python;
 
@@ -82,18 +82,4 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
         }
     }
-}
-
-/// Runs `work` for a query as [`interruptible`] does; what ends the waiting ends the query, and so the
-/// work.
-pub(crate) fn asked<T: Send + 'static>(
-    py: Python<'_>,
-    store: &Store,
-    text: &str,
-    work: impl FnOnce(&RunningQuery) -> Result<T> + Send + 'static,
-) -> PyResult<T> {
-    let query = store.begin_query(text, None);
-    let _asker = query.given_up_on_drop();
-    let working = query.clone();
-    interruptible(py, move || work(&working))
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::{Result, RunningQuery, Store};
+use timestrata_engine::{Result, Store};
 
 use crate::handle::Handle;
-use crate::interrupt::{asked, detached, interruptible};
+use crate::interrupt::{detached, interruptible};
 
 /// A model, and the store that it is of.
 #[derive(Debug, Clone)]
@@ -88,16 +88,5 @@ impl<M: Clone + Send + 'static> Opened<M> {
         self.handle.store()?;
         let model = self.model.clone();
         interruptible(py, move || work(&model))
-    }
-
-    /// Runs `work` on it for a query as [`asked`] does.
-    pub(crate) fn asked<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        text: &str,
-        work: impl FnOnce(&M, &RunningQuery) -> Result<T> + Send + 'static,
-    ) -> PyResult<T> {
-        let (store, model) = (self.handle.store()?, self.model.clone());
-        asked(py, store, text, move |query| work(&model, query))
     }
 }

@@ -3,14 +3,32 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_logs::{Clock, FacetsOptions, Logs as LogsModel, Query};
+use timestrata_engine::Result;
+use timestrata_logs::{Clock, FacetsOptions, Logs as LogsModel, LogsView, Query};
 
 use super::arguments::{position_of, query_of};
 use super::entries::LogEntries;
 use super::{LogBucket, LogEntry, LogFacet, LogTail, Logs};
 use crate::error::invalid;
+use crate::interrupt::interruptible;
 use crate::settings::duration;
 use crate::store::names_of;
+
+impl Logs {
+    /// Runs `work` on the log as it is now, for a query as [`interruptible`] does; what ends the waiting ends
+    /// the query, and so the work.
+    fn asked<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        work: impl FnOnce(&LogsView) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let query = self.log.handle.store()?.begin_query(text, None);
+        let _asker = query.given_up_on_drop();
+        let (log, query) = (self.log.even_closed().clone(), query.clone());
+        interruptible(py, move || work(&log.snapshot()?.for_query(&query)))
+    }
+}
 
 #[pymethods]
 impl Logs {
@@ -93,7 +111,7 @@ impl Logs {
         by: &str,
     ) -> PyResult<u64> {
         let query = query_of(filter, start, end, by)?;
-        self.log.asked(py, filter, move |log, asked| log.snapshot()?.for_query(asked).count(&query))
+        self.asked(py, filter, move |view| view.count(&query))
     }
 
     /// Count the entries that a search would find by stretches of time. Parameters as of `search`, and:
@@ -133,9 +151,7 @@ impl Logs {
     ) -> PyResult<Vec<LogBucket>> {
         let query = query_of(filter, start, end, by)?;
         let step = step.map(step_ns).transpose()?;
-        let (step, buckets) = self.log.asked(py, filter, move |log, asked| {
-            log.snapshot()?.for_query(asked).histogram(&query, step)
-        })?;
+        let (step, buckets) = self.asked(py, filter, move |view| view.histogram(&query, step))?;
         Ok(buckets.iter().map(|bucket| LogBucket::new(bucket, step)).collect())
     }
 
@@ -177,9 +193,7 @@ impl Logs {
     ) -> PyResult<Vec<LogFacet>> {
         let query = query_of(filter, start, end, by)?;
         let options = FacetsOptions { fields: names_of(fields)?, values_max: values };
-        let facets = self.log.asked(py, filter, move |log, asked| {
-            log.snapshot()?.for_query(asked).facets(&query, &options)
-        })?;
+        let facets = self.asked(py, filter, move |view| view.facets(&query, &options))?;
         Ok(facets.into_iter().map(LogFacet).collect())
     }
 

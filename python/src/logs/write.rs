@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_engine::Durability;
-use timestrata_logs::{EntryBatch, Logs as LogsModel, NewEntry};
+use timestrata_logs::{EntryBatch, NewEntry};
 
 use super::Logs;
 use super::arguments::{add_labels, level_of, time_of};
@@ -23,11 +22,6 @@ struct EntriesWriter {
 }
 
 impl EntriesWriter {
-    fn new(py: Python<'_>, model: &LogsModel) -> PyResult<Self> {
-        let batch = detached(py, || model.batch())?;
-        Ok(Self { batch, converted: Vec::new(), count: 0 })
-    }
-
     /// Adds one that `make` fills.
     fn push(
         &mut self,
@@ -55,23 +49,6 @@ impl EntriesWriter {
         let outcome = py.detach(|| ready.iter().try_for_each(|entry| batch.push(entry)));
         self.count = 0;
         outcome.map_err(to_python)
-    }
-
-    /// Entries before the next one.
-    fn len(&self) -> usize {
-        self.batch.len() + self.count
-    }
-
-    /// Commits all that is settled; how many they are, and the timestamp of the first.
-    fn commit(
-        mut self,
-        py: Python<'_>,
-        model: &LogsModel,
-        durability: Durability,
-    ) -> PyResult<(usize, i64)> {
-        let count = self.batch.len();
-        let first = detached(py, || model.write_batch(&mut self.batch, durability))?;
-        Ok((count, first.unwrap_or_default()))
     }
 }
 
@@ -179,19 +156,22 @@ impl Logs {
         sync: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let model = self.log.model()?;
-        let mut writer = EntriesWriter::new(py, model)?;
+        let batch = detached(py, || model.batch())?;
+        let mut writer = EntriesWriter { batch, converted: Vec::new(), count: 0 };
         let written = entries.try_iter()?.try_for_each(|entry| {
             let entry = entry?;
             writer.push(py, |place| fill(place, &self.labels, &entry))
         });
         written.and_then(|()| writer.settle(py)).inspect_err(|error| {
-            let behind = writer.len();
+            let behind = writer.batch.len() + writer.count;
             let note =
                 format!("write_many(): nothing was written; it stopped behind entry {behind}");
             // A note is a kindness: an exception that takes none is raised without.
             let _ = error.value(py).call_method1("add_note", (note,));
         })?;
-        let (count, first) = writer.commit(py, model, self.log.handle.durability(sync))?;
+        let (count, durability) = (writer.batch.len(), self.log.handle.durability(sync));
+        let first = detached(py, || model.write_batch(&mut writer.batch, durability))?;
+        let first = first.unwrap_or_default();
         let end = i128::from(first) + count as i128;
         py.import("builtins")?.getattr("range")?.call1((first, end))
     }

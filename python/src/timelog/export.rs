@@ -11,6 +11,7 @@ use super::iterator::TimelogIter;
 use super::stored::Stored;
 use super::{Asked, Timelog};
 use crate::timestamp::timestamp;
+use crate::typed::{batches_as_stream, batches_as_table};
 
 /// Rows that are converted at once.
 const CHUNK_ROWS: usize = 65_536;
@@ -168,7 +169,8 @@ impl Timelog {
         let py = slf.py();
         let pyarrow = py.import("pyarrow")?;
         if let Some(stored) = slf.get().typed()? {
-            return stored.typed_table(py, slf.get().bounded(t1, t2)?);
+            let (schema, batches) = stored.batches(py, slf.get().bounded(t1, t2)?)?;
+            return batches_as_table(py, schema, batches);
         }
         let entries = Self::between(slf, t1, t2)?;
         let (times, values) = (PyList::empty(py), PyList::empty(py));
@@ -191,7 +193,9 @@ impl Timelog {
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Some(stored) = slf.get().typed()? {
-            return Ok(stored.typed_stream(slf.py(), requested_schema)?.into_any());
+            let (schema, batches) = stored.batches(slf.py(), TimeRange::ALL)?;
+            let stream = batches_as_stream(slf.py(), schema, batches, requested_schema)?;
+            return Ok(stream.into_any());
         }
         Self::to_arrow(slf, None, None)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }

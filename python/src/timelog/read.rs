@@ -37,10 +37,12 @@ impl Timelog {
             Asked::Answer((slice, reader)) => {
                 Ok(TimelogIter::objects(slf.py(), slice, is_reversed, owner, reader, range))
             }
-            Asked::Of(stored) => stored.select(slf.py(), owner, range, |log| {
-                let chosen = log.range(range.bounds())?;
-                Ok(if is_reversed { chosen.reverse() } else { chosen })
-            }),
+            Asked::Of(stored) => {
+                let chosen = stored.ask(slf.py(), |log| log.range(range.bounds()))?;
+                let chosen = if is_reversed { chosen.reverse() } else { chosen };
+                let decoder = stored.decoder.clone();
+                Ok(TimelogIter::stored(slf.py(), chosen, decoder, owner, range))
+            }
         }
     }
 

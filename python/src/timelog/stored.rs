@@ -1,16 +1,13 @@
 //! A log that a store keeps: objects as bytes, by a codec.
 
 use std::cell::Cell;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use timestrata_engine::{Durability, Result};
-use timestrata_timelog::{Selection, Timelog as TimelogModel, Unit};
+use timestrata_timelog::{Timelog as TimelogModel, Unit};
 
-use super::Timelog;
-use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
 use crate::codec::{Decoder, encode};
 use crate::error::to_python;
@@ -61,17 +58,6 @@ impl Stored {
         Ok(self.log.get()?.unit())
     }
 
-    pub(super) fn select(
-        &self,
-        py: Python<'_>,
-        owner: Py<Timelog>,
-        range: TimeRange,
-        choose: impl FnOnce(&TimelogModel) -> Result<Selection> + Send,
-    ) -> PyResult<TimelogIter> {
-        let selection = self.ask(py, choose)?;
-        Ok(TimelogIter::stored(py, selection, self.decoder.clone(), owner, range))
-    }
-
     pub(super) fn append(
         &self,
         time: i64,
@@ -94,15 +80,6 @@ impl Stored {
             SCRATCH.set(scratch);
         }
         outcome
-    }
-
-    pub(super) fn delete(
-        &self,
-        py: Python<'_>,
-        range: impl RangeBounds<i64> + Send,
-    ) -> PyResult<()> {
-        let durability = self.handle.durability(false);
-        self.ask(py, |log| log.delete_range_with(range, durability)).map(|_| ())
     }
 
     pub(super) fn at<'py>(&self, py: Python<'py>, time: i64) -> PyResult<Bound<'py, PyList>> {

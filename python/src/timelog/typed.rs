@@ -4,7 +4,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::PyDict;
 use timestrata_engine::{Durability, Result};
 use timestrata_timelog::EntryBlock;
 
@@ -12,9 +12,7 @@ use super::arguments::TimeRange;
 use super::stored::Stored;
 use crate::interrupt::detached;
 use crate::rows::different_lengths;
-use crate::typed::{
-    ArrowInput, Typed, array_of_buffer, batches_as_stream, batches_as_table, fitted_to, numpy,
-};
+use crate::typed::{ArrowInput, Typed, array_of_buffer, fitted_to, numpy};
 
 impl Stored {
     /// Appends the batches of an Arrow stream, each as one commit.
@@ -112,27 +110,8 @@ impl Stored {
         Ok((times, record.into_any()))
     }
 
-    /// The whole log as a stream of Arrow batches.
-    pub(super) fn typed_stream<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (schema, batches) = self.batches(py, TimeRange::ALL)?;
-        batches_as_stream(py, schema, batches, requested_schema)
-    }
-
-    /// The range as a `pyarrow.Table`.
-    pub(super) fn typed_table<'py>(
-        &self,
-        py: Python<'py>,
-        range: TimeRange,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (schema, batches) = self.batches(py, range)?;
-        batches_as_table(py, schema, batches)
-    }
-
-    fn batches(
+    /// The range in batches.
+    pub(super) fn batches(
         &self,
         py: Python<'_>,
         range: TimeRange,

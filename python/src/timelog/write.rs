@@ -85,7 +85,10 @@ impl Timelog {
         let range = range.not_reversed()?;
         match self.ask(|log| log.rows.delete(range.bounds()))? {
             Asked::Answer(removed) => drop::<Removed<Object>>(removed),
-            Asked::Of(stored) => stored.delete(py, range.bounds())?,
+            Asked::Of(stored) => {
+                let durability = stored.handle.durability(false);
+                stored.ask(py, |log| log.delete_range_with(range.bounds(), durability))?;
+            }
         }
         Ok(())
     }

@@ -40,8 +40,11 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
         let source = match next.take() {
             Some(source) => source,
             None => {
-                let on_mismatch = load.options.write.on_mismatch;
-                expect_table(&store, &arguments.name, &mut read, on_mismatch)?;
+                // The rows are held to the columns of a table that exists.
+                if store.stream(&arguments.name).is_some() {
+                    let table = Table::open(&store, &arguments.name)?;
+                    read.expect_of(&table, load.options.write.on_mismatch)?;
+                }
                 open_source(path, &read, &bar)?
             }
         };
@@ -61,19 +64,6 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
 /// Whether the directory is there; what is in it the store itself will tell.
 fn store_exists(arguments: &IngestArgs) -> bool {
     arguments.dir.exists()
-}
-
-/// Holds the rows to the columns of a table that exists.
-fn expect_table(
-    store: &Store,
-    name: &str,
-    read: &mut ReadOptions,
-    on_mismatch: OnMismatch,
-) -> Result<()> {
-    if store.stream(name).is_some() {
-        read.expect_of(&Table::open(store, name)?, on_mismatch)?;
-    }
-    Ok(())
 }
 
 fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<Source> {
