@@ -37,7 +37,11 @@ pub(crate) fn extend(
 ) -> PyResult<()> {
     let is_sized = is_sized(rows, objects)?;
     let batch = Batch::new(log, decoder)?;
-    let mut writer = BatchWriter::new(log, durability, batch, is_sized);
+    let (rows_max, bytes_max) = match is_sized {
+        true => (usize::MAX, COMMIT_BYTES_MAX),
+        false => (CHUNK_ROWS_MAX, CHUNK_BYTES_MAX),
+    };
+    let mut writer = BatchWriter { log, durability, batch, rows_max, bytes_max, committed: 0 };
     for_each(rows, objects, |time, value| writer.push(time, value))
         .and_then(|()| writer.commit(rows.py()))
         .inspect_err(|error| writer.explain(rows.py(), error))
@@ -108,16 +112,7 @@ struct BatchWriter<'a> {
     committed: usize,
 }
 
-impl<'a> BatchWriter<'a> {
-    fn new(log: &'a Timelog, durability: Durability, batch: Batch<'a>, is_sized: bool) -> Self {
-        let (rows_max, bytes_max) = if is_sized {
-            (usize::MAX, COMMIT_BYTES_MAX)
-        } else {
-            (CHUNK_ROWS_MAX, CHUNK_BYTES_MAX)
-        };
-        Self { log, durability, batch, rows_max, bytes_max, committed: 0 }
-    }
-
+impl BatchWriter<'_> {
     fn push(&mut self, time: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = time.py();
         let time = timestamp(time, self.log.unit())?;

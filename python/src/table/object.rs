@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use timestrata_engine::{ErrorKind, Result, Retention};
@@ -37,36 +36,12 @@ pub(crate) struct Table {
     pub(crate) handle: Arc<Handle>,
     pub(super) name: String,
     pub(super) wanted: TableOptions,
-    model: Kept<TableModel>,
+    pub(super) model: Kept<TableModel>,
     /// Converts single rows; made for the columns of one time.
     pub(super) converter: Kept<Arc<RowConverter>>,
 }
 
 impl Table {
-    /// The table of this name, which may not exist yet.
-    pub(crate) fn new(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        name: &str,
-        wanted: TableOptions,
-        columns: Option<&SchemaRef>,
-    ) -> PyResult<Self> {
-        let is_read_only = handle.mode == "r";
-        let model = handle.detached(py, |store| match (store.stream(name), columns) {
-            (Some(_), _) => TableModel::open_like(store, name, &wanted).map(Some),
-            (None, _) if is_read_only => TableModel::open(store, name).map(Some),
-            (None, Some(columns)) => TableModel::create(store, name, columns, &wanted).map(Some),
-            (None, None) => Ok(None),
-        })?;
-        Ok(Self {
-            handle: Arc::clone(handle),
-            name: name.to_owned(),
-            wanted,
-            model: Kept::new(model),
-            converter: Kept::new(None),
-        })
-    }
-
     /// The table, if it has come into being.
     pub(super) fn existing(&self, py: Python<'_>) -> PyResult<Option<TableModel>> {
         let store = self.handle.store()?;

@@ -1,9 +1,12 @@
 //! `Store.table`: the table of a name.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use timestrata_table::{Table as TableModel, TableOptions};
 
 use super::Table;
+use crate::lock::Kept;
 use crate::store::{Store, names_of};
 use crate::typed::fields_of;
 
@@ -58,7 +61,7 @@ impl Store {
         schema: Option<&Bound<'_, PyAny>>,
         ids: bool,
     ) -> PyResult<Table> {
-        let options = TableOptions {
+        let wanted = TableOptions {
             time,
             key: names_of(key)?,
             tags: names_of(tags)?,
@@ -66,7 +69,20 @@ impl Store {
             ..TableOptions::default()
         };
         let columns = schema.map(fields_of).transpose()?;
-        Table::new(py, &self.handle, name, options, columns.as_ref())
+        let is_read_only = self.handle.mode == "r";
+        let model = self.handle.detached(py, |store| match (store.stream(name), &columns) {
+            (Some(_), _) => TableModel::open_like(store, name, &wanted).map(Some),
+            (None, _) if is_read_only => TableModel::open(store, name).map(Some),
+            (None, Some(columns)) => TableModel::create(store, name, columns, &wanted).map(Some),
+            (None, None) => Ok(None),
+        })?;
+        Ok(Table {
+            handle: Arc::clone(&self.handle),
+            name: name.to_owned(),
+            wanted,
+            model: Kept::new(model),
+            converter: Kept::new(None),
+        })
     }
 
     /// List the names of all tables.

@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -114,7 +114,7 @@ fn time_column(schema: &SchemaRef) -> Result<usize> {
         (Some((index, _)), None) => Ok(index),
         _ => Err(invalid(format!(
             "none of the columns ({}) is the time: call it '{TIME}'",
-            names(schema)
+            names(schema.fields())
         ))),
     }
 }
@@ -133,9 +133,11 @@ fn value_columns(
     let find = |field: &Arc<Field>| match schema.index_of(field.name()) {
         Ok(index) => Ok(Some(index)),
         Err(_) if wanted.is_record() && field.is_nullable() => Ok(None),
-        Err(_) => {
-            Err(invalid(format!("there is no column '{}' among {}", field.name(), names(schema))))
-        }
+        Err(_) => Err(invalid(format!(
+            "there is no column '{}' among {}",
+            field.name(),
+            names(schema.fields())
+        ))),
     };
     let columns = wanted.fields().iter().map(find).collect::<Result<Vec<_>>>()?;
     match others.iter().find(|index| !columns.contains(&Some(**index))) {
@@ -147,8 +149,9 @@ fn value_columns(
     }
 }
 
-fn names(schema: &SchemaRef) -> String {
-    let names: Vec<_> = schema.fields().iter().map(|field| format!("'{}'", field.name())).collect();
+/// The columns' names, for messages.
+pub(super) fn names(fields: &Fields) -> String {
+    let names: Vec<_> = fields.iter().map(|field| format!("'{}'", field.name())).collect();
     names.join(", ")
 }
 

@@ -11,6 +11,7 @@ use pyo3::types::{
 use timestrata_engine::{Cell, ErrorKind};
 use timestrata_timelog::{Unit, ValueColumns};
 
+use super::arrow::names;
 use super::kind::Kind;
 use crate::error::{refused, type_name, wrong_type};
 use crate::timestamp::exact_timestamp;
@@ -183,7 +184,7 @@ fn scaled(microseconds: i128, unit: Unit) -> PyResult<i64> {
 }
 
 pub(super) fn not_a_record(columns: &ValueColumns, value: &Bound<'_, PyAny>) -> PyErr {
-    wrong_type(format_args!("this log takes dicts of {}", listed(columns)), value)
+    wrong_type(format_args!("this log takes dicts of {}", names(columns.fields())), value)
 }
 
 pub(super) fn unknown_part(columns: &ValueColumns, parts: &Bound<'_, PyDict>) -> PyErr {
@@ -194,13 +195,6 @@ pub(super) fn unknown_part(columns: &ValueColumns, parts: &Bound<'_, PyDict>) ->
     let unknown = unknown.map_or_else(String::new, |name| name.to_string());
     refused(
         ErrorKind::InvalidData,
-        format!("this log has no column '{unknown}': it has {}", listed(columns)),
+        format!("this log has no column '{unknown}': it has {}", names(columns.fields())),
     )
-}
-
-/// The columns' names, for messages.
-fn listed(columns: &ValueColumns) -> String {
-    let names: Vec<_> =
-        columns.fields().iter().map(|field| format!("'{}'", field.name())).collect();
-    names.join(", ")
 }

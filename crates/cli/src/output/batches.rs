@@ -118,15 +118,14 @@ fn write_rows(
             rows
         }
         FileFormat::Parquet => {
+            let failed = |error| failed(from_parquet(error));
             let compression = Compression::ZSTD(ZstdLevel::default());
             let properties = WriterProperties::builder().set_compression(compression).build();
             let mut writer =
                 ArrowWriter::try_new(&mut out, SchemaRef::clone(schema), Some(properties))
-                    .map_err(|error| failed(from_parquet(error)))?;
-            let rows = each(batches, |batch| {
-                writer.write(batch).map_err(|error| failed(from_parquet(error)))
-            })?;
-            writer.close().map_err(|error| failed(from_parquet(error)))?;
+                    .map_err(failed)?;
+            let rows = each(batches, |batch| writer.write(batch).map_err(failed))?;
+            writer.close().map_err(failed)?;
             rows
         }
     };

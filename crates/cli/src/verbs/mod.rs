@@ -142,15 +142,7 @@ impl TimeRange {
 
 /// A number with its thousands set apart.
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    indicatif::HumanCount(number).to_string()
 }
 
 /// Bytes as people read them.

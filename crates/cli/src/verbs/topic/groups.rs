@@ -57,16 +57,14 @@ pub(crate) fn run(arguments: &GroupsArgs) -> Result<()> {
             let end = topic.offsets(partition)?.end;
             let lag = end.saturating_sub(committed);
             if arguments.json {
-                print(format_args!(
-                    "{}\n",
-                    json!({
-                        "group": group,
-                        "partition": partition,
-                        "committed": committed,
-                        "end": end,
-                        "lag": lag,
-                    })
-                ))?;
+                let line = json!({
+                    "group": group,
+                    "partition": partition,
+                    "committed": committed,
+                    "end": end,
+                    "lag": lag,
+                });
+                print(format_args!("{line}\n"))?;
                 continue;
             }
             let cells = vec![
