@@ -53,12 +53,17 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Input> {
 /// The whole of a small file of text; `what` it is says an error.
 #[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|cause| {
+    std::fs::read_to_string(path).map_err(could_not_read_text(path, what))
+}
+
+/// Says of a small file that it could not be read, and why.
+pub(crate) fn could_not_read_text(path: &Path, what: &str) -> impl Fn(io::Error) -> Failure {
+    move |cause| {
         Failure::failed(
             format!("could not read {what}: {cause} [{}]", path.display()),
             "check its name and its rights",
         )
-    })
+    }
 }
 
 /// Bytes of the files together, if all are regular files: what the progress bar runs to.

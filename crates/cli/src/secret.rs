@@ -15,6 +15,8 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::unistd::geteuid;
 
 use crate::failure::{Failure, Result};
+#[cfg(feature = "sql")]
+use crate::input;
 use crate::message::tell;
 
 const PERMISSIONS: u32 = 0o7777;
@@ -81,18 +83,13 @@ impl Facts {
 #[cfg(feature = "sql")]
 #[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
 pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
-    let could_not = |cause: io::Error| {
-        Failure::failed(
-            format!("could not read {what}: {cause} [{}]", path.display()),
-            "check its name and its rights",
-        )
-    };
-    let mut file = std::fs::File::open(path).map_err(could_not)?;
-    if let Some(facts) = Facts::of(&file).map_err(could_not)? {
+    let could_not = input::could_not_read_text(path, what);
+    let mut file = std::fs::File::open(path).map_err(&could_not)?;
+    if let Some(facts) = Facts::of(&file).map_err(&could_not)? {
         heed(facts.verdict(), path, what)?;
     }
     let mut text = String::new();
-    io::Read::read_to_string(&mut file, &mut text).map_err(could_not)?;
+    io::Read::read_to_string(&mut file, &mut text).map_err(&could_not)?;
     Ok(text)
 }
 

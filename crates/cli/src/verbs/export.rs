@@ -79,19 +79,13 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
             "choose a name that is not taken, in a directory that may be written",
         )
     })?;
-    let written = rows.write(&file, format);
-    match written {
-        Ok(rows) => {
-            file.sync_all().map_err(Failure::output)?;
-            tell(format_args!("exported {} to {}", counted(rows, "row"), path.display()));
-            Ok(())
-        }
-        Err(failure) => {
-            // Half a file must not pass for a whole one.
-            let _ = std::fs::remove_file(path);
-            Err(failure)
-        }
-    }
+    let rows = rows.write(&file, format).inspect_err(|_| {
+        // Half a file must not pass for a whole one.
+        let _ = std::fs::remove_file(path);
+    })?;
+    file.sync_all().map_err(Failure::output)?;
+    tell(format_args!("exported {} to {}", counted(rows, "row"), path.display()));
+    Ok(())
 }
 
 /// What is written.

@@ -162,19 +162,13 @@ pub(super) fn path(arguments: &PathArgs) -> Result<()> {
         named(&view, &arguments.of, &arguments.to)?,
     );
     let along = Along { kinds: &["calls", "imports", "inherits"], ..Along::default() };
-    let mut best = None;
+    let mut routes = Vec::new();
     for source in &from {
         for target in &to {
-            let found = view.shortest_path(source.id, target.id, &along, false)?.route;
-            let length = |route: &timestrata::graph::Route| route.ids.len();
-            best = match (best, found) {
-                (Some(best), Some(found)) if length(&found) < length(&best) => Some(found),
-                (best @ Some(_), _) => best,
-                (None, found) => found,
-            };
+            routes.extend(view.shortest_path(source.id, target.id, &along, false)?.route);
         }
     }
-    let Some(route) = best else {
+    let Some(route) = routes.into_iter().min_by_key(|route| route.ids.len()) else {
         return Err(Failure::plain(format!(
             "nothing leads from '{}' to '{}'",
             arguments.from, arguments.to

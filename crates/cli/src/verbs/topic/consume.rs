@@ -144,10 +144,7 @@ fn consumer_of(store: &Store, topic: &Topic, arguments: &ConsumeArgs) -> Result<
     let auto_commit = group.is_some().then_some(Duration::ZERO);
     let options = ConsumerOptions { group, auto_commit, ..ConsumerOptions::default() };
     let mut consumer = Consumer::new(store, options)?;
-    if arguments.group.is_some() {
-        consumer.subscribe([topic.name()])?;
-        return Ok(consumer);
-    }
+    // Beside a group the command line has neither a partition nor a place to begin.
     match arguments.partition {
         Some(partition) => {
             let place = TopicPartition { topic: topic.name().to_owned(), partition };
