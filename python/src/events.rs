@@ -206,16 +206,11 @@ impl Subscriber for Listener {
         let metadata = event.metadata();
         let mut visitor = Visitor::default();
         event.record(&mut visitor);
-        let Visitor { mut text, fields } = visitor;
-        for (name, value) in &fields {
-            // A String takes all that is written to it.
-            let _ = write!(text, " {name}={value}");
-        }
         queue.put(Told {
             logger: metadata.target().replace("::", "."),
             level: number_of(*metadata.level()),
-            text,
-            fields,
+            text: visitor.text + &visitor.shown,
+            fields: visitor.fields,
             file: metadata.file().map_or("", |file| name_of(file)),
             line: metadata.line().unwrap_or(0),
         });
@@ -231,49 +226,47 @@ fn name_of(file: &'static str) -> &'static str {
     Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file)
 }
 
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bool(value) => value.fmt(f),
-            Self::Int(value) => value.fmt(f),
-            Self::UInt(value) => value.fmt(f),
-            Self::Float(value) => value.fmt(f),
-            Self::Text(value) => f.write_str(value),
-        }
-    }
-}
-
 #[derive(Default)]
 struct Visitor {
     text: String,
+    /// The fields, as the text has them at its end.
+    shown: String,
     fields: Vec<(&'static str, Value)>,
+}
+
+impl Visitor {
+    fn push(&mut self, field: &Field, shown: impl fmt::Display, value: Value) {
+        // A String takes all that is written to it.
+        let _ = write!(self.shown, " {}={shown}", field.name());
+        self.fields.push((field.name(), value));
+    }
 }
 
 impl Visit for Visitor {
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.fields.push((field.name(), Value::Bool(value)));
+        self.push(field, value, Value::Bool(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.fields.push((field.name(), Value::Int(value)));
+        self.push(field, value, Value::Int(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.fields.push((field.name(), Value::UInt(value)));
+        self.push(field, value, Value::UInt(value));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.fields.push((field.name(), Value::Float(value)));
+        self.push(field, value, Value::Float(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.fields.push((field.name(), Value::Text(value.to_owned())));
+        self.push(field, value, Value::Text(value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "message" => self.text = format!("{value:?}"),
-            name => self.fields.push((name, Value::Text(format!("{value:?}")))),
+            _ => self.record_str(field, &format!("{value:?}")),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyString, PyTuple};
 use timestrata_engine::{BackupOptions, Error, ErrorKind, ScrubStats, StreamStats};
 
 use crate::handle::{Handle, leave};
@@ -159,10 +159,8 @@ impl Store {
     }
 
     /// List all pins.
-    fn pins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let pins = self.handle.store()?.pins();
-        let pins = pins.into_iter().map(|pin| Py::new(py, Pin::from(pin)));
-        PyList::new(py, pins.collect::<PyResult<Vec<_>>>()?)
+    fn pins(&self) -> PyResult<Vec<Pin>> {
+        Ok(self.handle.store()?.pins().into_iter().map(Pin::from).collect())
     }
 
     /// Catch up with the writer, in a store opened for reading. Gives the last commit seen.

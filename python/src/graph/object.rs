@@ -114,8 +114,7 @@ impl Graph {
         given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
         (given.version, given.source_uri) = (version, source_uri);
         let ids = self.commit(content.py(), &GraphChanges::new().put(given.block()), durability)?;
-        let none = || invalid("no block");
-        ids.into_iter().next().ok_or_else(none)
+        ids.into_iter().next().ok_or_else(|| invalid("no block"))
     }
 
     /// Put blocks in one commit, all or none. Gives their ids, in their order.

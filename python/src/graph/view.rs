@@ -171,10 +171,8 @@ impl GraphView {
     ) -> PyResult<Vec<Block>> {
         let members = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
         let members = members.map(|text| serde_json::from_str(&text)).transpose();
-        let metadata = members.map_err(|why| {
-            let what = format!("metadata must be a JSON object: {why}");
-            invalid(what)
-        })?;
+        let metadata =
+            members.map_err(|why| invalid(format!("metadata must be a JSON object: {why}")))?;
         let what = Find { source_uri, metadata: metadata.unwrap_or_default(), limit };
         self.ask(py, |view| view.find(&what)).map(Self::blocks)
     }

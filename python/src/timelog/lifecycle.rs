@@ -57,13 +57,18 @@ impl Timelog {
         Err(timelog_error("TimelogError", "Timelog must be closed to reopen", None))
     }
 
-    /// Opens a closed log that a store keeps.
-    fn open_again(
+    /// Opens a log that is closed or new, from where its entries are.
+    fn open(
         &self,
         py: Python<'_>,
-        origin: &Origin,
+        (origin, base): (Option<Origin>, Options),
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
+        let Some(origin) = origin else {
+            let options = base.with(keywords)?;
+            self.replace(State::Memory(Box::new(MemoryLog::new(options))));
+            return Ok(());
+        };
         if let Some(name) = keywords.and_then(|given| given.keys().iter().next()) {
             return Err(PyTypeError::new_err(format!(
                 "the log is kept by a store, and opens as it was: it takes no '{name}' here; for \
@@ -72,12 +77,6 @@ impl Timelog {
         }
         let stored = origin.open(py)?;
         self.replace(State::Stored(Arc::new(stored)));
-        Ok(())
-    }
-
-    fn open_in_memory(&self, base: Options, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        let options = base.with(keywords)?;
-        self.replace(State::Memory(Box::new(MemoryLog::new(options))));
         Ok(())
     }
 }
@@ -142,10 +141,7 @@ impl Timelog {
         }
         let is_new = matches!(&*self.lock(), State::New);
         let origin = if is_new { None } else { self.origin()?.0 };
-        match origin {
-            Some(origin) => self.open_again(py, &origin, keywords),
-            None => self.open_in_memory(Options::default(), keywords),
-        }
+        self.open(py, (origin, Options::default()), keywords)
     }
 
     /// Make a log for a steady stream: flushes in the background, or by a write that finds
@@ -231,10 +227,7 @@ impl Timelog {
     ///     It is of a store that the program has closed: open that again.
     #[pyo3(signature = (**keywords))]
     fn reopen(&self, py: Python<'_>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        match self.origin()? {
-            (Some(origin), _) => self.open_again(py, &origin, keywords),
-            (None, base) => self.open_in_memory(base, keywords),
-        }
+        self.open(py, self.origin()?, keywords)
     }
 
     /// The same as `reopen`.

@@ -28,7 +28,7 @@ pub(super) struct Counters {
 }
 
 /// A log of objects in memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MemoryLog {
     pub(super) rows: Memory<Object>,
     pub(super) options: Options,
@@ -56,18 +56,7 @@ pub(super) struct After {
 
 impl MemoryLog {
     pub(super) fn new(options: Options) -> Self {
-        let mut log = Self {
-            rows: Memory::new(),
-            options,
-            counters: Counters::default(),
-            active_rows: 0,
-            active_late: 0,
-            sealed_runs: 0,
-            segments: 0,
-            has_settled: false,
-            compaction_wanted: false,
-            readers: Arc::new(()),
-        };
+        let mut log = Self { options, ..Self::default() };
         if let Some(floor) = log.options.min_ts {
             // As a delete of everything below, it counts as one.
             drop(log.rows.delete(..floor));

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
 use super::memory::MemoryLog;
-use super::options::{Options, Upkeep};
+use super::options::Upkeep;
 use super::{Asked, State, Timelog, closed};
 use crate::error::timelog_error;
 
@@ -80,7 +80,7 @@ impl Timelog {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let figures = match &mut *self.lock() {
             State::Memory(log) => figures_of(log),
-            State::Stored(_) => figures_of(&mut MemoryLog::new(Options::default())),
+            State::Stored(_) => figures_of(&mut MemoryLog::default()),
             State::Closed(_) | State::New => return Err(closed()),
         };
         let stats = PyDict::new(py);

@@ -243,15 +243,11 @@ impl Consumer {
         }
         state.put_back()?;
         let undone = std::mem::take(&mut state.undone);
-        match state.consumer.take() {
-            Some(mut consumer) => {
-                if is_failed {
-                    consumer.put_back(&undone);
-                }
-                detached(py, || consumer.close())
-            }
-            None => Ok(()),
+        let Some(mut consumer) = state.consumer.take() else { return Ok(()) };
+        if is_failed {
+            consumer.put_back(&undone);
         }
+        detached(py, || consumer.close())
     }
 }
 
