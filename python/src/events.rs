@@ -111,13 +111,6 @@ pub(crate) fn stop(py: Python<'_>) {
     });
 }
 
-/// Has Python call [`stop`] at exit: registered before what closes the stores, so called after it.
-pub(crate) fn stop_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let hook = wrap_pyfunction!(stop, module)?;
-    module.py().import("atexit")?.call_method1("register", (hook,))?;
-    Ok(())
-}
-
 fn deliver_all(receiver: &Receiver<Item>) {
     while let Ok(Item::Told(told)) = receiver.recv() {
         // Without an interpreter, or with one that ends, there is nobody to tell.

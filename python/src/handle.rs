@@ -35,10 +35,9 @@ pub(crate) struct Handle {
 impl Handle {
     /// Takes an open store, and sees to it that it is closed at exit.
     pub(crate) fn new(store: Store, mode: &'static str, durability: Durability) -> Arc<Self> {
-        let closed = AtomicBool::new(false);
         let handle = Arc::new(Self {
             store: Guarded::new(store),
-            closed,
+            closed: AtomicBool::new(false),
             #[cfg(feature = "sql")]
             sql: Kept::new(None),
             mode,
@@ -130,13 +129,6 @@ pub(crate) fn close_all(py: Python<'_>) {
             error.write_unraisable(py, None);
         }
     }
-}
-
-/// Has Python call [`close_all`] at exit.
-pub(crate) fn close_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let hook = wrap_pyfunction!(close_all, module)?;
-    module.py().import("atexit")?.call_method1("register", (hook,))?;
-    Ok(())
 }
 
 /// What leaving a `with` block comes to: the body's own exception says more than what closing met

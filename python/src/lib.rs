@@ -62,7 +62,10 @@ mod _timestrata {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("FORMAT_VERSION", timestrata_engine::FORMAT_VERSION)?;
         crate::fork::watch(module)?;
-        crate::events::stop_at_exit(module)?;
-        crate::handle::close_at_exit(module)
+        let atexit = module.py().import("atexit")?;
+        // What is registered first is called last: events are told until the stores are closed.
+        atexit.call_method1("register", (wrap_pyfunction!(crate::events::stop, module)?,))?;
+        atexit.call_method1("register", (wrap_pyfunction!(crate::handle::close_all, module)?,))?;
+        Ok(())
     }
 }

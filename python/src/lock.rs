@@ -25,15 +25,15 @@ impl<T: Send> Lock<T> {
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         loop {
-            match self.0.try_lock() {
-                Ok(guard) => return guard,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => self.wait(),
+            match self.try_lock() {
+                Some(guard) => return guard,
+                None => self.wait(),
             }
         }
     }
 
     /// The value if nobody uses it.
+    #[inline]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),

@@ -24,7 +24,7 @@ use crate::settings::durability as durability_named;
 impl Timelog {
     /// Puts a new state in place of the one there is.
     fn replace(&self, state: State) {
-        let old = std::mem::replace(&mut *self.lock(), state);
+        let old = std::mem::replace(&mut *self.state.lock(), state);
         // Outside of the lock: objects may run code when they go.
         drop(old);
     }
@@ -35,7 +35,7 @@ impl Timelog {
     /// # Errors
     /// `TimelogError` if it is open.
     fn origin(&self) -> PyResult<(Option<Origin>, Options)> {
-        let state = self.lock();
+        let state = self.state.lock();
         match &*state {
             State::Closed(told) => {
                 let base = Options {
@@ -129,7 +129,7 @@ impl Timelog {
         path: Option<GivenPath>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let is_open = !matches!(&*self.lock(), State::New | State::Closed(_));
+        let is_open = !matches!(&*self.state.lock(), State::New | State::Closed(_));
         if is_open && !self.closed() {
             return Err(PyTypeError::new_err("Timelog already initialized"));
         }
@@ -139,7 +139,7 @@ impl Timelog {
             self.replace(State::Stored(Arc::new(stored)));
             return Ok(());
         }
-        let is_new = matches!(&*self.lock(), State::New);
+        let is_new = matches!(&*self.state.lock(), State::New);
         let origin = if is_new { None } else { self.origin()?.0 };
         self.open(py, (origin, Options::default()), keywords)
     }
@@ -185,7 +185,7 @@ impl Timelog {
     /// TimelogError
     ///     Iterators or spans of a log in memory are open.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let old = match &*state {
             State::Closed(_) => return Ok(()),
             State::New => std::mem::replace(&mut *state, told(Options::default(), None)),
@@ -237,7 +237,7 @@ impl Timelog {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        match &*slf.get().lock() {
+        match &*slf.get().state.lock() {
             State::Closed(_) | State::New => return Err(closed()),
             State::Memory(_) | State::Stored(_) => {}
         }
@@ -252,7 +252,7 @@ impl Timelog {
     /// Whether it, or its store, was closed.
     #[getter]
     pub(super) fn closed(&self) -> bool {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Closed(_) => true,
             State::Stored(stored) => stored.handle.is_closed(),
             State::New | State::Memory(_) => false,
@@ -262,7 +262,7 @@ impl Timelog {
     /// Its name in the store that keeps it; None in memory.
     #[getter]
     fn name(&self) -> PyResult<Option<String>> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Stored(stored) => Ok(Some(stored.log_even_closed()?.name().to_owned())),
             _ => Ok(None),
         }
@@ -271,7 +271,7 @@ impl Timelog {
     /// How its values are stored; None in memory, where the objects themselves are kept.
     #[getter]
     fn codec(&self) -> PyResult<Option<&'static str>> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Stored(stored) => Ok(Some(stored.log_even_closed()?.codec().name())),
             _ => Ok(None),
         }
@@ -333,7 +333,7 @@ impl Timelog {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let class = slf.get_type().name()?;
-        Ok(match &*slf.get().lock() {
+        Ok(match &*slf.get().state.lock() {
             State::New => format!("<{class} not initialised>"),
             State::Closed(_) => format!("<{class} closed>"),
             State::Memory(log) => {

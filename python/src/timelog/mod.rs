@@ -21,7 +21,7 @@ mod upkeep;
 mod views;
 mod write;
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 pub(crate) use iterator::TimelogIter;
 use memory::{Counters, MemoryLog};
@@ -107,13 +107,9 @@ impl<T: Send> Asked<T> {
 }
 
 impl Timelog {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Asks a log in memory. `question` must neither call Python nor drop an object.
     fn ask<T>(&self, question: impl FnOnce(&mut MemoryLog) -> T) -> PyResult<Asked<T>> {
-        match &mut *self.lock() {
+        match &mut *self.state.lock() {
             State::Memory(log) => Ok(Asked::Answer(question(log))),
             State::Stored(stored) => Ok(Asked::Of(Arc::clone(stored))),
             State::Closed(_) | State::New => Err(closed()),
@@ -122,7 +118,7 @@ impl Timelog {
 
     /// The unit of its times, also once it is closed.
     fn unit(&self) -> PyResult<Unit> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Memory(log) => Ok(log.options.unit),
             State::Stored(stored) => stored.unit(),
             State::Closed(told) => Ok(told.options.unit),
@@ -132,7 +128,7 @@ impl Timelog {
 
     /// What is told of a log in memory even once it is closed; the defaults of one in a store.
     fn told<T>(&self, tell: impl FnOnce(&Options, &Counters) -> T) -> T {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Memory(log) => tell(&log.options, &log.counters),
             State::Closed(told) => tell(&told.options, &told.counters),
             State::Stored(_) | State::New => tell(&Options::default(), &Counters::default()),
@@ -155,7 +151,7 @@ impl Timelog {
     }
 
     fn __clear__(&self) {
-        let removed = match &mut *self.lock() {
+        let removed = match &mut *self.state.lock() {
             State::Memory(log) => Some(log.rows.clear()),
             _ => None,
         };

@@ -78,7 +78,7 @@ impl Timelog {
     /// Figures, in nested dicts. Published rows are in segments; `min_ts` and `max_ts` are
     /// those of all rows, of range deletes' rows too until they are compacted.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let figures = match &mut *self.lock() {
+        let figures = match &mut *self.state.lock() {
             State::Memory(log) => figures_of(log),
             State::Stored(_) => figures_of(&mut MemoryLog::default()),
             State::Closed(_) | State::New => return Err(closed()),

@@ -43,7 +43,7 @@ impl Timelog {
     }
 
     fn append_at(&self, time: i64, object: &Bound<'_, PyAny>, sync: bool) -> PyResult<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match &mut *state {
             State::Memory(log) => {
                 log.options.check_floor(time)?;
@@ -69,7 +69,7 @@ impl Timelog {
 
     /// Stores rows of a log in memory, all or none.
     fn store(&self, rows: &mut Vec<(i64, Object)>) -> PyResult<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State::Memory(log) = &mut *state else { return Err(closed()) };
         rows.iter().try_for_each(|(time, _)| log.options.check_floor(*time))?;
         let mut is_full = false;
@@ -97,7 +97,7 @@ impl Timelog {
         if skipped == 0 {
             return Ok(());
         }
-        if let State::Memory(log) = &mut *self.lock() {
+        if let State::Memory(log) = &mut *self.state.lock() {
             log.counters.skipped += skipped;
         }
         let message = std::ffi::CString::new(format!(

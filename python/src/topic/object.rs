@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList};
 use timestrata_engine::{Durability, ErrorKind, Io};
 use timestrata_merkle::Hash;
 use timestrata_topic::{Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema};
@@ -211,8 +211,7 @@ impl Topic {
     /// The offset of the first record whose time is this or later; None if there is none.
     #[pyo3(signature = (time, partition=0))]
     fn offset_at_time(&self, time: &Bound<'_, PyAny>, partition: u32) -> PyResult<Option<u64>> {
-        let none = || invalid("offset_at_time needs a time");
-        let time_ns = time_ns(time)?.ok_or_else(none)?;
+        let time_ns = time_ns(time)?.ok_or_else(|| invalid("offset_at_time needs a time"))?;
         self.topic.detached(time.py(), |topic| topic.offset_at_time(partition, time_ns))
     }
 
@@ -372,11 +371,7 @@ impl Topic {
         let done = self
             .topic
             .interruptible(py, move |topic| topic.export_tiles(&Io::os(), partition, &path.0))?;
-        let shown = PyDict::new(py);
-        shown.set_item("size", done.size)?;
-        shown.set_item("tiles", done.tiles)?;
-        shown.set_item("gone", done.gone)?;
-        Ok(shown)
+        [("size", done.size), ("tiles", done.tiles), ("gone", done.gone)].into_py_dict(py)
     }
 
     /// Groups that have committed offsets: ``{group: {partition: offset}}``.
@@ -444,10 +439,7 @@ impl Topic {
     /// Throw away now what the retention says. Gives ``{"expired": n, "superseded": n}``.
     fn retain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let thrown = self.topic.interruptible(py, move |topic| topic.retain())?;
-        let shown = PyDict::new(py);
-        shown.set_item("expired", thrown.expired)?;
-        shown.set_item("superseded", thrown.superseded)?;
-        Ok(shown)
+        [("expired", thrown.expired), ("superseded", thrown.superseded)].into_py_dict(py)
     }
 
     /// Hold each record of a partition against the hash of the day it was appended, the hashes against

@@ -86,8 +86,7 @@ impl Producer {
         asked: SendAsked<'_>,
     ) -> PyResult<Receipt> {
         let receipts = self.send_given(record.py(), &[GivenRecord::of(record)?], asked, &[])?;
-        let none = || invalid("no record");
-        receipts.into_iter().next().ok_or_else(none)
+        receipts.into_iter().next().ok_or_else(|| invalid("no record"))
     }
 
     /// Sends records, all of them or none.
