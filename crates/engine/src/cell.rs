@@ -1,15 +1,15 @@
 //! One value of a row, borrowed: what the row appender and point reads take.
 
-use arrow_array::Array;
+use std::cmp::Ordering;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType,
-    DurationNanosecondType, DurationSecondType, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{Array, PrimitiveArray, downcast_temporal_array};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 /// A value for one column. The variant must fit the column's type exactly; nothing is cast.
 ///
@@ -64,7 +64,8 @@ impl<'a> Cell<'a> {
         if array.is_null(row) {
             return Self::can_express(array.data_type()).then_some(Self::Null);
         }
-        Some(match array.data_type() {
+        Some(downcast_temporal_array!(
+            array => signed(array, row),
             T::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(row)),
             T::Float32 => Self::Float(array.as_primitive::<Float32Type>().value(row).into()),
             T::Utf8 => Self::Text(array.as_string::<i32>().value(row)),
@@ -77,61 +78,43 @@ impl<'a> Cell<'a> {
             T::UInt16 => unsigned::<UInt16Type>(array, row),
             T::UInt32 => unsigned::<UInt32Type>(array, row),
             T::UInt64 => unsigned::<UInt64Type>(array, row),
-            T::Int8 => signed::<Int8Type>(array, row),
-            T::Int16 => signed::<Int16Type>(array, row),
-            T::Int32 => signed::<Int32Type>(array, row),
-            T::Int64 => signed::<Int64Type>(array, row),
-            T::Date32 => signed::<Date32Type>(array, row),
-            T::Date64 => signed::<Date64Type>(array, row),
-            T::Time32(TimeUnit::Second) => signed::<Time32SecondType>(array, row),
-            T::Time32(_) => signed::<Time32MillisecondType>(array, row),
-            T::Time64(TimeUnit::Microsecond) => signed::<Time64MicrosecondType>(array, row),
-            T::Time64(_) => signed::<Time64NanosecondType>(array, row),
-            T::Timestamp(TimeUnit::Second, _) => signed::<TimestampSecondType>(array, row),
-            T::Timestamp(TimeUnit::Millisecond, _) => {
-                signed::<TimestampMillisecondType>(array, row)
-            }
-            T::Timestamp(TimeUnit::Microsecond, _) => {
-                signed::<TimestampMicrosecondType>(array, row)
-            }
-            T::Timestamp(TimeUnit::Nanosecond, _) => signed::<TimestampNanosecondType>(array, row),
-            T::Duration(TimeUnit::Second) => signed::<DurationSecondType>(array, row),
-            T::Duration(TimeUnit::Millisecond) => signed::<DurationMillisecondType>(array, row),
-            T::Duration(TimeUnit::Microsecond) => signed::<DurationMicrosecondType>(array, row),
-            T::Duration(TimeUnit::Nanosecond) => signed::<DurationNanosecondType>(array, row),
+            T::Int8 => signed::<Int8Type>(array.as_primitive(), row),
+            T::Int16 => signed::<Int16Type>(array.as_primitive(), row),
+            T::Int32 => signed::<Int32Type>(array.as_primitive(), row),
+            T::Int64 => signed::<Int64Type>(array.as_primitive(), row),
+            T::Duration(TimeUnit::Second) => {
+                signed::<DurationSecondType>(array.as_primitive(), row)
+            },
+            T::Duration(TimeUnit::Millisecond) => {
+                signed::<DurationMillisecondType>(array.as_primitive(), row)
+            },
+            T::Duration(TimeUnit::Microsecond) => {
+                signed::<DurationMicrosecondType>(array.as_primitive(), row)
+            },
+            T::Duration(TimeUnit::Nanosecond) => {
+                signed::<DurationNanosecondType>(array.as_primitive(), row)
+            },
             _ => return None,
-        })
+        ))
     }
 
     /// Whether cells can express the values of a column of this type. Others (lists, structs,
     /// decimals, ...) come in record batches only.
     pub fn can_express(data_type: &DataType) -> bool {
-        use DataType as T;
-        match data_type {
-            T::Boolean
-            | T::Int8
-            | T::Int16
-            | T::Int32
-            | T::Int64
-            | T::UInt8
-            | T::UInt16
-            | T::UInt32
-            | T::UInt64
-            | T::Float32
-            | T::Float64
-            | T::Date32
-            | T::Date64
-            | T::Time32(_)
-            | T::Time64(_)
-            | T::Timestamp(_, _)
-            | T::Duration(_)
-            | T::Binary
-            | T::LargeBinary
-            | T::Utf8
-            | T::LargeUtf8 => true,
-            T::FixedSizeBinary(width) => *width >= 0,
-            _ => false,
-        }
+        CellKind::of(data_type).is_some()
+    }
+
+    /// Orders two values of one column; `None` where they aren't of one kind.
+    pub(crate) fn compare(self, other: Self) -> Option<Ordering> {
+        Some(match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(&b),
+            (Self::Int(a), Self::Int(b)) => a.cmp(&b),
+            (Self::UInt(a), Self::UInt(b)) => a.cmp(&b),
+            (Self::Float(a), Self::Float(b)) => a.total_cmp(&b),
+            (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            _ => return None,
+        })
     }
 
     /// Length of a value whose column may be of variable width.
@@ -145,12 +128,70 @@ impl<'a> Cell<'a> {
     }
 }
 
-fn signed<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, row: usize) -> Cell<'_> {
-    Cell::Int(array.as_primitive::<T>().value(row).into())
+fn signed<T>(array: &PrimitiveArray<T>, row: usize) -> Cell<'static>
+where
+    T: ArrowPrimitiveType<Native: Into<i64>>,
+{
+    Cell::Int(array.value(row).into())
 }
 
 fn unsigned<T: ArrowPrimitiveType<Native: Into<u64>>>(array: &dyn Array, row: usize) -> Cell<'_> {
     Cell::UInt(array.as_primitive::<T>().value(row).into())
+}
+
+/// How the values of a column that cells can express are kept, whatever they stand for: by their
+/// width, and whether they have a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellKind {
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Float32,
+    Float64,
+    FixedBytes(usize),
+    Bytes,
+    Text,
+    /// Of a column that takes only null.
+    Nothing,
+}
+
+impl CellKind {
+    /// How a column of this type is kept; `None` for types that come in record batches only.
+    pub(crate) fn of(data_type: &DataType) -> Option<Self> {
+        use DataType as T;
+        Some(match data_type {
+            T::Boolean => Self::Bool,
+            T::Int8 => Self::Int8,
+            T::Int16 => Self::Int16,
+            T::Int32 | T::Date32 | T::Time32(_) => Self::Int32,
+            T::Int64 | T::Date64 | T::Time64(_) | T::Timestamp(_, _) | T::Duration(_) => {
+                Self::Int64
+            }
+            T::UInt8 => Self::UInt8,
+            T::UInt16 => Self::UInt16,
+            T::UInt32 => Self::UInt32,
+            T::UInt64 => Self::UInt64,
+            T::Float32 => Self::Float32,
+            T::Float64 => Self::Float64,
+            T::FixedSizeBinary(width) => Self::FixedBytes(usize::try_from(*width).ok()?),
+            T::Binary | T::LargeBinary => Self::Bytes,
+            T::Utf8 | T::LargeUtf8 => Self::Text,
+            _ => return None,
+        })
+    }
+
+    /// The same, but for a column that single rows may leave null although they can't express its
+    /// values: lists.
+    pub(crate) fn of_field(field: &Field) -> Option<Self> {
+        let takes_only_null = field.is_nullable() && matches!(field.data_type(), DataType::List(_));
+        Self::of(field.data_type()).or(takes_only_null.then_some(Self::Nothing))
+    }
 }
 
 #[cfg(test)]

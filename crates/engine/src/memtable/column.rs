@@ -8,6 +8,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
 
 use crate::Cell;
+use crate::cell::CellKind;
 
 /// One column of rows not yet sealed.
 #[derive(Debug)]
@@ -68,30 +69,27 @@ macro_rules! with_numbers {
 }
 
 impl Values {
-    /// `None` for types that no [`Cell`] can express.
-    fn new(data_type: &DataType) -> Option<Self> {
-        use DataType as T;
-        Some(match data_type {
-            T::Boolean => Self::Bool(BooleanBufferBuilder::new(0)),
-            T::Int8 => Self::I8(Vec::new()),
-            T::Int16 => Self::I16(Vec::new()),
-            T::Int32 | T::Date32 | T::Time32(_) => Self::I32(Vec::new()),
-            T::Int64 | T::Date64 | T::Time64(_) | T::Timestamp(_, _) | T::Duration(_) => {
-                Self::I64(Vec::new())
+    fn new(kind: CellKind, data_type: &DataType) -> Self {
+        let is_long = matches!(data_type, DataType::LargeBinary | DataType::LargeUtf8);
+        match kind {
+            CellKind::Bool => Self::Bool(BooleanBufferBuilder::new(0)),
+            CellKind::Int8 => Self::I8(Vec::new()),
+            CellKind::Int16 => Self::I16(Vec::new()),
+            CellKind::Int32 => Self::I32(Vec::new()),
+            CellKind::Int64 => Self::I64(Vec::new()),
+            CellKind::UInt8 => Self::U8(Vec::new()),
+            CellKind::UInt16 => Self::U16(Vec::new()),
+            CellKind::UInt32 => Self::U32(Vec::new()),
+            CellKind::UInt64 => Self::U64(Vec::new()),
+            CellKind::Float32 => Self::F32(Vec::new()),
+            CellKind::Float64 => Self::F64(Vec::new()),
+            CellKind::FixedBytes(width) => Self::Fixed { width, bytes: Vec::new() },
+            CellKind::Bytes | CellKind::Text if is_long => {
+                Self::Long { ends: Vec::new(), bytes: Vec::new() }
             }
-            T::UInt8 => Self::U8(Vec::new()),
-            T::UInt16 => Self::U16(Vec::new()),
-            T::UInt32 => Self::U32(Vec::new()),
-            T::UInt64 => Self::U64(Vec::new()),
-            T::Float32 => Self::F32(Vec::new()),
-            T::Float64 => Self::F64(Vec::new()),
-            T::FixedSizeBinary(width) => {
-                Self::Fixed { width: usize::try_from(*width).ok()?, bytes: Vec::new() }
-            }
-            T::Binary | T::Utf8 => Self::Short { ends: Vec::new(), bytes: Vec::new() },
-            T::LargeBinary | T::LargeUtf8 => Self::Long { ends: Vec::new(), bytes: Vec::new() },
-            _ => return None,
-        })
+            CellKind::Bytes | CellKind::Text => Self::Short { ends: Vec::new(), bytes: Vec::new() },
+            CellKind::Nothing => Self::Nothing,
+        }
     }
 }
 
@@ -99,10 +97,7 @@ impl ColumnBuilder {
     /// `None` for columns of which no [`Cell`] can be.
     pub(super) fn new(field: &Field) -> Option<Self> {
         let data_type = field.data_type().clone();
-        let values = match takes_only_null(field) {
-            true => Values::Nothing,
-            false => Values::new(&data_type)?,
-        };
+        let values = Values::new(CellKind::of_field(field)?, &data_type);
         let nulls = field.is_nullable().then(|| NullBufferBuilder::new(0));
         Some(Self { data_type, values, nulls, rows: 0 })
     }
@@ -114,15 +109,10 @@ impl ColumnBuilder {
         match (&mut self.values, cell) {
             (Values::I64(values), Cell::Int(value)) => values.push(value),
             (Values::Short { ends, bytes }, Cell::Bytes(value)) => {
-                bytes.extend_from_slice(value);
-                // Sealed long before the end of i32, and no single cell is that large.
-                ends.push(bytes.len() as i32);
-                variable_bytes = value.len();
+                variable_bytes = append_variable(ends, bytes, value);
             }
             (Values::Short { ends, bytes }, Cell::Text(value)) => {
-                bytes.extend_from_slice(value.as_bytes());
-                ends.push(bytes.len() as i32);
-                variable_bytes = value.len();
+                variable_bytes = append_variable(ends, bytes, value.as_bytes());
             }
             (Values::F64(values), Cell::Float(value)) => values.push(value),
             (Values::U64(values), Cell::UInt(value)) => values.push(value),
@@ -136,10 +126,10 @@ impl ColumnBuilder {
             (Values::U8(values), Cell::UInt(value)) => values.push(value as u8),
             (Values::F32(values), Cell::Float(value)) => values.push(value as f32),
             (Values::Long { ends, bytes }, Cell::Bytes(value)) => {
-                variable_bytes = append_long(ends, bytes, value);
+                variable_bytes = append_variable(ends, bytes, value);
             }
             (Values::Long { ends, bytes }, Cell::Text(value)) => {
-                variable_bytes = append_long(ends, bytes, value.as_bytes());
+                variable_bytes = append_variable(ends, bytes, value.as_bytes());
             }
             (_, Cell::Null) => return self.append_null(),
             (_, cell) => panic!("{cell:?} was appended to a column of type {}", self.data_type),
@@ -276,14 +266,15 @@ impl ColumnBuilder {
     }
 }
 
-/// Whether a column may be left null by single rows, which can't express its values: lists.
-pub(crate) fn takes_only_null(field: &Field) -> bool {
-    field.is_nullable() && matches!(field.data_type(), DataType::List(_))
-}
-
-fn append_long(ends: &mut Vec<i64>, bytes: &mut Vec<u8>, value: &[u8]) -> usize {
+#[inline]
+fn append_variable<T: ArrowNativeType>(
+    ends: &mut Vec<T>,
+    bytes: &mut Vec<u8>,
+    value: &[u8],
+) -> usize {
     bytes.extend_from_slice(value);
-    ends.push(bytes.len() as i64);
+    // Sealed long before the end of i32, and no single cell is that large.
+    ends.push(T::usize_as(bytes.len()));
     value.len()
 }
 

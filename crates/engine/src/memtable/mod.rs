@@ -23,7 +23,7 @@ mod view;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
 use crate::key::{KeyOrder, KeyView};
@@ -37,7 +37,6 @@ use chain::chained;
 use chunk::{Chunk, Commits};
 pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
-pub(crate) use column::takes_only_null;
 pub(crate) use prepared::PreparedBatch;
 pub(crate) use row::{CELL_BYTES_MAX, check_row};
 pub use row_batch::RowBatch;
@@ -94,16 +93,9 @@ struct Builders {
 #[derive(Debug)]
 struct Greatest {
     lead: LeadKey,
-    /// Of keys of several columns, unless the key is the last of the in-order builder.
-    whole: Option<WholeKey>,
-}
-
-#[derive(Debug)]
-struct WholeKey {
-    /// One row of the key columns.
-    keys: RecordBatch,
-    /// The same with times as integers; only where the stream has builders.
-    plain: Vec<ArrayRef>,
+    /// One row of the key columns, where there are several; unless the key is the last of the in-order
+    /// builder.
+    whole: Option<RecordBatch>,
 }
 
 impl Memtable {
@@ -368,7 +360,7 @@ impl Memtable {
         for (position, &column) in self.stream.key_columns().iter().enumerate().skip(1) {
             let stored = match (builder, &greatest.whole) {
                 (Some(builder), _) if builder.rows() > 0 => builder.column(column).last_cell(),
-                (_, Some(whole)) => row::cell_at(&whole.plain[position], 0),
+                (_, Some(whole)) => Cell::of(whole.column(position), 0).unwrap_or(Cell::Null),
                 (_, None) => panic!("the greatest key is neither built nor sealed"),
             };
             let data_type = self.stream.schema().field(column).data_type();
@@ -392,7 +384,7 @@ impl Memtable {
             Some(whole) if start < end => {
                 let ties = batch.slice(start, end - start);
                 let ties = self.order.rows(&ties).expect("a prepared batch has its keys");
-                let greatest = self.order.rows_of_keys(&whole.keys).expect("one row of keys");
+                let greatest = self.order.rows_of_keys(whole).expect("one row of keys");
                 start + ties.lower_bound(&greatest, 0)
             }
             _ => start,
@@ -426,12 +418,7 @@ impl Memtable {
             let keys = batch.project(self.stream.key_columns()).expect("a chunk has its keys");
             let last = keys.slice(keys.num_rows() - 1, 1);
             // A copy, so that the key doesn't keep the chunk alive.
-            let keys = memory::copied(&last).unwrap_or(last);
-            let plain = match &self.builders {
-                Some(_) => keys.columns().iter().map(row::as_plain).collect(),
-                None => Vec::new(),
-            };
-            WholeKey { keys, plain }
+            memory::copied(&last).unwrap_or(last)
         });
         Greatest { lead, whole }
     }

@@ -2,16 +2,10 @@
 
 use std::cmp::Ordering;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, make_array};
 use arrow_schema::{DataType, Field};
 use timestrata_format::LeadKey;
 
-use super::column::takes_only_null;
+use crate::cell::CellKind;
 use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 
 /// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
@@ -67,9 +61,7 @@ fn fits(field: &Field, cell: Cell<'_>) -> bool {
         (T::UInt8, Cell::UInt(value)) => u8::try_from(value).is_ok(),
         // Rounded to the nearest; only what would become infinite is refused.
         (T::Float32, Cell::Float(value)) => !value.is_finite() || (value as f32).is_finite(),
-        (data_type, Cell::Null) => {
-            field.is_nullable() && (Cell::can_express(data_type) || takes_only_null(field))
-        }
+        (_, Cell::Null) => field.is_nullable() && CellKind::of_field(field).is_some(),
         _ => false,
     }
 }
@@ -136,55 +128,13 @@ pub(super) fn lead_key(kind: LeadKind, cell: Cell<'_>) -> LeadKey {
 
 /// Orders a value of a key column as stored against one to be stored, as whole keys do.
 pub(super) fn compare_cells(data_type: &DataType, stored: Cell<'_>, new: Cell<'_>) -> Ordering {
-    match (stored, new) {
-        (Cell::Bool(a), Cell::Bool(b)) => a.cmp(&b),
-        (Cell::Int(a), Cell::Int(b)) => a.cmp(&b),
-        (Cell::UInt(a), Cell::UInt(b)) => a.cmp(&b),
+    let order = match (stored, new) {
         (Cell::Float(a), Cell::Float(b)) if *data_type == DataType::Float32 => {
-            a.total_cmp(&f64::from(b as f32))
+            Some(a.total_cmp(&f64::from(b as f32)))
         }
-        (Cell::Float(a), Cell::Float(b)) => a.total_cmp(&b),
-        (Cell::Bytes(a), Cell::Bytes(b)) => a.cmp(b),
-        (Cell::Bytes(a), Cell::Text(b)) => a.cmp(b.as_bytes()),
-        (stored, new) => panic!("{stored:?} can't be compared with {new:?}"),
-    }
-}
-
-/// The value of a row of an array of an expressible type, without null; texts come as bytes.
-pub(super) fn cell_at(array: &ArrayRef, row: usize) -> Cell<'_> {
-    use DataType as T;
-    match array.data_type() {
-        T::Boolean => Cell::Bool(array.as_boolean().value(row)),
-        T::Int8 => Cell::Int(array.as_primitive::<Int8Type>().value(row).into()),
-        T::Int16 => Cell::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        T::Int32 => Cell::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        T::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
-        T::UInt8 => Cell::UInt(array.as_primitive::<UInt8Type>().value(row).into()),
-        T::UInt16 => Cell::UInt(array.as_primitive::<UInt16Type>().value(row).into()),
-        T::UInt32 => Cell::UInt(array.as_primitive::<UInt32Type>().value(row).into()),
-        T::UInt64 => Cell::UInt(array.as_primitive::<UInt64Type>().value(row)),
-        T::Float32 => Cell::Float(array.as_primitive::<Float32Type>().value(row).into()),
-        T::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
-        T::FixedSizeBinary(_) => Cell::Bytes(array.as_fixed_size_binary().value(row)),
-        T::Binary => Cell::Bytes(array.as_binary::<i32>().value(row)),
-        T::LargeBinary => Cell::Bytes(array.as_binary::<i64>().value(row)),
-        T::Utf8 => Cell::Bytes(array.as_string::<i32>().value(row).as_bytes()),
-        T::LargeUtf8 => Cell::Bytes(array.as_string::<i64>().value(row).as_bytes()),
-        other => panic!("a key of type {other} can't be a cell"),
-    }
-}
-
-/// The array with its values as plain integers where it is a time, a date or a duration, so
-/// that [`cell_at`] can read it.
-pub(super) fn as_plain(array: &ArrayRef) -> ArrayRef {
-    use DataType as T;
-    let plain = match array.data_type() {
-        T::Timestamp(_, _) | T::Date64 | T::Time64(_) | T::Duration(_) => T::Int64,
-        T::Date32 | T::Time32(_) => T::Int32,
-        _ => return array.clone(),
+        // Builders give texts back as bytes.
+        (Cell::Bytes(a), Cell::Text(b)) => Some(a.cmp(b.as_bytes())),
+        (stored, new) => stored.compare(new),
     };
-    match array.to_data().into_builder().data_type(plain).build() {
-        Ok(data) => make_array(data),
-        Err(_) => array.clone(),
-    }
+    order.unwrap_or_else(|| panic!("{stored:?} can't be compared with {new:?}"))
 }

@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, RecordBatch, downcast_integer_array, downcast_temporal_array};
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use timestrata_format::{LeadKey, SeqNo};
 
@@ -186,59 +185,7 @@ fn lead_of(stream: &Stream, cell: &Cell<'_>) -> Result<LeadKey> {
 
 /// Orders a value of a column against a cell; `None` where they don't fit.
 fn compare_cell(array: &dyn Array, row: usize, cell: &Cell<'_>) -> Option<Ordering> {
-    Some(match (array.data_type(), cell) {
-        (DataType::Boolean, Cell::Bool(cell)) => array.as_boolean().value(row).cmp(cell),
-        (DataType::Utf8, Cell::Text(cell)) => array.as_string::<i32>().value(row).cmp(cell),
-        (DataType::LargeUtf8, Cell::Text(cell)) => array.as_string::<i64>().value(row).cmp(cell),
-        (DataType::Binary, Cell::Bytes(cell)) => array.as_binary::<i32>().value(row).cmp(cell),
-        (DataType::LargeBinary, Cell::Bytes(cell)) => array.as_binary::<i64>().value(row).cmp(cell),
-        (DataType::FixedSizeBinary(_), Cell::Bytes(cell)) => {
-            array.as_fixed_size_binary().value(row).cmp(cell)
-        }
-        (DataType::Float32, Cell::Float(cell)) => {
-            f64::from(array.as_primitive::<Float32Type>().value(row)).total_cmp(cell)
-        }
-        (DataType::Float64, Cell::Float(cell)) => {
-            array.as_primitive::<Float64Type>().value(row).total_cmp(cell)
-        }
-        (data_type, Cell::UInt(cell)) if data_type.is_unsigned_integer() => {
-            integer(array, row)?.cmp(&i128::from(*cell))
-        }
-        (data_type, Cell::Int(cell)) if !data_type.is_unsigned_integer() => {
-            integer(array, row)?.cmp(&i128::from(*cell))
-        }
-        _ => return None,
-    })
-}
-
-/// A value of any column of integers or times.
-fn integer(array: &dyn Array, row: usize) -> Option<i128> {
-    if array.data_type().is_temporal() && !matches!(array.data_type(), DataType::Interval(_)) {
-        return downcast_temporal_array!(
-            array => Some(i128::from(array.value(row))),
-            DataType::Duration(_) => duration(array, row),
-            _ => None
-        );
-    }
-    downcast_integer_array!(
-        array => Some(i128::from(array.value(row))),
-        _ => None
-    )
-}
-
-fn duration(array: &dyn Array, row: usize) -> Option<i128> {
-    use arrow_array::types::{
-        DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
-        DurationSecondType,
-    };
-    use arrow_schema::TimeUnit;
-    let DataType::Duration(unit) = array.data_type() else { return None };
-    Some(i128::from(match unit {
-        TimeUnit::Second => array.as_primitive::<DurationSecondType>().value(row),
-        TimeUnit::Millisecond => array.as_primitive::<DurationMillisecondType>().value(row),
-        TimeUnit::Microsecond => array.as_primitive::<DurationMicrosecondType>().value(row),
-        TimeUnit::Nanosecond => array.as_primitive::<DurationNanosecondType>().value(row),
-    }))
+    Cell::of(array, row)?.compare(*cell)
 }
 
 /// The first row whose key is not below `key`, by interpolation: keys of random ids, of

@@ -5,63 +5,18 @@
 //! width, a boolean as one byte, text and binary as a 32-bit length and the bytes. Rows stand
 //! one behind the other. Encoding and decoding allocate nothing for a row.
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::Schema;
 use timestrata_format::DecodeError;
 use timestrata_format::input::Input;
 
-use crate::memtable::{CELL_BYTES_MAX, takes_only_null};
+use crate::cell::CellKind as Kind;
+use crate::memtable::CELL_BYTES_MAX;
 use crate::{Cell, Error, ErrorKind, Result};
 
 /// Rows of up to so many columns are decoded without an allocation.
 const FEW_COLUMNS: usize = 8;
 
-/// How the values of one column are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Bool,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    UInt8,
-    UInt16,
-    UInt32,
-    UInt64,
-    Float32,
-    Float64,
-    FixedBytes(usize),
-    Bytes,
-    Text,
-    /// Null, always.
-    Nothing,
-}
-
 impl Kind {
-    fn of(field: &Field) -> Option<Self> {
-        Some(match field.data_type() {
-            DataType::Boolean => Self::Bool,
-            DataType::Int8 => Self::Int8,
-            DataType::Int16 => Self::Int16,
-            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Self::Int32,
-            DataType::Int64
-            | DataType::Date64
-            | DataType::Time64(_)
-            | DataType::Duration(_)
-            | DataType::Timestamp(_, _) => Self::Int64,
-            DataType::UInt8 => Self::UInt8,
-            DataType::UInt16 => Self::UInt16,
-            DataType::UInt32 => Self::UInt32,
-            DataType::UInt64 => Self::UInt64,
-            DataType::Float32 => Self::Float32,
-            DataType::Float64 => Self::Float64,
-            DataType::FixedSizeBinary(width) => Self::FixedBytes(usize::try_from(*width).ok()?),
-            DataType::Binary | DataType::LargeBinary => Self::Bytes,
-            DataType::Utf8 | DataType::LargeUtf8 => Self::Text,
-            _ if takes_only_null(field) => Self::Nothing,
-            _ => return None,
-        })
-    }
-
     /// The fewest bytes a value takes.
     fn bytes_min(self) -> usize {
         match self {
@@ -97,7 +52,7 @@ impl RowLayout {
         let mut columns = Vec::with_capacity(schema.fields().len());
         let mut nullable_columns = 0;
         for field in schema.fields() {
-            let Some(kind) = Kind::of(field) else {
+            let Some(kind) = Kind::of_field(field) else {
                 return Err(Error::new(
                     ErrorKind::InvalidArgument,
                     format!(
