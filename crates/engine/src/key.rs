@@ -14,8 +14,20 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_format::{KeyRange, LeadKey};
 
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 pub(crate) use order::KeyOrder;
+
+/// The leading key that a cell is; `None` for a cell of another kind.
+#[inline]
+pub(crate) fn lead_key_of(kind: LeadKind, cell: Cell<'_>) -> Option<LeadKey> {
+    match (kind, cell) {
+        (LeadKind::Time, Cell::Int(time)) => Some(LeadKey::Time(time)),
+        (LeadKind::Offset, Cell::UInt(offset)) => Some(LeadKey::Offset(offset)),
+        (LeadKind::Id16, Cell::Bytes(id)) => id.try_into().ok().map(LeadKey::Id16),
+        (LeadKind::Id32, Cell::Bytes(id)) => id.try_into().ok().map(LeadKey::Id32),
+        _ => None,
+    }
+}
 
 /// A leading key column: typed access without a branch on the Arrow type a row.
 #[derive(Debug, Clone, Copy)]

@@ -136,7 +136,7 @@ pub enum LeadKind {
 }
 
 impl LeadKind {
-    fn of(data_type: &DataType) -> Option<Self> {
+    pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Timestamp(_, _) | DataType::Int64 => Some(Self::Time),
             DataType::UInt64 => Some(Self::Offset),
@@ -144,6 +144,17 @@ impl LeadKind {
             DataType::FixedSizeBinary(32) => Some(Self::Id32),
             _ => None,
         }
+    }
+
+    /// Whether a key is of this kind.
+    pub(crate) fn has(self, key: LeadKey) -> bool {
+        matches!(
+            (self, key),
+            (Self::Time, LeadKey::Time(_))
+                | (Self::Offset, LeadKey::Offset(_))
+                | (Self::Id16, LeadKey::Id16(_))
+                | (Self::Id32, LeadKey::Id32(_))
+        )
     }
 }
 
@@ -403,14 +414,7 @@ impl Stream {
 
     /// An error if a key can't be one of this stream's.
     pub(crate) fn check_key(&self, key: LeadKey) -> Result<()> {
-        let fits = matches!(
-            (self.lead, key),
-            (LeadKind::Time, LeadKey::Time(_))
-                | (LeadKind::Offset, LeadKey::Offset(_))
-                | (LeadKind::Id16, LeadKey::Id16(_))
-                | (LeadKind::Id32, LeadKey::Id32(_))
-        );
-        if fits {
+        if self.lead.has(key) {
             return Ok(());
         }
         Err(Error::new(

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo, Tombstone};
 
-use crate::key::{KeyOrder, KeyView};
+use crate::key::{KeyOrder, KeyView, lead_key_of};
 use crate::scan::Source;
 use crate::tombstones::Tombstones;
 use crate::{Cell, Result, Stream};
@@ -338,7 +338,9 @@ impl Memtable {
 
     /// Makes a row's key the greatest in-order one; false if it is below that, so late.
     fn take_place(&mut self, cells: &[Cell<'_>]) -> bool {
-        let lead = row::lead_key(self.stream.lead_kind(), cells[self.stream.lead_column()]);
+        let (kind, cell) = (self.stream.lead_kind(), cells[self.stream.lead_column()]);
+        let lead = lead_key_of(kind, cell)
+            .unwrap_or_else(|| panic!("{cell:?} was appended as a key of kind {kind:?}"));
         let late = self.greatest.as_ref().is_some_and(|greatest| match lead.cmp(&greatest.lead) {
             Ordering::Less => true,
             Ordering::Greater => false,

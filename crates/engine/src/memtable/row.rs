@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 
 use arrow_schema::{DataType, Field};
-use timestrata_format::LeadKey;
 
 use crate::cell::CellKind;
-use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
+use crate::{Cell, Error, ErrorKind, Result, Stream};
 
 /// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
 pub(crate) const CELL_BYTES_MAX: usize = 1 << 30;
@@ -106,24 +105,6 @@ fn misfit(stream: &Stream, field: &Field, cell: Cell<'_>) -> Error {
         ErrorKind::InvalidData,
         format!("stream '{name}': column '{column}' takes {data_type}{nulls}, found {found}"),
     )
-}
-
-/// The leading key of a row that [`check_row`] has accepted.
-#[inline]
-pub(super) fn lead_key(kind: LeadKind, cell: Cell<'_>) -> LeadKey {
-    match (kind, cell) {
-        (LeadKind::Time, Cell::Int(time)) => LeadKey::Time(time),
-        (LeadKind::Offset, Cell::UInt(offset)) => LeadKey::Offset(offset),
-        (LeadKind::Id16, Cell::Bytes(bytes)) => match bytes.try_into() {
-            Ok(id) => LeadKey::Id16(id),
-            Err(_) => panic!("a key of {} bytes was appended where 16 are taken", bytes.len()),
-        },
-        (LeadKind::Id32, Cell::Bytes(bytes)) => match bytes.try_into() {
-            Ok(id) => LeadKey::Id32(id),
-            Err(_) => panic!("a key of {} bytes was appended where 32 are taken", bytes.len()),
-        },
-        (kind, cell) => panic!("{cell:?} was appended as a key of kind {kind:?}"),
-    }
 }
 
 /// Orders a value of a key column as stored against one to be stored, as whole keys do.

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use timestrata_format::manifest::{Merge, Retention, StreamDefinition};
-use timestrata_format::{LeadKey, RunFormat, RunId, StreamId};
+use timestrata_format::{RunFormat, RunId, StreamId};
 
 use super::found::FoundRun;
 use super::report::RepairReport;
-use crate::key::KeyView;
 use crate::manifest::ManifestState;
 use crate::stream::DELETED_COLUMN;
 use crate::stream::{from_definition, to_definition};
-use crate::{Stream, StreamSpec};
+use crate::{LeadKind, Stream, StreamSpec};
 
 /// The definition of a stream, and what is in doubt about it. `Err` says why its rows can't be used.
 pub(super) fn definition(
@@ -64,14 +63,7 @@ fn guess(id: StreamId, runs: &[&FoundRun]) -> Result<(StreamDefinition, Option<S
     }
     let lead = newest.run.meta.key_min;
     let is_lead = |data_type: &arrow_schema::DataType| {
-        let empty = arrow_array::new_empty_array(data_type);
-        match KeyView::of_column(empty.as_ref()) {
-            Ok(KeyView::Time(_)) => matches!(lead, LeadKey::Time(_)),
-            Ok(KeyView::Offset(_)) => matches!(lead, LeadKey::Offset(_)),
-            Ok(KeyView::Id16(_)) => matches!(lead, LeadKey::Id16(_)),
-            Ok(KeyView::Id32(_)) => matches!(lead, LeadKey::Id32(_)),
-            Err(_) => false,
-        }
+        LeadKind::of(data_type).is_some_and(|kind| kind.has(lead))
     };
     let key = schema.fields().iter().find(|field| is_lead(field.data_type()));
     let key = key.ok_or("no column of it can be its key")?.name().clone();

@@ -10,7 +10,7 @@ use timestrata_format::{HeaderError, RunMeta, RunOrigin, StoreId, WordFilters};
 pub(super) use timestrata_format::{RunTail, Zone};
 
 use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
-use crate::{Error, ErrorKind, FORMAT_VERSION, LeadKey, LeadKind, Result, Stream};
+use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Stream};
 
 /// Bytes as the value of a metadata entry.
 pub(super) fn to_text(bytes: &[u8]) -> String {
@@ -141,16 +141,8 @@ fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta
 /// Zone maps must be of the stream's kind of key, in order, and add up to the run.
 fn check_zones(path: &Path, tail: &RunTail, stream: &Stream, meta: &RunMeta) -> Result<()> {
     let bad = |message: &str| Err(Error::corruption(path, meta.tail_offset, message));
-    let of_kind = |key: LeadKey| {
-        matches!(
-            (key, stream.lead_kind()),
-            (LeadKey::Time(_), LeadKind::Time)
-                | (LeadKey::Offset(_), LeadKind::Offset)
-                | (LeadKey::Id16(_), LeadKind::Id16)
-                | (LeadKey::Id32(_), LeadKind::Id32)
-        )
-    };
-    if !tail.zones.iter().all(|zone| of_kind(zone.key_min) && of_kind(zone.key_max)) {
+    let kind = stream.lead_kind();
+    if !tail.zones.iter().all(|zone| kind.has(zone.key_min) && kind.has(zone.key_max)) {
         return bad("zone maps have another kind of key than the stream");
     }
     let sound = |zone: &Zone| zone.rows > 0 && zone.key_min <= zone.key_max;

@@ -10,8 +10,8 @@ use timestrata_format::{LeadKey, SeqNo};
 
 use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
 use super::{Row, Source, StreamView};
-use crate::key::KeyView;
-use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
+use crate::key::{KeyView, lead_key_of};
+use crate::{Cell, Error, ErrorKind, Result, Stream};
 
 impl StreamView {
     /// The row with this whole key (`Latest`), or the first with it (`Keep`). `key` has one
@@ -170,14 +170,7 @@ fn misfit(name: &str, data_type: &DataType, cell: &Cell<'_>) -> Error {
 }
 
 fn lead_of(stream: &Stream, cell: &Cell<'_>) -> Result<LeadKey> {
-    let key = match (stream.lead_kind(), cell) {
-        (LeadKind::Time, Cell::Int(time)) => Some(LeadKey::Time(*time)),
-        (LeadKind::Offset, Cell::UInt(offset)) => Some(LeadKey::Offset(*offset)),
-        (LeadKind::Id16, Cell::Bytes(id)) => (*id).try_into().ok().map(LeadKey::Id16),
-        (LeadKind::Id32, Cell::Bytes(id)) => (*id).try_into().ok().map(LeadKey::Id32),
-        _ => None,
-    };
-    key.ok_or_else(|| {
+    lead_key_of(stream.lead_kind(), *cell).ok_or_else(|| {
         let field = stream.schema().field(stream.lead_column());
         misfit(field.name(), field.data_type(), cell)
     })

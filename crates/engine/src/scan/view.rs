@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use timestrata_format::{KeyRange, LeadKey};
+use timestrata_format::KeyRange;
 
 use super::ahead::Ahead;
 use super::cursor::Cursor;
@@ -130,14 +130,7 @@ pub(super) fn meeting(seen: &[Seen]) -> RowsMeeting {
 
 fn check_kind(kind: LeadKind, range: &KeyRange) -> Result<()> {
     for key in [range.lo, range.hi].into_iter().flatten() {
-        let fits = matches!(
-            (kind, key),
-            (LeadKind::Time, LeadKey::Time(_))
-                | (LeadKind::Offset, LeadKey::Offset(_))
-                | (LeadKind::Id16, LeadKey::Id16(_))
-                | (LeadKind::Id32, LeadKey::Id32(_))
-        );
-        if !fits {
+        if !kind.has(key) {
             let message =
                 format!("a range of {} keys, but the stream's leading key is {kind:?}", key.kind());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
