@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use timestrata_format::StreamId;
+use timestrata_format::manifest::ManifestOp;
 
 use super::streams::as_stored;
 use crate::run::check_column_types;
@@ -59,7 +60,7 @@ impl Engine {
         let runs = version.runs.iter().map(|run| self.folder.following(&stream, run));
         let runs = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
         let mut edit = Edit::begin(self, &mut manifest);
-        edit.alter_stream(definition);
+        edit.change(ManifestOp::AlterStream(definition));
         edit.waits_for(last_seq);
         edit.commit()?.recycle();
         let mut core = self.core.lock();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use timestrata_format::manifest::{Pin, PinnedStream};
+use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
 use crate::state::{Edit, Engine, PinInfo, PinState, Slot, StoreState, StreamState, heeded};
@@ -54,7 +54,7 @@ impl Engine {
         }
         let pin = self.pin_at(name, seq, &deletes);
         let mut edit = Edit::begin(self, &mut manifest);
-        edit.add_pin(pin.clone());
+        edit.change(ManifestOp::AddPin(pin.clone()));
         edit.waits_for(seq);
         edit.commit()?.recycle();
         let mut core = self.core.lock();
@@ -96,7 +96,7 @@ impl Engine {
             return Err(no_pin(name));
         }
         let mut edit = Edit::begin(self, &mut manifest);
-        edit.remove_pin(name);
+        edit.change(ManifestOp::RemovePin(name.to_owned()));
         edit.commit()?.recycle();
         let live = manifest.state().all_runs();
         let Some(state) = self.core.lock().pins.remove(name) else { return Ok(()) };

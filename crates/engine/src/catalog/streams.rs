@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use timestrata_format::manifest::{Retention, StreamDefinition};
+use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition};
 use timestrata_format::{SeqNo, StreamId};
 
 use crate::manifest::{ManifestLog, ManifestState};
@@ -32,7 +32,7 @@ impl Engine {
             run::check_column_types(&spec.schema)?;
             check_loggable(&spec.schema)?;
             let (definition, stream) = as_stored(next, spec)?;
-            edit.create_stream(definition);
+            edit.change(ManifestOp::CreateStream(definition));
             made.insert(&spec.name, Arc::clone(&stream));
             states.push(StreamState::new(stream, Version::default(), SeqNo::default())?);
             ids.push(next);
@@ -76,7 +76,9 @@ impl Engine {
         }
         check_unpinned(manifest.state(), dropped.iter().map(|(_, stream, _)| stream))?;
         let mut edit = Edit::begin(self, &mut manifest);
-        dropped.iter().for_each(|(_, stream, _)| edit.drop_stream(stream.id()));
+        for (_, stream, _) in &dropped {
+            edit.change(ManifestOp::DropStream(stream.id()));
+        }
         edit.waits_for(last_seq);
         edit.commit()?.recycle();
         dropped
@@ -98,7 +100,7 @@ impl Engine {
         let stream = self.stream_by_id(id)?;
         let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
         let mut edit = Edit::begin(self, &mut manifest);
-        edit.set_retention(id, retention);
+        edit.change(ManifestOp::SetRetention { stream: id, retention });
         edit.commit()?.recycle();
         let mut core = self.core.lock();
         let slot = core.slot_of(id)?;
@@ -143,7 +145,7 @@ impl Engine {
         Stream::new(id, spec.clone())?;
         let (definition, changed) = as_stored(id, spec)?;
         let mut edit = Edit::begin(self, manifest);
-        edit.alter_stream(definition);
+        edit.change(ManifestOp::AlterStream(definition));
         edit.commit()?.recycle();
         let mut core = self.core.lock();
         let slot = core.slot_of(id)?;

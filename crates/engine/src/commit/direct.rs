@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use timestrata_format::manifest::ManifestOp;
 use timestrata_format::{RunMeta, SeqNo, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
@@ -63,7 +64,7 @@ impl Engine {
         let mut added = Additions::default();
         for ((stream, tombstone), slot) in load.deletes.drain(..).zip(slots_of_deletes) {
             let tombstone = Tombstone { seq, ..tombstone };
-            edit.add_tombstone(stream.id(), tombstone);
+            edit.change(ManifestOp::AddTombstone { stream: stream.id(), tombstone });
             added.deletes.push((slot, tombstone));
         }
         let mut finished = Vec::new();
@@ -74,13 +75,14 @@ impl Engine {
             for run in rows.into_runs() {
                 let finish = self.finish_direct(run, seq, &heeded);
                 let meta = finish.inspect_err(|_| self.remove_unnamed(&finished))?;
-                edit.add_run(&meta);
+                edit.change(ManifestOp::AddRun(meta.clone()));
                 finished.push(meta.clone());
                 added.runs.push((slot, meta));
             }
         }
         for slot in &settled {
-            edit.flushed_through(core.streams[*slot].stream.id(), seq);
+            let stream = core.streams[*slot].stream.id();
+            edit.change(ManifestOp::FlushedThrough { stream, seq });
         }
         self.sync_runs_dir()?;
         crate::planted::placed(seq);

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
+use timestrata_format::manifest::ManifestOp;
 use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use timestrata_io::sync::MutexGuard;
@@ -260,9 +261,11 @@ impl Engine {
         let left = old.runs.iter().map(|run| &run.meta).filter(|run| !removed.contains(&run.id));
         let kept = still_heeded(left.chain(added), old.tombstones.pieces(), unflushed_min);
         let mut edit = Edit::begin(self, manifest);
-        removed.iter().for_each(|run| edit.remove_run(id, *run));
+        for run in removed {
+            edit.change(ManifestOp::RemoveRun { stream: id, run: *run });
+        }
         for run in added {
-            edit.add_run(run);
+            edit.change(ManifestOp::AddRun(run.clone()));
             edit.waits_for(run.seq_max);
         }
         edit.settle_tombstones(id, &kept);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use timestrata_format::manifest::ManifestOp;
 use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
 use timestrata_io::DiskFile;
 use tracing::Level;
@@ -178,12 +179,12 @@ impl Engine {
         let next = self.next_versions(&flushed, versions);
         let next = next.inspect_err(|_| self.remove_unnamed(&runs))?;
         let mut edit = Edit::begin(self, &mut manifest);
-        runs.iter().for_each(|run| edit.add_run(run));
+        runs.iter().for_each(|run| edit.change(ManifestOp::AddRun(run.clone())));
         for next in next.values() {
             if next.has_new_tombstones {
                 edit.settle_tombstones(next.stream, &next.version.tombstones.pieces());
             }
-            edit.flushed_through(next.stream, next.through);
+            edit.change(ManifestOp::FlushedThrough { stream: next.stream, seq: next.through });
             edit.waits_for(next.through);
         }
         edit.release_log(log_needed_from)?;

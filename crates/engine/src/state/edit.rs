@@ -14,8 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use timestrata_format::manifest::{ManifestOp, Pin, Retention, StreamDefinition, VersionEdit};
-use timestrata_format::{RunId, RunMeta, SeqNo, StreamId, Tombstone, WalId};
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{SeqNo, StreamId, Tombstone, WalId};
 
 use super::engine::Engine;
 use crate::lock::still_ours;
@@ -61,41 +61,9 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
         self.through = self.through.max(seq);
     }
 
-    pub(crate) fn create_stream(&mut self, definition: StreamDefinition) {
-        self.edit.ops.push(ManifestOp::CreateStream(definition));
-    }
-
-    pub(crate) fn alter_stream(&mut self, definition: StreamDefinition) {
-        self.edit.ops.push(ManifestOp::AlterStream(definition));
-    }
-
-    pub(crate) fn set_retention(&mut self, stream: StreamId, retention: Retention) {
-        self.edit.ops.push(ManifestOp::SetRetention { stream, retention });
-    }
-
-    pub(crate) fn drop_stream(&mut self, stream: StreamId) {
-        self.edit.ops.push(ManifestOp::DropStream(stream));
-    }
-
-    pub(crate) fn add_pin(&mut self, pin: Pin) {
-        self.edit.ops.push(ManifestOp::AddPin(pin));
-    }
-
-    pub(crate) fn remove_pin(&mut self, name: &str) {
-        self.edit.ops.push(ManifestOp::RemovePin(name.to_owned()));
-    }
-
-    pub(crate) fn add_run(&mut self, run: &RunMeta) {
-        self.edit.ops.push(ManifestOp::AddRun(run.clone()));
-    }
-
-    pub(crate) fn remove_run(&mut self, stream: StreamId, run: RunId) {
-        self.edit.ops.push(ManifestOp::RemoveRun { stream, run });
-    }
-
-    /// Adds a range delete of a commit that doesn't go through the log.
-    pub(crate) fn add_tombstone(&mut self, stream: StreamId, tombstone: Tombstone) {
-        self.edit.ops.push(ManifestOp::AddTombstone { stream, tombstone });
+    /// One operation more.
+    pub(crate) fn change(&mut self, op: ManifestOp) {
+        self.edit.ops.push(op);
     }
 
     /// Leaves a stream these range deletes, which are all different, and no others: those that some run
@@ -104,11 +72,6 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
         if let Some(entry) = self.manifest.state().streams.get(&stream) {
             self.edit.ops.extend(entry.to_tombstones(kept));
         }
-    }
-
-    /// A stream's commits up to this are in runs: replaying the log passes over them.
-    pub(crate) fn flushed_through(&mut self, stream: StreamId, seq: SeqNo) {
-        self.edit.ops.push(ManifestOp::FlushedThrough { stream, seq });
     }
 
     /// Lets go of the log before a commit, which [`super::StoreState::log_needed_from`] gives.
@@ -123,7 +86,7 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
     /// Notes that the store is closed in good order: nothing is left to replay.
     pub(crate) fn close(&mut self, last_seq: SeqNo) {
         self.set_floor(self.engine.wal.as_ref().map(|wal| wal.next_id()));
-        self.edit.ops.push(ManifestOp::Closed { last_seq });
+        self.change(ManifestOp::Closed { last_seq });
         self.waits_for(last_seq);
     }
 
