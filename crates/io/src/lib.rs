@@ -109,6 +109,13 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Lists a directory, sorted by name.
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
+    /// Lists a directory that may not be there: then as one without entries.
+    fn list_if_there(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
+        match self.list(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            listed => listed,
+        }
+    }
     /// Creates a directory and the missing ones above it. Fine if it exists.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
     /// [`DiskFile::sync_all`] of several files, in any order; at an error, its place and the error:

@@ -60,15 +60,11 @@ pub(crate) fn list_files(
         }
     }
     let wal_dir = dir.join(WAL_DIR);
-    match disk.list(&wal_dir) {
-        // What that means is for whoever reads the log to say.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries.map_err(|e| Error::io("list the directory", &wal_dir, e))? {
-                if entry.is_dir || !wal::is_file_name(&entry.name) {
-                    found.strays.push(wal_dir.join(entry.name));
-                }
-            }
+    // What it means that there is none is for whoever reads the log to say.
+    let entries = disk.list_if_there(&wal_dir);
+    for entry in entries.map_err(|e| Error::io("list the directory", &wal_dir, e))? {
+        if entry.is_dir || !wal::is_file_name(&entry.name) {
+            found.strays.push(wal_dir.join(entry.name));
         }
     }
     Ok(found)

@@ -54,10 +54,8 @@ pub struct QuarantinedFile {
 /// What is in quarantine, the oldest first.
 pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> Result<Vec<QuarantinedFile>> {
     let dir = dir.join(QUARANTINE_DIR);
-    let entries = match disk.list(&dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|error| Error::io("list the quarantine", &dir, error))?,
-    };
+    let entries = disk.list_if_there(&dir);
+    let entries = entries.map_err(|error| Error::io("list the quarantine", &dir, error))?;
     // Names begin with the time, in digits that sort as the numbers do.
     let files = entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
         let (digits, _) = entry.name.split_once('-').filter(|(d, _)| d.len() == TIME_DIGITS)?;

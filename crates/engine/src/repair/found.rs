@@ -95,14 +95,10 @@ type File = (PathBuf, RunId, RunFormat, bool);
 fn files(io: &Io, dir: &Path) -> Result<Vec<File>> {
     let runs_dir = dir.join(RUNS_DIR);
     let mut files = Vec::new();
-    match io.disk.list(&runs_dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries.map_err(|error| Error::io("list the runs", &runs_dir, error))? {
-                if let Some((id, format)) = parse_file_name(&entry.name).filter(|_| !entry.is_dir) {
-                    files.push((runs_dir.join(&entry.name), id, format, false));
-                }
-            }
+    let entries = io.disk.list_if_there(&runs_dir);
+    for entry in entries.map_err(|error| Error::io("list the runs", &runs_dir, error))? {
+        if let Some((id, format)) = parse_file_name(&entry.name).filter(|_| !entry.is_dir) {
+            files.push((runs_dir.join(&entry.name), id, format, false));
         }
     }
     for file in list_quarantine(&*io.disk, dir)? {

@@ -68,10 +68,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 
 /// The segments that there are in the log's directory, in order.
 pub(crate) fn segment_ids(disk: &dyn Disk, dir: &Path) -> Result<Vec<WalId>> {
-    let entries = match disk.list(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|error| Error::io("list the log", dir, error))?,
-    };
+    let entries = disk.list_if_there(dir).map_err(|error| Error::io("list the log", dir, error))?;
     let names = entries.iter().filter(|entry| !entry.is_dir);
     let mut ids: Vec<WalId> = names
         .filter_map(|entry| match segment::FileName::parse(&entry.name)? {

@@ -20,7 +20,8 @@ use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::{Bytes, Io};
 
-use super::segment::{FIRST_COMMIT_OFFSET, FileName, START_OFFSET, segment_path};
+use super::segment::{FIRST_COMMIT_OFFSET, START_OFFSET, segment_path};
+use super::segment_ids;
 use super::writer::WalStart;
 use crate::{Error, ErrorKind, Result};
 use cursor::SegmentCursor;
@@ -225,18 +226,8 @@ impl WalReader {
     }
 
     fn list(&mut self) -> Result<()> {
-        let listed = self.io.disk.list(&self.dir);
-        let entries = match listed {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            listed => listed.map_err(|source| Error::io("list the log", &self.dir, source))?,
-        };
-        let names = entries.iter().filter(|entry| !entry.is_dir);
-        let ids = names.filter_map(|entry| match FileName::parse(&entry.name)? {
-            FileName::Segment(id) if id >= self.floor => Some(id),
-            FileName::Segment(_) | FileName::Spare(_) => None,
-        });
-        self.segments = ids.collect();
-        self.segments.sort_unstable();
+        self.segments = segment_ids(&*self.io.disk, &self.dir)?;
+        self.segments.retain(|id| *id >= self.floor);
         let mut expected = self.floor;
         for &id in &self.segments {
             if id != expected {
