@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
 use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
-pub(crate) use self::definition::{from_definition, to_definition};
+pub(crate) use self::definition::{from_definition, open_definition, to_definition};
 pub use self::widening::widens;
 use crate::{Error, ErrorKind, Result};
 

@@ -113,10 +113,6 @@ impl CheckReport {
 /// `NotFound` or `NotAStore` if there is no store, `UnsupportedVersion` for one of a newer
 /// format, `Io` if the disk refuses; damage is in the report, not an error.
 pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
-    check_store(io, dir)
-}
-
-pub(crate) fn check_store(io: &Io, dir: &Path) -> Result<CheckReport> {
     let mut tries = 0;
     loop {
         tries += 1;

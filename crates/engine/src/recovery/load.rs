@@ -11,7 +11,7 @@ use crate::scan::Source;
 use crate::state::{
     PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
 };
-use crate::stream::from_definition;
+use crate::stream::open_definition;
 use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
 use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
@@ -174,15 +174,7 @@ pub(crate) fn build_core(
     let mut core = StoreState::default();
     core.next_stream = state.next_stream;
     for entry in state.streams.values() {
-        let stream = from_definition(&entry.definition).map_err(|problem| {
-            let name = &entry.definition.name;
-            Error::corruption(
-                manifest_path,
-                0,
-                format!("stream '{name}' can't be opened: {problem}"),
-            )
-        })?;
-        let stream = Arc::new(stream);
+        let stream = open_definition(&entry.definition, manifest_path)?;
         let mut handles = Vec::with_capacity(entry.runs.len());
         for meta in entry.runs.values() {
             let handle = match known.get(&meta.id) {

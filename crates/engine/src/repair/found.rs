@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use timestrata_format::{RunFormat, RunId, StoreId};
+use timestrata_format::{RunFormat, RunId, RunMeta, StoreId};
 use timestrata_io::Io;
 
 use super::report::{FileLeftOut, RepairReport};
 use crate::directory::RUNS_DIR;
 use crate::directory::list_quarantine;
-use crate::run::{Peeked, parse_file_name, peek};
-use crate::{Error, ErrorKind, Result};
+use crate::manifest::StreamEntry;
+use crate::run::{Peeked, file_name, parse_file_name, peek};
+use crate::{Error, ErrorKind, MissingRange, Result};
 
 /// A run file that says what it is.
 #[derive(Debug, Clone)]
@@ -35,6 +36,22 @@ pub(super) struct Findings {
     /// One file a run: of two, the one that was not set aside.
     pub(super) runs: BTreeMap<RunId, FoundRun>,
     pub(super) unreadable: Vec<Unreadable>,
+}
+
+impl Findings {
+    /// What is missing with a run whose file is not among those that say what they are.
+    pub(super) fn missing(&self, dir: &Path, entry: &StreamEntry, meta: &RunMeta) -> MissingRange {
+        let file = self.unreadable.iter().find(|file| file.id == meta.id);
+        MissingRange {
+            stream: entry.definition.name.clone(),
+            key_min: meta.key_min,
+            key_max: meta.key_max,
+            rows: meta.rows,
+            file: dir.join(RUNS_DIR).join(file_name(meta.id, meta.format)),
+            offset: 0,
+            why: file.map_or("it is missing", |file| file.error.message()).to_owned(),
+        }
+    }
 }
 
 /// Reads all run files of the store; those of other stores are left out.

@@ -8,7 +8,6 @@ use timestrata_format::manifest::Pin;
 
 use super::found::Findings;
 use super::report::RepairReport;
-use super::state::missing_run;
 use crate::manifest::ManifestState;
 
 /// The state that is made, and where the files of its runs are.
@@ -40,9 +39,7 @@ pub(super) fn keep_pins(
             let Some(entry) = state.streams.get(&pinned.stream) else { continue };
             pinned.runs.retain(|meta| {
                 let Some(found) = findings.runs.get(&meta.id) else {
-                    let file = findings.unreadable.iter().find(|file| file.id == meta.id);
-                    let why = file.map_or("it is missing", |file| file.error.message());
-                    let missing = missing_run(dir, entry, meta, why);
+                    let missing = findings.missing(dir, entry, meta);
                     if !report.missing.contains(&missing) {
                         report.missing.push(missing);
                     }

@@ -15,7 +15,7 @@ use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestState, StreamEntry};
 use crate::run;
 use crate::tombstones::Tombstones;
-use crate::{Error, ErrorKind, MissingRange, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// What is to be written.
 #[derive(Debug)]
@@ -89,23 +89,6 @@ fn first_missing(dir: &Path, state: &ManifestState, findings: &Findings) -> Opti
     })
 }
 
-pub(super) fn missing_run(
-    dir: &Path,
-    entry: &StreamEntry,
-    meta: &RunMeta,
-    why: &str,
-) -> MissingRange {
-    MissingRange {
-        stream: entry.definition.name.clone(),
-        key_min: meta.key_min,
-        key_max: meta.key_max,
-        rows: meta.rows,
-        file: dir.join(RUNS_DIR).join(run::file_name(meta.id, meta.format)),
-        offset: 0,
-        why: why.to_owned(),
-    }
-}
-
 /// The manifest is whole: it says what counts.
 fn by_manifest(
     dir: &Path,
@@ -125,11 +108,7 @@ fn by_manifest(
                     files.insert(id, (found.path.clone(), is_whole));
                     entry.runs.insert(id, meta);
                 }
-                None => {
-                    let file = findings.unreadable.iter().find(|file| file.id == id);
-                    let why = file.map_or("it is missing", |file| file.error.message());
-                    report.missing.push(missing_run(dir, entry, &meta, why));
-                }
+                None => report.missing.push(findings.missing(dir, entry, &meta)),
             }
         }
     }
@@ -233,9 +212,7 @@ fn tell_missing(dir: &Path, old: &ManifestState, findings: &Findings, report: &m
         for meta in entry.runs.values().filter(|meta| !findings.runs.contains_key(&meta.id)) {
             told.insert(meta.id);
             if !replaced.contains(&meta.id) && !has_commits_of(meta) {
-                let file = findings.unreadable.iter().find(|file| file.id == meta.id);
-                let why = file.map_or("it is missing", |file| file.error.message());
-                report.missing.push(missing_run(dir, entry, meta, why));
+                report.missing.push(findings.missing(dir, entry, meta));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::manifest::{PinnedStream, StreamDefinition};
+use timestrata_format::manifest::PinnedStream;
 use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, StreamId, WalId};
 use timestrata_io::{Io, OpenMode};
 
@@ -18,7 +18,7 @@ use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry};
 use crate::run::{self, BlockCache, Lineage, Provenance, RunReader, RunWriter};
 use crate::scan::Source;
-use crate::stream::from_definition;
+use crate::stream::open_definition;
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
@@ -88,7 +88,7 @@ pub(super) fn write(
     if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         sync(parent)?;
     }
-    let checked = crate::check::check_store(io, to)?;
+    let checked = crate::check::check(io, to)?;
     match checked.findings.into_iter().find(|finding| finding.is_damage) {
         None => Ok(()),
         Some(finding) => {
@@ -127,7 +127,7 @@ impl RepairWriter<'_> {
         let ids: Vec<StreamId> = state.streams.keys().copied().collect();
         for id in ids {
             let Some(entry) = state.streams.get_mut(&id) else { continue };
-            let stream = stream_of(&entry.definition, &files_of(files, entry))?;
+            let stream = open_definition(&entry.definition, &files_of(files, entry))?;
             let mut told =
                 RepairedStream { name: stream.name().to_owned(), ..RepairedStream::default() };
             for (run, meta) in std::mem::take(&mut entry.runs) {
@@ -167,7 +167,7 @@ impl RepairWriter<'_> {
         report: &mut RepairReport,
     ) -> Result<()> {
         let Some(entry) = state.streams.get(&pinned.stream) else { return Ok(()) };
-        let stream = stream_of(&entry.definition, &files_of(files, entry))?;
+        let stream = open_definition(&entry.definition, &files_of(files, entry))?;
         for meta in std::mem::take(&mut pinned.runs) {
             let taken = match (taken_over.get(&meta.id), files.get(&meta.id)) {
                 (Some(taken), _) => taken.clone(),
@@ -298,13 +298,6 @@ impl RepairWriter<'_> {
 fn files_of(files: &BTreeMap<RunId, (PathBuf, bool)>, entry: &StreamEntry) -> PathBuf {
     let first = entry.runs.keys().find_map(|run| files.get(run));
     first.map_or_else(|| manifest_path(Path::new("")), |(path, _)| path.clone())
-}
-
-fn stream_of(definition: &StreamDefinition, path: &Path) -> Result<Arc<Stream>> {
-    from_definition(definition).map(Arc::new).map_err(|problem| {
-        let name = &definition.name;
-        Error::corruption(path, 0, format!("stream '{name}' can't be opened: {problem}"))
-    })
 }
 
 /// A block whose checksum is right is in order, unless somebody has made it up.

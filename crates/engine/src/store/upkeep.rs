@@ -120,7 +120,7 @@ impl Store {
     /// ```
     pub fn check(&self) -> Result<CheckReport> {
         self.engine().check_open()?;
-        let report = crate::check::check_store(&self.engine().io, &self.engine().dir)?;
+        let report = crate::check::check(&self.engine().io, &self.engine().dir)?;
         // Nothing is flushed for it: rows that are in no run yet are counted.
         let memory_rows = self.stats().streams.iter().map(|stream| stream.memtable_rows).sum();
         Ok(CheckReport { memory_rows, ..report })

@@ -1,6 +1,7 @@
 //! Streams to their definitions in the manifest and back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_ipc::convert::try_schema_from_ipc_buffer;
@@ -8,7 +9,7 @@ use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
 use timestrata_format::StreamId;
 use timestrata_format::manifest::StreamDefinition;
 
-use crate::{Stream, StreamSpec};
+use crate::{Error, Result, Stream, StreamSpec};
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
@@ -37,8 +38,21 @@ pub(crate) fn to_definition(id: StreamId, spec: &StreamSpec) -> StreamDefinition
     }
 }
 
+/// The stream of a definition that a manifest has, or another file.
+///
+/// # Errors
+/// `Corruption` of that file, if the definition tells of no stream.
+pub(crate) fn open_definition(definition: &StreamDefinition, path: &Path) -> Result<Arc<Stream>> {
+    from_definition(definition).map(Arc::new).map_err(|problem| {
+        let name = &definition.name;
+        Error::corruption(path, 0, format!("stream '{name}' can't be opened: {problem}"))
+    })
+}
+
 /// The stream that a definition tells of; an `Err` says what is wrong with it.
-pub(crate) fn from_definition(definition: &StreamDefinition) -> Result<Stream, String> {
+pub(crate) fn from_definition(
+    definition: &StreamDefinition,
+) -> std::result::Result<Stream, String> {
     // Arrow's schema decoder panics on some malformed flatbuffers that pass its verifier;
     // the bytes come from disk, so that must be an error.
     let decoded =
