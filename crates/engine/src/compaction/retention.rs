@@ -59,18 +59,22 @@ fn lies_under(older: &RunMeta, newer: &RunMeta) -> bool {
 
 /// Takes back what is gone while something older under it is not.
 fn keep_what_covers(runs: &[RunMeta], gone: &mut [bool]) {
-    loop {
-        let kept = (0..runs.len()).find(|index| {
-            gone[*index]
-                && runs
-                    .iter()
-                    .zip(gone.iter())
-                    .any(|(other, other_gone)| !other_gone && lies_under(other, &runs[*index]))
-        });
-        match kept {
-            Some(index) => gone[index] = false,
-            None => return,
-        }
+    spread(gone, false, |kept, covers| lies_under(&runs[kept], &runs[covers]));
+}
+
+/// Adds everything older that lies under what is gone.
+fn take_what_lies_under(runs: &[RunMeta], gone: &mut [bool]) {
+    spread(gone, true, |gone, older| lies_under(&runs[older], &runs[gone]));
+}
+
+/// Gives a verdict to each run that one with it draws after itself, until none is left.
+fn spread(verdicts: &mut [bool], verdict: bool, draws: impl Fn(usize, usize) -> bool) {
+    let is_drawn = |verdicts: &[bool], run: usize| {
+        verdicts[run] != verdict
+            && (0..verdicts.len()).any(|other| verdicts[other] == verdict && draws(other, run))
+    };
+    while let Some(run) = (0..verdicts.len()).find(|run| is_drawn(verdicts, *run)) {
+        verdicts[run] = verdict;
     }
 }
 
@@ -98,23 +102,6 @@ fn drop_down_to(runs: &[RunMeta], gone: &mut [bool], bytes_max: u64, is_latest: 
                 gone[place] = true;
                 rest = rest.saturating_sub(runs[place].file_bytes);
             }
-        }
-    }
-}
-
-/// Adds everything older that lies under what is gone.
-fn take_what_lies_under(runs: &[RunMeta], gone: &mut [bool]) {
-    loop {
-        let taken = (0..runs.len()).find(|index| {
-            !gone[*index]
-                && runs
-                    .iter()
-                    .zip(gone.iter())
-                    .any(|(other, other_gone)| *other_gone && lies_under(&runs[*index], other))
-        });
-        match taken {
-            Some(index) => gone[index] = true,
-            None => return,
         }
     }
 }

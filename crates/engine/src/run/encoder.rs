@@ -3,9 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_schema::ArrowError;
 use parquet::arrow::ArrowWriter;
-use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use timestrata_format::RunFormat;
 
@@ -47,7 +45,7 @@ impl Encoder {
         block: &RecordBatch,
     ) -> Result<(), EncodeError> {
         match self {
-            Self::Hot(writer) => writer.write(block).map_err(boxed_arrow),
+            Self::Hot(writer) => Ok(writer.write(block)?),
             Self::ColdEmpty(sink) => {
                 let sink = sink.take().ok_or("the encoder could not be set up")?;
                 let properties = writer_properties(stream, block)?;
@@ -88,7 +86,7 @@ impl Encoder {
         match self {
             Self::Hot(writer) => {
                 entries.into_iter().for_each(|(key, text)| writer.write_metadata(key, text));
-                writer.finish().map_err(boxed_arrow)
+                Ok(writer.finish()?)
             }
             Self::ColdEmpty(_) => Err("a run needs a row".into()),
             Self::Cold(writer) => {
@@ -121,13 +119,6 @@ impl Encoder {
 }
 
 fn write_row_group(writer: &mut ArrowWriter<Sink>, block: &RecordBatch) -> Result<(), EncodeError> {
-    let write = |writer: &mut ArrowWriter<Sink>| -> Result<(), ParquetError> {
-        writer.write(block)?;
-        writer.flush()
-    };
-    Ok(write(writer)?)
-}
-
-fn boxed_arrow(error: ArrowError) -> EncodeError {
-    error.into()
+    writer.write(block)?;
+    Ok(writer.flush()?)
 }

@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_row::{OwnedRow, RowConverter, SortField};
 use timestrata_format::checksum::crc32c;
 
 use super::reader::{Opened, RunReader};
-use crate::key::KeyView;
+use crate::Result;
+use crate::key::{KeyOrder, KeyView};
 use crate::scan::Source;
-use crate::{Error, Result};
 
 /// What [`RunReader::verify_all`] has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,13 +39,21 @@ impl RunReader {
             );
             return Err(file.bad(0, message));
         }
-        let mut order = KeyOrder::new(self)?;
+        let order = KeyOrder::new(self.stream())?;
+        let mut before = None;
         let (mut rows, mut delete_markers) = (0_u64, 0_u64);
         let columns: Vec<usize> = (0..opened.file_columns).collect();
         for (block, zone) in opened.zones.iter().enumerate() {
             let batch = opened.content.decode(block, zone, &columns)?;
             self.verify_keys(opened, block, &batch)?;
-            order.check(&batch).map_err(|why| file.bad(0, format!("block {block}: {why}")))?;
+            let bad = |why: &str| file.bad(0, format!("block {block}: {why}"));
+            let keys = batch.project(self.stream().key_columns());
+            let keys = keys.map_err(|error| bad(&error.to_string()))?;
+            let misplaced = self.first_misplaced(&order, before.as_ref(), &keys);
+            if let Some(row) = misplaced.map_err(|error| bad(error.message()))? {
+                return Err(bad(&format!("row {row} is out of order")));
+            }
+            before = keys.num_rows().checked_sub(1).map(|last| keys.slice(last, 1));
             rows += batch.num_rows() as u64;
             if self.stream().is_latest() {
                 let marks = batch.columns().last().and_then(|column| column.as_boolean_opt());
@@ -73,55 +80,22 @@ impl RunReader {
         }
         Ok(())
     }
-}
-
-/// Compares whole keys from row to row, across blocks.
-struct KeyOrder {
-    columns: Vec<usize>,
-    converter: RowConverter,
-    last: Option<OwnedRow>,
-    /// `Latest`: each key once.
-    unique: bool,
-}
-
-impl KeyOrder {
-    fn new(reader: &RunReader) -> Result<Self> {
-        let stream = reader.stream();
-        let fields = stream.stored_schema().fields();
-        let columns = stream.key_columns().to_vec();
-        let sort_fields = columns
-            .iter()
-            .filter_map(|column| fields.get(*column))
-            .map(|field| SortField::new(field.data_type().clone()))
-            .collect();
-        let converter = RowConverter::new(sort_fields).map_err(|error| {
-            Error::new(
-                crate::ErrorKind::InvalidArgument,
-                format!("keys can't be compared: {error}"),
-            )
-        })?;
-        Ok(Self { columns, converter, last: None, unique: stream.is_latest() })
-    }
-
-    fn check(&mut self, batch: &RecordBatch) -> std::result::Result<(), String> {
-        let keys = batch.project(&self.columns).map_err(|error| error.to_string())?;
-        let rows =
-            self.converter.convert_columns(keys.columns()).map_err(|error| error.to_string())?;
-        let unique = self.unique;
-        let in_order = |ordering: Ordering| match ordering {
-            Ordering::Less => true,
-            Ordering::Equal => !unique,
-            Ordering::Greater => false,
-        };
-        let mut previous = self.last.as_ref().map(OwnedRow::row);
-        for (index, row) in rows.iter().enumerate() {
-            if previous.is_some_and(|previous| !in_order(previous.cmp(&row))) {
-                return Err(format!("row {index} is out of order"));
-            }
-            previous = Some(row);
+    /// The first row of a block's key columns that is not behind the one before it, in this block or, as
+    /// the row that is given, the one before.
+    fn first_misplaced(
+        &self,
+        order: &KeyOrder,
+        before: Option<&RecordBatch>,
+        keys: &RecordBatch,
+    ) -> Result<Option<usize>> {
+        let keys = order.rows_of_keys(keys)?;
+        let each_once = self.stream().is_latest();
+        let follows = |order: Ordering| order.is_lt() || (order.is_eq() && !each_once);
+        if let Some(before) = before
+            && !follows(order.rows_of_keys(before)?.compare(0, &keys, 0))
+        {
+            return Ok(Some(0));
         }
-        let last = rows.num_rows().checked_sub(1).map(|last| rows.row(last).owned());
-        self.last = last.or(self.last.take());
-        Ok(())
+        Ok((1..keys.len()).find(|row| !follows(keys.compare(row - 1, &keys, *row))))
     }
 }
