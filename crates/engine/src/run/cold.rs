@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use timestrata_format::{RunId, WordFilters};
 
@@ -60,8 +60,7 @@ pub(super) struct ColdFile {
     viewed: OnceLock<Reading>,
     /// All text by its dictionaries.
     by_dictionary: OnceLock<Reading>,
-    /// The leading key's leaf among Parquet's columns.
-    lead_leaf: Option<usize>,
+    lead_column: usize,
     /// Bloom filters of the leading key, as row groups were asked for.
     filters: Vec<OnceLock<Option<Sbbf>>>,
     words: Option<BlockWords>,
@@ -118,9 +117,6 @@ impl ColdFile {
         if !fits {
             return Err(file.bad(0, "the row groups of a run don't fit its zone maps"));
         }
-        let parquet_schema = metadata.parquet_schema();
-        let lead_leaf = (0..parquet_schema.num_columns())
-            .find(|leaf| parquet_schema.get_column_root_idx(*leaf) == stream.lead_column());
         let columns = 0..schema.fields().len();
         let has_views = columns.map(|column| stream.has_text_views(column)).collect();
         let filters = std::iter::repeat_with(OnceLock::new).take(groups.len()).collect();
@@ -133,7 +129,7 @@ impl ColdFile {
             has_views,
             viewed: OnceLock::new(),
             by_dictionary: OnceLock::new(),
-            lead_leaf,
+            lead_column: stream.lead_column(),
             filters,
             words: None,
         })
@@ -195,8 +191,7 @@ impl ColdFile {
 
     /// How columns of a block are best read: text that is stored by dictionaries alone by these.
     fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&Reading> {
-        let groups = self.stored.metadata.metadata().row_groups();
-        let group = groups.get(block).ok_or_else(|| self.file.no_block(block))?;
+        let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.stored.metadata.parquet_schema();
         let mut texts = group.columns().iter().enumerate().filter_map(|(leaf, chunk)| {
             let column = schema.get_column_root_idx(leaf);
@@ -248,8 +243,7 @@ impl ColdFile {
         text_views: bool,
     ) -> Result<RecordBatch> {
         let reading = self.reading(block, columns, text_views)?;
-        let group = (self.stored.metadata.metadata().row_groups().get(block))
-            .ok_or_else(|| self.file.no_block(block))?;
+        let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.stored.metadata.parquet_schema();
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
@@ -259,11 +253,10 @@ impl ColdFile {
                 self.file.verify(range)?;
             }
         }
-        let bad = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let message = format!("a row group can't be decoded: {error}");
-            self.file.bad(start, message).caused_by(error)
+        let is_viewed = |index: usize| {
+            text_views && columns.get(index).is_some_and(|column| self.is_viewed(*column))
         };
-        guarded(self.file.path(), || {
+        let decode = || -> std::result::Result<RecordBatch, DecodeFailure> {
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
                 self.file.bytes().clone(),
                 reading.metadata.clone(),
@@ -271,18 +264,16 @@ impl ColdFile {
             .with_row_groups(vec![block])
             .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
             .with_batch_size(zone.rows as usize)
-            .build()
-            .map_err(|error| bad(error.into()))?;
-            let mut parts = Vec::with_capacity(1);
-            for part in reader {
-                parts.push(part.map_err(|error| bad(error.into()))?);
-            }
-            let schema = reading.schema.project(columns).map_err(|error| bad(error.into()))?;
-            let is_viewed = |index: usize| {
-                text_views && columns.get(index).is_some_and(|column| self.is_viewed(*column))
-            };
-            let joined = join(parts, zone, schema);
-            joined.and_then(|batch| without_keys(batch, is_viewed)).map_err(bad)
+            .build()?;
+            let parts = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+            let schema = reading.schema.project(columns)?;
+            without_keys(join(parts, zone, schema)?, is_viewed)
+        };
+        guarded(self.file.path(), || {
+            decode().map_err(|error| {
+                let message = format!("a row group can't be decoded: {error}");
+                self.file.bad(start, message).caused_by(error)
+            })
         })
     }
 
@@ -290,7 +281,7 @@ impl ColdFile {
     pub(super) fn column_sizes(&self) -> Vec<ColumnSize> {
         let schema = self.stored.metadata.parquet_schema();
         let mut sizes: Vec<ColumnSize> = Vec::new();
-        for group in self.stored.metadata.metadata().row_groups() {
+        for group in self.groups() {
             for (leaf, chunk) in group.columns().iter().enumerate() {
                 let root = schema.get_column_root_idx(leaf);
                 let Some(field) = self.schema.fields().get(root) else { continue };
@@ -311,16 +302,8 @@ impl ColdFile {
         zone: &Zone,
         column: usize,
     ) -> Result<Option<Values>> {
-        let schema = self.stored.metadata.parquet_schema();
-        let group = self.stored.metadata.metadata().row_groups().get(block);
-        let leaf =
-            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == column);
-        let (Some(group), Some(leaf), Some(field)) =
-            (group, leaf, self.schema.fields().get(column))
-        else {
-            return Ok(None);
-        };
-        let Some(chunk) = group.columns().get(leaf) else { return Ok(None) };
+        let field = self.schema.fields().get(column);
+        let Some((chunk, field)) = self.chunk(block, column).zip(field) else { return Ok(None) };
         if !dictionary::tells_all(chunk, field.data_type()) {
             return Ok(None);
         }
@@ -336,6 +319,18 @@ impl ColdFile {
         })
     }
 
+    fn groups(&self) -> &[RowGroupMetaData] {
+        self.stored.metadata.metadata().row_groups()
+    }
+
+    /// What a block has of a column; of a nested one its first part.
+    fn chunk(&self, block: usize, column: usize) -> Option<&ColumnChunkMetaData> {
+        let schema = self.stored.metadata.parquet_schema();
+        let mut leaves = 0..schema.num_columns();
+        let leaf = leaves.find(|leaf| schema.get_column_root_idx(*leaf) == column)?;
+        self.groups().get(block)?.columns().get(leaf)
+    }
+
     /// The bytes of a column chunk. Parquet's own method panics on a negative place.
     fn chunk_range(&self, chunk: &ColumnChunkMetaData) -> Result<Range<u64>> {
         let first = match chunk.dictionary_page_offset() {
@@ -348,13 +343,11 @@ impl ColdFile {
 
     /// False only if the block has no row with this leading key.
     pub(super) fn may_contain(&self, block: usize, key: LeadKey) -> Result<bool> {
-        let (Some(slot), Some(leaf)) = (self.filters.get(block), self.lead_leaf) else {
-            return Ok(true);
-        };
+        let Some(slot) = self.filters.get(block) else { return Ok(true) };
         let filter = match slot.get() {
             Some(filter) => filter,
             None => {
-                let filter = self.read_filter(block, leaf)?;
+                let filter = self.read_filter(block)?;
                 slot.get_or_init(|| filter)
             }
         };
@@ -405,17 +398,10 @@ impl ColdFile {
     ) -> bool {
         let Some(field) = stream.stored_schema().fields().get(column) else { return true };
         let Ok(of_file) = self.schema.index_of(field.name()) else { return false };
-        let schema = self.stored.metadata.parquet_schema();
-        let leaf =
-            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == of_file);
-        let group = self.stored.metadata.metadata().row_groups().get(block);
-        let chunk = group.zip(leaf).and_then(|(group, leaf)| group.columns().get(leaf));
         let has_same_type =
             (self.schema.fields().get(of_file)).is_some_and(|f| f.data_type() == field.data_type());
-        let Some(found) = chunk.filter(|_| has_same_type).and_then(|chunk| chunk.statistics())
-        else {
-            return true;
-        };
+        let chunk = self.chunk(block, of_file).filter(|_| has_same_type);
+        let Some(found) = chunk.and_then(|chunk| chunk.statistics()) else { return true };
         let ends = match found {
             Statistics::Int32(found) => (
                 found.min_opt().map(|min| i64::from(*min)),
@@ -428,16 +414,14 @@ impl ColdFile {
             (Some(min), Some(max)) => min <= *wanted.end() && *wanted.start() <= max,
             // None but nulls have no ends, and no null is in a range.
             _ => found.null_count_opt().is_none_or(|nulls| {
+                let group = self.groups().get(block);
                 group.is_none_or(|group| u64::try_from(group.num_rows()) != Ok(nulls))
             }),
         }
     }
 
-    fn read_filter(&self, block: usize, leaf: usize) -> Result<Option<Sbbf>> {
-        let group = self.stored.metadata.metadata().row_groups().get(block);
-        let Some(chunk) = group.and_then(|group| group.columns().get(leaf)) else {
-            return Ok(None);
-        };
+    fn read_filter(&self, block: usize) -> Result<Option<Sbbf>> {
+        let Some(chunk) = self.chunk(block, self.lead_column) else { return Ok(None) };
         // Without a length nothing could be verified before it is read.
         let (Some(offset), Some(length)) =
             (chunk.bloom_filter_offset(), chunk.bloom_filter_length())
@@ -456,12 +440,14 @@ impl ColdFile {
     }
 }
 
+type DecodeFailure = Box<dyn std::error::Error + Send + Sync>;
+
 /// One batch of the parts, which must have all rows and the types expected.
 fn join(
     mut parts: Vec<RecordBatch>,
     zone: &Zone,
     schema: Schema,
-) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
+) -> std::result::Result<RecordBatch, DecodeFailure> {
     let whole = match parts.len() {
         1 => parts.pop().ok_or("no rows")?,
         _ => {
@@ -481,7 +467,7 @@ fn join(
 fn without_keys(
     batch: RecordBatch,
     is_viewed: impl Fn(usize) -> bool,
-) -> std::result::Result<RecordBatch, Box<dyn std::error::Error + Send + Sync>> {
+) -> std::result::Result<RecordBatch, DecodeFailure> {
     let (schema, mut columns, rows) = batch.into_parts();
     let mut fields = schema.fields().to_vec();
     for (index, (field, column)) in fields.iter_mut().zip(&mut columns).enumerate() {
