@@ -9,6 +9,7 @@ use timestrata_format::{RunFormat, RunMeta, RunOrigin, StoreId};
 use timestrata_io::{Bytes, Io, OpenMode};
 
 use super::checked::CheckedFile;
+use super::sink::Sums;
 use super::{cold, hot, tail};
 use crate::{Error, Result};
 
@@ -60,24 +61,9 @@ pub(crate) fn peek(io: &Io, path: &Path, format: RunFormat, now_ns: i64) -> Resu
     let origin = tail::origin(path, tail.data_bytes, origin_text.as_deref())?;
     let checked = CheckedFile::new(path.to_owned(), bytes.clone(), &tail);
     let is_whole = checked.verify(0..tail.data_bytes).is_ok();
-    let level_unknown = u8::from(format == RunFormat::Cold);
-    let meta = RunMeta {
-        id: tail.run_id,
-        stream: tail.stream_id,
-        format,
-        level: origin.as_ref().map_or(level_unknown, |origin| origin.level),
-        key_min: tail.key_min,
-        key_max: tail.key_max,
-        seq_min: tail.seq_min,
-        seq_max: tail.seq_max,
-        tombstones_applied_through: tail.tombstones_applied_through,
-        rows: tail.rows,
-        delete_markers: tail.delete_markers,
-        file_bytes: length,
-        file_crc: crc32c(&bytes),
-        tail_offset: tail.data_bytes,
-        tail_crc: crc32c(end),
-        created_wall_ns: origin.as_ref().map_or(now_ns, |origin| origin.created_wall_ns),
-    };
+    let told = origin.as_ref().map(|origin| (origin.level, origin.created_wall_ns));
+    let (level, created_wall_ns) = told.unwrap_or((u8::from(format == RunFormat::Cold), now_ns));
+    let sums = Sums { file_bytes: length, file_crc: crc32c(&bytes), tail_crc: crc32c(end) };
+    let meta = tail::meta_of(&tail, format, level, created_wall_ns, &sums);
     Ok(Peeked { store_id: tail.store_id, meta, origin, schema, is_whole })
 }

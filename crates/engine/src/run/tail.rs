@@ -6,11 +6,40 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_format::{HeaderError, RunMeta, RunOrigin, StoreId, WordFilters};
+use timestrata_format::{HeaderError, RunFormat, RunMeta, RunOrigin, StoreId, WordFilters};
 pub(super) use timestrata_format::{RunTail, Zone};
 
+use super::sink::Sums;
 use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Stream};
+
+/// What the manifest says of the run that a tail is of.
+pub(super) fn meta_of(
+    tail: &RunTail,
+    format: RunFormat,
+    level: u8,
+    created_wall_ns: i64,
+    sums: &Sums,
+) -> RunMeta {
+    RunMeta {
+        id: tail.run_id,
+        stream: tail.stream_id,
+        format,
+        level,
+        key_min: tail.key_min,
+        key_max: tail.key_max,
+        seq_min: tail.seq_min,
+        seq_max: tail.seq_max,
+        tombstones_applied_through: tail.tombstones_applied_through,
+        rows: tail.rows,
+        delete_markers: tail.delete_markers,
+        file_bytes: sums.file_bytes,
+        file_crc: sums.file_crc,
+        tail_offset: tail.data_bytes,
+        tail_crc: sums.tail_crc,
+        created_wall_ns,
+    }
+}
 
 /// Bytes as the value of a metadata entry.
 pub(super) fn to_text(bytes: &[u8]) -> String {

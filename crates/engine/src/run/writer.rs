@@ -251,24 +251,8 @@ impl RunWriter {
         let file = file.map_err(|error| Error::io("write a run's tail", &self.path, error))?;
         let sums = sink.sums();
         self.finished = true;
-        let meta = RunMeta {
-            id: self.id,
-            stream: self.stream.id(),
-            format: self.format,
-            level: provenance.level,
-            key_min,
-            key_max,
-            seq_min: provenance.seq_min,
-            seq_max: provenance.seq_max,
-            tombstones_applied_through: provenance.tombstones_applied_through,
-            rows: self.rows,
-            delete_markers: self.delete_markers,
-            file_bytes: sums.file_bytes,
-            file_crc: sums.file_crc,
-            tail_offset,
-            tail_crc: sums.tail_crc,
-            created_wall_ns: provenance.created_wall_ns,
-        };
+        let Provenance { level, created_wall_ns, .. } = provenance;
+        let meta = tail::meta_of(&tail, self.format, level, created_wall_ns, &sums);
         Ok((meta, file))
     }
 
