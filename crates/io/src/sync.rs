@@ -9,6 +9,8 @@
 #[cfg(feature = "schedule")]
 mod condvar;
 #[cfg(feature = "schedule")]
+mod guard;
+#[cfg(feature = "schedule")]
 mod mutex;
 mod processors;
 #[cfg(feature = "schedule")]

@@ -51,7 +51,7 @@ impl Condvar {
         if schedule::is_scheduled() {
             self.wait_scheduled(guard, None);
         } else {
-            self.0.wait(guard.covered());
+            self.0.wait(guard.covered_mut());
         }
     }
 
@@ -64,7 +64,7 @@ impl Condvar {
         if schedule::is_scheduled() {
             TimeoutResult(self.wait_scheduled(guard, Some(timeout)) == Woken::ByTime)
         } else {
-            self.0.wait_for(guard.covered(), timeout).into()
+            self.0.wait_for(guard.covered_mut(), timeout).into()
         }
     }
 
@@ -76,7 +76,7 @@ impl Condvar {
         timeout: Duration,
     ) -> TimeoutResult {
         if !schedule::is_scheduled() {
-            return self.0.wait_while_for(guard.covered(), condition, timeout).into();
+            return self.0.wait_while_for(guard.covered_mut(), condition, timeout).into();
         }
         let end = schedule::now_ns().saturating_add(schedule::as_ns(timeout));
         while condition(&mut *guard) {
@@ -95,11 +95,8 @@ impl Condvar {
         guard: &mut MutexGuard<'_, T>,
         timeout: Option<Duration>,
     ) -> Woken {
-        guard.let_go();
-        guard.tell_free();
-        let woken = schedule::wait(self.place(), timeout);
-        guard.take_again();
-        woken
+        let mutex = parking_lot::MutexGuard::mutex(guard.covered());
+        guard.let_go_for(|| schedule::wait(self.place(), timeout), || mutex.try_lock())
     }
 
     fn place(&self) -> LockId {

@@ -1,27 +1,19 @@
 //! A lock for many readers or one writer that an actor waits for in its schedule.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 
-use super::schedule::{self, LockId};
+use super::guard::Guard;
+use super::schedule::LockId;
 
 /// As `parking_lot::RwLock`.
 #[derive(Default)]
 pub struct RwLock<T: ?Sized>(parking_lot::RwLock<T>);
 
 /// As `parking_lot::RwLockReadGuard`.
-#[must_use]
-pub struct RwLockReadGuard<'a, T: ?Sized> {
-    place: LockId,
-    guard: Option<parking_lot::RwLockReadGuard<'a, T>>,
-}
+pub type RwLockReadGuard<'a, T> = Guard<parking_lot::RwLockReadGuard<'a, T>>;
 
 /// As `parking_lot::RwLockWriteGuard`.
-#[must_use]
-pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    place: LockId,
-    guard: Option<parking_lot::RwLockWriteGuard<'a, T>>,
-}
+pub type RwLockWriteGuard<'a, T> = Guard<parking_lot::RwLockWriteGuard<'a, T>>;
 
 impl<T> RwLock<T> {
     /// An open lock.
@@ -38,38 +30,22 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     /// Waits until nobody writes.
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
-        let place = LockId::of(&self.0);
-        if !schedule::is_scheduled() {
-            return RwLockReadGuard { place, guard: Some(self.0.read()) };
-        }
-        schedule::pause();
-        let guard = Some(schedule::acquire(place, || self.0.try_read()));
-        RwLockReadGuard { place, guard }
+        Guard::wait_for(LockId::of(&self.0), || self.0.read(), || self.0.try_read())
     }
 
     /// Waits until nobody else reads or writes.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let place = LockId::of(&self.0);
-        if !schedule::is_scheduled() {
-            return RwLockWriteGuard { place, guard: Some(self.0.write()) };
-        }
-        schedule::pause();
-        let guard = Some(schedule::acquire(place, || self.0.try_write()));
-        RwLockWriteGuard { place, guard }
+        Guard::wait_for(LockId::of(&self.0), || self.0.write(), || self.0.try_write())
     }
 
     /// The lock, if nobody writes.
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
-        schedule::pause();
-        let guard = Some(self.0.try_read()?);
-        Some(RwLockReadGuard { place: LockId::of(&self.0), guard })
+        Guard::attempt(LockId::of(&self.0), || self.0.try_read())
     }
 
     /// The lock, if nobody else reads or writes.
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
-        schedule::pause();
-        let guard = Some(self.0.try_write()?);
-        Some(RwLockWriteGuard { place: LockId::of(&self.0), guard })
+        Guard::attempt(LockId::of(&self.0), || self.0.try_write())
     }
 
     /// What is in it, to its only holder.
@@ -78,72 +54,8 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-fn let_go(place: LockId) {
-    if schedule::is_scheduled() {
-        schedule::free(place);
-        schedule::pause();
-    }
-}
-
-impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
-    fn drop(&mut self) {
-        self.guard = None;
-        let_go(self.place);
-    }
-}
-
-impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
-    fn drop(&mut self) {
-        self.guard = None;
-        let_go(self.place);
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        match &self.guard {
-            Some(guard) => guard,
-            None => unreachable!("a guard that lives holds its lock"),
-        }
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        match &self.guard {
-            Some(guard) => guard,
-            None => unreachable!("a guard that lives holds its lock"),
-        }
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        match &mut self.guard {
-            Some(guard) => guard,
-            None => unreachable!("a guard that lives holds its lock"),
-        }
-    }
-}
-
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
