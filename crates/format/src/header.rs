@@ -94,14 +94,36 @@ pub(crate) fn seal<const N: usize>(bytes: &mut [u8; N]) {
     }
 }
 
-/// Checks what [`seal`] wrote.
-pub(crate) fn check_seal(bytes: &[u8], what: &'static str) -> Result<(), DecodeError> {
+/// Ends a structure of any length with the CRC-32C of all of it.
+pub(crate) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let crc = crc32c(&bytes);
+    bytes.extend_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// Checks what [`sealed`] wrote; gives the version that the structure begins with, which this build knows,
+/// and what is behind it.
+pub(crate) fn open_sealed<'a>(
+    bytes: &'a [u8],
+    checksum: &'static str,
+    version: &'static str,
+) -> Result<(u32, Input<'a>), HeaderError> {
+    let mut input = Input::new(check_seal(bytes, checksum)?);
+    let format_version = input.u32(version)?;
+    match format_version > FORMAT_VERSION {
+        true => Err(HeaderError::NewerVersion { found: format_version }),
+        false => Ok((format_version, input)),
+    }
+}
+
+/// Checks what [`seal`] or [`sealed`] wrote; gives what it covers.
+pub(crate) fn check_seal<'a>(bytes: &'a [u8], what: &'static str) -> Result<&'a [u8], DecodeError> {
     let Some((covered, crc)) = bytes.split_last_chunk::<4>() else {
         return Err(DecodeError::new(0, what, "4 bytes or more", bytes.len()));
     };
     let (expected, found) = (crc32c(covered), u32::from_le_bytes(*crc));
     if expected == found {
-        return Ok(());
+        return Ok(covered);
     }
     Err(DecodeError::new(
         covered.len() as u64,

@@ -104,12 +104,13 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A 32-bit count of items that take at least `item_bytes_min` bytes each.
-    pub fn count(
+    /// Items behind their 32-bit count, each of at least `item_bytes_min` bytes.
+    pub fn list<T>(
         &mut self,
         item_bytes_min: usize,
         what: &'static str,
-    ) -> Result<usize, DecodeError> {
+        mut item: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
         let offset = self.offset;
         let count = self.u32(what)? as usize;
         if count.saturating_mul(item_bytes_min.max(1)) > self.rest.len() {
@@ -120,7 +121,7 @@ impl<'a> Input<'a> {
                 count,
             ));
         }
-        Ok(count)
+        (0..count).map(|_| item(self)).collect()
     }
 
     /// A truth value: 0 or 1.

@@ -1,11 +1,8 @@
 //! What the manifest says of a run and of a range delete, and what a run says of itself.
 
-use crate::checksum::crc32c;
-use crate::header::check_seal;
+use crate::header::{open_sealed, sealed};
 use crate::input::{Input, put_lead_key};
-use crate::{
-    DecodeError, FORMAT_VERSION, HeaderError, KeyRange, LeadKey, RunId, SeqNo, StoreId, StreamId,
-};
+use crate::{DecodeError, HeaderError, KeyRange, LeadKey, RunId, SeqNo, StoreId, StreamId};
 
 /// The file format of a run.
 ///
@@ -151,21 +148,14 @@ impl RunTail {
             put_lead_key(&mut out, zone.key_min);
             put_lead_key(&mut out, zone.key_max);
         }
-        let crc = crc32c(&out);
-        out.extend_from_slice(&crc.to_le_bytes());
-        out
+        sealed(out)
     }
 
     /// Reads what [`RunTail::encode`] wrote. The block checksums are as many as
     /// `data_bytes` needs; whether the zones add up to `rows` is for the caller to judge.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
-        check_seal(bytes, "run tail checksum")?;
-        let sealed = bytes.split_last_chunk::<4>().map_or(bytes, |(covered, _)| covered);
-        let mut input = Input::new(sealed);
-        let format_version = input.u32("run tail version")?;
-        if format_version > FORMAT_VERSION {
-            return Err(HeaderError::NewerVersion { found: format_version });
-        }
+        let (format_version, mut input) =
+            open_sealed(bytes, "run tail checksum", "run tail version")?;
         let tail = Self {
             format_version,
             store_id: StoreId(input.array("store id")?),
@@ -180,8 +170,9 @@ impl RunTail {
             key_min: input.lead_key("smallest key")?,
             key_max: input.lead_key("greatest key")?,
             block_checksum_bytes: input.u32("bytes a block checksum covers")?,
-            block_crcs: decode_block_crcs(&mut input)?,
-            zones: decode_zones(&mut input)?,
+            block_crcs: input
+                .list(4, "number of block checksums", |input| input.u32("block checksum"))?,
+            zones: input.list(ZONE_BYTES_MIN, "number of zones", decode_zone)?,
         };
         input.finish("run tail")?;
         tail.check_block_count()?;
@@ -201,22 +192,12 @@ impl RunTail {
     }
 }
 
-fn decode_block_crcs(input: &mut Input<'_>) -> Result<Vec<u32>, DecodeError> {
-    let count = input.count(4, "number of block checksums")?;
-    (0..count).map(|_| input.u32("block checksum")).collect()
-}
-
-fn decode_zones(input: &mut Input<'_>) -> Result<Vec<Zone>, DecodeError> {
-    let count = input.count(ZONE_BYTES_MIN, "number of zones")?;
-    let mut zones = Vec::with_capacity(count);
-    for _ in 0..count {
-        zones.push(Zone {
-            rows: input.u32("rows of a zone")?,
-            key_min: input.lead_key("smallest key of a zone")?,
-            key_max: input.lead_key("greatest key of a zone")?,
-        });
-    }
-    Ok(zones)
+fn decode_zone(input: &mut Input<'_>) -> Result<Zone, DecodeError> {
+    Ok(Zone {
+        rows: input.u32("rows of a zone")?,
+        key_min: input.lead_key("smallest key of a zone")?,
+        key_max: input.lead_key("greatest key of a zone")?,
+    })
 }
 
 #[cfg(test)]

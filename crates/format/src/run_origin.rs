@@ -3,11 +3,10 @@
 //! From it, and from what all runs of a store say, a manifest can be made anew where it has been lost.
 //! Nothing is read from it in normal work but the checksums of blocks. Runs of earlier builds have none.
 
-use crate::checksum::crc32c;
-use crate::header::check_seal;
+use crate::header::{open_sealed, sealed};
 use crate::input::{Input, put_key_range, put_prefixed};
 use crate::manifest::{ManifestOp, StreamDefinition, VersionEdit, decode_edit, encode_edit};
-use crate::{DecodeError, FORMAT_VERSION, HeaderError, RunId, SeqNo, Tombstone};
+use crate::{DecodeError, HeaderError, RunId, SeqNo, Tombstone};
 
 /// Where a block of a run lies in its file, and its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,20 +73,13 @@ impl RunOrigin {
             out.extend_from_slice(&block.end.to_le_bytes());
             out.extend_from_slice(&block.crc.to_le_bytes());
         }
-        let crc = crc32c(&out);
-        out.extend_from_slice(&crc.to_le_bytes());
-        out
+        sealed(out)
     }
 
     /// Reads what [`RunOrigin::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
-        check_seal(bytes, "run origin checksum")?;
-        let sealed = bytes.split_last_chunk::<4>().map_or(bytes, |(covered, _)| covered);
-        let mut input = Input::new(sealed);
-        let format_version = input.u32("run origin version")?;
-        if format_version > FORMAT_VERSION {
-            return Err(HeaderError::NewerVersion { found: format_version });
-        }
+        let (format_version, mut input) =
+            open_sealed(bytes, "run origin checksum", "run origin version")?;
         let origin = Self {
             format_version,
             level: input.u8("level")?,
@@ -96,8 +88,12 @@ impl RunOrigin {
             outputs_before: read_runs(&mut input, "outputs before")?,
             is_last_output: input.flag("whether it is the last output")?,
             definition: read_definition(&mut input)?,
-            tombstones: read_tombstones(&mut input)?,
-            blocks: read_blocks(&mut input)?,
+            tombstones: input.list(
+                TOMBSTONE_BYTES_MIN,
+                "number of range deletes",
+                read_tombstone,
+            )?,
+            blocks: input.list(EXTENT_BYTES, "number of blocks", read_block)?,
         };
         input.finish("run origin")?;
         Ok(origin)
@@ -109,8 +105,7 @@ fn put_count(out: &mut Vec<u8>, count: usize) {
 }
 
 fn read_runs(input: &mut Input<'_>, what: &'static str) -> Result<Vec<RunId>, DecodeError> {
-    let count = input.count(8, what)?;
-    (0..count).map(|_| input.u64(what).map(RunId)).collect()
+    input.list(8, what, |input| input.u64(what).map(RunId))
 }
 
 fn read_definition(input: &mut Input<'_>) -> Result<StreamDefinition, DecodeError> {
@@ -123,23 +118,15 @@ fn read_definition(input: &mut Input<'_>) -> Result<StreamDefinition, DecodeErro
     }
 }
 
-fn read_tombstones(input: &mut Input<'_>) -> Result<Vec<Tombstone>, DecodeError> {
-    let count = input.count(TOMBSTONE_BYTES_MIN, "number of range deletes")?;
-    let read = |_| {
-        let seq = SeqNo(input.u64("commit of a range delete")?);
-        Ok(Tombstone { seq, range: input.key_range("range of a range delete")? })
-    };
-    (0..count).map(read).collect()
+fn read_tombstone(input: &mut Input<'_>) -> Result<Tombstone, DecodeError> {
+    let seq = SeqNo(input.u64("commit of a range delete")?);
+    Ok(Tombstone { seq, range: input.key_range("range of a range delete")? })
 }
 
-fn read_blocks(input: &mut Input<'_>) -> Result<Vec<BlockExtent>, DecodeError> {
-    let count = input.count(EXTENT_BYTES, "number of blocks")?;
-    let read = |_| {
-        let start = input.u64("start of a block")?;
-        let end = input.u64("end of a block")?;
-        Ok(BlockExtent { start, end, crc: input.u32("checksum of a block")? })
-    };
-    (0..count).map(read).collect()
+fn read_block(input: &mut Input<'_>) -> Result<BlockExtent, DecodeError> {
+    let start = input.u64("start of a block")?;
+    let end = input.u64("end of a block")?;
+    Ok(BlockExtent { start, end, crc: input.u32("checksum of a block")? })
 }
 
 #[cfg(test)]
@@ -147,6 +134,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::FORMAT_VERSION;
+    use crate::checksum::crc32c;
     use crate::manifest::{Merge, Retention};
     use crate::{KeyRange, RunFormat, StreamId};
 

@@ -1,9 +1,7 @@
 //! Where a run's word filters lie: the entry `timestrata.words` of a cold run's metadata.
 
-use crate::checksum::crc32c;
-use crate::header::check_seal;
-use crate::input::Input;
-use crate::{FORMAT_VERSION, HeaderError};
+use crate::HeaderError;
+use crate::header::{open_sealed, sealed};
 
 /// The filters of all blocks of a run, one behind the other at the end of its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,25 +25,17 @@ impl WordFilters {
         out.extend_from_slice(&self.offset.to_le_bytes());
         out.extend_from_slice(&(self.lengths.len() as u32).to_le_bytes());
         self.lengths.iter().for_each(|length| out.extend_from_slice(&length.to_le_bytes()));
-        let crc = crc32c(&out);
-        out.extend_from_slice(&crc.to_le_bytes());
-        out
+        sealed(out)
     }
 
     /// Reads what [`WordFilters::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
-        check_seal(bytes, "word filters checksum")?;
-        let sealed = bytes.split_last_chunk::<4>().map_or(bytes, |(covered, _)| covered);
-        let mut input = Input::new(sealed);
-        let format_version = input.u32("word filters version")?;
-        if format_version > FORMAT_VERSION {
-            return Err(HeaderError::NewerVersion { found: format_version });
-        }
+        let (format_version, mut input) =
+            open_sealed(bytes, "word filters checksum", "word filters version")?;
         let unicode = input.u32("Unicode version")?;
         let offset = input.u64("offset of word filters")?;
-        let count = input.count(4, "number of word filters")?;
-        let lengths =
-            (0..count).map(|_| input.u32("length of a word filter")).collect::<Result<_, _>>()?;
+        let lengths = input
+            .list(4, "number of word filters", |input| input.u32("length of a word filter"))?;
         input.finish("word filters")?;
         Ok(Self { format_version, unicode, offset, lengths })
     }
@@ -56,6 +46,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::FORMAT_VERSION;
+    use crate::checksum::crc32c;
 
     #[test]
     fn word_filters_with_any_flipped_bit_or_cut_are_damaged() {

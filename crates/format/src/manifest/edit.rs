@@ -41,70 +41,62 @@ pub fn encode_edit(edit: &VersionEdit) -> Vec<u8> {
 /// Reads what [`encode_edit`] wrote.
 pub fn decode_edit(bytes: &[u8]) -> Result<VersionEdit, DecodeError> {
     let mut input = Input::new(bytes);
-    let count = input.count(1, "number of operations")?;
-    let mut ops = Vec::new();
-    for _ in 0..count {
-        ops.push(read_op(&mut input)?);
-    }
+    let ops = input.list(1, "number of operations", read_op)?;
     input.finish("edit")?;
     Ok(VersionEdit { ops })
 }
 
-fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
+fn tag_of(op: &ManifestOp) -> u8 {
     match op {
-        ManifestOp::CreateStream(definition) => {
-            out.push(tag::CREATE_STREAM);
+        ManifestOp::CreateStream(_) => tag::CREATE_STREAM,
+        ManifestOp::AlterStream(_) => tag::ALTER_STREAM,
+        ManifestOp::DropStream(_) => tag::DROP_STREAM,
+        ManifestOp::AddRun(_) => tag::ADD_RUN,
+        ManifestOp::RemoveRun { .. } => tag::REMOVE_RUN,
+        ManifestOp::AddTombstone { .. } => tag::ADD_TOMBSTONE,
+        ManifestOp::RemoveTombstone { .. } => tag::REMOVE_TOMBSTONE,
+        ManifestOp::FlushedThrough { .. } => tag::FLUSHED_THROUGH,
+        ManifestOp::SetRetention { .. } => tag::SET_RETENTION,
+        ManifestOp::AddPin(_) => tag::ADD_PIN,
+        ManifestOp::RemovePin(_) => tag::REMOVE_PIN,
+        ManifestOp::NextRunId(_) => tag::NEXT_RUN_ID,
+        ManifestOp::NextStreamId(_) => tag::NEXT_STREAM_ID,
+        ManifestOp::WalFloor(_) => tag::WAL_FLOOR,
+        ManifestOp::Closed { .. } => tag::CLOSED,
+    }
+}
+
+fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
+    out.push(tag_of(op));
+    match op {
+        ManifestOp::CreateStream(definition) | ManifestOp::AlterStream(definition) => {
             put_stream(out, definition);
         }
-        ManifestOp::AlterStream(definition) => {
-            out.push(tag::ALTER_STREAM);
-            put_stream(out, definition);
-        }
-        ManifestOp::DropStream(stream) => {
-            out.push(tag::DROP_STREAM);
-            put_u64(out, stream.0);
-        }
-        ManifestOp::AddRun(run) => {
-            out.push(tag::ADD_RUN);
-            put_run(out, run);
-        }
+        ManifestOp::DropStream(stream) => put_u64(out, stream.0),
+        ManifestOp::AddRun(run) => put_run(out, run),
         ManifestOp::RemoveRun { stream, run } => {
-            out.push(tag::REMOVE_RUN);
             put_u64(out, stream.0);
             put_u64(out, run.0);
         }
-        ManifestOp::AddTombstone { stream, tombstone } => {
-            out.push(tag::ADD_TOMBSTONE);
-            put_u64(out, stream.0);
-            put_tombstone(out, tombstone);
-        }
-        ManifestOp::RemoveTombstone { stream, tombstone } => {
-            out.push(tag::REMOVE_TOMBSTONE);
+        ManifestOp::AddTombstone { stream, tombstone }
+        | ManifestOp::RemoveTombstone { stream, tombstone } => {
             put_u64(out, stream.0);
             put_tombstone(out, tombstone);
         }
         ManifestOp::FlushedThrough { stream, seq } => {
-            out.push(tag::FLUSHED_THROUGH);
             put_u64(out, stream.0);
             put_u64(out, seq.0);
         }
         ManifestOp::SetRetention { stream, retention } => {
-            out.push(tag::SET_RETENTION);
             put_u64(out, stream.0);
             put_retention(out, retention);
         }
-        ManifestOp::AddPin(pin) => {
-            out.push(tag::ADD_PIN);
-            put_pin(out, pin);
-        }
-        ManifestOp::RemovePin(name) => {
-            out.push(tag::REMOVE_PIN);
-            put_prefixed(out, name.as_bytes());
-        }
-        ManifestOp::NextRunId(RunId(id)) => put_tagged(out, tag::NEXT_RUN_ID, *id),
-        ManifestOp::NextStreamId(StreamId(id)) => put_tagged(out, tag::NEXT_STREAM_ID, *id),
-        ManifestOp::WalFloor(WalId(id)) => put_tagged(out, tag::WAL_FLOOR, *id),
-        ManifestOp::Closed { last_seq } => put_tagged(out, tag::CLOSED, last_seq.0),
+        ManifestOp::AddPin(pin) => put_pin(out, pin),
+        ManifestOp::RemovePin(name) => put_prefixed(out, name.as_bytes()),
+        ManifestOp::NextRunId(RunId(number))
+        | ManifestOp::NextStreamId(StreamId(number))
+        | ManifestOp::WalFloor(WalId(number))
+        | ManifestOp::Closed { last_seq: SeqNo(number) } => put_u64(out, *number),
     }
 }
 
@@ -156,11 +148,6 @@ fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 
-fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
-    out.push(tag);
-    put_u64(out, number);
-}
-
 /// # Panics
 /// If there are 4 Gi items or more.
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -195,8 +182,7 @@ fn read_stream(input: &mut Input<'_>) -> Result<StreamDefinition, DecodeError> {
     let id = read_stream_id(input)?;
     let name = input.string("stream name")?;
     let schema_ipc = input.prefixed("schema")?.to_vec();
-    let key_count = input.count(4, "number of key columns")?;
-    let key = (0..key_count).map(|_| input.string("key column")).collect::<Result<_, _>>()?;
+    let key = input.list(4, "number of key columns", |input| input.string("key column"))?;
     let merge_offset = input.offset();
     let merge = match input.u8("merge rule")? {
         1 => Merge::Keep,
@@ -205,10 +191,9 @@ fn read_stream(input: &mut Input<'_>) -> Result<StreamDefinition, DecodeError> {
     };
     let run_format = read_run_format(input)?;
     let retention = read_retention(input)?;
-    let property_count = input.count(8, "number of properties")?;
-    let properties = (0..property_count)
-        .map(|_| Ok((input.string("property name")?, input.string("property value")?)))
-        .collect::<Result<_, DecodeError>>()?;
+    let properties = input.list(8, "number of properties", |input| {
+        Ok((input.string("property name")?, input.string("property value")?))
+    })?;
     Ok(StreamDefinition { id, name, schema_ipc, key, merge, run_format, retention, properties })
 }
 
@@ -308,16 +293,12 @@ fn read_pin(input: &mut Input<'_>) -> Result<Pin, DecodeError> {
     let name = input.string("pin name")?;
     let seq = SeqNo(input.u64("commit of a pin")?);
     let created_wall_ns = input.i64("creation time of a pin")?;
-    let stream_count = input.count(16, "number of pinned streams")?;
-    let mut streams = Vec::with_capacity(stream_count);
-    for _ in 0..stream_count {
+    let streams = input.list(16, "number of pinned streams", |input| {
         let stream = read_stream_id(input)?;
-        let run_count = input.count(RUN_META_BYTES_MIN, "number of pinned runs")?;
-        let runs = (0..run_count).map(|_| read_run(input)).collect::<Result<_, _>>()?;
-        let tombstone_count = input.count(TOMBSTONE_BYTES_MIN, "number of pinned tombstones")?;
+        let runs = input.list(RUN_META_BYTES_MIN, "number of pinned runs", read_run)?;
         let tombstones =
-            (0..tombstone_count).map(|_| read_tombstone(input)).collect::<Result<_, _>>()?;
-        streams.push(PinnedStream { stream, runs, tombstones });
-    }
+            input.list(TOMBSTONE_BYTES_MIN, "number of pinned tombstones", read_tombstone)?;
+        Ok(PinnedStream { stream, runs, tombstones })
+    })?;
     Ok(Pin { name, seq, created_wall_ns, streams })
 }

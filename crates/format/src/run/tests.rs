@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::FORMAT_VERSION;
+use crate::checksum::crc32c;
 
 fn tail(blocks: u64, zones: u32) -> RunTail {
     RunTail {
