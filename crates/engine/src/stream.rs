@@ -107,6 +107,11 @@ impl StreamSpec {
             properties: Vec::new(),
         }
     }
+
+    /// What is wrong with the stream, or with what was asked of it.
+    pub(crate) fn error(&self, kind: ErrorKind, why: impl Display) -> Error {
+        Error::new(kind, format!("stream '{}': {why}", self.name))
+    }
 }
 
 /// The three kinds of leading key.
@@ -198,47 +203,34 @@ impl Stream {
     pub(crate) fn new(id: StreamId, spec: StreamSpec) -> Result<Self> {
         validate_name(&spec.name)?;
         validate_columns(&spec)?;
-        let invalid = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
+        let invalid = |why: String| Err(spec.error(ErrorKind::InvalidArgument, why));
         if spec.key.is_empty() {
-            return invalid(format!(
-                "stream '{}': a key of at least one column is needed",
-                spec.name
-            ));
+            return invalid("a key of at least one column is needed".to_owned());
         }
         let mut key_columns = Vec::with_capacity(spec.key.len());
         for name in &spec.key {
             let Ok(index) = spec.schema.index_of(name) else {
-                return invalid(format!(
-                    "stream '{}': key column '{name}' is not in the schema",
-                    spec.name
-                ));
+                return invalid(format!("key column '{name}' is not in the schema"));
             };
             if spec.schema.field(index).is_nullable() {
-                return invalid(format!(
-                    "stream '{}': key column '{name}' may not be nullable",
-                    spec.name
-                ));
+                return invalid(format!("key column '{name}' may not be nullable"));
             }
             if key_columns.contains(&index) {
-                return invalid(format!(
-                    "stream '{}': key column '{name}' is named twice",
-                    spec.name
-                ));
+                return invalid(format!("key column '{name}' is named twice"));
             }
             key_columns.push(index);
         }
         let lead_field = spec.schema.field(key_columns[0]);
         let Some(lead) = LeadKind::of(lead_field.data_type()) else {
             return invalid(format!(
-                "stream '{}': leading key column '{}' has type {}; it must be a timestamp, Int64, \
-                 UInt64, FixedSizeBinary(16) or FixedSizeBinary(32)",
-                spec.name,
+                "leading key column '{}' has type {}; it must be a timestamp, Int64, UInt64, \
+                 FixedSizeBinary(16) or FixedSizeBinary(32)",
                 lead_field.name(),
                 lead_field.data_type()
             ));
         };
         if spec.retention.age_ns.is_some() && lead != LeadKind::Time {
-            return invalid(format!("stream '{}': retention by age needs a time key", spec.name));
+            return invalid("retention by age needs a time key".to_owned());
         }
         let stored_schema = match spec.merge {
             Merge::Keep => Arc::clone(&spec.schema),
@@ -488,13 +480,10 @@ fn number<T: FromStr + PartialOrd + Display>(
     };
     match text.parse::<T>() {
         Ok(number) if number >= min => Ok(Some(number)),
-        _ => Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!(
-                "stream '{}': property '{name}' is {text:?}; it must be a number, at least {min}",
-                spec.name
-            ),
-        )),
+        _ => {
+            let why = format!("property '{name}' is {text:?}; it must be a number, at least {min}");
+            Err(spec.error(ErrorKind::InvalidArgument, why))
+        }
     }
 }
 
@@ -507,10 +496,8 @@ fn validate_columns(spec: &StreamSpec) -> Result<()> {
         } else {
             continue;
         };
-        return Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("stream '{}': column '{}': {problem}", spec.name, field.name()),
-        ));
+        let why = format!("column '{}': {problem}", field.name());
+        return Err(spec.error(ErrorKind::InvalidArgument, why));
     }
     Ok(())
 }

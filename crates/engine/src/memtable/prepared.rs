@@ -55,14 +55,13 @@ impl PreparedBatch {
             columns.push(match key {
                 Some(key) => Arc::clone(keys.column(key)),
                 None => filler(field.data_type(), field.is_nullable(), rows).map_err(|error| {
-                    let message = format!(
-                        "stream '{}': column '{}' takes no null and its type {} has no \
-                             default, so keys can't be deleted",
-                        stream.name(),
+                    let why = format!(
+                        "column '{}' takes no null and its type {} has no default, so keys can't \
+                         be deleted",
                         field.name(),
                         field.data_type()
                     );
-                    Error::new(ErrorKind::InvalidData, message).caused_by(error)
+                    stream.spec().error(ErrorKind::InvalidData, why).caused_by(error)
                 })?,
             });
         }
@@ -137,10 +136,7 @@ fn check_columns(
     fields: &[&Field],
     batch: &RecordBatch,
 ) -> Result<()> {
-    let invalid = |message: String| {
-        let message = format!("stream '{}': {message}", stream.name());
-        Err(Error::new(ErrorKind::InvalidData, message))
-    };
+    let invalid = |why: String| Err(stream.spec().error(ErrorKind::InvalidData, why));
     for (field, column) in fields.iter().zip(batch.columns()) {
         if field.data_type() != column.data_type() {
             return invalid(format!(

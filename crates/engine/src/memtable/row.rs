@@ -18,15 +18,8 @@ pub(crate) const CELL_BYTES_MAX: usize = 1 << 30;
 pub(crate) fn check_row(stream: &Stream, cells: &[Cell<'_>]) -> Result<()> {
     let fields = stream.schema().fields();
     if cells.len() != fields.len() {
-        return Err(Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "stream '{}': a row has {} columns, found {} cells",
-                stream.name(),
-                fields.len(),
-                cells.len()
-            ),
-        ));
+        let why = format!("a row has {} columns, found {} cells", fields.len(), cells.len());
+        return Err(stream.spec().error(ErrorKind::InvalidData, why));
     }
     for (field, cell) in fields.iter().zip(cells) {
         if !fits(field, *cell) {
@@ -67,15 +60,9 @@ fn fits(field: &Field, cell: Cell<'_>) -> bool {
 
 #[cold]
 fn misfit(stream: &Stream, field: &Field, cell: Cell<'_>) -> Error {
-    let (name, column, data_type) = (stream.name(), field.name(), field.data_type());
+    let (column, data_type) = (field.name(), field.data_type());
     if !Cell::can_express(data_type) {
-        return Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "stream '{name}': column '{column}' has type {data_type}, which single rows can't \
-                 express; insert record batches"
-            ),
-        );
+        return stream.spec().error(ErrorKind::InvalidData, inexpressible(field));
     }
     let found = match cell {
         Cell::Null => "null".to_owned(),
@@ -92,18 +79,21 @@ fn misfit(stream: &Stream, field: &Field, cell: Cell<'_>) -> Error {
             | (DataType::Utf8 | DataType::LargeUtf8, Cell::Text(_))
     );
     if too_large {
-        return Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "stream '{name}': column '{column}' takes at most {CELL_BYTES_MAX} bytes a value, \
-                 found {found}"
-            ),
+        let why = format!(
+            "column '{column}' takes at most {CELL_BYTES_MAX} bytes a value, found {found}"
         );
+        return stream.spec().error(ErrorKind::TooLarge, why);
     }
     let nulls = if field.is_nullable() { " or null" } else { " without nulls" };
-    Error::new(
-        ErrorKind::InvalidData,
-        format!("stream '{name}': column '{column}' takes {data_type}{nulls}, found {found}"),
+    let why = format!("column '{column}' takes {data_type}{nulls}, found {found}");
+    stream.spec().error(ErrorKind::InvalidData, why)
+}
+
+/// Says that no cell can be of a column.
+pub(super) fn inexpressible(field: &Field) -> String {
+    let (column, data_type) = (field.name(), field.data_type());
+    format!(
+        "column '{column}' has type {data_type}, which single rows can't express; insert record batches"
     )
 }
 

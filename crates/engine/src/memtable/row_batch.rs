@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 
 use super::column::ColumnBuilder;
-use super::row::check_row;
+use super::row::{check_row, inexpressible};
 use crate::{Cell, Error, ErrorKind, Result, Stream};
 
 /// Bytes of variable width in one batch: Arrow's shorter offsets reach no further.
@@ -53,16 +53,7 @@ impl RowBatch {
     pub fn new(stream: &Arc<Stream>) -> Result<Self> {
         let builder = |field: &Arc<arrow_schema::Field>| {
             ColumnBuilder::new(field).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "stream '{}': column '{}' has type {}, which single rows can't express; \
-                         insert record batches",
-                        stream.name(),
-                        field.name(),
-                        field.data_type()
-                    ),
-                )
+                stream.spec().error(ErrorKind::InvalidArgument, inexpressible(field))
             })
         };
         let columns: Vec<_> =
@@ -85,12 +76,8 @@ impl RowBatch {
     /// or if the batch would have more than 2 GiB of text and bytes; the batch is as it was.
     pub fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         check_row(&self.stream, cells)?;
-        let length = |cell: &Cell<'_>| match cell {
-            Cell::Bytes(bytes) => bytes.len(),
-            Cell::Text(text) => text.len(),
-            _ => 0,
-        };
-        let variable_bytes = self.variable_bytes + cells.iter().map(length).sum::<usize>();
+        let variable_bytes =
+            self.variable_bytes + cells.iter().map(Cell::variable_bytes).sum::<usize>();
         if variable_bytes > VARIABLE_BYTES_MAX {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -141,9 +128,8 @@ impl RowBatch {
             self.columns.iter_mut().map(|column| column.finish(false)).collect();
         let schema = Arc::clone(self.stream.schema());
         RecordBatch::try_new(schema, columns).map_err(|cause| {
-            let message =
-                format!("stream '{}': the rows make no batch: {cause}", self.stream.name());
-            Error::new(ErrorKind::InvalidData, message).caused_by(cause)
+            let why = format!("the rows make no batch: {cause}");
+            self.stream.spec().error(ErrorKind::InvalidData, why).caused_by(cause)
         })
     }
 }

@@ -27,12 +27,8 @@ pub(super) fn column_layouts(schema: &Schema) -> Vec<ColumnLayout> {
 
 fn count(field: &Field, nodes: &mut usize, buffers: &mut usize) {
     *nodes += 1;
-    *buffers += match field.data_type() {
-        DataType::Null => 0,
-        DataType::Struct(_) | DataType::FixedSizeList(_, _) => 1,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => 3,
-        _ => 2,
-    };
+    let layout = arrow_data::layout(field.data_type());
+    *buffers += usize::from(layout.can_contain_null_mask) + layout.buffers.len();
     for child in children(field.data_type()) {
         count(child, nodes, buffers);
     }

@@ -75,12 +75,8 @@ impl ScanPlan {
             return Ok(Self::with(stream, &all, Arc::clone(schema), meeting));
         };
         if let Some(column) = columns.iter().find(|column| **column >= schema.fields().len()) {
-            let message = format!(
-                "stream '{}': no column {column}, there are {}",
-                stream.name(),
-                schema.fields().len()
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            let why = format!("no column {column}, there are {}", schema.fields().len());
+            return Err(stream.spec().error(ErrorKind::InvalidArgument, why));
         }
         let projected = schema.project(columns).map_err(|error| unfit(&error))?;
         Ok(Self::with(stream, columns, Arc::new(projected), meeting))
