@@ -142,15 +142,9 @@ impl KeyRange {
     /// The keys that are in both.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
-        let lo = match (self.lo, other.lo) {
-            (Some(a), Some(b)) => Some(a.max(b)),
-            (a, b) => a.or(b),
-        };
-        let hi = match (self.hi, other.hi) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        Self { lo, hi }
+        // No `lo` is the least, as `None` is; no `hi` is the greatest.
+        let lo = self.lo.max(other.lo);
+        Self { lo, hi: [self.hi, other.hi].into_iter().flatten().min() }
     }
 }
 

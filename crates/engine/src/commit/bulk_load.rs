@@ -18,7 +18,7 @@ use timestrata_format::{LeadKey, RunFormat, Tombstone};
 use super::write::Prepared;
 use crate::key::{KeyOrder, KeyView};
 use crate::memtable::{PreparedBatch, sorted};
-use crate::run::RunWriter;
+use crate::run::{RunWriter, writer_in};
 use crate::state::Engine;
 use crate::{Error, ErrorKind, Result, Stream, memory};
 
@@ -191,11 +191,8 @@ impl StreamRows {
         if is_full && self.last_key < first {
             self.end_run()?;
         }
-        let run = match &mut self.rising {
-            Some(run) => run,
-            None => self.rising.insert(engine.new_run(&self.stream, RunFormat::Hot)?),
-        };
-        run.write(piece)?;
+        let create = || engine.new_run(&self.stream, RunFormat::Hot);
+        writer_in(&mut self.rising, create)?.write(piece)?;
         self.last_key = last;
         Ok(())
     }

@@ -14,7 +14,7 @@ use tracing::Level;
 use crate::compaction::{self, CompactionPlan, Rewrite};
 use crate::key::KeyView;
 use crate::manifest::ManifestLog;
-use crate::run::{Lineage, Provenance, RunWriter};
+use crate::run::{Lineage, Provenance, RunWriter, writer_in};
 use crate::scan::{Source, merge_sources};
 use crate::state::{Edit, Engine, Slot, StoreState, StreamState, Version, heeded};
 use crate::tombstones::Tombstones;
@@ -386,13 +386,8 @@ impl Outputs<'_> {
     }
 
     fn write_piece(&mut self, piece: &RecordBatch) -> Result<()> {
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            None => {
-                let new = self.engine.new_run(&self.target.stream, self.plan.format)?;
-                self.writer.insert(new)
-            }
-        };
+        let create = || self.engine.new_run(&self.target.stream, self.plan.format);
+        let writer = writer_in(&mut self.writer, create)?;
         let before = writer.bytes_written();
         writer.write(piece)?;
         self.engine.throttle(writer.bytes_written() - before);

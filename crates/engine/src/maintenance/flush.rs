@@ -11,7 +11,7 @@ use tracing::Level;
 
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
-use crate::run::{Lineage, Provenance, RunWriter};
+use crate::run::{Lineage, Provenance, RunWriter, writer_in};
 use crate::scan::merge_sources;
 use crate::state::{Edit, Engine, Slot, StoreState, Version, Work, heeded};
 use crate::tombstones::Tombstones;
@@ -384,11 +384,7 @@ fn write_rows(
     let mut writer = None;
     let outcome = merged.try_for_each(|batch| {
         let batch = batch?;
-        let writer = match &mut writer {
-            Some(writer) => writer,
-            None => writer.insert(create()?),
-        };
-        writer.write(&batch)
+        writer_in(&mut writer, &create)?.write(&batch)
     });
     // A writer that is dropped removes what it has not finished.
     outcome.map(|()| writer)

@@ -88,6 +88,13 @@ struct Builders {
     late: RowBuilder,
 }
 
+impl Builders {
+    #[inline]
+    fn of(&mut self, late: bool) -> &mut RowBuilder {
+        if late { &mut self.late } else { &mut self.in_order }
+    }
+}
+
 /// The greatest in-order key so far. It never falls, not even when its row is deleted: late
 /// rows may have gone behind it.
 #[derive(Debug)]
@@ -153,14 +160,10 @@ impl Memtable {
         let Some(builders) = &mut self.builders else {
             panic!("a row was appended to a stream that takes batches only")
         };
-        let builder = if late { &mut builders.late } else { &mut builders.in_order };
+        let builder = builders.of(late);
         builder.push(seq, cells);
         if builder.is_full() {
-            if late {
-                self.seal_late()
-            } else {
-                self.seal_in_order()
-            }
+            self.seal_builder(late);
             self.settle_due(seq);
         }
     }
@@ -277,7 +280,7 @@ impl Memtable {
             return Arc::clone(view);
         }
         self.seal_builders();
-        self.settle(SeqNo(u64::MAX));
+        self.settle_lists(SeqNo(u64::MAX), |_| true);
         self.chain();
         let (in_order, late) = (&self.in_order.list()[self.chains.chunks..], self.late.list());
         let len = self.chains.sources.len() + in_order.len() + late.len();
@@ -430,37 +433,23 @@ impl Memtable {
     }
 
     fn seal_builders(&mut self) {
-        self.seal_in_order();
-        self.seal_late();
-    }
-
-    fn seal_in_order(&mut self) {
-        let sealed = self.builders.as_mut().and_then(|builders| builders.in_order.seal());
-        if let Some((batch, commits)) = sealed {
-            let batch = self.sorted(batch);
-            self.push_in_order(batch, commits);
-        }
-    }
-
-    fn seal_late(&mut self) {
-        let sealed = self.builders.as_mut().and_then(|builders| builders.late.seal());
-        if let Some((batch, commits)) = sealed {
-            let batch = self.sorted(batch);
-            self.push_late(batch, commits);
-        }
+        self.seal_builder(false);
+        self.seal_builder(true);
     }
 
     #[expect(clippy::expect_used, reason = "the types of builders can all be sorted and taken")]
-    fn sorted(&self, batch: RecordBatch) -> RecordBatch {
-        chunks::sorted(&self.stream, &self.order, batch).expect("built rows can be sorted")
+    fn seal_builder(&mut self, late: bool) {
+        let builder = self.builders.as_mut().map(|builders| builders.of(late));
+        let Some((batch, commits)) = builder.and_then(RowBuilder::seal) else { return };
+        let batch = chunks::sorted(&self.stream, &self.order, batch);
+        let batch = batch.expect("built rows can be sorted");
+        match late {
+            true => self.push_late(batch, commits),
+            false => self.push_in_order(batch, commits),
+        }
     }
 
-    /// Merges all that was committed before `seq`, for a reader.
-    fn settle(&mut self, seq: SeqNo) {
-        self.settle_lists(seq, |_| true);
-    }
-
-    /// As [`Memtable::settle`], where enough has gathered that it pays.
+    /// Merges what was committed before `seq`, where enough has gathered that it pays.
     fn settle_due(&mut self, seq: SeqNo) {
         self.settle_lists(seq, Chunks::is_due);
     }

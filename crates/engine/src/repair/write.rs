@@ -16,7 +16,7 @@ use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::key::KeyView;
 use crate::maintenance::write_memtable;
 use crate::manifest::{ManifestLog, ManifestState, StreamEntry};
-use crate::run::{self, BlockCache, Lineage, Provenance, RunReader, RunWriter};
+use crate::run::{self, BlockCache, Lineage, Provenance, RunReader, RunWriter, writer_in};
 use crate::scan::Source;
 use crate::stream::open_definition;
 use crate::tombstones::Tombstones;
@@ -275,11 +275,8 @@ impl RepairWriter<'_> {
             last_key = KeyView::of(stream, &batch)?.last();
             rows += batch.num_rows() as u64;
             if let Some(runs_dir) = &self.runs_dir {
-                let writer = match &mut writer {
-                    Some(writer) => writer,
-                    None => writer.insert(self.create(runs_dir, stream, meta.id, meta.format)?),
-                };
-                writer.write(&batch)?;
+                let create = || self.create(runs_dir, stream, meta.id, meta.format);
+                writer_in(&mut writer, create)?.write(&batch)?;
             }
         }
         let Some(writer) = writer else { return Ok(TakenOver { meta: None, rows }) };

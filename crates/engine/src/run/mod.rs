@@ -38,7 +38,7 @@ pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use peek::{Peeked, peek};
 pub(crate) use reader::RunReader;
 
-pub(crate) use writer::{Lineage, Provenance, RunWriter};
+pub(crate) use writer::{Lineage, Provenance, RunWriter, writer_in};
 
 /// The key under which a run file's own metadata carries the run's tail, in base64.
 const METADATA_KEY: &str = "timestrata.run";

@@ -357,6 +357,17 @@ fn block_rows(stream: &Stream, format: RunFormat, settings: &Settings) -> usize 
     }
 }
 
+/// The writer that there is, or a new one.
+pub(crate) fn writer_in(
+    slot: &mut Option<RunWriter>,
+    create: impl FnOnce() -> Result<RunWriter>,
+) -> Result<&mut RunWriter> {
+    match slot {
+        Some(writer) => Ok(writer),
+        None => Ok(slot.insert(create()?)),
+    }
+}
+
 fn missing_sink(path: &Path) -> Error {
     Error::new(ErrorKind::Io, "the encoder of a run could not be set up").at(path)
 }
