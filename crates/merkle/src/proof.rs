@@ -56,6 +56,26 @@ pub fn root_of<N: Nodes>(size: u64, nodes: &N) -> Result<Hash, N::Error> {
     hash_of(0..size, nodes)
 }
 
+/// What stands beside the way down from a tree's root to a leaf, from the highest, and where the way ends.
+fn siblings(
+    size: u64,
+    leaf: u64,
+    is_end: impl Fn(&Range<u64>) -> bool,
+) -> (Vec<Range<u64>>, Range<u64>) {
+    let (mut siblings, mut inside) = (Vec::new(), 0..size);
+    while !is_end(&inside) {
+        let middle = inside.start + split(inside.end - inside.start);
+        if leaf < middle {
+            siblings.push(middle..inside.end);
+            inside.end = middle;
+        } else {
+            siblings.push(inside.start..middle);
+            inside.start = middle;
+        }
+    }
+    (siblings, inside)
+}
+
 /// The ranges of leaves whose hashes prove that leaf `index` is in the tree of `size`, from the
 /// leaf's sibling to the root's child.
 ///
@@ -65,18 +85,7 @@ pub fn inclusion_ranges(index: u64, size: u64) -> Result<Vec<Range<u64>>, ProofE
     if index >= size {
         return Err(ProofError::NoLeaf { index, size });
     }
-    let mut ranges = Vec::new();
-    let mut inside = 0..size;
-    while inside.end - inside.start > 1 {
-        let middle = inside.start + split(inside.end - inside.start);
-        if index < middle {
-            ranges.push(middle..inside.end);
-            inside.end = middle;
-        } else {
-            ranges.push(inside.start..middle);
-            inside.start = middle;
-        }
-    }
+    let (mut ranges, _) = siblings(size, index, |inside| inside.end - inside.start == 1);
     ranges.reverse();
     Ok(ranges)
 }
@@ -93,18 +102,7 @@ pub fn consistency_ranges(old: u64, new: u64) -> Result<Vec<Range<u64>>, ProofEr
         (0, _) => return Err(ProofError::FromEmpty),
         _ => {}
     }
-    let mut ranges = Vec::new();
-    let mut inside = 0..new;
-    while inside.end != old {
-        let middle = inside.start + split(inside.end - inside.start);
-        if old <= middle {
-            ranges.push(middle..inside.end);
-            inside.end = middle;
-        } else {
-            ranges.push(inside.start..middle);
-            inside.start = middle;
-        }
-    }
+    let (mut ranges, inside) = siblings(new, old - 1, |inside| inside.end == old);
     // The old tree's root is known to who verifies; a part of it is not.
     if inside.start > 0 {
         ranges.push(inside);

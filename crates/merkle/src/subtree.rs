@@ -20,6 +20,15 @@ pub struct Subtree {
     levels: [Vec<Hash>; TILE_HEIGHT as usize + 1],
 }
 
+/// Adds a hash to its level; the one above, if this completes it.
+pub(crate) fn add(level: &mut Vec<Hash>, hash: Hash) -> Option<Hash> {
+    level.push(hash);
+    match level.as_slice() {
+        [.., left, right] if level.len().is_multiple_of(2) => Some(Hash::of_node(*left, *right)),
+        _ => None,
+    }
+}
+
 impl Subtree {
     /// Adds a hash on the right; the root, if that was the last one missing.
     ///
@@ -31,13 +40,7 @@ impl Subtree {
         let mut carried = Some(hash);
         for level in &mut self.levels {
             let Some(hash) = carried else { break };
-            level.push(hash);
-            carried = match level.as_slice() {
-                [.., left, right] if level.len().is_multiple_of(2) => {
-                    Some(Hash::of_node(*left, *right))
-                }
-                _ => None,
-            };
+            carried = add(level, hash);
         }
         self.node(TILE_HEIGHT, 0)
     }

@@ -2,6 +2,7 @@
 
 use crate::geometry::Place;
 use crate::proof::{Nodes, consistency_proof, inclusion_proof, root_of};
+use crate::subtree::add;
 use crate::{Hash, ProofError};
 
 /// All complete nodes of a tree, 64 bytes a leaf.
@@ -38,13 +39,7 @@ impl Tree {
                 self.levels.push(Vec::new());
             }
             let Some(nodes) = self.levels.get_mut(level) else { return };
-            nodes.push(hash);
-            carried = match nodes.as_slice() {
-                [.., left, right] if nodes.len().is_multiple_of(2) => {
-                    Some(Hash::of_node(*left, *right))
-                }
-                _ => None,
-            };
+            carried = add(nodes, hash);
             level += 1;
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use timestrata_format::manifest::StreamDefinition;
 use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, WalId};
-use timestrata_io::{Bytes, DirEntry, DiskFile, OpenMode};
+use timestrata_io::{Bytes, DirEntry, DiskFile, OpenMode, parts};
 
 use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::maintenance::write_memtable;
@@ -87,13 +87,7 @@ impl RunOriginal {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
             Self::File(file) => file.read_at(offset, buffer),
-            Self::Mapped(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                let end = start.saturating_add(buffer.len());
-                let part = bytes.get(start..end).ok_or(std::io::ErrorKind::UnexpectedEof)?;
-                buffer.copy_from_slice(part);
-                Ok(())
-            }
+            Self::Mapped(bytes) => parts::read_at(bytes, offset, buffer),
         }
     }
 
