@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::{LeadKey, SeqNo};
 
 use super::chunk::{Chunk, Commits};
-use crate::scan::{Block, Source};
+use crate::scan::{Block, Source, SourceSummary};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result};
 
@@ -25,10 +25,7 @@ pub(super) struct Chain {
     blocks: Vec<Block>,
     /// Of each block: its chunk, and its number there.
     places: Vec<(usize, usize)>,
-    rows: u64,
-    delete_markers: u64,
-    commits: Commits,
-    applied_through: SeqNo,
+    summary: SourceSummary,
 }
 
 /// Chains of in-order chunks, as few as can be. `tombstones` are all of the memtable's.
@@ -100,15 +97,16 @@ impl Chain {
             blocks.extend_from_slice(zones);
             places.extend((0..zones.len()).map(|block| (index, block)));
         }
-        Self {
-            blocks,
-            places,
+        let (key_min, key_max) = reach.keys;
+        let summary = SourceSummary {
+            key_min,
+            key_max,
             rows: chunks.iter().map(|chunk| Source::rows(chunk.as_ref())).sum(),
             delete_markers: chunks.iter().map(|chunk| chunk.delete_markers()).sum(),
-            commits: reach.commits,
-            applied_through: reach.heeded_through,
-            chunks: chunks.to_vec(),
-        }
+            seq_max: reach.commits.max,
+            tombstones_applied_through: reach.heeded_through,
+        };
+        Self { chunks: chunks.to_vec(), blocks, places, summary }
     }
 
     fn place(&self, block: usize) -> Result<(&Chunk, usize)> {
@@ -123,28 +121,8 @@ impl Chain {
 }
 
 impl Source for Chain {
-    fn key_min(&self) -> LeadKey {
-        self.blocks[0].key_min
-    }
-
-    fn key_max(&self) -> LeadKey {
-        self.blocks[self.blocks.len() - 1].key_max
-    }
-
-    fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    fn delete_markers(&self) -> u64 {
-        self.delete_markers
-    }
-
-    fn seq_max(&self) -> SeqNo {
-        self.commits.max
-    }
-
-    fn tombstones_applied_through(&self) -> SeqNo {
-        self.applied_through
+    fn summary(&self) -> SourceSummary {
+        self.summary
     }
 
     fn blocks(&self) -> Result<&[Block]> {

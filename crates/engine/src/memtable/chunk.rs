@@ -11,7 +11,7 @@ use super::chunks::failed;
 use super::filter::KeyFilter;
 use super::memory::held_bytes;
 use crate::key::KeyView;
-use crate::scan::{Block, Source};
+use crate::scan::{Block, Source, SourceSummary};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Stream};
 
@@ -158,28 +158,16 @@ fn zones(keys: &KeyView<'_>) -> Vec<Block> {
 }
 
 impl Source for Chunk {
-    fn key_min(&self) -> LeadKey {
-        self.blocks[0].key_min
-    }
-
-    fn key_max(&self) -> LeadKey {
-        self.blocks[self.blocks.len() - 1].key_max
-    }
-
-    fn rows(&self) -> u64 {
-        self.batch.num_rows() as u64
-    }
-
-    fn delete_markers(&self) -> u64 {
-        self.delete_markers
-    }
-
-    fn seq_max(&self) -> SeqNo {
-        self.commits.max
-    }
-
-    fn tombstones_applied_through(&self) -> SeqNo {
-        self.applied_through
+    #[inline]
+    fn summary(&self) -> SourceSummary {
+        SourceSummary {
+            key_min: self.blocks[0].key_min,
+            key_max: self.blocks[self.blocks.len() - 1].key_max,
+            rows: self.batch.num_rows() as u64,
+            delete_markers: self.delete_markers,
+            seq_max: self.commits.max,
+            tombstones_applied_through: self.applied_through,
+        }
     }
 
     fn blocks(&self) -> Result<&[Block]> {

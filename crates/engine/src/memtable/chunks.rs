@@ -250,7 +250,7 @@ pub(super) fn merge(chunks: &[Arc<Chunk>], rules: MergeRules<'_>) -> Result<Opti
     for chunk in chunks {
         parts.extend(chunk.visible_parts(tombstones)?);
         commits = Some(commits.map_or(chunk.commits(), |all| all.union(chunk.commits())));
-        applied_through = applied_through.max(chunk.tombstones_applied_through());
+        applied_through = applied_through.max(chunk.summary().tombstones_applied_through);
     }
     let Some(commits) = commits.filter(|_| !parts.is_empty()) else { return Ok(None) };
     memory::ask_for_copy(&parts, "to join rows")?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, SeqNo, StoreId};
+use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Bytes, Io, OpenMode};
 
@@ -20,7 +20,7 @@ use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use super::{check_column_types, file_name};
 use crate::key::KeyView;
-use crate::scan::{Block, ColumnSize, PruneFilter, Source, Values, views};
+use crate::scan::{Block, ColumnSize, PruneFilter, Source, SourceSummary, Values, views};
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -361,28 +361,9 @@ impl Source for RunReader {
         true
     }
 
-    fn key_min(&self) -> LeadKey {
-        self.meta.key_min
-    }
-
-    fn key_max(&self) -> LeadKey {
-        self.meta.key_max
-    }
-
-    fn rows(&self) -> u64 {
-        self.meta.rows
-    }
-
-    fn delete_markers(&self) -> u64 {
-        self.meta.delete_markers
-    }
-
-    fn seq_max(&self) -> SeqNo {
-        self.meta.seq_max
-    }
-
-    fn tombstones_applied_through(&self) -> SeqNo {
-        self.meta.tombstones_applied_through
+    #[inline]
+    fn summary(&self) -> SourceSummary {
+        (&self.meta).into()
     }
 
     fn blocks(&self) -> Result<&[Block]> {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{KeyRange, LeadKey, SeqNo};
+use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo};
 
 use super::{ColumnSize, PruneFilter, Values, views};
 use crate::tombstones::{Tombstones, Visible};
@@ -21,25 +21,58 @@ pub(crate) struct Block {
     pub(crate) key_max: LeadKey,
 }
 
+/// What is known of a source unread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SourceSummary {
+    pub(crate) key_min: LeadKey,
+    /// Inclusive.
+    pub(crate) key_max: LeadKey,
+    /// Rows, delete markers included.
+    pub(crate) rows: u64,
+    /// Rows that are delete markers.
+    pub(crate) delete_markers: u64,
+    /// Commit of the newest row.
+    pub(crate) seq_max: SeqNo,
+    /// Tombstones up to this commit are already applied to the rows; of later ones all that
+    /// touch this source are newer than each of its rows.
+    pub(crate) tombstones_applied_through: SeqNo,
+}
+
+impl From<&RunMeta> for SourceSummary {
+    #[inline]
+    fn from(meta: &RunMeta) -> Self {
+        Self {
+            key_min: meta.key_min,
+            key_max: meta.key_max,
+            rows: meta.rows,
+            delete_markers: meta.delete_markers,
+            seq_max: meta.seq_max,
+            tombstones_applied_through: meta.tombstones_applied_through,
+        }
+    }
+}
+
 /// A sorted, immutable sequence of rows: a run or a chunk of a memtable.
 ///
 /// Batches have the columns of [`Stream::stored_schema`] (those asked for).
 pub(crate) trait Source: Send + Sync + Debug {
-    fn key_min(&self) -> LeadKey;
-    /// Inclusive.
-    fn key_max(&self) -> LeadKey;
-    /// Rows, delete markers included.
-    fn rows(&self) -> u64;
-    /// Rows that are delete markers.
-    fn delete_markers(&self) -> u64;
-    /// Commit of the newest row.
-    fn seq_max(&self) -> SeqNo;
-    /// Tombstones up to this commit are already applied to the rows; of later ones all that
-    /// touch this source are newer than each of its rows.
-    fn tombstones_applied_through(&self) -> SeqNo;
+    fn summary(&self) -> SourceSummary;
+    fn key_min(&self) -> LeadKey {
+        self.summary().key_min
+    }
+    fn key_max(&self) -> LeadKey {
+        self.summary().key_max
+    }
+    fn rows(&self) -> u64 {
+        self.summary().rows
+    }
+    fn delete_markers(&self) -> u64 {
+        self.summary().delete_markers
+    }
     /// Tombstones up to this commit hide none of its rows.
     fn heeded_through(&self) -> SeqNo {
-        self.seq_max().max(self.tombstones_applied_through())
+        let summary = self.summary();
+        summary.seq_max.max(summary.tombstones_applied_through)
     }
     /// What of it may be seen in `range`; `None` where nothing is.
     fn visible(&self, range: &KeyRange, tombstones: &Tombstones) -> Option<Visible> {

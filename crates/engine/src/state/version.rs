@@ -1,17 +1,19 @@
 //! The runs and tombstones that make a stream's durable state, as readers hold them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_format::{RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone};
+use arrow_array::RecordBatch;
+use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone};
 use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
-use crate::scan::Source;
+use crate::scan::{Block, Source, SourceSummary};
 use crate::tombstones::Tombstones;
-use crate::{Result, Stream};
+use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
 
 /// Where run files live, and all that opening one needs.
 #[derive(Debug, Clone)]
@@ -195,68 +197,40 @@ impl Source for RunHandle {
         true
     }
 
-    fn key_min(&self) -> timestrata_format::LeadKey {
-        self.meta.key_min
+    #[inline]
+    fn summary(&self) -> SourceSummary {
+        (&self.meta).into()
     }
 
-    fn key_max(&self) -> timestrata_format::LeadKey {
-        self.meta.key_max
-    }
-
-    fn rows(&self) -> u64 {
-        self.meta.rows
-    }
-
-    fn delete_markers(&self) -> u64 {
-        self.meta.delete_markers
-    }
-
-    fn seq_max(&self) -> timestrata_format::SeqNo {
-        self.meta.seq_max
-    }
-
-    fn tombstones_applied_through(&self) -> timestrata_format::SeqNo {
-        self.meta.tombstones_applied_through
-    }
-
-    fn blocks(&self) -> Result<&[crate::scan::Block]> {
+    fn blocks(&self) -> Result<&[Block]> {
         self.noting(self.reader.blocks())
     }
 
-    fn read(&self, block: usize, columns: &[usize]) -> Result<arrow_array::RecordBatch> {
+    fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
         self.noting(self.reader.read(block, columns))
     }
 
-    fn read_views(
-        &self,
-        block: usize,
-        columns: &[usize],
-        views: &[bool],
-    ) -> Result<arrow_array::RecordBatch> {
+    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
         self.noting(self.reader.read_views(block, columns, views))
     }
 
-    fn values(&self, block: usize, column: usize) -> Result<Option<crate::Values>> {
+    fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
         self.reader.values(block, column)
     }
 
-    fn read_rows(
-        &self,
-        block: usize,
-        count: usize,
-    ) -> Result<std::borrow::Cow<'_, arrow_array::RecordBatch>> {
+    fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
         self.noting(self.reader.read_rows(block, count))
     }
 
-    fn column_sizes(&self) -> Result<Vec<crate::ColumnSize>> {
+    fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
         self.reader.column_sizes()
     }
 
-    fn may_match(&self, block: usize, filter: &crate::PruneFilter) -> Result<bool> {
+    fn may_match(&self, block: usize, filter: &PruneFilter) -> Result<bool> {
         self.reader.may_match(block, filter)
     }
 
-    fn may_contain(&self, key: timestrata_format::LeadKey) -> Result<bool> {
+    fn may_contain(&self, key: LeadKey) -> Result<bool> {
         self.reader.may_contain(key)
     }
 }

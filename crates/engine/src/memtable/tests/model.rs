@@ -223,13 +223,13 @@ impl Model {
         for source in &view.sources {
             let batch = whole(source.as_ref(), self.stream.stored_schema().fields().len());
             assert!(order.is_sorted(&batch, latest).unwrap(), "a source is sorted");
-            assert!(view.seq_min.unwrap() <= source.seq_max());
-            assert!(source.seq_max() <= view.seq_max.unwrap());
+            assert!(view.seq_min.unwrap() <= source.summary().seq_max);
+            assert!(source.summary().seq_max <= view.seq_max.unwrap());
             let hides = |key: i64| {
                 view.tombstones.pieces().iter().any(|tombstone| {
-                    let unapplied = tombstone.seq > source.tombstones_applied_through();
+                    let unapplied = tombstone.seq > source.summary().tombstones_applied_through;
                     let touches = tombstone.range.overlaps(source.key_min(), source.key_max());
-                    assert!(!unapplied || !touches || tombstone.seq > source.seq_max());
+                    assert!(!unapplied || !touches || tombstone.seq > source.summary().seq_max);
                     unapplied && tombstone.range.contains(LeadKey::Time(key))
                 })
             };

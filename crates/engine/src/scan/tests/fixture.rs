@@ -13,7 +13,7 @@ use timestrata_format::{LeadKey, SeqNo, StreamId, Tombstone};
 use timestrata_io::sync::Mutex;
 
 use crate::key::KeyView;
-use crate::scan::{Block, Source, StreamView};
+use crate::scan::{Block, Source, SourceSummary, StreamView};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, LeadKind, Result, Stream, StreamSpec};
 
@@ -171,23 +171,15 @@ impl VecSource {
 }
 
 impl Source for VecSource {
-    fn key_min(&self) -> LeadKey {
-        self.blocks[0].key_min
-    }
-    fn key_max(&self) -> LeadKey {
-        self.blocks[self.blocks.len() - 1].key_max
-    }
-    fn rows(&self) -> u64 {
-        self.blocks.iter().map(|block| block.rows as u64).sum()
-    }
-    fn delete_markers(&self) -> u64 {
-        self.markers
-    }
-    fn seq_max(&self) -> SeqNo {
-        SeqNo(self.seqs.1)
-    }
-    fn tombstones_applied_through(&self) -> SeqNo {
-        SeqNo(self.applied_through)
+    fn summary(&self) -> SourceSummary {
+        SourceSummary {
+            key_min: self.blocks[0].key_min,
+            key_max: self.blocks[self.blocks.len() - 1].key_max,
+            rows: self.blocks.iter().map(|block| block.rows as u64).sum(),
+            delete_markers: self.markers,
+            seq_max: SeqNo(self.seqs.1),
+            tombstones_applied_through: SeqNo(self.applied_through),
+        }
     }
     fn blocks(&self) -> Result<&[Block]> {
         self.opened.fetch_add(1, Ordering::Relaxed);

@@ -159,7 +159,7 @@ impl World {
         for (source, rows) in self.sources.iter().zip(&self.rows) {
             let hidden = |row: &&TestRow| {
                 let hides = |tombstone: &Tombstone| {
-                    tombstone.seq > source.seq_max() && tombstone.range.contains(row.lead)
+                    tombstone.seq > source.summary().seq_max && tombstone.range.contains(row.lead)
                 };
                 self.tombstones.iter().any(hides)
             };
