@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use timestrata_format::{KeyRange, LeadKey};
 
 use super::StreamView;
+use super::view::blocks_met;
 use crate::{Error, ErrorKind, Result, words};
 
 /// A word that rows must have.
@@ -91,18 +92,10 @@ impl StreamView {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let mut parts = Vec::new();
-        for (source, visible) in self.seen(range)? {
-            let blocks = source.blocks()?;
-            for part in visible.parts_over(source.key_min(), source.key_max()) {
-                let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
-                for (index, block) in blocks.iter().enumerate().skip(first) {
-                    if !part.overlaps(block.key_min, block.key_max) {
-                        break;
-                    }
-                    if filter.is_empty() || source.may_match(index, filter)? {
-                        let all = KeyRange::new(block.key_min, block.key_max.successor());
-                        parts.push(all.intersect(&part));
-                    }
+        for seen in self.seen(range)? {
+            for (index, block, part) in blocks_met(&seen)? {
+                if filter.is_empty() || seen.0.may_match(index, filter)? {
+                    parts.push(KeyRange::closed(block.key_min, block.key_max).intersect(&part));
                 }
             }
         }

@@ -4,6 +4,7 @@
 use timestrata_format::{KeyRange, LeadKey};
 
 use super::measure::groups;
+use super::view::blocks_met;
 use super::{Block, Source, StreamView};
 use crate::Result;
 
@@ -121,13 +122,8 @@ impl StreamView {
         if seen.iter().map(|(source, _)| source.rows()).sum::<u64>() < 2 * PIECE_ROWS {
             return Ok(zones);
         }
-        for (source, visible) in &seen {
-            let blocks = source.blocks()?;
-            for part in visible.parts_over(source.key_min(), source.key_max()) {
-                let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
-                let met = blocks.iter().skip(first);
-                zones.extend(met.take_while(|b| part.overlaps(b.key_min, b.key_max)).copied());
-            }
+        for seen in &seen {
+            zones.extend(blocks_met(seen)?.map(|(_, block, _)| block));
         }
         Ok(zones)
     }

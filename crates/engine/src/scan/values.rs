@@ -4,6 +4,7 @@ use arrow_array::ArrayRef;
 use timestrata_format::KeyRange;
 
 use super::StreamView;
+use super::view::blocks_met;
 use crate::Result;
 
 /// The values that a column has in some rows: each of them at least once, maybe others too.
@@ -41,18 +42,11 @@ impl StreamView {
     /// where some block has none.
     pub(crate) fn values(&self, range: &KeyRange, column: usize) -> Result<Option<Values>> {
         let mut all = Values::default();
-        for (source, visible) in self.seen(range)? {
-            let blocks = source.blocks()?;
-            for part in visible.parts_over(source.key_min(), source.key_max()) {
-                let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
-                for (index, block) in blocks.iter().enumerate().skip(first) {
-                    if !part.overlaps(block.key_min, block.key_max) {
-                        break;
-                    }
-                    let Some(values) = source.values(index, column)? else { return Ok(None) };
-                    all.columns.extend(values.columns);
-                    all.may_be_null |= values.may_be_null;
-                }
+        for seen in self.seen(range)? {
+            for (block, _, _) in blocks_met(&seen)? {
+                let Some(values) = seen.0.values(block, column)? else { return Ok(None) };
+                all.columns.extend(values.columns);
+                all.may_be_null |= values.may_be_null;
             }
         }
         Ok(Some(all))

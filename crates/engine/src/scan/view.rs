@@ -11,7 +11,7 @@ use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
-use super::{Row, Scan, ScanSpec, Source, StreamView};
+use super::{Block, Row, Scan, ScanSpec, Source, StreamView};
 use crate::tombstones::Visible;
 use crate::{Error, ErrorKind, LeadKind, Result};
 
@@ -119,6 +119,21 @@ pub(super) fn forward(
     let cursors =
         seen.into_iter().map(|(source, visible)| Cursor::new(source, visible, None)).collect();
     merge(plan, cursors, purpose)
+}
+
+/// The blocks of a source that a reading meets, with their numbers, and the parts of its range that it meets
+/// them in.
+pub(super) fn blocks_met(
+    (source, visible): &Seen,
+) -> Result<impl Iterator<Item = (usize, Block, KeyRange)>> {
+    let blocks = source.blocks()?;
+    let parts = visible.parts_over(source.key_min(), source.key_max());
+    Ok(parts.flat_map(move |part| {
+        let first = part.lo.map_or(0, |lo| blocks.partition_point(|b| b.key_max < lo));
+        let met = blocks.iter().enumerate().skip(first);
+        let met = met.take_while(move |(_, b)| part.overlaps(b.key_min, b.key_max));
+        met.map(move |(index, block)| (index, *block, part))
+    }))
 }
 
 pub(super) fn meeting(seen: &[Seen]) -> RowsMeeting {
