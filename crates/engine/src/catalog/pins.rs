@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
-use crate::state::{Edit, Engine, PinInfo, PinState, Slot, StoreState, StreamState, heeded};
+use crate::state::{Edit, Engine, PinInfo, PinState, StoreState, StreamState, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Snapshot};
 
@@ -39,10 +39,7 @@ impl Engine {
         let _compacting = self.compacting.lock();
         let (seq, deletes) = {
             let mut core = self.core_to_view(None);
-            let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
-            for slot in slots {
-                core.seal(slot);
-            }
+            core.seal_all();
             (core.last_seq, Deletes::of(&mut core))
         };
         while self.oldest_sealed().is_some_and(|oldest| oldest <= seq) {

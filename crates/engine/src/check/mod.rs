@@ -208,10 +208,9 @@ fn check_stream(
     let of_stream = |meta: &&timestrata_format::RunMeta| meta.stream == stream.id();
     for meta in loaded.state.all_runs().into_values().filter(of_stream) {
         let path = runs_dir.join(run::file_name(meta.id, meta.format));
-        let store_id = loaded.store_id;
-        let verified =
-            RunReader::open(io, &runs_dir, store_id, &stream, meta.clone(), Arc::clone(&cache))
-                .and_then(|reader| reader.verify_all());
+        let (store_id, cache) = (loaded.store_id, Arc::clone(&cache));
+        let verified = RunReader::open(io, path.clone(), store_id, &stream, meta.clone(), cache)
+            .and_then(|reader| reader.verify_all());
         report.files += 1;
         match verified {
             Ok(verified) => {

@@ -21,13 +21,7 @@ impl Engine {
     /// Flushes everything in memory.
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.check_writable()?;
-        {
-            let mut core = self.core_to_view(None);
-            let slots: Vec<Slot> = core.live().map(|(slot, _)| slot).collect();
-            for slot in slots {
-                core.seal(slot);
-            }
-        }
+        self.core_to_view(None).seal_all();
         self.flush_sealed()
     }
 

@@ -251,7 +251,7 @@ impl RepairWriter<'_> {
     ) -> Result<TakenOver> {
         let cache = Arc::new(BlockCache::new(CACHE_BYTES));
         let id = self.store_id;
-        let reader = RunReader::open_at(self.io, path.to_owned(), id, stream, meta.clone(), cache)?;
+        let reader = RunReader::open(self.io, path.to_owned(), id, stream, meta.clone(), cache)?;
         let blocks = match reader.blocks() {
             Ok(blocks) => blocks.len(),
             Err(error) => {

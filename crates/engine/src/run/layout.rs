@@ -34,11 +34,14 @@ fn count(field: &Field, nodes: &mut usize, buffers: &mut usize) {
     }
 }
 
-fn children(data_type: &DataType) -> &[std::sync::Arc<Field>] {
+/// What a nested type is made of.
+pub(crate) fn children(data_type: &DataType) -> &[std::sync::Arc<Field>] {
     match data_type {
         DataType::Struct(fields) => fields,
         DataType::List(field)
         | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
         | DataType::FixedSizeList(field, _)
         | DataType::Map(field, _) => std::slice::from_ref(field),
         _ => &[],

@@ -33,7 +33,7 @@ mod tests;
 
 pub(crate) use cache::BlockCache;
 pub(crate) use checked::has_whole_tail;
-pub(crate) use layout::check_column_types;
+pub(crate) use layout::{check_column_types, children};
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use peek::{Peeked, peek};
 pub(crate) use reader::RunReader;

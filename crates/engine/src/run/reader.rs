@@ -13,12 +13,12 @@ use timestrata_io::sync::Mutex;
 use timestrata_io::{Bytes, Io, OpenMode};
 
 use super::cache::BlockCache;
+use super::check_column_types;
 use super::checked::{CheckedFile, check_tail};
 use super::cold::{self, ColdFile};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
-use super::{check_column_types, file_name};
 use crate::key::KeyView;
 use crate::scan::{Block, ColumnSize, PruneFilter, Source, SourceSummary, Values, views};
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
@@ -92,27 +92,11 @@ impl Content {
 }
 
 impl RunReader {
-    /// A reader of the run that `meta` speaks of. Touches no file before the first use.
+    /// A reader of the run that `meta` speaks of, in the file at `path`. Touches no file before the first use.
     ///
     /// # Errors
     /// `InvalidArgument` for streams with column types that runs can't hold.
     pub(crate) fn open(
-        io: &Io,
-        runs_dir: &Path,
-        store_id: StoreId,
-        stream: &Arc<Stream>,
-        meta: RunMeta,
-        cache: Arc<BlockCache>,
-    ) -> Result<Self> {
-        let path = runs_dir.join(file_name(meta.id, meta.format));
-        Self::open_at(io, path, store_id, stream, meta, cache)
-    }
-
-    /// As [`RunReader::open`], of a file that may have another name.
-    ///
-    /// # Errors
-    /// As [`RunReader::open`].
-    pub(crate) fn open_at(
         io: &Io,
         path: PathBuf,
         store_id: StoreId,

@@ -79,7 +79,8 @@ impl Place {
 
     fn reader(&self, meta: &RunMeta) -> RunReader {
         let cache = Arc::new(BlockCache::new(1 << 24));
-        RunReader::open(&self.io, &self.dir, STORE, &self.stream, meta.clone(), cache).unwrap()
+        RunReader::open(&self.io, self.path(meta), STORE, &self.stream, meta.clone(), cache)
+            .unwrap()
     }
 
     fn path(&self, meta: &RunMeta) -> PathBuf {

@@ -316,6 +316,13 @@ impl StoreState {
         sealed
     }
 
+    /// Seals all memtables.
+    pub(crate) fn seal_all(&mut self) {
+        for slot in 0..self.streams.len() {
+            self.seal(slot);
+        }
+    }
+
     /// Notes that a stream takes more memory.
     #[inline]
     pub(crate) fn grow(&mut self, slot: Slot, bytes: u64) {

@@ -49,8 +49,8 @@ impl RunFolder {
 
     /// A reader of a run, of which nobody else knows.
     pub(crate) fn reader(&self, stream: &Arc<Stream>, meta: RunMeta) -> Result<Arc<RunReader>> {
-        let (dir, cache) = (&self.dir, Arc::clone(&self.cache));
-        RunReader::open(&self.io, dir, self.store_id, stream, meta, cache).map(Arc::new)
+        let (path, cache) = (self.path(meta.id, meta.format), Arc::clone(&self.cache));
+        RunReader::open(&self.io, path, self.store_id, stream, meta, cache).map(Arc::new)
     }
 
     /// The handle of a run whose stream has got other columns, or the same if it hasn't.

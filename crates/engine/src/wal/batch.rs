@@ -17,6 +17,7 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use timestrata_format::DecodeError;
 use timestrata_io::Bytes;
 
+use crate::run::children;
 use crate::{Error, ErrorKind, Result};
 
 /// Rows that one batch may have.
@@ -41,14 +42,7 @@ pub(crate) fn check_loggable(schema: &Schema) -> Result<()> {
 fn is_loggable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, _) | DataType::Union(_, _) | DataType::RunEndEncoded(_, _) => false,
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _) => is_loggable(field.data_type()),
-        DataType::Struct(fields) => fields.iter().all(|field| is_loggable(field.data_type())),
-        _ => true,
+        nested => children(nested).iter().all(|field| is_loggable(field.data_type())),
     }
 }
 
@@ -218,18 +212,9 @@ impl Shape<'_> {
         if layout.variadic {
             self.skip_variadic(place)?;
         }
-        match data_type {
-            DataType::Struct(fields) => fields
-                .iter()
-                .try_for_each(|field| self.walk(field.data_type(), Some(length), place)),
-            DataType::List(field)
-            | DataType::LargeList(field)
-            | DataType::ListView(field)
-            | DataType::LargeListView(field)
-            | DataType::FixedSizeList(field, _)
-            | DataType::Map(field, _) => self.walk(field.data_type(), None, place),
-            _ => Ok(()),
-        }
+        // Lists have as many items as they like.
+        let rows = matches!(data_type, DataType::Struct(_)).then_some(length);
+        children(data_type).iter().try_for_each(|field| self.walk(field.data_type(), rows, place))
     }
 
     /// Goes past the data buffers of a view column.

@@ -181,8 +181,8 @@ fn a_swapped_or_stale_file_is_refused_by_name() {
             assert_corrupt(read_all(&place.reader(&meta)), &place.path(&two), words);
         }
         let store = StoreId([1; 16]);
-        let (io, dir, cache) = (&place.io, &place.dir, Arc::clone(&place.cache));
-        let stranger = RunReader::open(io, dir, store, &place.stream, two.clone(), cache).unwrap();
+        let (io, path, cache) = (&place.io, place.path(&two), Arc::clone(&place.cache));
+        let stranger = RunReader::open(io, path, store, &place.stream, two.clone(), cache).unwrap();
         assert_corrupt(stranger.blocks(), &place.path(&two), "store should be 0101");
     }
 }
