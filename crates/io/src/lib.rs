@@ -213,10 +213,6 @@ impl Io {
 
     /// Files in memory; real clock and randomness.
     pub fn memory() -> Self {
-        Self {
-            disk: Arc::new(MemoryDisk::new()),
-            clock: Arc::new(OsClock::new()),
-            rng: Arc::new(OsRng::new()),
-        }
+        Self { disk: Arc::new(MemoryDisk::new()), ..Self::os() }
     }
 }

@@ -23,6 +23,7 @@ use bytes::Bytes;
 use memmap2::Mmap;
 use parking_lot::Mutex;
 
+use crate::parts::Access;
 use crate::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};
 
 /// The operating system's file system.
@@ -42,9 +43,8 @@ impl OsDisk {
 
 impl Disk for OsDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
-        let writable = mode != OpenMode::Read;
         let mut options = OpenOptions::new();
-        options.read(true).write(writable).create_new(mode.creates());
+        options.read(true).write(mode != OpenMode::Read).create_new(mode.creates());
         #[cfg(unix)]
         if mode == OpenMode::CreatePrivate {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODE);
@@ -57,7 +57,7 @@ impl Disk for OsDisk {
                 format!("{} is a directory", path.display()),
             ));
         }
-        Ok(Arc::new(OsFile { file, writable, end: Mutex::new(metadata.len()) }))
+        Ok(Arc::new(OsFile { file, access: mode.into(), end: Mutex::new(metadata.len()) }))
     }
 
     fn open_log(&self, path: &Path, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
@@ -138,17 +138,8 @@ impl Disk for OsDisk {
 #[derive(Debug)]
 struct OsFile {
     file: File,
-    writable: bool,
+    access: Access,
     end: Mutex<u64>,
-}
-
-impl OsFile {
-    fn must_be_writable(&self) -> io::Result<()> {
-        if self.writable {
-            return Ok(());
-        }
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file was opened for reading"))
-    }
 }
 
 impl DiskFile for OsFile {
@@ -161,7 +152,7 @@ impl DiskFile for OsFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.must_be_writable()?;
+        self.access.check_writable()?;
         if bytes.is_empty() {
             return Ok(());
         }
@@ -172,7 +163,7 @@ impl DiskFile for OsFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<u64> {
-        self.must_be_writable()?;
+        self.access.check_writable()?;
         let mut end = self.end.lock();
         let start = *end;
         // After a failure the end stays, so that a torn piece is not counted as written.
@@ -186,7 +177,7 @@ impl DiskFile for OsFile {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.must_be_writable()?;
+        self.access.check_writable()?;
         let mut end = self.end.lock();
         self.file.set_len(bytes)?;
         *end = bytes;

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use memmap2::MmapRaw;
 
 use super::sync;
+use crate::parts::{Access, failure, fixed_length};
 use crate::{DiskFile, LOG_CALL_BYTES_MIN};
 
 /// A page a write: longer ones leave large folios in the page cache, and a store through the
@@ -46,10 +47,8 @@ impl LogFile {
     /// Opens the log file at `path`, or makes it, `bytes` long.
     pub(super) fn open(path: &Path, bytes: u64, blocks: Blocks) -> io::Result<Self> {
         if bytes == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{}: a log file must have a length", path.display()),
-            ));
+            let what = "a log file must have a length";
+            return Err(failure(io::ErrorKind::InvalidInput, path, what));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -58,13 +57,8 @@ impl LogFile {
             Ok(file) => {
                 let found = file.metadata()?.len();
                 if found != bytes {
-                    return Err(io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        format!(
-                            "{}: expected a log file of {bytes} bytes, found {found} bytes",
-                            path.display()
-                        ),
-                    ));
+                    let what = format!("expected a log file of {bytes} bytes, found {found} bytes");
+                    return Err(failure(io::ErrorKind::InvalidData, path, &what));
                 }
                 file
             }
@@ -85,10 +79,8 @@ impl LogFile {
         };
         let map = MmapRaw::map_raw(&file)?;
         if map.len() as u64 != bytes {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{}: its length changed while it was opened", path.display()),
-            ));
+            let what = "its length changed while it was opened";
+            return Err(failure(io::ErrorKind::InvalidData, path, what));
         }
         Ok(Self { file, map: Arc::new(map), reserved_from: AtomicU64::new(reserved_from) })
     }
@@ -120,18 +112,9 @@ impl LogFile {
 
     /// Where `bytes` begin in the map, if all of them lie in it.
     fn checked_start(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        if start.checked_add(bytes.len()).is_some_and(|end| end <= self.map.len()) {
-            return Ok(start);
-        }
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!(
-                "a log file of {} bytes can't take {} bytes at byte {offset}",
-                self.map.len(),
-                bytes.len()
-            ),
-        ))
+        Access::Log.check_write(offset, bytes.len(), self.map.len() as u64)?;
+        // Not above the map's length, so it fits.
+        Ok(usize::try_from(offset).unwrap_or(usize::MAX))
     }
 }
 
@@ -247,13 +230,6 @@ impl DiskFile for LogFile {
     fn map(&self) -> io::Result<Bytes> {
         Ok(Bytes::from_owner(MapOwner(Arc::clone(&self.map))))
     }
-}
-
-fn fixed_length(what: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("a log file has a fixed length and can't be {what}"),
-    )
 }
 
 struct MapOwner(Arc<MmapRaw>);

@@ -24,6 +24,12 @@ impl From<OpenMode> for Access {
     }
 }
 
+/// The refusal to change the length of a log file.
+pub(crate) fn fixed_length(what: &str) -> io::Error {
+    let message = format!("a log file has a fixed length and can't be {what}");
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
 impl Access {
     /// Refuses a write of `count` bytes at `offset`, which may not go beyond the `length` of a
     /// log file.
@@ -42,15 +48,13 @@ impl Access {
     pub fn check_resize(self, what: &str) -> io::Result<()> {
         self.check_writable()?;
         if self == Self::Log {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("a log file has a fixed length and can't be {what}"),
-            ));
+            return Err(fixed_length(what));
         }
         Ok(())
     }
 
-    fn check_writable(self) -> io::Result<()> {
+    /// Refuses writes where there are only reads.
+    pub(crate) fn check_writable(self) -> io::Result<()> {
         if self == Self::Read {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
