@@ -12,6 +12,7 @@ mod condvar;
 mod guard;
 #[cfg(feature = "schedule")]
 mod mutex;
+mod once;
 mod processors;
 #[cfg(feature = "schedule")]
 mod rw_lock;
@@ -32,6 +33,7 @@ pub use self::schedule::is_scheduled;
 #[cfg(feature = "schedule")]
 pub use self::thread::{JoinHandle, spawn};
 
+pub use self::once::get_or_try_init;
 pub use self::processors::processors;
 
 #[cfg(not(feature = "schedule"))]

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
+use timestrata_io::sync::get_or_try_init;
 
 use super::chunks::failed;
 use super::filter::KeyFilter;
@@ -196,21 +197,12 @@ impl Source for Chunk {
         if self.rows() < FILTERED_ROWS_MIN {
             return Ok(true);
         }
-        if let Some(filter) = self.filter.get() {
-            return Ok(filter.may_contain(key));
-        }
-        let made = KeyFilter::of(&self.keys()?);
-        Ok(self.filter.get_or_init(|| made).may_contain(key))
+        let filter = get_or_try_init(&self.filter, || Ok(KeyFilter::of(&self.keys()?)))?;
+        Ok(filter.may_contain(key))
     }
 
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
-        let held = match self.held_rows.get() {
-            Some(held) => held,
-            None => {
-                let made = self.cut_rows()?;
-                self.held_rows.get_or_init(|| made)
-            }
-        };
+        let held = get_or_try_init(&self.held_rows, || self.cut_rows())?;
         match held.get(block) {
             Some(rows) if rows.num_columns() == count => Ok(Cow::Borrowed(rows)),
             _ => self.read(block, &(0..count).collect::<Vec<_>>()).map(Cow::Owned),

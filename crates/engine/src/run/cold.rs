@@ -18,6 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use timestrata_format::{RunId, WordFilters};
+use timestrata_io::sync::get_or_try_init;
 
 use super::cache::{BlockCache, Form};
 use super::checked::{CheckedFile, byte_range, guarded};
@@ -344,14 +345,7 @@ impl ColdFile {
     /// False only if the block has no row with this leading key.
     pub(super) fn may_contain(&self, block: usize, key: LeadKey) -> Result<bool> {
         let Some(slot) = self.filters.get(block) else { return Ok(true) };
-        let filter = match slot.get() {
-            Some(filter) => filter,
-            None => {
-                let filter = self.read_filter(block)?;
-                slot.get_or_init(|| filter)
-            }
-        };
-        let Some(filter) = filter else {
+        let Some(filter) = get_or_try_init(slot, || self.read_filter(block))? else {
             return Ok(true);
         };
         Ok(match key {

@@ -11,6 +11,7 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_footer_length};
 use arrow_ipc::{Footer, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use timestrata_io::sync::get_or_try_init;
 
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::layout::{ColumnLayout, column_layouts};
@@ -184,13 +185,7 @@ impl HotFile {
         let Some(slot) = self.rows.get(block) else {
             return Err(self.file.no_block(block));
         };
-        match slot.get() {
-            Some(rows) => Ok(rows),
-            None => {
-                let rows = make()?;
-                Ok(slot.get_or_init(|| rows))
-            }
-        }
+        get_or_try_init(slot, make)
     }
 
     /// Columns of one block, decoded at most once each.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
-use timestrata_io::sync::Mutex;
+use timestrata_io::sync::{Mutex, get_or_try_init};
 use timestrata_io::{Bytes, Io, OpenMode};
 
 use super::cache::BlockCache;
@@ -137,16 +137,12 @@ impl RunReader {
             return Ok(opened);
         }
         let _opening = self.opening.lock();
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        let opened = self.map_and_check().map_err(|error| {
+        get_or_try_init(&self.opened, || self.map_and_check()).map_err(|error| {
             // Without the tail nothing of the file can be read.
             error.with_missing(|error| {
                 self.missing(error, (self.meta.key_min, self.meta.key_max), self.meta.rows)
             })
-        })?;
-        Ok(self.opened.get_or_init(|| opened))
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
