@@ -23,7 +23,7 @@ use crate::{Error, ErrorKind, Result, Settings, Stream};
 /// A stream as compaction finds it.
 pub(crate) struct CompactionTarget {
     slot: Slot,
-    stream: Arc<Stream>,
+    pub(super) stream: Arc<Stream>,
     version: Arc<Version>,
     settled_through: SeqNo,
     /// Runs that are damaged: what can be done without them is done.
@@ -49,14 +49,14 @@ impl CompactionTarget {
 
     /// Runs that compaction may touch: none that is newer than a memtable that waits for its
     /// flush, or the output would hold commits from both sides of it.
-    fn metas(&self) -> Vec<RunMeta> {
+    pub(super) fn metas(&self) -> Vec<RunMeta> {
         let mut metas = self.version.metas();
         metas.retain(|meta| meta.seq_max <= self.settled_through);
         metas
     }
 
     /// Bytes of some of its runs.
-    fn bytes_of(&self, runs: &[RunId]) -> u64 {
+    pub(super) fn bytes_of(&self, runs: &[RunId]) -> u64 {
         let metas = self.version.runs.iter().map(|run| &run.meta);
         bytes_of(metas.filter(|meta| runs.contains(&meta.id)))
     }
@@ -112,14 +112,19 @@ impl Engine {
         }
     }
 
+    /// A stream as it is now, if it has not been dropped.
+    pub(super) fn compaction_target(
+        &self,
+        slot: Slot,
+        damaged: &[RunId],
+    ) -> Option<CompactionTarget> {
+        let core = self.core.lock();
+        let state = core.streams.get(slot).filter(|state| !state.dropped)?;
+        Some(CompactionTarget::of(&core, slot, state, damaged))
+    }
+
     fn compact_around(&self, slot: Slot, force: bool, damaged: &[RunId]) -> Result<bool> {
-        let target = {
-            let core = self.core.lock();
-            match core.streams.get(slot) {
-                Some(state) if !state.dropped => CompactionTarget::of(&core, slot, state, damaged),
-                _ => return Ok(false),
-            }
-        };
+        let Some(target) = self.compaction_target(slot, damaged) else { return Ok(false) };
         let metas = target.metas();
         let tombstones = target.tombstones();
         let plan = compaction::choose_around(

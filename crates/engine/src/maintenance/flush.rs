@@ -9,6 +9,7 @@ use timestrata_format::{RunFormat, RunMeta, SeqNo, StreamId};
 use timestrata_io::DiskFile;
 use tracing::Level;
 
+use super::until_done;
 use crate::memtable::MemtableView;
 use crate::planted::{Plant, is_planted};
 use crate::run::{Lineage, Provenance, RunWriter, writer_in};
@@ -27,13 +28,7 @@ impl Engine {
 
     /// Flushes every sealed memtable there is now.
     pub(crate) fn flush_sealed(&self) -> Result<()> {
-        let outcome = loop {
-            match self.flush_step() {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
+        let outcome = until_done(|| self.flush_step());
         self.note(Work::Flush, &outcome);
         if outcome.is_ok() {
             self.reserve.restore();

@@ -9,6 +9,14 @@ mod retain;
 mod scrub;
 mod workers;
 
+use crate::Result;
+
 pub(crate) use compact::CompactionTarget;
 pub(crate) use flush::write_memtable;
 pub(crate) use workers::start;
+
+/// Takes steps until one says that nothing is left to do.
+fn until_done(mut step: impl FnMut() -> Result<bool>) -> Result<()> {
+    while step()? {}
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use timestrata_format::{RunId, RunMeta};
+use timestrata_format::RunId;
 
 use crate::compaction;
 use crate::state::{Engine, Slot};
@@ -42,21 +42,14 @@ impl Engine {
 
     /// The stream of a slot and its runs that retention lets go, if there are any.
     fn expired_of(&self, slot: Slot) -> Option<Expired> {
-        let (stream, version, settled_through) = {
-            let core = self.core.lock();
-            let state = core.streams.get(slot).filter(|state| !state.dropped)?;
-            let settled_through = core.settled_through(state);
-            (Arc::clone(&state.stream), Arc::clone(&state.version), settled_through)
-        };
-        let rule = stream.spec().retention;
+        let target = self.compaction_target(slot, &[])?;
+        let rule = target.stream.spec().retention;
         if rule.age_ns.is_none() && rule.bytes.is_none() {
             return None;
         }
-        let mut metas = version.metas();
-        metas.retain(|meta| meta.seq_max <= settled_through);
-        let runs = compaction::expired(&stream, &metas, &rule, self.io.clock.wall_ns()).runs;
-        let is_expired = |meta: &&RunMeta| runs.contains(&meta.id);
-        let bytes = metas.iter().filter(is_expired).map(|meta| meta.file_bytes).sum();
-        (!runs.is_empty()).then_some(Expired { stream, runs, bytes })
+        let now_ns = self.io.clock.wall_ns();
+        let runs = compaction::expired(&target.stream, &target.metas(), &rule, now_ns).runs;
+        let bytes = target.bytes_of(&runs);
+        (!runs.is_empty()).then_some(Expired { stream: target.stream, runs, bytes })
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use timestrata_format::StreamId;
 
+use super::until_done;
 use crate::Result;
 use crate::state::{Engine, Role, Slot, StoreState, StreamState, Version, Work};
 
@@ -110,13 +111,7 @@ impl Engine {
 
     /// All compaction and retention that is due.
     pub(crate) fn compact_due(&self) -> Result<()> {
-        let outcome = loop {
-            match self.maintain_runs() {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
+        let outcome = until_done(|| self.maintain_runs());
         self.scrub_due();
         outcome
     }
