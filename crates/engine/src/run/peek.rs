@@ -46,7 +46,7 @@ pub(crate) fn peek(io: &Io, path: &Path, format: RunFormat, now_ns: i64) -> Resu
             (footer.tail_text, footer.origin_text)
         }
     };
-    let tail = tail::of_file(path, tail_text.as_deref())?;
+    let tail = tail::of_file(path, 0, tail_text.as_deref())?;
     let data_bytes = usize::try_from(tail.data_bytes).unwrap_or(usize::MAX);
     let Some(end) = bytes.get(data_bytes..) else {
         let message = format!("a run says that it has {data_bytes} bytes of data");

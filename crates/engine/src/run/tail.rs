@@ -84,27 +84,22 @@ pub(super) fn from_text(
     stream: &Stream,
     meta: &RunMeta,
 ) -> Result<RunTail> {
-    let missing = || {
-        let message = format!("not a run: its metadata has no '{METADATA_KEY}'");
-        Error::corruption(path, meta.tail_offset, message)
-    };
-    let place = (path, meta.tail_offset);
-    let tail = entry(place, METADATA_KEY, text.ok_or_else(missing)?, RunTail::decode)?;
+    let tail = of_file(path, meta.tail_offset, text)?;
     check_identity(path, &tail, store_id, meta)?;
     check_zones(path, &tail, stream, meta)?;
     Ok(tail)
 }
 
-/// Reads the metadata entry of a file of which nothing else is known.
+/// Reads the metadata entry of a file, whatever run it is of; `offset` is where errors say it is.
 ///
 /// # Errors
 /// `UnsupportedVersion` for a newer format; `Corruption` where the entry is missing or unreadable.
-pub(super) fn of_file(path: &Path, text: Option<&str>) -> Result<RunTail> {
+pub(super) fn of_file(path: &Path, offset: u64, text: Option<&str>) -> Result<RunTail> {
     let missing = || {
         let message = format!("not a run: its metadata has no '{METADATA_KEY}'");
-        Error::corruption(path, 0, message)
+        Error::corruption(path, offset, message)
     };
-    entry((path, 0), METADATA_KEY, text.ok_or_else(missing)?, RunTail::decode)
+    entry((path, offset), METADATA_KEY, text.ok_or_else(missing)?, RunTail::decode)
 }
 
 /// Reads where a run's word filters lie, one for each of its blocks.
