@@ -62,13 +62,9 @@ impl RunFolder {
         if handle.reader.stream().schema_version() == stream.schema_version() {
             return Ok(Arc::clone(handle));
         }
-        let file = Arc::clone(&handle.file);
-        let fresh = self.handle(stream, handle.meta.clone())?;
-        Ok(Arc::new(RunHandle {
-            meta: fresh.meta.clone(),
-            reader: Arc::clone(&fresh.reader),
-            file,
-        }))
+        let meta = handle.meta.clone();
+        let reader = self.reader(stream, meta.clone())?;
+        Ok(Arc::new(RunHandle { meta, reader, file: Arc::clone(&handle.file) }))
     }
 }
 
