@@ -165,12 +165,7 @@ pub const PLAUSIBLE_MAX_S: i64 = 4_102_444_800;
 
 /// How many digits behind the point of a second a unit has.
 pub fn digits(unit: TimeUnit) -> usize {
-    match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 3,
-        TimeUnit::Microsecond => 6,
-        TimeUnit::Nanosecond => 9,
-    }
+    per_second(unit).ilog10() as usize
 }
 
 /// How many of a unit are a second.
