@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{LeadKey, SeqNo};
+use timestrata_format::{LeadKey, SeqNo, Zone};
 
 use super::chunk::{Chunk, Commits};
-use crate::scan::{Block, Source, SourceSummary};
+use crate::scan::{Source, SourceSummary};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result};
 
@@ -22,7 +22,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) struct Chain {
     chunks: Vec<Arc<Chunk>>,
     /// Zone maps of all chunks.
-    blocks: Vec<Block>,
+    blocks: Vec<Zone>,
     /// Of each block: its chunk, and its number there.
     places: Vec<(usize, usize)>,
     summary: SourceSummary,
@@ -125,7 +125,7 @@ impl Source for Chain {
         self.summary
     }
 
-    fn blocks(&self) -> Result<&[Block]> {
+    fn blocks(&self) -> Result<&[Zone]> {
         Ok(&self.blocks)
     }
 

@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
+use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone, Zone};
 use timestrata_io::sync::get_or_try_init;
 
 use super::chunks::failed;
 use super::filter::KeyFilter;
 use super::memory::held_bytes;
 use crate::key::KeyView;
-use crate::scan::{Block, Source, SourceSummary};
+use crate::scan::{Source, SourceSummary};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Stream};
 
@@ -48,7 +48,7 @@ impl Commits {
 pub(crate) struct Chunk {
     stream: Arc<Stream>,
     batch: RecordBatch,
-    blocks: Vec<Block>,
+    blocks: Vec<Zone>,
     commits: Commits,
     applied_through: SeqNo,
     delete_markers: u64,
@@ -90,7 +90,7 @@ impl Chunk {
         })
     }
 
-    pub(super) fn zones(&self) -> &[Block] {
+    pub(super) fn zones(&self) -> &[Zone] {
         &self.blocks
     }
 
@@ -102,7 +102,9 @@ impl Chunk {
             return Ok(vec![all]);
         }
         let blocks = self.blocks.iter().enumerate();
-        Ok(blocks.map(|(block, zone)| all.slice(block * BLOCK_ROWS_MAX, zone.rows)).collect())
+        Ok(blocks
+            .map(|(block, zone)| all.slice(block * BLOCK_ROWS_MAX, zone.rows as usize))
+            .collect())
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -115,7 +117,7 @@ impl Chunk {
 
     /// Memory held, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + size_of::<Self>() + self.blocks.capacity() * size_of::<Block>()
+        self.bytes + size_of::<Self>() + self.blocks.capacity() * size_of::<Zone>()
     }
 
     fn keys(&self) -> Result<KeyView<'_>> {
@@ -147,13 +149,17 @@ impl Chunk {
     }
 }
 
-fn zones(keys: &KeyView<'_>) -> Vec<Block> {
+fn zones(keys: &KeyView<'_>) -> Vec<Zone> {
     let rows = keys.len();
     (0..rows)
         .step_by(BLOCK_ROWS_MAX)
         .map(|start| {
             let end = rows.min(start + BLOCK_ROWS_MAX);
-            Block { rows: end - start, key_min: keys.get(start), key_max: keys.get(end - 1) }
+            Zone {
+                rows: (end - start) as u32,
+                key_min: keys.get(start),
+                key_max: keys.get(end - 1),
+            }
         })
         .collect()
 }
@@ -171,7 +177,7 @@ impl Source for Chunk {
         }
     }
 
-    fn blocks(&self) -> Result<&[Block]> {
+    fn blocks(&self) -> Result<&[Zone]> {
         Ok(&self.blocks)
     }
 
@@ -184,10 +190,11 @@ impl Source for Chunk {
             Error::new(ErrorKind::InvalidArgument, format!("no such column: {error}"))
                 .caused_by(error)
         })?;
-        if zone.rows == self.batch.num_rows() {
+        let rows = zone.rows as usize;
+        if rows == self.batch.num_rows() {
             return Ok(projected);
         }
-        Ok(projected.slice(block * BLOCK_ROWS_MAX, zone.rows))
+        Ok(projected.slice(block * BLOCK_ROWS_MAX, rows))
     }
 
     fn may_contain(&self, key: LeadKey) -> Result<bool> {

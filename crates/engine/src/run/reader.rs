@@ -20,7 +20,7 @@ use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use crate::key::KeyView;
-use crate::scan::{Block, ColumnSize, PruneFilter, Source, SourceSummary, Values, views};
+use crate::scan::{ColumnSize, PruneFilter, Source, SourceSummary, Values, views};
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -46,7 +46,6 @@ pub(super) struct Opened {
     /// How many columns the file has.
     pub(super) file_columns: usize,
     pub(super) zones: Vec<Zone>,
-    pub(super) blocks: Vec<Block>,
 }
 
 /// The file, by its format.
@@ -237,15 +236,7 @@ impl RunReader {
                 (Content::Cold(cold), tail.zones, schema, evolution)
             }
         };
-        let blocks = zones
-            .iter()
-            .map(|zone| Block {
-                rows: zone.rows as usize,
-                key_min: zone.key_min,
-                key_max: zone.key_max,
-            })
-            .collect();
-        Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones, blocks })
+        Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones })
     }
 
     /// Decodes columns of a block; as views those that `views` says, which are all of those that
@@ -346,8 +337,8 @@ impl Source for RunReader {
         (&self.meta).into()
     }
 
-    fn blocks(&self) -> Result<&[Block]> {
-        Ok(&self.opened()?.blocks)
+    fn blocks(&self) -> Result<&[Zone]> {
+        Ok(&self.opened()?.zones)
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
@@ -406,11 +397,11 @@ impl Source for RunReader {
             return Ok(false);
         }
         let opened = self.opened()?;
-        let first = opened.blocks.partition_point(|block| block.key_max < key);
+        let first = opened.zones.partition_point(|block| block.key_max < key);
         let Content::Cold(cold) = &opened.content else {
-            return Ok(opened.blocks.get(first).is_some_and(|block| block.key_min <= key));
+            return Ok(opened.zones.get(first).is_some_and(|block| block.key_min <= key));
         };
-        let zones = opened.blocks.iter().enumerate().skip(first);
+        let zones = opened.zones.iter().enumerate().skip(first);
         for (block, _) in zones.take_while(|(_, zone)| zone.key_min <= key) {
             if unless_damaged(cold.may_contain(block, key), true)? {
                 return Ok(true);

@@ -80,7 +80,7 @@ impl RunReader {
         });
         let missing: Vec<MissingRange> = touched
             .map(|(_, block)| {
-                self.missing(error, (block.key_min, block.key_max), block.rows as u64)
+                self.missing(error, (block.key_min, block.key_max), u64::from(block.rows))
             })
             .collect();
         match missing.is_empty() {

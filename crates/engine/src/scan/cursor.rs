@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
-use timestrata_format::{KeyRange, LeadKey};
+use timestrata_format::{KeyRange, LeadKey, Zone};
 
+use super::Source;
 use super::plan::ScanPlan;
-use super::{Block, Source};
 use crate::Result;
 use crate::key::KeyView;
 use crate::tombstones::Visible;
@@ -96,7 +96,7 @@ impl Cursor {
     }
 
     /// The next block that may have a visible row; moves `block` and `part` to it.
-    fn next_block(&mut self) -> Result<Option<Block>> {
+    fn next_block(&mut self) -> Result<Option<Zone>> {
         let blocks = self.source.blocks()?;
         while let Some(block) = blocks.get(self.block) {
             move_to(&mut self.part, &self.visible, block.key_min);
@@ -190,7 +190,7 @@ impl Cursor {
         }
         let Some(block) = self.next_block()? else { return Ok(None) };
         let whole = self.part.is_some_and(|part| part.covers(block.key_min, block.key_max));
-        Ok(whole.then_some((block.rows, block.key_max)))
+        Ok(whole.then_some((block.rows as usize, block.key_max)))
     }
 
     /// Goes past the block that [`Cursor::countable`] spoke of.

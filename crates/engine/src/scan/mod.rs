@@ -43,7 +43,7 @@ pub(crate) use merge::merge_sources;
 pub use prune::PruneFilter;
 pub(crate) use prune::SoughtWord;
 pub use sizes::ColumnSize;
-pub(crate) use source::{Block, Source, SourceSummary, StreamView};
+pub(crate) use source::{Source, SourceSummary, StreamView};
 pub use split::ScanEstimate;
 pub use values::Values;
 

@@ -108,7 +108,7 @@ impl Reverse {
                 continue;
             };
             lo = lo.max(Some(block.key_min));
-            if at == 0 && rows_tried < block.rows {
+            if at == 0 && rows_tried < block.rows as usize {
                 self.rows_tried = rows_tried;
                 match tail.load(&self.plan, index) {
                     // All of it is left out.

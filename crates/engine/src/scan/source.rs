@@ -5,21 +5,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo};
+use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo, Zone};
 
 use super::{ColumnSize, PruneFilter, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
-
-/// Zone map of one block: a record batch of a hot run, a row group of a cold one, a chunk
-/// of a memtable. Rows of a block are sorted by the stream's whole key, and so are blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) rows: usize,
-    pub(crate) key_min: LeadKey,
-    /// Inclusive.
-    pub(crate) key_max: LeadKey,
-}
 
 /// What is known of a source unread.
 #[derive(Debug, Clone, Copy)]
@@ -78,8 +68,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn visible(&self, range: &KeyRange, tombstones: &Tombstones) -> Option<Visible> {
         tombstones.visible(range, self.heeded_through(), (self.key_min(), self.key_max()))
     }
-    /// Zone maps, in key order. The first call may read the file's tail.
-    fn blocks(&self) -> Result<&[Block]>;
+    /// Zone maps of its blocks: record batches of a hot run, row groups of a cold one, parts of a
+    /// memtable's chunk. Rows of a block are sorted by the stream's whole key, and so are blocks. The
+    /// first call may read the file's tail.
+    fn blocks(&self) -> Result<&[Zone]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
     /// As [`Source::read`], with views of the text in those columns that `views` says: one entry

@@ -1,11 +1,11 @@
 //! What a range is made of, told from zone maps: for readers that plan, or share a range out
 //! among threads. Reads no row.
 
-use timestrata_format::{KeyRange, LeadKey};
+use timestrata_format::{KeyRange, LeadKey, Zone};
 
 use super::measure::groups;
 use super::view::blocks_met;
-use super::{Block, Source, StreamView};
+use super::{Source, StreamView};
 use crate::Result;
 
 /// Zones into which one that is larger than a part is taken apart, a part.
@@ -88,7 +88,7 @@ impl StreamView {
             zones.extend(met.copied());
         }
         let parts = parts.max(1);
-        let rows: u64 = zones.iter().map(|zone| zone.rows as u64).sum();
+        let rows: u64 = zones.iter().map(|zone| u64::from(zone.rows)).sum();
         let piece_rows = rows / parts as u64 / PIECES_A_PART;
         let mut ends: Vec<(LeadKey, u64)> = Vec::new();
         zones.iter().for_each(|zone| spread(zone, piece_rows, &mut ends));
@@ -107,7 +107,7 @@ impl StreamView {
     /// As [`StreamView::pieces`], for threads that read and hold whole pieces.
     pub(super) fn pieces_to_hold(&self, range: &KeyRange) -> Result<Vec<KeyRange>> {
         let zones = self.zones(range)?;
-        let rows: u64 = zones.iter().map(|zone| zone.rows as u64).sum();
+        let rows: u64 = zones.iter().map(|zone| u64::from(zone.rows)).sum();
         // Blocks of few rows have wide ones: they take memory, and little decoding.
         match rows / (zones.len() as u64).max(1) < BLOCK_ROWS_MIN {
             true => Ok(vec![*range]),
@@ -116,7 +116,7 @@ impl StreamView {
     }
 
     /// The blocks that a reading of `range` meets; none where there are few rows anyway.
-    fn zones(&self, range: &KeyRange) -> Result<Vec<Block>> {
+    fn zones(&self, range: &KeyRange) -> Result<Vec<Zone>> {
         let seen = self.seen(range)?;
         let mut zones = Vec::new();
         if seen.iter().map(|(source, _)| source.rows()).sum::<u64>() < 2 * PIECE_ROWS {
@@ -130,7 +130,7 @@ impl StreamView {
 }
 
 /// `range` cut where these blocks, which it meets, end.
-fn pieces_of(range: &KeyRange, mut zones: Vec<Block>) -> Vec<KeyRange> {
+fn pieces_of(range: &KeyRange, mut zones: Vec<Zone>) -> Vec<KeyRange> {
     zones.sort_unstable_by_key(|zone| (zone.key_min, zone.key_max));
     let mut ends = Vec::new();
     let (mut rows, mut end) = (0, None);
@@ -142,7 +142,7 @@ fn pieces_of(range: &KeyRange, mut zones: Vec<Block>) -> Vec<KeyRange> {
             ends.push((end, rows));
             rows = 0;
         }
-        rows += zone.rows as u64;
+        rows += u64::from(zone.rows);
         end = end.max(Some(zone.key_max));
     }
     cut(range, &ends, 1, ends.len() + 1)
@@ -154,8 +154,8 @@ fn rows_max(source: &dyn Source, ranges: &[KeyRange]) -> Result<u64> {
         return Ok(source.rows());
     }
     let is_met =
-        |block: &&Block| ranges.iter().any(|range| range.overlaps(block.key_min, block.key_max));
-    Ok(source.blocks()?.iter().filter(is_met).map(|block| block.rows as u64).sum())
+        |block: &&Zone| ranges.iter().any(|range| range.overlaps(block.key_min, block.key_max));
+    Ok(source.blocks()?.iter().filter(is_met).map(|block| u64::from(block.rows)).sum())
 }
 
 /// Cuts `range` where rows up to the given keys make up a part.
@@ -183,8 +183,8 @@ fn cut(range: &KeyRange, ends: &[(LeadKey, u64)], part_rows: u64, parts: usize) 
 }
 
 /// The rows of a zone, as if they lay evenly between its ends, in pieces of `piece_rows`.
-fn spread(zone: &Block, piece_rows: u64, ends: &mut Vec<(LeadKey, u64)>) {
-    let rows = zone.rows as u64;
+fn spread(zone: &Zone, piece_rows: u64, ends: &mut Vec<(LeadKey, u64)>) {
+    let rows = u64::from(zone.rows);
     let pieces = rows / piece_rows.max(1);
     let width = match (zone.key_min, zone.key_max) {
         (LeadKey::Time(min), LeadKey::Time(max)) => max.abs_diff(min),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use timestrata_format::LeadKey;
+use timestrata_format::{LeadKey, Zone};
 
+use super::Source;
 use super::cursor::LoadedBlock;
 use super::plan::ScanPlan;
 use super::view::Seen;
-use super::{Block, Source};
 use crate::Result;
 use crate::key::KeyView;
 use crate::tombstones::Visible;
@@ -28,7 +28,7 @@ impl Tail {
     }
 
     /// The last block that may have a visible row below `hi` (anywhere where `None`).
-    pub(super) fn last_block(&self, hi: Option<LeadKey>) -> Result<Option<(usize, Block)>> {
+    pub(super) fn last_block(&self, hi: Option<LeadKey>) -> Result<Option<(usize, Zone)>> {
         let blocks = self.source.blocks()?;
         let below = |key: LeadKey| hi.is_none_or(|hi| key < hi);
         let mut end = blocks.partition_point(|block| below(block.key_min));

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use timestrata_format::KeyRange;
+use timestrata_format::{KeyRange, Zone};
 
 use super::ahead::Ahead;
 use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
-use super::{Block, Row, Scan, ScanSpec, Source, StreamView};
+use super::{Row, Scan, ScanSpec, Source, StreamView};
 use crate::tombstones::Visible;
 use crate::{Error, ErrorKind, LeadKind, Result};
 
@@ -125,7 +125,7 @@ pub(super) fn forward(
 /// them in.
 pub(super) fn blocks_met(
     (source, visible): &Seen,
-) -> Result<impl Iterator<Item = (usize, Block, KeyRange)>> {
+) -> Result<impl Iterator<Item = (usize, Zone, KeyRange)>> {
     let blocks = source.blocks()?;
     let parts = visible.parts_over(source.key_min(), source.key_max());
     Ok(parts.flat_map(move |part| {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
-use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone};
+use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone, Zone};
 use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
-use crate::scan::{Block, Source, SourceSummary};
+use crate::scan::{Source, SourceSummary};
 use crate::tombstones::Tombstones;
 use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
 
@@ -198,7 +198,7 @@ impl Source for RunHandle {
         (&self.meta).into()
     }
 
-    fn blocks(&self) -> Result<&[Block]> {
+    fn blocks(&self) -> Result<&[Zone]> {
         self.noting(self.reader.blocks())
     }
 

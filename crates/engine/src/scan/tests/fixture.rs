@@ -9,11 +9,11 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_format::manifest::Merge;
-use timestrata_format::{LeadKey, SeqNo, StreamId, Tombstone};
+use timestrata_format::{LeadKey, SeqNo, StreamId, Tombstone, Zone};
 use timestrata_io::sync::Mutex;
 
 use crate::key::KeyView;
-use crate::scan::{Block, Source, SourceSummary, StreamView};
+use crate::scan::{Source, SourceSummary, StreamView};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, LeadKind, Result, Stream, StreamSpec};
 
@@ -121,7 +121,7 @@ fn batch(stream: &Stream, rows: &[TestRow]) -> RecordBatch {
 #[derive(Debug)]
 pub(super) struct VecSource {
     batches: Vec<RecordBatch>,
-    blocks: Vec<Block>,
+    blocks: Vec<Zone>,
     markers: u64,
     seqs: (u64, u64),
     applied_through: u64,
@@ -142,8 +142,8 @@ impl VecSource {
         let batches: Vec<_> = rows.chunks(block_rows).map(|rows| batch(stream, rows)).collect();
         let blocks = batches.iter().map(|batch| {
             let keys = KeyView::of(stream, batch).unwrap();
-            Block {
-                rows: batch.num_rows(),
+            Zone {
+                rows: batch.num_rows() as u32,
                 key_min: keys.first().unwrap(),
                 key_max: keys.last().unwrap(),
             }
@@ -175,13 +175,13 @@ impl Source for VecSource {
         SourceSummary {
             key_min: self.blocks[0].key_min,
             key_max: self.blocks[self.blocks.len() - 1].key_max,
-            rows: self.blocks.iter().map(|block| block.rows as u64).sum(),
+            rows: self.blocks.iter().map(|block| u64::from(block.rows)).sum(),
             delete_markers: self.markers,
             seq_max: SeqNo(self.seqs.1),
             tombstones_applied_through: SeqNo(self.applied_through),
         }
     }
-    fn blocks(&self) -> Result<&[Block]> {
+    fn blocks(&self) -> Result<&[Zone]> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         Ok(&self.blocks)
     }
