@@ -2,7 +2,7 @@
 //! their own buffers into the log.
 
 use arrow_buffer::Buffer;
-use timestrata_format::checksum::Crc32c;
+use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::input::{Input, put_key_range};
 use timestrata_format::wal::{EntryHeader, EntryKind, entry_padding};
 use timestrata_format::{DecodeError, KeyRange, StreamId};
@@ -86,11 +86,20 @@ impl PayloadBuilder {
 
     /// CRC-32C of the payload: large ones are better summed up before the commit lock is taken.
     pub(crate) fn crc(&self) -> u32 {
-        self.with_parts(|parts| {
+        self.with_parts(crc_of)
+    }
+}
+
+/// CRC-32C of parts, one behind the other.
+pub(super) fn crc_of(parts: &[&[u8]]) -> u32 {
+    match parts {
+        [] => crc32c(&[]),
+        [part] => crc32c(part),
+        parts => {
             let mut crc = Crc32c::new();
             parts.iter().for_each(|part| crc.update(part));
             crc.value()
-        })
+        }
     }
 }
 

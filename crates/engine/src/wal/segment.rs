@@ -10,6 +10,7 @@ use timestrata_format::wal::{
 use timestrata_format::{SeqNo, WalId};
 use timestrata_io::DiskFile;
 
+use super::payload::crc_of;
 use crate::{Error, Result};
 
 /// Where the start record stands.
@@ -75,14 +76,31 @@ pub(super) struct NewRecord<'a> {
     pub(super) kind: RecordKind,
     pub(super) seq: SeqNo,
     pub(super) synced_through: SeqNo,
-    pub(super) payload: Payload<'a>,
+    pub(super) payload: NewPayload<'a>,
     /// Whether a sync follows at once.
     pub(super) to_sync: bool,
-    pub(super) payload_bytes: usize,
-    pub(super) payload_crc: u32,
 }
 
 /// A record's payload.
+pub(super) struct NewPayload<'a> {
+    pub(super) content: Payload<'a>,
+    pub(super) bytes: usize,
+    /// CRC-32C.
+    pub(super) crc: u32,
+}
+
+impl<'a> NewPayload<'a> {
+    /// The payload of parts; `crc` is its CRC-32C, if the caller has it.
+    pub(super) fn of_parts(parts: &'a [&'a [u8]], crc: Option<u32>) -> Self {
+        Self {
+            bytes: parts.iter().map(|part| part.len()).sum(),
+            crc: crc.unwrap_or_else(|| crc_of(parts)),
+            content: Payload::Parts(parts),
+        }
+    }
+}
+
+/// How it is laid out.
 pub(super) enum Payload<'a> {
     /// In parts, one behind the other.
     Parts(&'a [&'a [u8]]),
@@ -106,19 +124,19 @@ impl Segment {
     /// Writes a record at `offset`, and zeros behind it; gives where the next one begins.
     /// The caller has seen that it fits.
     pub(super) fn write_record(&self, offset: u64, record: NewRecord<'_>) -> Result<u64> {
-        let padding = record_padding(offset, record.payload_bytes);
+        let padding = record_padding(offset, record.payload.bytes);
         let header = RecordHeader {
             kind: record.kind,
             padding,
-            payload_bytes: record.payload_bytes as u32,
-            payload_crc: record.payload_crc,
+            payload_bytes: record.payload.bytes as u32,
+            payload_crc: record.payload.crc,
             seq: record.seq,
             synced_through: record.synced_through,
         };
         let end = offset + header.record_bytes();
         let bytes = header.encode(self.seed, offset);
         let to_sync = record.to_sync;
-        let written = match record.payload {
+        let written = match record.payload.content {
             Payload::InRecord(whole) => {
                 whole[..RECORD_HEADER_BYTES].copy_from_slice(&bytes);
                 self.write(offset, whole, to_sync)

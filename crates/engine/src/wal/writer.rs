@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::sync::Mutex;
@@ -12,7 +11,7 @@ use timestrata_io::{Io, LOG_CALL_BYTES_MIN, LockGuard, OpenMode};
 
 use super::row_record::RowRecord;
 use super::segment::{
-    FIRST_COMMIT_OFFSET, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
+    FIRST_COMMIT_OFFSET, NewPayload, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
     payload_bytes_max, segment_path, space_for,
 };
 use super::spares::{NoSegment, OldSegments, Spares};
@@ -90,14 +89,6 @@ struct FullSegment {
     last_seq: SeqNo,
     /// Whether this process wrote it, so that nobody has it mapped.
     own: bool,
-}
-
-/// What a commit adds to the log.
-struct NewPayload<'a> {
-    payload: Payload<'a>,
-    bytes: usize,
-    /// CRC-32C.
-    crc: u32,
 }
 
 impl Wal {
@@ -180,11 +171,7 @@ impl Wal {
         payload_crc: Option<u32>,
         to_sync: bool,
     ) -> Result<()> {
-        let payload = NewPayload {
-            bytes: parts.iter().map(|part| part.len()).sum(),
-            crc: payload_crc.unwrap_or_else(|| crc_of(parts)),
-            payload: Payload::Parts(parts),
-        };
+        let payload = NewPayload::of_parts(parts, payload_crc);
         let mut appender = self.appender.lock();
         self.make_room(&mut appender, payload.bytes)?;
         self.append_payload(&mut appender, seq, payload, to_sync)
@@ -200,7 +187,7 @@ impl Wal {
         let (bytes, crc) = (record.payload().len(), record.payload_crc());
         match record.whole() {
             Some(whole) => {
-                let payload = NewPayload { bytes, crc, payload: Payload::InRecord(whole) };
+                let payload = NewPayload { bytes, crc, content: Payload::InRecord(whole) };
                 let mut appender = self.appender.lock();
                 self.make_room(&mut appender, bytes)?;
                 self.append_payload(&mut appender, seq, payload, to_sync)
@@ -213,7 +200,7 @@ impl Wal {
     /// written, if that would wait: for the lock or for a segment.
     pub(crate) fn try_append_rows(&self, seq: SeqNo, record: &mut RowRecord) -> Option<Result<()>> {
         let (bytes, crc) = (record.payload().len(), record.payload_crc());
-        let payload = NewPayload { bytes, crc, payload: Payload::InRecord(record.whole()?) };
+        let payload = NewPayload { bytes, crc, content: Payload::InRecord(record.whole()?) };
         let mut appender = self.appender.try_lock()?;
         if !self.fits(appender.offset, bytes) {
             return None;
@@ -226,9 +213,7 @@ impl Wal {
         if self.fits(appender.offset, payload_bytes) {
             return Ok(());
         }
-        if self.has_failed() {
-            return Err(self.failure());
-        }
+        self.check_whole()?;
         self.check_size(payload_bytes)?;
         self.roll(appender)
     }
@@ -240,23 +225,15 @@ impl Wal {
         payload: NewPayload<'_>,
         to_sync: bool,
     ) -> Result<()> {
-        if self.has_failed() {
-            return Err(self.failure());
-        }
+        self.check_whole()?;
         assert!(seq > appender.last_seq, "commit {seq} after {}", appender.last_seq);
-        let record = NewRecord {
-            kind: RecordKind::Commit,
-            seq,
-            synced_through: self.synced_seq(),
-            payload: payload.payload,
-            to_sync,
-            payload_bytes: payload.bytes,
-            payload_crc: payload.crc,
-        };
+        let payload_bytes = payload.bytes;
+        let synced_through = self.synced_seq();
+        let record = NewRecord { kind: RecordKind::Commit, seq, synced_through, payload, to_sync };
         let written = appender.active.write_record(appender.offset, record);
         let begin = appender.offset;
         appender.offset = written.map_err(|error| self.fail(error))?;
-        if !to_sync && payload.bytes < LOG_CALL_BYTES_MIN {
+        if !to_sync && payload_bytes < LOG_CALL_BYTES_MIN {
             appender.stored += appender.offset - begin;
         }
         if begin < self.segment_bytes / 4 && appender.offset >= self.segment_bytes / 4 {
@@ -323,11 +300,9 @@ impl Wal {
             kind,
             seq,
             synced_through: self.synced_seq(),
-            payload: Payload::Parts(parts),
+            payload: NewPayload::of_parts(parts, None),
             // Written while another sync may follow soon, and rarely enough.
             to_sync: true,
-            payload_bytes: parts.iter().map(|part| part.len()).sum(),
-            payload_crc: crc_of(parts),
         }
     }
 
@@ -354,9 +329,7 @@ impl Wal {
         let mut segments = appender.unsynced.clone();
         segments.push(Arc::clone(&appender.active));
         drop(appender);
-        if self.has_failed() {
-            return Err(self.failure());
-        }
+        self.check_whole()?;
         if let Some((lock, dir)) = self.lock.get()
             && let Some(lock) = lock.upgrade()
         {
@@ -406,6 +379,10 @@ impl Wal {
         self.failed.load(Ordering::Acquire)
     }
 
+    fn check_whole(&self) -> Result<()> {
+        if self.has_failed() { Err(self.failure()) } else { Ok(()) }
+    }
+
     /// The error of a log that has failed.
     pub(crate) fn failure(&self) -> Error {
         self.group.failure()
@@ -453,9 +430,7 @@ impl Wal {
     /// Makes the next segment ready, so that the append that needs it doesn't wait for the
     /// disk. For background maintenance.
     pub(crate) fn prepare_spare(&self) -> Result<()> {
-        if self.has_failed() {
-            return Err(self.failure());
-        }
+        self.check_whole()?;
         self.spares.prepare().map_err(|why| self.fail_if_in_doubt(why))
     }
 
@@ -514,16 +489,4 @@ fn renew(io: &Io, path: &Path) -> Result<()> {
         file.sync_data()
     };
     rewrite().map_err(|source| Error::io("make the log durable", path, source))
-}
-
-fn crc_of(parts: &[&[u8]]) -> u32 {
-    match parts {
-        [] => crc32c(&[]),
-        [part] => crc32c(part),
-        parts => {
-            let mut crc = Crc32c::new();
-            parts.iter().for_each(|part| crc.update(part));
-            crc.value()
-        }
-    }
 }
