@@ -43,17 +43,15 @@ fn key_at(place: u64, like: LeadKey) -> LeadKey {
     match like {
         LeadKey::Time(_) => LeadKey::Time((place ^ (1 << 63)).cast_signed()),
         LeadKey::Offset(_) => LeadKey::Offset(place),
-        LeadKey::Id16(_) => {
-            let mut id = [0; 16];
-            id[..8].copy_from_slice(&place.to_be_bytes());
-            LeadKey::Id16(id)
-        }
-        LeadKey::Id32(_) => {
-            let mut id = [0; 32];
-            id[..8].copy_from_slice(&place.to_be_bytes());
-            LeadKey::Id32(id)
-        }
+        LeadKey::Id16(_) => LeadKey::Id16(id_at(place)),
+        LeadKey::Id32(_) => LeadKey::Id32(id_at(place)),
     }
+}
+
+fn id_at<const BYTES: usize>(place: u64) -> [u8; BYTES] {
+    let mut id = [0; BYTES];
+    id[..8].copy_from_slice(&place.to_be_bytes());
+    id
 }
 
 /// The part of a run's bytes that lies in the places `[lo, hi]`, if its rows are spread

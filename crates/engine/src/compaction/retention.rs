@@ -11,14 +11,7 @@ use super::order;
 use crate::Stream;
 use crate::planted::{Plant, is_planted};
 
-/// What retention lets go.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct RetentionPlan {
-    /// Runs to remove from the version.
-    pub(crate) runs: Vec<RunId>,
-}
-
-/// The runs that may go at `wall_now_ns`.
+/// The runs that may go at `wall_now_ns`, to be removed from the version.
 ///
 /// By age: those whose newest key and whose file are both older than the age, so that rows
 /// dated far back stay as long as any other, and one row dated far ahead keeps only its own
@@ -29,7 +22,7 @@ pub(crate) fn expired(
     runs: &[RunMeta],
     retention: &Retention,
     wall_now_ns: i64,
-) -> RetentionPlan {
+) -> Vec<RunId> {
     let mut gone = vec![false; runs.len()];
     if let Some(age_ns) = retention.age_ns {
         let cutoff_ns = i128::from(wall_now_ns) - i128::from(age_ns);
@@ -49,7 +42,7 @@ pub(crate) fn expired(
         drop_down_to(runs, &mut gone, bytes_max, stream.is_latest());
     }
     let gone_runs = runs.iter().zip(&gone).filter(|(_, gone)| **gone);
-    RetentionPlan { runs: gone_runs.map(|(run, _)| run.id).collect() }
+    gone_runs.map(|(run, _)| run.id).collect()
 }
 
 /// Whether `older` has rows that `newer` may replace.

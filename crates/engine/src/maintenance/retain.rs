@@ -48,7 +48,7 @@ impl Engine {
             return None;
         }
         let now_ns = self.io.clock.wall_ns();
-        let runs = compaction::expired(&target.stream, &target.metas(), &rule, now_ns).runs;
+        let runs = compaction::expired(&target.stream, &target.metas(), &rule, now_ns);
         let bytes = target.bytes_of(&runs);
         (!runs.is_empty()).then_some(Expired { stream: target.stream, runs, bytes })
     }

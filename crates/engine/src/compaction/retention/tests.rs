@@ -20,7 +20,7 @@ fn run_at(id: u64, keys: (i64, i64), created: i64) -> RunMeta {
 
 fn gone(merge: Merge, runs: &[RunMeta], retention: Retention, now: i64) -> Vec<u64> {
     let stream = stream_of(LeadKind::Time, merge, RunFormat::Hot);
-    expired(&stream, runs, &retention, now).runs.iter().map(|id| id.0).collect()
+    expired(&stream, runs, &retention, now).iter().map(|id| id.0).collect()
 }
 
 #[test]
@@ -79,6 +79,5 @@ fn retention_by_bytes_works_for_offsets() {
         meta.key_min = LeadKey::Offset(index as u64 * 100);
         meta.key_max = LeadKey::Offset(index as u64 * 100 + 99);
     }
-    let plan = expired(&stream, &runs, &by_bytes(15), 0);
-    assert_eq!(plan.runs, [RunId(1)]);
+    assert_eq!(expired(&stream, &runs, &by_bytes(15), 0), [RunId(1)]);
 }
