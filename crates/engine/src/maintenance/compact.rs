@@ -223,23 +223,12 @@ impl Engine {
             last_key: None,
             done: Vec::new(),
         };
-        for batch in merged {
-            if ends_with_store && self.workers.is_stopping() {
-                outputs.give_up();
-                return Ok(None);
-            }
-            if let Err(error) = batch.and_then(|batch| outputs.write(&batch)) {
-                outputs.give_up();
-                return Err(error);
-            }
+        let written = outputs.write_all(merged, ends_with_store);
+        if matches!(written, Ok(true)) {
+            return Ok(Some(outputs.done));
         }
-        match outputs.finish_run(true) {
-            Ok(()) => Ok(Some(outputs.done)),
-            Err(error) => {
-                outputs.give_up();
-                Err(error)
-            }
-        }
+        outputs.give_up();
+        written.map(|_| None)
     }
 
     /// Makes it durable and visible that some runs have given way to others, and lets go of
@@ -357,6 +346,22 @@ struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
+    /// Writes all rows; false if the store stops meanwhile, where that ends the work.
+    fn write_all(
+        &mut self,
+        merged: impl Iterator<Item = Result<RecordBatch>>,
+        ends_with_store: bool,
+    ) -> Result<bool> {
+        for batch in merged {
+            if ends_with_store && self.engine.workers.is_stopping() {
+                return Ok(false);
+            }
+            self.write(&batch?)?;
+        }
+        self.finish_run(true)?;
+        Ok(true)
+    }
+
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
