@@ -4,4 +4,5 @@ mod alter;
 mod pins;
 mod streams;
 
+pub(crate) use pins::no_pin;
 pub(crate) use streams::no_stream_named;

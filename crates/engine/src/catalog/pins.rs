@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
-use crate::state::{Edit, Engine, PinInfo, PinState, StoreState, StreamState, heeded};
+use crate::state::{Edit, Engine, PinState, StoreState, StreamState, heeded};
 use crate::tombstones::Tombstones;
-use crate::{Error, ErrorKind, Result, Snapshot};
+use crate::{Error, ErrorKind, Result};
 
 const NAME_BYTES_MAX: usize = 255;
 
@@ -102,20 +102,10 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// All pins, by name.
-    pub(crate) fn pins(&self) -> Vec<PinInfo> {
-        self.core.lock().pins.values().map(|pin| pin.info.clone()).collect()
-    }
-
-    /// The view that a pin keeps.
-    pub(crate) fn snapshot_at(&self, name: &str) -> Result<Snapshot> {
-        let core = self.core.lock();
-        core.pins.get(name).map(|pin| pin.snapshot.clone()).ok_or_else(|| no_pin(name))
-    }
 }
 
-fn no_pin(name: &str) -> Error {
+/// Names the pin that isn't there.
+pub(crate) fn no_pin(name: &str) -> Error {
     let shown: String = name.chars().take(80).collect();
     Error::new(ErrorKind::NotFound, format!("there is no pin '{shown}'"))
 }

@@ -3,6 +3,7 @@
 use timestrata_format::{SeqNo, StreamId};
 
 use super::Store;
+use crate::catalog::no_pin;
 use crate::state::PinInfo;
 use crate::{Result, Snapshot, recovery};
 
@@ -98,13 +99,14 @@ impl Store {
 
     /// All pins, by name.
     pub fn pins(&self) -> Vec<PinInfo> {
-        self.engine().pins()
+        self.engine().core.lock().pins.values().map(|pin| pin.info.clone()).collect()
     }
 
     /// The view that a pin keeps.
     pub fn snapshot_at(&self, pin: &str) -> Result<Snapshot> {
         self.engine().check_open()?;
-        self.engine().snapshot_at(pin)
+        let core = self.engine().core.lock();
+        core.pins.get(pin).map(|pin| pin.snapshot.clone()).ok_or_else(|| no_pin(pin))
     }
 
     /// Read-only stores: catches up with the writer. Gives the last commit seen. For a

@@ -150,9 +150,7 @@ impl Store {
     /// # }
     /// ```
     pub fn sync(&self) -> Result<SeqNo> {
-        self.engine().check_writable()?;
-        let last_seq = self.engine().core.lock().last_seq;
-        self.engine().telling(self.engine().sync_through(last_seq))
+        self.acknowledge(Durability::Synced)
     }
 
     /// Makes this commit and all before it survive a power cut; whoever asks meanwhile shares the
