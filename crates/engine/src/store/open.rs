@@ -97,17 +97,9 @@ impl Opening {
             && loaded.damage.is_none();
         report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
         report.took = self.took(start_ns);
-        let parts = OpenedParts {
-            follower: Some(Follower::new(self.wal_dir(), &loaded, tail.position)),
-            next_run: loaded.state.next_run,
-            folder,
-            core,
-            report,
-            manifest: None,
-            wal: None,
-            writer_lock: None,
-        };
-        Ok(self.engine(parts))
+        let follower = Some(Follower::new(self.wal_dir(), &loaded, tail.position));
+        let engine = self.engine(folder, core, report, loaded.state.next_run);
+        Ok(Engine { follower, ..engine })
     }
 
     /// For reading a store with damaged or missing runs: nothing else may be wrong with it.
@@ -158,13 +150,8 @@ impl Opening {
             report.orphans_quarantined = aside.kept;
             report.orphans_removed = aside.removed;
         }
-        let wal = match self.memory_only {
-            true => None,
-            false => {
-                let start = || self.start_wal(&folder, wal_start.clone(), is_sound);
-                Some(reserve.with_room(start)?)
-            }
-        };
+        let start = || self.start_wal(&folder, wal_start.clone(), is_sound);
+        let wal = (!self.memory_only).then(|| reserve.with_room(start)).transpose()?;
         if wal.is_some() && !created {
             reserve.with_room(|| manifest.note_open())?;
         }
@@ -173,18 +160,10 @@ impl Opening {
             wal.guard_by(lock, &self.dir);
         }
         report.took = self.took(start_ns);
-        let manifest = Some(manifest);
-        let follower = None;
-        Ok(self.engine(OpenedParts {
-            folder,
-            core,
-            report,
-            manifest,
-            wal,
-            follower,
-            next_run,
-            writer_lock,
-        }))
+        let manifest = Some(Mutex::new(manifest));
+        let writer_lock = Mutex::new(writer_lock);
+        let engine = self.engine(folder, core, report, next_run);
+        Ok(Engine { manifest, wal, writer_lock, ..engine })
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
@@ -364,23 +343,30 @@ impl Opening {
         std::time::Duration::from_nanos(self.io.clock.monotonic_ns().saturating_sub(start_ns))
     }
 
-    fn engine(self, parts: OpenedParts) -> Engine {
+    /// The engine of what was found, with nothing to write to yet.
+    fn engine(
+        self,
+        folder: RunFolder,
+        core: StoreState,
+        report: RecoveryReport,
+        next_run: RunId,
+    ) -> Engine {
         let reserve = Reserve::new(&self.io, &self.dir, &self.settings);
         Engine {
             io: self.io,
             path: (!self.memory_only).then(|| self.dir.clone()),
             dir: self.dir,
             settings: self.settings,
-            store_id: parts.folder.store_id,
-            report: parts.report,
-            folder: parts.folder,
+            store_id: folder.store_id,
+            report,
+            folder,
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
-            manifest: parts.manifest.map(Mutex::new),
-            core: Mutex::new(parts.core),
-            wal: parts.wal,
-            follower: parts.follower,
-            next_run: AtomicU64::new(parts.next_run.0.max(1)),
+            manifest: None,
+            core: Mutex::new(core),
+            wal: None,
+            follower: None,
+            next_run: AtomicU64::new(next_run.0.max(1)),
             poison: Poison::default(),
             troubles: Troubles::default(),
             scrubber: Scrubber::default(),
@@ -392,7 +378,7 @@ impl Opening {
             model_states: Mutex::default(),
             counters: Counters::default(),
             queries: Queries::default(),
-            writer_lock: Mutex::new(parts.writer_lock),
+            writer_lock: Mutex::new(None),
         }
     }
 }
@@ -454,16 +440,4 @@ fn tell_report(engine: &Engine) {
         ms,
         "opened a store"
     );
-}
-
-/// What opening has gathered.
-struct OpenedParts {
-    folder: RunFolder,
-    core: StoreState,
-    report: RecoveryReport,
-    manifest: Option<ManifestLog>,
-    wal: Option<Wal>,
-    follower: Option<Follower>,
-    next_run: RunId,
-    writer_lock: Option<Arc<dyn LockGuard>>,
 }
