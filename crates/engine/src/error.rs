@@ -298,3 +298,26 @@ impl std::error::Error for Error {
         self.source.as_deref().map(|source| source as _)
     }
 }
+
+/// Why what was to be made on disk (an edit of the manifest, a segment of the log) is not there.
+#[derive(Debug)]
+pub(crate) enum NotDurable {
+    /// It has not been made, and all is as it was.
+    NotMade(Error),
+    /// It may be found by the next open, or not.
+    InDoubt(Error),
+}
+
+impl NotDurable {
+    pub(crate) fn into_error(self) -> Error {
+        self.failing_in_doubt(|error| error)
+    }
+
+    /// The error; where it leaves something in doubt, what `fail` makes of it.
+    pub(crate) fn failing_in_doubt(self, fail: impl FnOnce(Error) -> Error) -> Error {
+        match self {
+            Self::NotMade(error) => error,
+            Self::InDoubt(error) => fail(error),
+        }
+    }
+}

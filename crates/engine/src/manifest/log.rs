@@ -15,6 +15,7 @@ use timestrata_format::{FORMAT_VERSION, StoreId, WalId};
 use timestrata_io::{Disk, DiskFile, Io, OpenMode};
 
 use super::{LoadedManifest, ManifestState};
+use crate::error::NotDurable;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the manifest in the store's directory.
@@ -29,23 +30,6 @@ pub(crate) const MANIFEST_NAMES: [&str; 4] = [MANIFEST_NAME, NEW_NAME, COPY_NAME
 const HISTORY_FACTOR: u64 = 4;
 /// But not below this: rewriting costs three syncs.
 const REWRITE_BYTES_MIN: u64 = 256 * 1024;
-
-/// Why an edit is not durable.
-#[derive(Debug)]
-pub(crate) enum EditError {
-    /// It has not been made, and the manifest is as it was.
-    NotMade(Error),
-    /// It may be found by the next open, or not.
-    InDoubt(Error),
-}
-
-impl EditError {
-    fn into_error(self) -> Error {
-        match self {
-            Self::NotMade(error) | Self::InDoubt(error) => error,
-        }
-    }
-}
 
 /// The manifest of a store open for writing.
 #[derive(Debug)]
@@ -76,7 +60,7 @@ impl ManifestLog {
         let format_version = FORMAT_VERSION;
         let log_begun = false;
         let header = ManifestHeader { format_version, store_id, generation, log_begins, log_begun };
-        let written = write_whole(&*disk, dir, &header, &state).map_err(EditError::into_error)?;
+        let written = write_whole(&*disk, dir, &header, &state).map_err(NotDurable::into_error)?;
         let WrittenManifest { file, copy, bytes } = written;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
@@ -105,18 +89,18 @@ impl ManifestLog {
     /// and the segment that the log begins with is expected to be there.
     pub(crate) fn note_open(&mut self) -> Result<()> {
         let floor = ManifestOp::WalFloor(self.state.wal_floor);
-        self.commit(&VersionEdit { ops: vec![floor] }).map_err(EditError::into_error)
+        self.commit(&VersionEdit { ops: vec![floor] }).map_err(NotDurable::into_error)
     }
 
     /// Makes an edit durable. If what is on disk is in doubt after an error, the caller must poison the
     /// store.
-    pub(crate) fn commit(&mut self, edit: &VersionEdit) -> std::result::Result<(), EditError> {
+    pub(crate) fn commit(&mut self, edit: &VersionEdit) -> std::result::Result<(), NotDurable> {
         let path = self.dir.join(MANIFEST_NAME);
         // In place, and taken back if it isn't made: a copy of all streams an edit would cost the square
         // of their number to make them.
         let before = self.state.before(edit);
         let applied = self.state.apply(edit).map_err(|problem| {
-            EditError::InDoubt(Error::corruption(
+            NotDurable::InDoubt(Error::corruption(
                 &path,
                 self.log_bytes,
                 format!("a new edit makes no sense: {problem}"),
@@ -130,7 +114,7 @@ impl ManifestLog {
     }
 
     /// Writes an edit that the state has already.
-    fn write(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), EditError> {
+    fn write(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), NotDurable> {
         let is_long = self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR);
         match is_long && self.rewrite()? {
             true => Ok(()),
@@ -139,7 +123,7 @@ impl ManifestLog {
     }
 
     /// Goes on in a new file; false where there is no room for one, and nothing has changed.
-    fn rewrite(&mut self) -> std::result::Result<bool, EditError> {
+    fn rewrite(&mut self) -> std::result::Result<bool, NotDurable> {
         let header = ManifestHeader {
             generation: self.header.generation + 1,
             // Nothing but the log's first segment comes before an edit.
@@ -155,12 +139,12 @@ impl ManifestLog {
                 self.rewritten_bytes = bytes;
                 Ok(true)
             }
-            Err(EditError::NotMade(_)) => Ok(false),
+            Err(NotDurable::NotMade(_)) => Ok(false),
             Err(doubt) => Err(doubt),
         }
     }
 
-    fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), EditError> {
+    fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), NotDurable> {
         let mut bytes = Vec::new();
         append_frame(&mut bytes, self.header.store_id, &encode_edit(edit));
         if let Err(error) = self.file.write_at(self.log_bytes, &bytes) {
@@ -170,13 +154,13 @@ impl ManifestLog {
             let is_restored =
                 error.kind() == ErrorKind::NoSpace && self.file.set_len(self.log_bytes).is_ok();
             return Err(match is_restored {
-                true => EditError::NotMade(error),
-                false => EditError::InDoubt(error),
+                true => NotDurable::NotMade(error),
+                false => NotDurable::InDoubt(error),
             });
         }
         self.file
             .sync_data()
-            .map_err(|error| EditError::InDoubt(Error::io("sync the manifest", path, error)))?;
+            .map_err(|error| NotDurable::InDoubt(Error::io("sync the manifest", path, error)))?;
         // Only now: what the copy has and the manifest hasn't was lost from the manifest.
         let at = self.log_bytes;
         self.copy = self.copy.take().filter(|copy| copy.write_at(at, &bytes).is_ok());
@@ -204,7 +188,7 @@ fn write_whole(
     dir: &Path,
     header: &ManifestHeader,
     state: &ManifestState,
-) -> std::result::Result<WrittenManifest, EditError> {
+) -> std::result::Result<WrittenManifest, NotDurable> {
     let (new_path, path) = (dir.join(NEW_NAME), dir.join(MANIFEST_NAME));
     let mut bytes = header.encode().to_vec();
     append_frame(&mut bytes, header.store_id, &encode_edit(&state.to_edit()));
@@ -219,9 +203,9 @@ fn write_whole(
     written.map_err(|error| {
         // Nobody reads it, and the next one needs its room.
         let _ = disk.remove(&new_path);
-        EditError::NotMade(failed(error))
+        NotDurable::NotMade(failed(error))
     })?;
-    let file = install().map_err(|error| EditError::InDoubt(failed(error)))?;
+    let file = install().map_err(|error| NotDurable::InDoubt(failed(error)))?;
     Ok(WrittenManifest { file, copy: write_copy(disk, dir, &bytes), bytes: bytes.len() as u64 })
 }
 

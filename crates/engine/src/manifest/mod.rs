@@ -8,5 +8,5 @@ mod log;
 mod state;
 
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
-pub(crate) use log::{COPY_NAME, EditError, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
+pub(crate) use log::{COPY_NAME, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

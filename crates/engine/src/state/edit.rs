@@ -18,8 +18,9 @@ use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{SeqNo, StreamId, Tombstone, WalId};
 
 use super::engine::Engine;
+use crate::error::NotDurable;
 use crate::lock::still_ours;
-use crate::manifest::{EditError, ManifestLog};
+use crate::manifest::ManifestLog;
 use crate::{ErrorKind, Result};
 
 /// An edit of the manifest that is being put together.
@@ -106,18 +107,15 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
         engine.sync_through(through)?;
         engine.check_lock()?;
         let mut outcome = manifest.commit(&edit);
-        if let Err(EditError::NotMade(error)) = &outcome
+        if let Err(NotDurable::NotMade(error)) = &outcome
             && error.kind() == ErrorKind::NoSpace
             && frees_space(&edit)
             && engine.reserve.release()
         {
             outcome = manifest.commit(&edit);
         }
-        match outcome {
-            Ok(()) => Ok(ReleasedLog { engine, floor }),
-            Err(EditError::NotMade(error)) => Err(error),
-            Err(EditError::InDoubt(error)) => Err(engine.fail(error)),
-        }
+        outcome.map_err(|why| why.failing_in_doubt(|error| engine.fail(error)))?;
+        Ok(ReleasedLog { engine, floor })
     }
 }
 

@@ -22,6 +22,7 @@ use timestrata_io::sync::Mutex;
 use timestrata_io::{DiskFile, Io};
 
 use super::segment::{FileName, Segment, segment_path, spare_path};
+use crate::error::NotDurable;
 use crate::{Error, Result};
 
 /// Files that may wait: a flush lets go of as many at once, and the next memtable's log needs
@@ -32,15 +33,6 @@ const SPARES_MAX: usize = 8;
 /// every page of the next one ready, all of which a sync then writes. (For commits that are synced,
 /// and so written past the map, that sync is a stall: 16 MiB took 70 ms.)
 const HURRY: Duration = Duration::from_secs(1);
-
-/// Why there is no next segment.
-#[derive(Debug)]
-pub(super) enum NoSegment {
-    /// Its file could not be made. The log is as it was.
-    NotMade(Error),
-    /// Its name may be durable or not, and so may those of other files be.
-    InDoubt(Error),
-}
 
 /// What becomes of segments below the floor when a log is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,8 +161,8 @@ impl Spares {
 
     /// Makes the next segment ready, unless it is. What takes long is done without the lock,
     /// so that a writer who needs a segment now doesn't wait for it.
-    pub(super) fn prepare(&self) -> std::result::Result<(), NoSegment> {
-        self.lay_in().map_err(NoSegment::NotMade)?;
+    pub(super) fn prepare(&self) -> std::result::Result<(), NotDurable> {
+        self.lay_in().map_err(NotDurable::NotMade)?;
         let mut state = self.state.lock();
         if state.prepared.is_none() && !state.idle.is_empty() {
             state.prepared = Some(self.make(&mut state)?);
@@ -181,7 +173,7 @@ impl Spares {
         if writes_follow {
             // Before the next file is made: of the two this is needed sooner.
             file.iter().for_each(|file| file.expect_writes());
-            self.lay_in().map_err(NoSegment::NotMade)?;
+            self.lay_in().map_err(NotDurable::NotMade)?;
         }
         Ok(())
     }
@@ -207,18 +199,18 @@ impl Spares {
     }
 
     /// The first segment of a log that has just been opened: with all that makes syncs cheap.
-    pub(super) fn first(&self) -> std::result::Result<Segment, NoSegment> {
+    pub(super) fn first(&self) -> std::result::Result<Segment, NotDurable> {
         let mut state = self.state.lock();
         if state.idle.is_empty() {
             drop(state);
-            self.lay_in().map_err(NoSegment::NotMade)?;
+            self.lay_in().map_err(NotDurable::NotMade)?;
             state = self.state.lock();
         }
         self.make(&mut state)
     }
 
     /// The next segment. The one before was filled through its map, or by calls.
-    pub(super) fn take(&self, was_stored: bool) -> std::result::Result<Segment, NoSegment> {
+    pub(super) fn take(&self, was_stored: bool) -> std::result::Result<Segment, NotDurable> {
         let mut state = self.state.lock();
         let now_ns = self.io.clock.monotonic_ns();
         let is_soon = u128::from(now_ns.saturating_sub(state.taken_ns)) < HURRY.as_nanos();
@@ -230,7 +222,7 @@ impl Spares {
         }
     }
 
-    fn make(&self, state: &mut SpareFiles) -> std::result::Result<Segment, NoSegment> {
+    fn make(&self, state: &mut SpareFiles) -> std::result::Result<Segment, NotDurable> {
         let id = state.next;
         let path = segment_path(&self.dir, id);
         let header = SegmentHeader::new(self.store_id, id, self.segment_bytes);
@@ -246,7 +238,7 @@ impl Spares {
         from: &Path,
         path: &Path,
         header: &SegmentHeader,
-    ) -> std::result::Result<Arc<dyn DiskFile>, NoSegment> {
+    ) -> std::result::Result<Arc<dyn DiskFile>, NotDurable> {
         // Behind the header zeros, as behind every last record.
         let mut beginning = [0; SEGMENT_HEADER_BYTES + END_MARK_BYTES];
         beginning[..SEGMENT_HEADER_BYTES].copy_from_slice(&header.encode());
@@ -260,10 +252,11 @@ impl Spares {
         let failed = |source| Error::io("make a log segment", path, source);
         let file = begin().map_err(|source| {
             self.discard(from);
-            NoSegment::NotMade(failed(source))
+            NotDurable::NotMade(failed(source))
         })?;
         let named = self.io.disk.sync_dir(&self.dir);
-        named.map_err(|source| NoSegment::InDoubt(failed(source)))?;
+        // Where the name may be durable or not, so may those of other files be.
+        named.map_err(|source| NotDurable::InDoubt(failed(source)))?;
         Ok(file)
     }
 }

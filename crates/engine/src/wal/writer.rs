@@ -14,8 +14,9 @@ use super::segment::{
     FIRST_COMMIT_OFFSET, NewPayload, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
     payload_bytes_max, segment_path, space_for,
 };
-use super::spares::{NoSegment, OldSegments, Spares};
+use super::spares::{OldSegments, Spares};
 use super::sync::GroupSync;
+use crate::error::NotDurable;
 use crate::lock::still_ours;
 use crate::planted::{Plant, is_planted};
 use crate::{Error, ErrorKind, Result, Settings};
@@ -116,9 +117,7 @@ impl Wal {
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id, old)?;
-        let active = spares.first().map_err(|why| match why {
-            NoSegment::NotMade(error) | NoSegment::InDoubt(error) => error,
-        })?;
+        let active = spares.first().map_err(NotDurable::into_error)?;
         let older = start.older.iter();
         let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, own: false }).collect();
         let appender = Appender {
@@ -270,7 +269,7 @@ impl Wal {
     /// record always has a segment behind it. Where there can be no next one, nothing has changed.
     fn roll(&self, appender: &mut Appender) -> Result<()> {
         let next = self.spares.take(appender.stored > self.segment_bytes / 2);
-        let next = next.map_err(|why| self.fail_if_in_doubt(why))?;
+        let next = next.map_err(|why| why.failing_in_doubt(|error| self.fail(error)))?;
         self.go_on_in(appender, next).map_err(|error| self.fail(error))
     }
 
@@ -367,13 +366,6 @@ impl Wal {
         error
     }
 
-    fn fail_if_in_doubt(&self, why: NoSegment) -> Error {
-        match why {
-            NoSegment::NotMade(error) => error,
-            NoSegment::InDoubt(error) => self.fail(error),
-        }
-    }
-
     /// Whether a write or a sync has left in doubt what is on disk.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
@@ -431,7 +423,7 @@ impl Wal {
     /// disk. For background maintenance.
     pub(crate) fn prepare_spare(&self) -> Result<()> {
         self.check_whole()?;
-        self.spares.prepare().map_err(|why| self.fail_if_in_doubt(why))
+        self.spares.prepare().map_err(|why| why.failing_in_doubt(|error| self.fail(error)))
     }
 
     /// Removes the files that wait to be used. For a log that ends in good order: the next writer
