@@ -29,26 +29,18 @@ fn wrong() -> datafusion::common::DataFusionError {
     refused("AT TIME ZONE takes a time, and a time zone in quotes, as 'Europe/Berlin' or '+02:00'")
 }
 
-/// The call as the operator that it stands for.
-fn written(args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
-    let parts = args.iter().map(|arg| match arg {
-        Expr::Literal(zone, _) => format!("'{zone}'"),
-        other => name(other),
-    });
-    parts.collect::<Vec<_>>().join(" AT TIME ZONE ")
-}
-
 impl ScalarUDFImpl for AtTimeZone {
     fn name(&self) -> &str {
         AT_TIME_ZONE
     }
 
+    /// The call as the operator that it stands for.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(written(args, |arg| arg.schema_name().to_string()))
-    }
-
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(written(args, ToString::to_string))
+        let parts = args.iter().map(|arg| match arg {
+            Expr::Literal(zone, _) => format!("'{zone}'"),
+            other => other.schema_name().to_string(),
+        });
+        Ok(parts.collect::<Vec<_>>().join(" AT TIME ZONE "))
     }
 
     fn signature(&self) -> &Signature {

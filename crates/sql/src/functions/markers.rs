@@ -79,13 +79,6 @@ impl ScalarUDFImpl for MarkerFunction {
         }
     }
 
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        match self.marker {
-            Marker::AsWritten => self.schema_name(args),
-            _ => Ok(args.first().map(ToString::to_string).unwrap_or_default()),
-        }
-    }
-
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(match (self.marker, args.first()) {
             (Marker::AsWritten, Some(cast @ (Expr::Cast(_) | Expr::TryCast(_)))) => {

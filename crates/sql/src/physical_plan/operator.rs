@@ -122,21 +122,13 @@ impl<O: Operator<N>, const N: usize> ExecutionPlan for OperatorExec<O, N> {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let inputs = Inputs::try_from(children)
-            .map_err(|_| internal_datafusion_err!("{} has {N} inputs", O::NAME))?;
-        Ok(Arc::new(Self::new(self.operator.clone(), inputs)?))
-    }
-
     fn with_new_children(
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, recompute())
+        let inputs = Inputs::try_from(children)
+            .map_err(|_| internal_datafusion_err!("{} has {N} inputs", O::NAME))?;
+        Ok(Arc::new(Self::new(self.operator.clone(), inputs)?))
     }
 
     fn execute(

@@ -2,27 +2,25 @@
 //! partitions that follow each other.
 
 use std::fmt;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::task::{Context, Poll};
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SortOrderPushdownResult,
     replace_children_if_necessary,
 };
-use futures::Stream;
+use futures::stream::poll_fn;
 use timestrata_engine::{KeyRange, Scan, ScanEstimate, ScanSpec, Snapshot, Values};
 
 use super::measure;
@@ -212,14 +210,6 @@ impl ExecutionPlan for StreamScan {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
     fn with_new_children(
         self: Arc<Self>,
         _: Vec<Arc<dyn ExecutionPlan>>,
@@ -233,7 +223,7 @@ impl ExecutionPlan for StreamScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
-        Ok(Box::pin(self.rows(ranges, partition, &context)))
+        Ok(self.rows(ranges, None, partition, &context))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -254,18 +244,11 @@ impl ExecutionPlan for StreamScan {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        let mut scan = self.clone();
-        scan.limit = limit;
-        scan.statistics = Arc::default();
-        Some(Arc::new(scan))
+        Some(Arc::new(Self { limit, statistics: Arc::default(), ..self.clone() }))
     }
 
     fn fetch(&self) -> Option<usize> {
         self.limit
-    }
-
-    fn supports_limit_pushdown(&self) -> bool {
-        false
     }
 
     fn try_pushdown_sort(
@@ -287,25 +270,41 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
+    /// The rows of some ranges, of those only that `wants` says so of, if it is there.
     fn rows(
         &self,
         ranges: Vec<KeyRange>,
+        wants: Option<Box<Wants>>,
         partition: usize,
         context: &TaskContext,
-    ) -> PartitionRows {
-        PartitionRows {
+    ) -> SendableRecordBatchStream {
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let mut rows = PartitionRows {
             schema: self.schema(),
             snapshot: self.snapshot.clone(),
-            scan: self.clone_spec(),
+            scan: ScanSpec {
+                columns: Some(self.columns.clone()),
+                reverse: self.reverse,
+                text_views: true,
+                ..ScanSpec::default()
+            },
             stream: self.table.stream.id(),
             ranges: ranges.into_iter(),
-            wants: None,
+            wants,
             rows_left: self.limit.unwrap_or(usize::MAX),
             batch_rows: context.session_config().batch_size().max(1),
             current: None,
             batch: None,
-            metrics: BaselineMetrics::new(&self.metrics, partition),
-        }
+        };
+        let pieces = poll_fn(move |_| {
+            let _timer = metrics.elapsed_compute().timer();
+            let next = rows.next_piece();
+            if next.is_err() {
+                rows.rows_left = 0;
+            }
+            metrics.record_poll(Poll::Ready(next.transpose()))
+        });
+        Box::pin(RecordBatchStreamAdapter::new(self.schema(), pieces))
     }
 
     /// All rows of a scan in reverse, of all partitions, piece by piece: those of a piece are read
@@ -323,28 +322,16 @@ impl StreamScan {
         }
         pieces.reverse();
         let column = self.columns.get(shown).copied().unwrap_or(usize::MAX);
-        let mut rows = self.rows(pieces, 0, context);
-        rows.wants = Some(Box::new(move |piece| {
-            match snapshot.values(stream, piece, column).map_err(carried)? {
-                Some(values) => wants(&values),
-                None => Ok(true),
-            }
-        }));
-        Ok(Box::pin(rows))
+        let wants_piece = move |piece: &KeyRange| {
+            let values = snapshot.values(stream, piece, column).map_err(carried)?;
+            values.map_or(Ok(true), |values| wants(&values))
+        };
+        Ok(self.rows(pieces, Some(Box::new(wants_piece)), 0, context))
     }
 
     /// Whether rows come in the reverse of key order, and all of them.
     pub(super) fn is_whole_and_reverse(&self) -> bool {
         self.reverse && self.limit.is_none()
-    }
-
-    fn clone_spec(&self) -> ScanSpec {
-        ScanSpec {
-            columns: Some(self.columns.clone()),
-            reverse: self.reverse,
-            text_views: true,
-            ..ScanSpec::default()
-        }
     }
 }
 
@@ -364,7 +351,6 @@ struct PartitionRows {
     current: Option<Scan>,
     /// What was read and not yet given, and from which row on.
     batch: Option<(RecordBatch, usize)>,
-    metrics: BaselineMetrics,
 }
 
 impl PartitionRows {
@@ -395,25 +381,5 @@ impl PartitionRows {
             self.current = Some(self.snapshot.scan(self.stream, &spec).map_err(carried)?);
         }
         Ok(None)
-    }
-}
-
-impl Stream for PartitionRows {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let timer = self.metrics.elapsed_compute().clone();
-        let _timer = timer.timer();
-        let next = self.next_piece();
-        if next.is_err() {
-            self.rows_left = 0;
-        }
-        self.metrics.record_poll(Poll::Ready(next.transpose()))
-    }
-}
-
-impl RecordBatchStream for PartitionRows {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
     }
 }

@@ -130,12 +130,13 @@ impl ArithmeticOp {
 
 /// A call as it was written, with operators. Long sums are deep on their left side: that is walked down and
 /// not called down, for the sake of the stack.
-fn written(operation: ArithmeticOp, args: &[Expr], name: impl Fn(&Expr) -> String) -> String {
+fn written(operation: ArithmeticOp, args: &[Expr]) -> String {
+    let name = |arg: &Expr| arg.schema_name().to_string();
     let (mut operation, mut args) = (operation, args);
     let mut behind: Vec<String> = Vec::new();
     let start = loop {
         let [left, right] = args else {
-            break format!("(- {})", args.iter().map(&name).collect::<Vec<_>>().join(", "));
+            break format!("(- {})", args.iter().map(name).collect::<Vec<_>>().join(", "));
         };
         behind.push(format!(" {} {}", operation.sign(), name(right)));
         match left {
@@ -166,13 +167,9 @@ impl ScalarUDFImpl for CheckedArithmetic {
         }
     }
 
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(written(self.operation, args, ToString::to_string))
-    }
-
     /// As the operator's own, so that columns keep their names.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(written(self.operation, args, |arg| arg.schema_name().to_string()))
+        Ok(written(self.operation, args))
     }
 
     fn signature(&self) -> &Signature {
