@@ -1,18 +1,18 @@
 //! An operator that hands on what its input gives as long as the query is wanted.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::Distribution;
 use datafusion::physical_plan::PlanProperties;
-use futures::Stream;
+use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::StreamExt;
+use futures::stream::poll_fn;
 use timestrata_engine::{GiveUpOnDrop, RunningQuery};
-use tokio::task::coop;
 
 use crate::error::carried;
 use crate::physical_plan::{Inputs, Operator};
@@ -41,7 +41,7 @@ impl Operator<1> for Governed {
     ) -> Result<SendableRecordBatchStream> {
         self.query.check().map_err(carried)?;
         let input = input.execute(partition, context)?;
-        Ok(Box::pin(GovernedStream::new(input, &self.query, None)))
+        Ok(as_long_as_wanted(input, &self.query, None))
     }
 }
 
@@ -50,46 +50,28 @@ pub(crate) fn governed_stream(
     rows: SendableRecordBatchStream,
     query: &RunningQuery,
 ) -> SendableRecordBatchStream {
-    Box::pin(GovernedStream::new(rows, query, Some(query.given_up_on_drop())))
+    as_long_as_wanted(rows, query, Some(query.given_up_on_drop()))
 }
 
-struct GovernedStream {
-    schema: SchemaRef,
-    /// `None` at the end: nothing is kept for who doesn't let go of a stream that has ended.
-    live: Option<(SendableRecordBatchStream, RunningQuery, Option<GiveUpOnDrop>)>,
-}
-
-impl GovernedStream {
-    fn new(
-        input: SendableRecordBatchStream,
-        query: &RunningQuery,
-        on_drop: Option<GiveUpOnDrop>,
-    ) -> Self {
-        Self { schema: input.schema(), live: Some((input, query.clone(), on_drop)) }
-    }
-}
-
-impl Stream for GovernedStream {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some((input, query, _)) = &mut self.live else { return Poll::Ready(None) };
-        if let Err(error) = query.check() {
-            self.live = None;
-            return Poll::Ready(Some(Err(carried(error))));
-        }
-        let turn = ready!(coop::poll_proceed(context));
-        let next = ready!(input.as_mut().poll_next(context));
-        turn.made_progress();
+/// Rows that come as long as the query is wanted, from a thread that is handed on now and then.
+fn as_long_as_wanted(
+    rows: SendableRecordBatchStream,
+    query: &RunningQuery,
+    on_drop: Option<GiveUpOnDrop>,
+) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    // `None` at the end: nothing is kept for who doesn't let go of a stream that has ended.
+    let mut live = Some((make_cooperative(rows), query.clone(), on_drop));
+    let governed = poll_fn(move |context| {
+        let Some((rows, query, _)) = &mut live else { return Poll::Ready(None) };
+        let next = match query.check() {
+            Ok(()) => ready!(rows.poll_next_unpin(context)),
+            Err(error) => Some(Err(carried(error))),
+        };
         if !matches!(next, Some(Ok(_))) {
-            self.live = None;
+            live = None;
         }
         Poll::Ready(next)
-    }
-}
-
-impl RecordBatchStream for GovernedStream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, governed))
 }
