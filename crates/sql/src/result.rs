@@ -65,11 +65,6 @@ impl QueryResult {
         &self.schema
     }
 
-    /// DataFusion's own stream, with its own errors.
-    pub fn into_stream(self) -> SendableRecordBatchStream {
-        self.stream
-    }
-
     /// All batches.
     ///
     /// # Errors

@@ -143,21 +143,7 @@ impl Sql {
     }
 
     /// For each row of `left` the last row of `right` that is not later (or the next one: see
-    /// [`AsofOptions`]). As `asof_join` in SQL does.
-    ///
-    /// # Errors
-    /// As [`Sql::query`].
-    pub async fn asof_join(
-        &self,
-        left: Input,
-        right: Input,
-        options: &AsofOptions,
-    ) -> Result<QueryResult> {
-        let execution = self.execution.begun(&format!("asof_join({left}, {right})"));
-        execution.asof_join(left, right, options).await
-    }
-
-    /// As [`Sql::asof_join`], for callers without a runtime.
+    /// [`AsofOptions`]). As `asof_join` in SQL does; for callers without a runtime.
     ///
     /// # Errors
     /// As [`Sql::query`].
@@ -171,16 +157,8 @@ impl Sql {
         execution.block(execution.asof_join(left, right, options))
     }
 
-    /// The rows of `input`, with those that are missing in between. As `gap_fill` in SQL does.
-    ///
-    /// # Errors
-    /// As [`Sql::query`].
-    pub async fn gap_fill(&self, input: Input, options: &GapFillOptions) -> Result<QueryResult> {
-        let execution = self.execution.begun(&format!("gap_fill({input})"));
-        execution.gap_fill(input, options).await
-    }
-
-    /// As [`Sql::gap_fill`], for callers without a runtime.
+    /// The rows of `input`, with those that are missing in between. As `gap_fill` in SQL does; for
+    /// callers without a runtime.
     ///
     /// # Errors
     /// As [`Sql::query`].
@@ -201,19 +179,10 @@ impl Sql {
         Ok(self.execution.catalog()?.table_names())
     }
 
-    /// The rows of a table that a selection names.
+    /// The rows of a table that a selection names, for callers without a runtime.
     ///
     /// # Errors
     /// As [`Sql::query`]; a condition or an order that is more than that is `InvalidArgument`.
-    pub async fn select(&self, table: &str, selection: &Selection) -> Result<QueryResult> {
-        let statement = selection.statement(&self.execution.table(table)?)?;
-        self.query(&statement, selection.params.clone()).await
-    }
-
-    /// As [`Sql::select`], for callers without a runtime.
-    ///
-    /// # Errors
-    /// As [`Sql::select`].
     pub fn select_blocking(&self, table: &str, selection: &Selection) -> Result<BlockingResult> {
         let execution = self.execution.begun(table);
         let statement = selection.statement(&execution.table(table)?)?;
