@@ -7,58 +7,33 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, SimpleScalarUDF, Volatility};
 use md5::{Digest, Md5};
 
 use super::map_values;
 
 const DIGITS: usize = 32;
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Md5Digits {
-    signature: Signature,
-}
-
-impl Md5Digits {
-    pub(super) fn new() -> Self {
-        // Text of other kinds becomes the first of these.
-        let types = vec![DataType::Utf8View, DataType::Utf8, DataType::LargeUtf8, DataType::Binary];
-        Self { signature: Signature::uniform(1, types, Volatility::Immutable) }
-    }
-}
-
-impl ScalarUDFImpl for Md5Digits {
-    fn name(&self) -> &str {
-        "md5"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [given] = args.args.as_slice() else {
-            return internal_err!("md5 is called with one value");
-        };
-        map_values(given, digits)
-    }
+/// The function.
+pub(super) fn function() -> ScalarUDF {
+    // Text of other kinds becomes the first of these.
+    let types = vec![DataType::Utf8View, DataType::Utf8, DataType::LargeUtf8, DataType::Binary];
+    let signature = Signature::uniform(1, types, Volatility::Immutable);
+    let call = |args: &[ColumnarValue]| match args {
+        [given] => map_values(given, digits),
+        _ => internal_err!("md5 is called with one value"),
+    };
+    SimpleScalarUDF::new_with_signature("md5", signature, DataType::Utf8, Arc::new(call)).into()
 }
 
 fn digits(values: &ArrayRef) -> Result<ArrayRef> {
-    let all = match values.data_type() {
+    Ok(match values.data_type() {
         DataType::Utf8View => of_each(values.as_string_view().iter().map(as_bytes)),
         DataType::Utf8 => of_each(values.as_string::<i32>().iter().map(as_bytes)),
         DataType::LargeUtf8 => of_each(values.as_string::<i64>().iter().map(as_bytes)),
         DataType::Binary => of_each(values.as_binary::<i32>().iter()),
         other => return internal_err!("md5 is called with {other}"),
-    };
-    Ok(all)
+    })
 }
 
 fn as_bytes(text: Option<&str>) -> Option<&[u8]> {
@@ -67,18 +42,14 @@ fn as_bytes(text: Option<&str>) -> Option<&[u8]> {
 
 fn of_each<'a>(values: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> ArrayRef {
     let mut all = StringBuilder::with_capacity(values.len(), values.len() * DIGITS);
-    let mut text = String::with_capacity(DIGITS);
     for value in values {
         let Some(value) = value else {
             all.append_null();
             continue;
         };
-        text.clear();
-        for byte in Md5::digest(value) {
-            // Memory takes what is written to it.
-            let _ = write!(text, "{byte:02x}");
-        }
-        all.append_value(&text);
+        // Memory takes what is written to it.
+        let _ = write!(all, "{:x}", Md5::digest(value));
+        all.append_value("");
     }
     Arc::new(all.finish())
 }

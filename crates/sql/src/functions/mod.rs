@@ -74,7 +74,7 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
     for function in first_last::FirstOrLast::all() {
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
-    state.register_udf(Arc::new(ScalarUDF::new_from_impl(md5::Md5Digits::new())))?;
+    state.register_udf(Arc::new(md5::function()))?;
     state.register_relation_planner(Arc::new(relation::TableFunctions))
 }
 
