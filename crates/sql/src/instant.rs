@@ -6,19 +6,14 @@ use chrono::Utc;
 use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::arrow::datatypes::TimeUnit;
 use datafusion::common::ScalarValue;
-use timestrata_values::Instant;
+use timestrata_values::instant::{Instant, per_second};
 
 /// A day in nanoseconds.
 pub(crate) const DAY_NS: i128 = 86_400_000_000_000;
 
 /// A unit in nanoseconds.
 pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
+    1_000_000_000 / i128::from(per_second(unit))
 }
 
 /// Whether a zone is another name of UTC.

@@ -6,9 +6,7 @@ use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::RelationPlannerContext;
 use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::sql::sqlparser::ast::{
-    self, FunctionArg, FunctionArgExpr, Ident, TableFactor, Value,
-};
+use datafusion::sql::sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableFactor, Value};
 
 use super::step::interval_of;
 use crate::error::{carried, refused};
@@ -76,8 +74,9 @@ impl CallArguments {
     ) -> Result<LogicalPlan> {
         let relation = match self.need(name)? {
             ast::Expr::Subquery(query) => parse_relation(&format!("({query})")),
-            ast::Expr::Identifier(table) => parse_relation(&table.to_string()),
-            ast::Expr::CompoundIdentifier(parts) => parse_relation(&join(&parts, ".")),
+            table @ (ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)) => {
+                parse_relation(&table.to_string())
+            }
             value => match text(&value) {
                 Some(text) if is_query(&text) => parse_relation(&format!("({text}\n)")),
                 Some(table) => parse_relation(&quoted(&table)),
@@ -103,10 +102,6 @@ impl CallArguments {
             }
         }
     }
-}
-
-fn join(parts: &[Ident], with: &str) -> String {
-    parts.iter().map(Ident::to_string).collect::<Vec<_>>().join(with)
 }
 
 fn is_query(text: &str) -> bool {

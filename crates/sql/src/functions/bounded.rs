@@ -1,10 +1,8 @@
 //! Functions whose results are far larger than what they are given, with a bound: DataFusion counts what
 //! sorts, groups and joins take, and not what a function gives.
 
-use std::sync::Arc;
-
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
+use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::compute::kernels::length::length;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType};
@@ -89,15 +87,8 @@ enum Numbers {
 impl Numbers {
     fn of(
         value: Option<&ColumnarValue>,
-        count: impl Fn(&ArrayRef) -> Result<ArrayRef>,
+        numbers: impl Fn(&ArrayRef) -> Result<Vec<i128>>,
     ) -> Result<Self> {
-        let numbers = |array: &ArrayRef| -> Result<Vec<i128>> {
-            let counted = count(array)?;
-            let as_null = CastOptions { safe: true, ..CastOptions::default() };
-            let counted = cast_with_options(&counted, &DataType::Int64, &as_null)?;
-            let counted = counted.as_primitive::<Int64Type>();
-            Ok(counted.iter().map(|count| i128::from(count.unwrap_or(0))).collect())
-        };
         Ok(match value {
             Some(ColumnarValue::Array(array)) => Self::Each(numbers(array)?),
             Some(ColumnarValue::Scalar(scalar)) => {
@@ -115,27 +106,33 @@ impl Numbers {
     }
 }
 
+/// Whole numbers, 0 for null.
+fn whole(array: &ArrayRef) -> Result<Vec<i128>> {
+    let as_null = CastOptions { safe: true, ..CastOptions::default() };
+    let numbers = cast_with_options(array, &DataType::Int64, &as_null)?;
+    let numbers = numbers.as_primitive::<Int64Type>();
+    Ok(numbers.iter().map(|number| i128::from(number.unwrap_or(0))).collect())
+}
+
 /// The values of an argument of whole numbers.
 fn values(value: Option<&ColumnarValue>) -> Result<Numbers> {
-    Numbers::of(value, |array| Ok(Arc::clone(array)))
+    Numbers::of(value, whole)
 }
 
 /// The bytes that each value of an argument has.
 fn sizes(value: Option<&ColumnarValue>) -> Result<Numbers> {
     Numbers::of(value, |array| {
-        Ok(match array.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => length(array)?,
+        let each = match array.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                return whole(&length(array)?);
+            }
+            // The same for each: how long its elements are isn't looked at.
             DataType::List(_) | DataType::LargeList(_) => {
-                // The same for each: how long its elements are isn't looked at.
-                let each = array.get_array_memory_size() / array.len().max(1);
-                let each = i64::try_from(each).unwrap_or(i64::MAX);
-                Arc::new(Int64Array::from_value(each, array.len()))
+                (array.get_array_memory_size() / array.len().max(1)) as i128
             }
-            _ => {
-                let each = ELEMENT_BYTES as i64;
-                Arc::new(Int64Array::from_value(each, array.len()))
-            }
-        })
+            _ => ELEMENT_BYTES,
+        };
+        Ok(vec![each; array.len()])
     })
 }
 
@@ -205,7 +202,9 @@ impl Steps {
         };
         let step = match args.get(2) {
             None => Numbers::One(1),
-            Some(step) if matches!(step.data_type(), DataType::Interval(_)) => intervals(step)?,
+            Some(step) if matches!(step.data_type(), DataType::Interval(_)) => {
+                Numbers::of(Some(step), intervals)?
+            }
             step => values(step)?,
         };
         let (start, end) = match args {
@@ -224,23 +223,13 @@ impl Steps {
 }
 
 /// Intervals in nanoseconds, a month as short as it may be.
-fn intervals(value: &ColumnarValue) -> Result<Numbers> {
-    let lengths = |array: &ArrayRef| -> Vec<i128> {
-        let Some(array) = array.as_primitive_opt::<IntervalMonthDayNanoType>() else {
-            return vec![1; array.len()];
-        };
-        let length = |months: i32, days: i32, ns: i64| {
-            (i128::from(months) * MONTH_DAYS + i128::from(days)) * DAY_NS + i128::from(ns)
-        };
-        array
-            .iter()
-            .map(|step| step.map_or(0, |s| length(s.months, s.days, s.nanoseconds)))
-            .collect()
+fn intervals(array: &ArrayRef) -> Result<Vec<i128>> {
+    let Some(array) = array.as_primitive_opt::<IntervalMonthDayNanoType>() else {
+        return Ok(vec![1; array.len()]);
     };
-    Ok(match value {
-        ColumnarValue::Array(array) => Numbers::Each(lengths(array)),
-        ColumnarValue::Scalar(scalar) => {
-            Numbers::One(lengths(&scalar.to_array()?).first().copied().unwrap_or(0))
-        }
-    })
+    let length = |months: i32, days: i32, ns: i64| {
+        (i128::from(months) * MONTH_DAYS + i128::from(days)) * DAY_NS + i128::from(ns)
+    };
+    let steps = array.iter();
+    Ok(steps.map(|step| step.map_or(0, |s| length(s.months, s.days, s.nanoseconds))).collect())
 }

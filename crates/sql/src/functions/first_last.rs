@@ -7,7 +7,7 @@
 //! All are DataFusion's ordered aggregates, which know when their input is in order already.
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::functions_aggregate::first_last::{first_value_udaf, last_value_udaf};
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification};
@@ -48,6 +48,10 @@ impl FirstOrLast {
     }
 }
 
+fn missing() -> DataFusionError {
+    refused("two arguments are needed: a value, and what rows go by")
+}
+
 impl AggregateUDFImpl for FirstOrLast {
     fn name(&self) -> &str {
         match (self.end, self.skips_nulls) {
@@ -67,16 +71,11 @@ impl AggregateUDFImpl for FirstOrLast {
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
-        given
-            .first()
-            .cloned()
-            .ok_or_else(|| refused("two arguments are needed: a value, and what rows go by"))
+        given.first().cloned().ok_or_else(missing)
     }
 
     fn return_field(&self, given: &[FieldRef]) -> Result<FieldRef> {
-        let Some(value) = given.first() else {
-            return Err(refused("two arguments are needed: a value, and what rows go by"));
-        };
+        let value = given.first().ok_or_else(missing)?;
         Ok(value.as_ref().clone().with_name(self.name()).with_nullable(true).into())
     }
 
@@ -100,7 +99,7 @@ impl AggregateUDFImpl for FirstOrLast {
         Some(Box::new(move |function: AggregateFunction, _| {
             let AggregateFunctionParams { mut args, distinct, filter, .. } = function.params;
             let (Some(time), Some(value)) = (args.pop(), args.pop()) else {
-                return Err(refused("two arguments are needed: a value, and what rows go by"));
+                return Err(missing());
             };
             let func = match end {
                 End::First => first_value_udaf(),

@@ -6,7 +6,7 @@
 //! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
 //! from 2000-01-01.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::common::{DataFusionError, Result, ScalarValue};

@@ -33,6 +33,7 @@ struct NewestRow {
 /// One side's batch, with what is compared.
 struct SideBatch {
     batch: RecordBatch,
+    /// In units of their column.
     times: Int64Array,
     keys: Option<Rows>,
     by: Vec<ArrayRef>,
@@ -45,7 +46,7 @@ impl SideBatch {
         by: &[usize],
         converter: &RowConverter,
     ) -> Result<Self> {
-        let times = plain_times(batch.column(time))?;
+        let times = cast(batch.column(time), &DataType::Int64)?.as_primitive::<Int64Type>().clone();
         let by: Vec<ArrayRef> = by.iter().map(|column| Arc::clone(batch.column(*column))).collect();
         let keys = if by.is_empty() { None } else { Some(converter.convert_columns(&by)?) };
         Ok(Self { batch: batch.clone(), times, keys, by })
@@ -68,16 +69,6 @@ impl SideBatch {
             Some(keys) => Some(keys.row(row).data()),
         }
     }
-}
-
-/// Times of any unit as plain numbers.
-fn plain_times(times: &ArrayRef) -> Result<Int64Array> {
-    let numbers = match times.data_type() {
-        DataType::Timestamp(_, _) => cast(times, &DataType::Int64)?,
-        DataType::Date32 => cast(&cast(times, &DataType::Int32)?, &DataType::Int64)?,
-        _ => cast(times, &DataType::Int64)?,
-    };
-    Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
 pub(super) struct JoinState {
