@@ -19,7 +19,7 @@ use datafusion::logical_expr::{
 
 use self::grid::Grid;
 pub(crate) use self::numbers::LongNumbers;
-use super::{dates, rewrite_plan};
+use super::{dates, is_comparison, rewrite_plan};
 
 /// The same plan, with constants in the type of the times and decimals that they are compared with, and with days
 /// as times where they meet times.
@@ -57,37 +57,21 @@ fn typed_binary(
     schema: &DFSchema,
     long: &LongNumbers,
 ) -> Result<Option<Expr>> {
-    let is_comparison = |op: Operator| {
-        matches!(
-            op,
-            Operator::Eq
-                | Operator::NotEq
-                | Operator::Lt
-                | Operator::LtEq
-                | Operator::Gt
-                | Operator::GtEq
-                | Operator::IsDistinctFrom
-                | Operator::IsNotDistinctFrom
-        )
-    };
     if !is_comparison(binary.op) {
         return Ok(None);
     }
     let (left, right) = (binary.left.as_ref(), binary.right.as_ref());
-    if let Some(data_type) = gridded(left, schema)
-        && let Some(at) = Grid::of(right, &data_type, long)?
-    {
-        return Ok(Some(compare(left, binary.op, &at)));
-    }
     let swapped = match binary.op {
         Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => Some(binary.op),
         op => op.swap(),
     };
-    if let Some(op) = swapped
-        && let Some(data_type) = gridded(right, schema)
-        && let Some(at) = Grid::of(left, &data_type, long)?
-    {
-        return Ok(Some(compare(right, op, &at)));
+    for (expr, op, constant) in [(left, Some(binary.op), right), (right, swapped, left)] {
+        if let Some(op) = op
+            && let Some(data_type) = gridded(expr, schema)
+            && let Some(at) = Grid::of(constant, &data_type, long)?
+        {
+            return Ok(Some(compare(expr, op, &at)));
+        }
     }
     Ok(None)
 }

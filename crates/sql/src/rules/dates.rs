@@ -10,11 +10,14 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{InSubquery, ScalarFunction};
+use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::{
     BinaryExpr, Case, Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Operator,
     Subquery, Union,
 };
+
+use super::is_comparison;
+
 /// Functions that bring all of their arguments to one type.
 const FUNCTIONS: [&str; 6] = ["coalesce", "nullif", "nvl", "ifnull", "greatest", "least"];
 
@@ -22,50 +25,39 @@ const FUNCTIONS: [&str; 6] = ["coalesce", "nullif", "nvl", "ifnull", "greatest",
 // Else its variables are on the stack once more for each operator of a long expression.
 #[inline(never)]
 pub(super) fn as_times(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    match expr {
+    let (expr, is_changed) = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_meeting(op) => {
             let mut sides = [*left, *right];
             let is_changed = meet(sides.iter_mut(), schema) | hours_count(&mut sides, op, schema);
             let [left, right] = sides.map(Box::new);
-            Ok(Transformed::new_transformed(
-                Expr::BinaryExpr(BinaryExpr { left, op, right }),
-                is_changed,
-            ))
+            (Expr::BinaryExpr(BinaryExpr { left, op, right }), is_changed)
         }
         Expr::Between(mut between) => {
             let parts = [&mut between.expr, &mut between.low, &mut between.high];
             let is_changed = meet(parts.into_iter().map(AsMut::as_mut), schema);
-            Ok(Transformed::new_transformed(Expr::Between(between), is_changed))
+            (Expr::Between(between), is_changed)
         }
         Expr::InList(mut list) => {
             let parts = std::iter::once(list.expr.as_mut()).chain(list.list.iter_mut());
             let is_changed = meet(parts, schema);
-            Ok(Transformed::new_transformed(Expr::InList(list), is_changed))
+            (Expr::InList(list), is_changed)
         }
         Expr::Case(mut case) => {
             let is_changed = meet_in_case(&mut case, schema);
-            Ok(Transformed::new_transformed(Expr::Case(case), is_changed))
+            (Expr::Case(case), is_changed)
         }
-        Expr::ScalarFunction(ScalarFunction { func, mut args })
-            if FUNCTIONS.contains(&func.name()) =>
-        {
-            let is_changed = meet(args.iter_mut(), schema);
-            Ok(Transformed::new_transformed(
-                Expr::ScalarFunction(ScalarFunction { func, args }),
-                is_changed,
-            ))
+        Expr::ScalarFunction(mut call) if FUNCTIONS.contains(&call.func.name()) => {
+            let is_changed = meet(call.args.iter_mut(), schema);
+            (Expr::ScalarFunction(call), is_changed)
         }
-        Expr::InSubquery(asked) => in_subquery(asked, schema),
-        other => Ok(Transformed::no(other)),
-    }
+        Expr::InSubquery(asked) => return in_subquery(asked, schema),
+        other => (other, false),
+    };
+    Ok(Transformed::new_transformed(expr, is_changed))
 }
 
 fn is_meeting(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, Minus, NotEq, Plus};
-    matches!(
-        op,
-        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom | Minus | Plus
-    )
+    is_comparison(op) || matches!(op, Operator::Minus | Operator::Plus)
 }
 
 /// The type of times that days among these types become; `None` if nothing is to be done.

@@ -16,7 +16,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::functions::as_cast;
@@ -51,6 +51,12 @@ pub(crate) fn exact(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> 
             .transform_data(|expr| arithmetic::checked(expr, schema))?
             .transform_data(|expr| floats::unsigned(expr, schema))
     })
+}
+
+/// Whether an operator says how two values compare.
+pub(crate) fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// Rewrites the expressions of one node; columns keep their names.

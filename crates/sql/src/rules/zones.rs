@@ -37,7 +37,8 @@ pub(super) fn naive_is_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<
 
 /// The type between two of which only one has a zone, and not UTC.
 fn by_way_of(from: &DataType, to: &DataType) -> Option<DataType> {
-    match (from, to) {
+    let DataType::Timestamp(unit, to) = to else { return None };
+    let zone = match (from, to) {
         (
             DataType::Timestamp(_, None)
             | DataType::Utf8
@@ -45,11 +46,10 @@ fn by_way_of(from: &DataType, to: &DataType) -> Option<DataType> {
             | DataType::Utf8View
             | DataType::Date32
             | DataType::Date64,
-            DataType::Timestamp(unit, Some(zone)),
-        ) if !is_utc(zone) => Some(DataType::Timestamp(*unit, Some(UTC.into()))),
-        (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(unit, None)) if !is_utc(zone) => {
-            Some(DataType::Timestamp(*unit, Some(UTC.into())))
-        }
-        _ => None,
-    }
+            Some(zone),
+        )
+        | (DataType::Timestamp(_, Some(zone)), None) => zone,
+        _ => return None,
+    };
+    (!is_utc(zone)).then(|| DataType::Timestamp(*unit, Some(UTC.into())))
 }

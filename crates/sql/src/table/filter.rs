@@ -8,6 +8,7 @@ use timestrata_engine::KeyRange;
 use super::literal::{LiteralBounds, bounds_of};
 use crate::functions::Marker;
 use crate::ranges::Ranges;
+use crate::rules::is_comparison;
 
 /// Ranges that a filter may have; with more it is one range from the first to the last of them.
 const RANGES_MAX: usize = 256;
@@ -172,13 +173,7 @@ fn compare(lead: &LeadColumn, expr: &Expr, op: Operator, literal: &Expr) -> Opti
 fn compare_with_null(op: Operator) -> Option<FilterRanges> {
     match op {
         Operator::IsDistinctFrom => Some(FilterRanges::exactly(Ranges::all())),
-        Operator::IsNotDistinctFrom
-        | Operator::Eq
-        | Operator::NotEq
-        | Operator::Lt
-        | Operator::LtEq
-        | Operator::Gt
-        | Operator::GtEq => Some(FilterRanges::exactly(Ranges::none())),
+        op if is_comparison(op) => Some(FilterRanges::exactly(Ranges::none())),
         _ => None,
     }
 }
