@@ -64,13 +64,10 @@ impl Catalog {
 
     fn show(&self, stream: &Arc<timestrata_engine::Stream>) -> Option<SqlTable> {
         let mut said = self.models.iter().map(|model| model.show(stream));
-        match said.find(|shown| !matches!(shown, Shown::NotMine)) {
-            Some(Shown::Table(table)) => Some(table),
-            Some(_) => None,
-            None => match PlainStreams.show(stream) {
-                Shown::Table(table) => Some(table),
-                _ => None,
-            },
+        let said = said.find(|shown| !matches!(shown, Shown::NotMine));
+        match said.unwrap_or_else(|| PlainStreams.show(stream)) {
+            Shown::Table(table) => Some(table),
+            _ => None,
         }
     }
 
@@ -88,6 +85,11 @@ impl Catalog {
         }
         tables.retain(|table| table.name.to_lowercase() == name.to_lowercase());
         if tables.len() == 1 { tables.pop() } else { None }
+    }
+
+    /// As [`table`](Self::table), of one that is asked for.
+    pub(crate) fn expect(&self, name: &str) -> timestrata_engine::Result<SqlTable> {
+        self.table(name).ok_or_else(|| self.no_table(name))
     }
 
     /// A table as DataFusion reads it.

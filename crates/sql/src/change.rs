@@ -67,8 +67,7 @@ async fn change(
     dml: DmlStatement,
 ) -> Result<QueryResult> {
     let writer = execution.writer()?;
-    let name = dml.table_name.table();
-    let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
+    let table = catalog.expect(dml.table_name.table())?;
     let rows = match dml.op {
         WriteOp::Insert(InsertOp::Append) => {
             insert(execution, state, writer, table.name, &dml.input).await?
@@ -87,8 +86,7 @@ pub(crate) fn predicate_of(execution: &Execution, sql: &str, params: Params) -> 
     let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
     match &plan {
         LogicalPlan::Dml(dml) if matches!(dml.op, WriteOp::Delete) => {
-            let name = dml.table_name.table();
-            let Some(table) = catalog.table(name) else { return Err(catalog.no_table(name)) };
+            let table = catalog.expect(dml.table_name.table())?;
             predicate(&state, &table, &dml.input, execution.query.as_ref())
         }
         _ => Err(unsupported()),

@@ -97,8 +97,7 @@ impl Execution {
 
     /// A table by its name.
     pub(crate) fn table(&self, name: &str) -> Result<SqlTable> {
-        let catalog = self.catalog()?;
-        catalog.table(name).ok_or_else(|| catalog.no_table(name))
+        self.catalog()?.expect(name)
     }
 
     fn parse(&self, sql: &str) -> Result<Statement> {

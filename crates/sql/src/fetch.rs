@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Fetch, LimitClause, Query, Value, VisitMut, VisitorMut,
 };
@@ -10,20 +9,11 @@ use timestrata_engine::{Error, Result};
 
 use crate::error::invalid;
 
-/// Makes every `FETCH` of a statement the limit that it is.
+/// Makes every `FETCH` of a statement, or of a part of one, the limit that it is.
 ///
 /// # Errors
 /// `InvalidArgument` for what is no limit: so many percent, and rows that are as good as the last one.
-pub(crate) fn as_limits(statement: &mut Statement) -> Result<()> {
-    match statement {
-        Statement::Statement(parsed) => as_limits_in(parsed.as_mut()),
-        Statement::Explain(explain) => as_limits(&mut explain.statement),
-        _ => Ok(()),
-    }
-}
-
-/// As [`as_limits`], of a part of a statement.
-pub(crate) fn as_limits_in(part: &mut impl VisitMut) -> Result<()> {
+pub(crate) fn as_limits(part: &mut impl VisitMut) -> Result<()> {
     match part.visit(&mut FetchToLimit) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),

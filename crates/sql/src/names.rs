@@ -48,7 +48,9 @@ pub(crate) fn with_unique<T>(
     loop {
         taken.extend(clash.column);
         let mut renamed = statement::parse(text, usize::MAX).map_err(carried)?;
-        rename(&mut renamed, &taken);
+        if let Some(parsed) = statement::parsed_in(&mut renamed) {
+            let _: ControlFlow<()> = parsed.visit(&mut Renaming { taken: &taken, arguments: 0 });
+        }
         clash = match plan(renamed) {
             Err(error) if let Some(clash) = NameClash::of(&error) => clash,
             planned => return planned,
@@ -89,16 +91,6 @@ impl NameClash {
             },
             other => wrapped(other).and_then(Self::of),
         }
-    }
-}
-
-fn rename(statement: &mut Statement, taken: &HashSet<String>) {
-    match statement {
-        Statement::Statement(parsed) => {
-            let _: ControlFlow<()> = parsed.visit(&mut Renaming { taken, arguments: 0 });
-        }
-        Statement::Explain(explain) => rename(&mut explain.statement, taken),
-        _ => {}
     }
 }
 

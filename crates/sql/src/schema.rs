@@ -7,16 +7,11 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef}
 use timestrata_engine::{Result, Stream};
 use timestrata_graph::GraphPart;
 use timestrata_logs::{ShownColumns, is_logs};
-use timestrata_topic::record_schema;
+use timestrata_table::is_hidden;
+use timestrata_topic::{is_topic, is_topic_part, record_schema};
 
 use crate::error::invalid;
 
-/// Property of a stream that names its model.
-const MODEL_PROPERTY: &str = "model";
-/// Model of the streams that only serve a table: not shown.
-const TABLE_INDEX: &str = "table-index";
-const TOPIC: &str = "topic";
-const TOPIC_PART: &str = "topic-part";
 /// Column of a topic's table.
 pub(crate) const PARTITION: &str = "partition";
 
@@ -204,24 +199,22 @@ pub(crate) struct PlainStreams;
 
 impl SqlModel for PlainStreams {
     fn show(&self, stream: &Arc<Stream>) -> Shown {
-        let properties = &stream.spec().properties;
-        let model = properties.iter().find(|(key, _)| key == MODEL_PROPERTY);
-        match model.map(|(_, model)| model.as_str()) {
-            Some(TABLE_INDEX | TOPIC_PART) => Shown::Hidden,
-            // Its own stream says which columns the table of all its partitions has.
-            Some(TOPIC) => Shown::Table(SqlTable::derived(stream, topic_schema(&record_schema()))),
-            // Each edge is shown once, and blocks as they are now.
-            _ if matches!(
-                GraphPart::of(stream),
-                Some(GraphPart::EdgesIn | GraphPart::Versions)
-            ) =>
-            {
-                Shown::Hidden
-            }
-            _ => match logs_schema(stream) {
-                Some(schema) => Shown::Table(SqlTable::derived(stream, schema)),
-                None => Shown::Table(SqlTable::whole(stream)),
-            },
+        // Each edge is shown once, and blocks as they are now.
+        let part = GraphPart::of(stream);
+        if is_hidden(stream)
+            || is_topic_part(stream)
+            || matches!(part, Some(GraphPart::EdgesIn | GraphPart::Versions))
+        {
+            return Shown::Hidden;
         }
+        // A topic's own stream says which columns the table of all its partitions has.
+        let schema = match is_topic(stream) {
+            true => Some(topic_schema(&record_schema())),
+            false => logs_schema(stream),
+        };
+        Shown::Table(match schema {
+            Some(schema) => SqlTable::derived(stream, schema),
+            None => SqlTable::whole(stream),
+        })
     }
 }

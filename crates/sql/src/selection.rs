@@ -4,7 +4,7 @@
 use datafusion::arrow::datatypes::DataType;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
-use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result};
+use timestrata_engine::{KeyRange, LeadKey, Result};
 
 use crate::dialect::StandardPrecedence;
 use crate::error::invalid;
@@ -89,12 +89,8 @@ pub(crate) fn deletion(table: &SqlTable, condition: &str) -> Result<String> {
 /// The leading key's column.
 fn lead(table: &SqlTable) -> Result<&datafusion::arrow::datatypes::Field> {
     let stored = table.stream.schema().field(table.stream.lead_column());
-    table.schema.field_with_name(stored.name()).map_err(|_| {
-        Error::new(
-            ErrorKind::InvalidArgument,
-            format!("table '{}' doesn't show its leading key", table.name),
-        )
-    })
+    let shown = table.schema.field_with_name(stored.name());
+    shown.map_err(|_| invalid(format!("table '{}' doesn't show its leading key", table.name)))
 }
 
 /// A range of leading keys, as conditions.

@@ -45,12 +45,23 @@ pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
     let mut statements = parsed.into_iter();
     match (statements.next(), statements.next()) {
         (Some(mut statement), None) => {
-            fetch::as_limits(&mut statement)?;
-            time_types::widen(&mut statement);
+            if let Some(parsed) = parsed_in(&mut statement) {
+                fetch::as_limits(parsed)?;
+                time_types::widen(parsed);
+            }
             Ok(statement)
         }
         (None, _) => Err(invalid("there is no statement in this SQL")),
         (Some(_), Some(_)) => Err(invalid("this is more than one statement: give one at a time")),
+    }
+}
+
+/// The statement of the parser's that one is, or explains.
+pub(crate) fn parsed_in(statement: &mut Statement) -> Option<&mut ast::Statement> {
+    match statement {
+        Statement::Statement(parsed) => Some(parsed),
+        Statement::Explain(explain) => parsed_in(&mut explain.statement),
+        _ => None,
     }
 }
 
@@ -65,8 +76,8 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens);
     let mut relation = parser.parse_table_factor().map_err(|error| mistake(error.to_string()))?;
-    fetch::as_limits_in(&mut relation)?;
-    time_types::widen_all(&mut relation);
+    fetch::as_limits(&mut relation)?;
+    time_types::widen(&mut relation);
     match parser.peek_token().token {
         Token::EOF => Ok(relation),
         other => Err(mistake(format!("there is '{other}' behind its end"))),

@@ -5,7 +5,6 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
     TimezoneInfo, Value, VisitMut, visit_expressions_mut,
@@ -57,17 +56,8 @@ impl TimestampCast {
     }
 }
 
-/// The statement with types that reach as far as its times.
-pub(crate) fn widen(statement: &mut Statement) {
-    match statement {
-        Statement::Statement(parsed) => widen_all(parsed.as_mut()),
-        Statement::Explain(explain) => widen(&mut explain.statement),
-        _ => {}
-    }
-}
-
-/// As [`widen`], of a part of a statement.
-pub(crate) fn widen_all(part: &mut impl VisitMut) {
+/// The statement, or part of one, with types that reach as far as its times.
+pub(crate) fn widen(part: &mut impl VisitMut) {
     let _: ControlFlow<()> = visit_expressions_mut(part, |expr| {
         widen_one(expr);
         ControlFlow::Continue(())
