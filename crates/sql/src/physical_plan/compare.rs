@@ -38,12 +38,13 @@ pub(crate) fn compare_numbers(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Ex
 fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
     let comparison = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
         let column = binary.left().downcast_ref::<Column>()?.index();
-        let number = ComparedNumber::of(binary.right().downcast_ref::<Literal>()?.value())?;
+        let number = binary.right().downcast_ref::<Literal>()?.value();
         let is_known = matches!(
             binary.op(),
             Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq | Operator::NotEq
         );
-        is_known.then_some(Comparison { column, op: *binary.op(), number })
+        let comparison = Comparison { column, op: *binary.op(), number: number.clone() };
+        (is_known && is_number(number)).then_some(comparison)
     });
     Ok(match comparison {
         Some(evaluation) => Transformed::yes(Arc::new(WrappedExpr { inner: expr, evaluation })),
@@ -51,40 +52,14 @@ fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalE
     })
 }
 
-/// What columns are compared with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum ComparedNumber {
-    Int32(i32),
-    Int64(i64),
-    UInt32(u32),
-    UInt64(u64),
-    Float32(f32),
-    Float64(f64),
-}
-
-impl ComparedNumber {
-    fn of(value: &ScalarValue) -> Option<Self> {
-        match value {
-            ScalarValue::Int32(Some(n)) => Some(Self::Int32(*n)),
-            ScalarValue::Int64(Some(n)) => Some(Self::Int64(*n)),
-            ScalarValue::UInt32(Some(n)) => Some(Self::UInt32(*n)),
-            ScalarValue::UInt64(Some(n)) => Some(Self::UInt64(*n)),
-            ScalarValue::Float32(Some(n)) if !n.is_nan() => Some(Self::Float32(*n)),
-            ScalarValue::Float64(Some(n)) if !n.is_nan() => Some(Self::Float64(*n)),
-            _ => None,
-        }
-    }
-
-    /// Which values of a column compare so; `None` where Arrow's way must say it.
-    fn compare(self, op: Operator, column: &ArrayRef) -> Option<BooleanArray> {
-        match self {
-            Self::Int32(n) => answers(column.as_primitive_opt::<Int32Type>()?, op, n),
-            Self::Int64(n) => answers(column.as_primitive_opt::<Int64Type>()?, op, n),
-            Self::UInt32(n) => answers(column.as_primitive_opt::<UInt32Type>()?, op, n),
-            Self::UInt64(n) => answers(column.as_primitive_opt::<UInt64Type>()?, op, n),
-            Self::Float32(n) => answers(column.as_primitive_opt::<Float32Type>()?, op, n),
-            Self::Float64(n) => answers(column.as_primitive_opt::<Float64Type>()?, op, n),
-        }
+/// Whether a value is a number of a type that columns are compared with here.
+fn is_number(value: &ScalarValue) -> bool {
+    use ScalarValue::{Float32, Float64, Int32, Int64, UInt32, UInt64};
+    match value {
+        Int32(Some(_)) | Int64(Some(_)) | UInt32(Some(_)) | UInt64(Some(_)) => true,
+        Float32(Some(n)) => !n.is_nan(),
+        Float64(Some(n)) => !n.is_nan(),
+        _ => false,
     }
 }
 
@@ -146,13 +121,30 @@ fn word<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
 struct Comparison {
     column: usize,
     op: Operator,
-    number: ComparedNumber,
+    number: ScalarValue,
+}
+
+impl Comparison {
+    /// Which values of a column compare so; `None` where Arrow's way must say it.
+    fn answers(&self, column: &ArrayRef) -> Option<BooleanArray> {
+        use ScalarValue::{Float32, Float64, Int32, Int64, UInt32, UInt64};
+        let op = self.op;
+        match self.number {
+            Int32(Some(n)) => answers(column.as_primitive_opt::<Int32Type>()?, op, n),
+            Int64(Some(n)) => answers(column.as_primitive_opt::<Int64Type>()?, op, n),
+            UInt32(Some(n)) => answers(column.as_primitive_opt::<UInt32Type>()?, op, n),
+            UInt64(Some(n)) => answers(column.as_primitive_opt::<UInt64Type>()?, op, n),
+            Float32(Some(n)) => answers(column.as_primitive_opt::<Float32Type>()?, op, n),
+            Float64(Some(n)) => answers(column.as_primitive_opt::<Float64Type>()?, op, n),
+            _ => None,
+        }
+    }
 }
 
 impl Evaluation for Comparison {
     fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue> {
         let column = batch.columns().get(self.column);
-        match column.and_then(|column| self.number.compare(self.op, column)) {
+        match column.and_then(|column| self.answers(column)) {
             Some(answers) => Ok(ColumnarValue::Array(Arc::new(answers))),
             None => inner.evaluate(batch),
         }
