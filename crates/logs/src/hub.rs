@@ -28,10 +28,7 @@ impl Hub {
             return Ok(Arc::clone(shared));
         }
         let newest = store.snapshot_of(stream.id())?.max_key(stream.id(), &KeyRange::ALL)?;
-        let last = match newest {
-            Some(LeadKey::Time(time)) => time,
-            _ => i64::MIN,
-        };
+        let last = newest.and_then(LeadKey::time).unwrap_or(i64::MIN);
         let shared = Arc::new(Shared {
             writing: Mutex::new(Writing {
                 last,

@@ -131,7 +131,8 @@ impl Table {
         for span in spans {
             bulk.delete_range(id, span)?;
             for_each_picked(view, &span, predicate, |batch, deleted| {
-                let stay = filter_record_batch(batch, &inverted(deleted)).map_err(unmade)?;
+                let others = BooleanArray::new(!deleted.values(), None);
+                let stay = filter_record_batch(batch, &others).map_err(unmade)?;
                 match stay.num_rows() {
                     0 => Ok(()),
                     _ => bulk.insert(id, stay),
@@ -173,7 +174,7 @@ impl Table {
 fn without_id(rows: RecordBatch, id: Option<u64>) -> Result<RecordBatch> {
     let ids = rows.column_by_name(ID_COLUMN).and_then(|ids| ids.as_primitive_opt::<UInt64Type>());
     let (Some(id), Some(ids)) = (id, ids) else { return Ok(rows) };
-    let others: BooleanArray = ids.values().iter().map(|other| Some(*other != id)).collect();
+    let others = BooleanArray::from_unary(ids, |other| other != id);
     filter_record_batch(&rows, &others).map_err(unmade)
 }
 
@@ -222,9 +223,7 @@ fn spans_of_deleted(
         }
         Ok(())
     })?;
-    let range = |(from, to): (i64, i64)| {
-        KeyRange::new(LeadKey::Time(from), to.checked_add(1).map(LeadKey::Time))
-    };
+    let range = |(from, to)| KeyRange::closed(LeadKey::Time(from), LeadKey::Time(to));
     Ok((spans.into_iter().map(range).collect(), rows))
 }
 
@@ -240,10 +239,6 @@ fn checked(picked: BooleanArray, batch: &RecordBatch) -> Result<BooleanArray> {
         None => picked,
         Some(valid) => BooleanArray::new(picked.values() & valid.inner(), None),
     })
-}
-
-fn inverted(picked: &BooleanArray) -> BooleanArray {
-    BooleanArray::new(!picked.values(), None)
 }
 
 impl Table {

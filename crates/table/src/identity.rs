@@ -279,8 +279,7 @@ fn known_numbers(snapshot: &Snapshot, index: StreamId, numbers: &[u64]) -> Resul
         Some(LeadKey::Offset(greatest)) if greatest >= *smallest => greatest,
         _ => return Ok(Known::None),
     };
-    let hi = largest.checked_add(1).map(LeadKey::Offset);
-    let range = KeyRange::new(LeadKey::Offset(*smallest), hi);
+    let range = KeyRange::closed(LeadKey::Offset(*smallest), LeadKey::Offset(*largest));
     let rows = snapshot.count(index, &range)?;
     if rows / DENSE_SHARE > numbers.len() as u64 {
         return Ok(Known::UpTo(greatest));

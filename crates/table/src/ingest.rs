@@ -378,8 +378,7 @@ impl IndexLoad {
     fn finish(&self, table: &Table, layout: &Layout, bulk: &mut BulkCommit) -> Result<()> {
         let snapshot = table.shared.store.snapshot()?;
         for (first, last) in self.handed_out.iter().copied() {
-            let end = last.checked_add(1).map(LeadKey::Offset);
-            let range = KeyRange::new(LeadKey::Offset(first), end);
+            let range = KeyRange::closed(LeadKey::Offset(first), LeadKey::Offset(last));
             if snapshot.count(self.stream, &range)? > 0 {
                 return Err(Error::new(
                     ErrorKind::Busy,

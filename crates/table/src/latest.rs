@@ -214,8 +214,7 @@ fn rows_of(view: &TableView, by: &[usize], maker: &Maker, found: &[Found]) -> Re
     let mut parts = Vec::new();
     for of_time in found.chunk_by(|a, b| a.time == b.time) {
         let Some(first) = of_time.first() else { continue };
-        let end = first.time.checked_add(1).map(LeadKey::Time);
-        let range = KeyRange::new(LeadKey::Time(first.time), end);
+        let range = KeyRange::point(LeadKey::Time(first.time));
         let mut wanted: Seen = of_time.iter().map(|found| found.key.clone()).collect();
         let spec = ScanSpec { range, reverse: true, ..ScanSpec::default() };
         for batch in view.snapshot().scan(view.stream().id(), &spec)? {

@@ -63,15 +63,9 @@ pub(super) fn column_type(data_type: &DataType) -> DataType {
 }
 
 fn epoch_unit(name: &str, numbers: &Int64Array) -> Result<TimeUnit> {
-    let (least, greatest) = numbers
-        .iter()
-        .flatten()
-        .fold(None, |ends: Option<(i64, i64)>, number| {
-            let (least, greatest) = ends.unwrap_or((number, number));
-            Some((least.min(number), greatest.max(number)))
-        })
-        .unwrap_or_default();
-    unit_of_all(least, greatest).map_err(|why| {
+    let known = || numbers.iter().flatten();
+    let (least, greatest) = (known().min(), known().max());
+    unit_of_all(least.unwrap_or_default(), greatest.unwrap_or_default()).map_err(|why| {
         Error::new(
             ErrorKind::InvalidData,
             format!("column '{name}': {why}; give times instead, or declare the column's type"),

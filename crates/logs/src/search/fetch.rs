@@ -24,8 +24,7 @@ fn ascending(view: &LogsView, timestamps: &[i64]) -> Result<Option<RecordBatch>>
     let mut bytes = 0;
     let mut left = timestamps;
     while let (Some(first), Some(last)) = (left.first(), left.last()) {
-        let range =
-            KeyRange { lo: Some(LeadKey::Time(*first)), hi: LeadKey::Time(*last).successor() };
+        let range = KeyRange::closed(LeadKey::Time(*first), LeadKey::Time(*last));
         let spec = ScanSpec { range, ..ScanSpec::default() };
         // The first batch only: the next of them may be many blocks away.
         let Some(batch) = view.snapshot().scan(view.stream_id(), &spec)?.next().transpose()? else {
