@@ -1,5 +1,6 @@
 //! Labels: where entries come from, as a few keys with few values each.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use timestrata_engine::{Error, ErrorKind, Result};
@@ -25,7 +26,7 @@ const VALUE_BYTES_MAX: usize = 256;
 /// # }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Labels(Vec<(String, String)>);
+pub struct Labels(BTreeMap<String, String>);
 
 impl Labels {
     /// Sets a label; one that is set again keeps its last value.
@@ -49,17 +50,14 @@ impl Labels {
                 ),
             );
         }
-        match self.0.binary_search_by(|(known, _)| known.as_str().cmp(key)) {
-            Ok(index) => value.clone_into(&mut self.0[index].1),
-            Err(_) if self.0.len() == LABELS_MAX => {
-                return refuse(key, &format!("an entry has at most {LABELS_MAX} labels"));
-            }
-            Err(index) => self.0.insert(index, (key.to_owned(), value.to_owned())),
+        if self.0.len() == LABELS_MAX && !self.0.contains_key(key) {
+            return refuse(key, &format!("an entry has at most {LABELS_MAX} labels"));
         }
+        self.0.insert(key.to_owned(), value.to_owned());
         Ok(self)
     }
 
-    /// Without any, keeping the memory.
+    /// Without any.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -71,12 +69,12 @@ impl Labels {
 
     /// The value of a label.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.iter().find(|(known, _)| *known == key).map(|(_, value)| value)
+        self.0.get(key).map(String::as_str)
     }
 
     /// The value of a label, which is all that is left of them.
-    pub(super) fn take(self, key: &str) -> Option<String> {
-        self.0.into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    pub(super) fn take(mut self, key: &str) -> Option<String> {
+        self.0.remove(key)
     }
 
     /// Keys and values, sorted by key.
@@ -96,26 +94,18 @@ impl Labels {
     /// # Errors
     /// `InvalidData` for what is no JSON object of texts.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut labels: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
-            .map_err(|error| {
-                Error::new(ErrorKind::InvalidData, format!("labels of an entry: {error}"))
-                    .caused_by(error)
-            })?;
-        Ok(Self(std::mem::take(&mut labels).into_iter().collect()))
+        serde_json::from_str(text).map(Self).map_err(|error| {
+            let message = format!("labels of an entry: {error}");
+            Error::new(ErrorKind::InvalidData, message).caused_by(error)
+        })
     }
 }
 
 /// As a JSON object, sorted by key.
 impl fmt::Display for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (index, (key, value)) in self.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            // Only text is written, which can't fail.
-            let value = serde_json::to_string(value).map_err(|_| fmt::Error)?;
-            write!(f, "{comma}\"{key}\":{value}")?;
-        }
-        f.write_str("}")
+        // Only text is written, which can't fail.
+        f.write_str(&serde_json::to_string(&self.0).map_err(|_| fmt::Error)?)
     }
 }
 
