@@ -153,7 +153,7 @@ fn facet(field: String, counts: Counts, options: &FacetsOptions) -> Facet {
 fn count(counts: &mut Fields, batch: &HitBatch<'_>, wanted: &[String]) {
     for row in batch.hits.set_indices() {
         if wanted.is_empty() {
-            if let Some(level) = batch.rows.level(row) {
+            if let Some(level) = batch.rows.columns.level(row) {
                 add(counts, "level", level.name());
             }
             batch.rows.each_field(row, |name, value| add_value(counts, name, value));
@@ -161,7 +161,7 @@ fn count(counts: &mut Fields, batch: &HitBatch<'_>, wanted: &[String]) {
         }
         for name in wanted {
             if name == "level" {
-                if let Some(level) = batch.rows.level(row) {
+                if let Some(level) = batch.rows.columns.level(row) {
                     add(counts, name, level.name());
                 }
                 continue;

@@ -109,7 +109,7 @@ impl LogsView {
         let span = FilteredScan::new(self, query, &[column]).fold(
             || None,
             |span: &mut Option<(i64, i64)>, batch| {
-                let Some(times) = batch.rows.times(column) else { return };
+                let Some(times) = batch.rows.columns.times(column) else { return };
                 for row in batch.hits.set_indices() {
                     let time = times.value(row);
                     *span =
@@ -139,14 +139,14 @@ fn column_of(by: Clock) -> usize {
 }
 
 fn count(counts: &mut Counts, batch: &HitBatch<'_>, column: usize, step: i64) {
-    let Some(times) = batch.rows.times(column) else { return };
+    let Some(times) = batch.rows.columns.times(column) else { return };
     for row in batch.hits.set_indices() {
         let time = times.value(row);
         // The stretch before the first that `i64` holds begins where `i64` does.
         let start = time.checked_sub(time.rem_euclid(step)).unwrap_or(i64::MIN);
         let bucket = counts.entry(start).or_insert(Bucket { start, ..EMPTY });
         bucket.count += 1;
-        let level = batch.rows.level(row);
+        let level = batch.rows.columns.level(row);
         let place = level.and_then(|level| bucket.levels.get_mut(level as usize));
         if let Some(place) = place {
             *place += 1;

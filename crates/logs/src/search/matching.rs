@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, TimestampNanosecondArray};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
@@ -14,7 +14,7 @@ use crate::columns::Columns;
 use crate::filter::{Expr, Pattern, Target, Term, Test};
 use crate::layout::{ColumnKind, Layout};
 use crate::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use crate::{FieldValue, Labels, Level, Scalar};
+use crate::{FieldValue, Labels, Scalar};
 
 /// SearchedRows, with some of the columns of their log.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct SearchedRows<'a> {
     batch: &'a RecordBatch,
     /// Which of the stream's columns the batch has, in its order.
     read: &'a [usize],
-    columns: Columns,
+    pub(super) columns: Columns,
 }
 
 impl<'a> SearchedRows<'a> {
@@ -42,17 +42,7 @@ impl<'a> SearchedRows<'a> {
 
     /// When the rows arrived.
     pub(super) fn timestamps(&self) -> &[i64] {
-        self.times(TIMESTAMP).map_or(&[], |times| times.values())
-    }
-
-    /// A column of times.
-    pub(super) fn times(&self, column: usize) -> Option<&TimestampNanosecondArray> {
-        self.columns.times(column)
-    }
-
-    /// The level of a row.
-    pub(super) fn level(&self, row: usize) -> Option<Level> {
-        self.columns.level(row)
+        self.columns.times(TIMESTAMP).map_or(&[], |times| times.values())
     }
 
     /// Those rows whose time is within a range.
@@ -63,7 +53,9 @@ impl<'a> SearchedRows<'a> {
         to: Option<i64>,
         within: &BooleanBuffer,
     ) -> BooleanBuffer {
-        let Some(times) = self.times(column) else { return BooleanBuffer::new_unset(self.len()) };
+        let Some(times) = self.columns.times(column) else {
+            return BooleanBuffer::new_unset(self.len());
+        };
         each(within, |row| {
             let time = times.value(row);
             !times.is_null(row)
@@ -150,14 +142,14 @@ fn cost(expr: &Expr) -> u32 {
 }
 
 fn of_term(term: &Term, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
-    let of_times = |column: usize| match rows.times(column) {
+    let of_times = |column: usize| match rows.columns.times(column) {
         Some(times) => each(within, |row| {
             term.test.accepts_time((!times.is_null(row)).then(|| times.value(row)))
         }),
         None => BooleanBuffer::new_unset(rows.len()),
     };
     match &term.target {
-        Target::Level => each(within, |row| term.test.accepts_level(rows.level(row))),
+        Target::Level => each(within, |row| term.test.accepts_level(rows.columns.level(row))),
         Target::Timestamp => of_times(TIMESTAMP),
         Target::SourceTime => of_times(SOURCE_TIME),
         Target::Message => match &term.test {
