@@ -120,12 +120,8 @@ impl Stream {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// So many bytes, or those that are left; memory is taken as they come.
     fn bytes(&mut self, length: u64) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
-        read.map_err(|cause| input::could_not_read(&self.name, cause))?;
-        Ok(bytes)
+        input::up_to(&mut self.reader, length, &self.name)
     }
 
     fn bad(&self, why: String) -> timestrata_engine::Error {

@@ -6,7 +6,7 @@ use arrow_select::filter::filter;
 use timestrata_engine::Result;
 
 use super::convert::Converted;
-use super::options::OnError;
+use super::options::{OnError, ReadOptions};
 use super::report::{BadRow, Place, invalid};
 
 /// What batches of one input have in common.
@@ -17,6 +17,11 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
+    pub(super) fn new(name: &str, schema: &SchemaRef, options: &ReadOptions) -> Self {
+        let schema = SchemaRef::clone(schema);
+        Self { name: name.to_owned(), schema, on_error: options.on_error }
+    }
+
     /// Whether the first value that does not fit ends the reading.
     pub(super) fn is_first_enough(&self) -> bool {
         self.on_error == OnError::Fail

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Schema};
@@ -48,11 +48,7 @@ pub(super) fn open(
     });
     let ColumnLayout { schema, time, columns } = ColumnLayout::new(input, found, options)?;
     let batches = Conformed {
-        assembly: Assembly {
-            name: input.to_owned(),
-            schema: Arc::clone(&schema),
-            on_error: options.on_error,
-        },
+        assembly: Assembly::new(input, &schema, options),
         columns,
         raw,
         rest: first,
@@ -126,18 +122,12 @@ impl Conformed {
 }
 
 impl Batches for Conformed {
-    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>> {
-        loop {
-            let mut bad = Vec::new();
-            let batch = match self.next_rows().transpose()? {
-                Ok(batch) => self.conform(&batch, &mut bad),
-                Err(error) => Err(error),
-            };
-            report.skip(bad);
-            if !matches!(&batch, Ok(batch) if batch.num_rows() == 0) {
-                return Some(batch);
-            }
-        }
+    fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.next_rows()? else { return Ok(None) };
+        let mut bad = Vec::new();
+        let batch = self.conform(&batch, &mut bad);
+        report.skip(bad);
+        batch.map(Some)
     }
 }
 
@@ -150,9 +140,7 @@ fn convert(
 ) -> std::result::Result<Converted, String> {
     let (from, to) = (array.data_type(), &column.data_type);
     if from == to {
-        let nulls = (0..array.len()).filter(|at| column.is_required && array.is_null(*at));
-        let bad = nulls.map(|at| bad_cell(at, "", "is null, which this column takes not"));
-        return Ok(Converted { array: Arc::clone(array), bad: bad.collect() });
+        return Ok(Converted { array: Arc::clone(array), bad: bad_nulls(array, column).collect() });
     }
     let is_text_or_number_of_time =
         from == &DataType::Utf8 || (from.is_numeric() && matches!(to, DataType::Timestamp(..)));
@@ -176,28 +164,22 @@ fn by_cast(
         let why = format!("does not fit {} without loss", column.data_type);
         BadCell { at, value: text_at(array, at), why }
     });
-    let mut bad: Vec<BadCell> = lost.collect();
-    for at in (0..array.len()).filter(|at| column.is_required && array.is_null(*at)) {
-        bad.push(bad_cell(at, "", "is null, which this column takes not"));
-    }
+    let mut bad: Vec<BadCell> = lost.chain(bad_nulls(array, column)).collect();
     bad.sort_by_key(|cell| cell.at);
     Ok(Converted { array: cast.column, bad })
 }
 
-fn bad_cell(at: usize, value: &str, why: &str) -> BadCell {
-    BadCell { at, value: value.to_owned(), why: why.to_owned() }
+/// Nulls that a column does not take.
+fn bad_nulls(array: &ArrayRef, column: &Column) -> impl Iterator<Item = BadCell> {
+    let nulls = (0..array.len()).filter(|at| column.is_required && array.is_null(*at));
+    let why = "is null, which this column takes not";
+    nulls.map(move |at| BadCell { at, value: String::new(), why: why.to_owned() })
 }
 
 /// Values as text, floats without exponents.
 fn texts_of(array: &ArrayRef) -> Option<StringArray> {
-    if let Some(texts) = array.as_string_opt::<i32>() {
-        return Some(texts.clone());
-    }
     if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
         return Some(floats.iter().map(|value| value.map(|value| value.to_string())).collect());
-    }
-    if let Some(integers) = array.as_primitive_opt::<Int64Type>() {
-        return Some(integers.iter().map(|value| value.map(|value| value.to_string())).collect());
     }
     let texts = cast_with_options(array, &DataType::Utf8, &CastOptions::default()).ok()?;
     texts.as_string_opt::<i32>().cloned()

@@ -107,7 +107,7 @@ impl Opened {
             }
         };
         let mut reader = Counted { reader, bytes: Arc::clone(&bytes_read) };
-        let packed_start = start_of(&mut reader, name)?;
+        let packed_start = up_to(&mut reader, START_BYTES as u64, name)?;
         let compression = compression.unwrap_or_else(|| by_magic(&packed_start));
         let is_packed = compression != Compression::None;
         let random = random.filter(|_| !is_packed);
@@ -116,7 +116,7 @@ impl Opened {
             return Self::of_text(name, Box::new(whole), random, packed_start, bytes_read);
         }
         let mut reader = unpack(whole, compression, name)?;
-        let start = start_of(&mut reader, name)?;
+        let start = up_to(&mut reader, START_BYTES as u64, name)?;
         let reader = Box::new(Cursor::new(start.clone()).chain(reader));
         Self::of_text(name, reader, random, start, bytes_read)
     }
@@ -170,14 +170,12 @@ impl Opened {
     }
 
     /// The whole, to be read at any place: in memory, unless it is a file.
-    pub(super) fn into_random(self, bytes_max: usize) -> Result<Random> {
+    pub(super) fn into_random(mut self, bytes_max: usize) -> Result<Random> {
         if let Some(random) = self.random {
             return Ok(random);
         }
-        let mut bytes = Vec::new();
         let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        let read = self.reader.take(limit).read_to_end(&mut bytes);
-        read.map_err(|cause| could_not_read(&self.name, cause))?;
+        let bytes = up_to(&mut self.reader, limit, &self.name)?;
         if bytes.len() > bytes_max {
             let message = format!(
                 "this form is read from its end, and more than {bytes_max} bytes are not taken \
@@ -219,13 +217,12 @@ fn unpack(
     })
 }
 
-/// What the input begins with.
-fn start_of(reader: &mut impl Read, name: &str) -> Result<Vec<u8>> {
-    let mut start = Vec::new();
-    let limit = u64::try_from(START_BYTES).unwrap_or(u64::MAX);
-    let read = reader.take(limit).read_to_end(&mut start);
+/// So many bytes, or those that are left; memory is taken as they come.
+pub(super) fn up_to(reader: &mut impl Read, length: u64, name: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = reader.take(length).read_to_end(&mut bytes);
     read.map_err(|cause| could_not_read(name, cause))?;
-    Ok(start)
+    Ok(bytes)
 }
 
 /// A read that failed: of the bytes as they are, or of what they are packed into.

@@ -59,8 +59,8 @@ use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 
 /// Batches of one form of input.
 trait Batches: Send {
-    /// The next batch; counts in `report` what was left out.
-    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>>;
+    /// The next batch, which may have no rows; `None` at the end. Counts in `report` what was left out.
+    fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>>;
 }
 
 /// What an opened form gives.
@@ -147,7 +147,12 @@ impl Iterator for Source {
         if self.has_ended {
             return None;
         }
-        let next = self.rows.batches.next(&mut self.report);
+        let next = loop {
+            match self.rows.batches.next(&mut self.report) {
+                Ok(Some(batch)) if batch.num_rows() == 0 => {}
+                next => break next.transpose(),
+            }
+        };
         self.report.bytes_read = self.bytes_read.load(Ordering::Relaxed);
         match &next {
             Some(Ok(batch)) => {

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use prost::Message;
@@ -85,11 +84,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     options.time = options.time.filter(|_| !found.is_empty());
     let layout = ColumnLayout::new(&opened.name, found, &options)?;
     let batches = ProtobufRows {
-        assembly: Assembly {
-            name: opened.name,
-            schema: Arc::clone(&layout.schema),
-            on_error: options.on_error,
-        },
+        assembly: Assembly::new(&opened.name, &layout.schema, &options),
         sample: sample.into_iter(),
         messages,
         places,
@@ -121,9 +116,11 @@ impl ProtobufRows {
             None => self.messages.next(),
         }
     }
+}
 
-    /// The rows of the next batch, by column; and the number of each.
-    fn next_batch(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
+impl Batches for ProtobufRows {
+    fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
+        // The rows of the batch, by column; and the number of each.
         let mut values: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::new(); self.columns.len()];
         let (mut numbers, mut bad) = (Vec::new(), Vec::new());
         let (mut is_at_end, mut bytes) = (false, 0);
@@ -168,17 +165,6 @@ impl ProtobufRows {
     }
 }
 
-impl Batches for ProtobufRows {
-    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>> {
-        loop {
-            let batch = self.next_batch(report).transpose()?;
-            if !matches!(&batch, Ok(batch) if batch.num_rows() == 0) {
-                return Some(batch);
-            }
-        }
-    }
-}
-
 /// The rows of a message, one by one.
 struct Messages {
     reader: io::BufReader<Box<dyn Read + Send>>,
@@ -215,7 +201,7 @@ impl Messages {
     fn varint(&mut self) -> Result<Option<u64>> {
         let mut value = 0u64;
         for at in 0..VARINT_BYTES_MAX {
-            let byte = match self.exactly_or_end(1)?.as_slice() {
+            let byte = match input::up_to(&mut self.reader, 1, &self.name)?.as_slice() {
                 [byte] => *byte,
                 _ if at == 0 => return Ok(None),
                 _ => return Err(self.malformed("it ends in the middle")),
@@ -241,18 +227,11 @@ impl Messages {
 
     /// So many bytes, for which memory is taken as they come.
     fn exactly(&mut self, length: u64) -> Result<Vec<u8>> {
-        let bytes = self.exactly_or_end(length)?;
+        let bytes = input::up_to(&mut self.reader, length, &self.name)?;
         if u64::try_from(bytes.len()).is_ok_and(|read| read == length) {
             return Ok(bytes);
         }
         Err(self.malformed("it ends in the middle"))
-    }
-
-    fn exactly_or_end(&mut self, length: u64) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
-        read.map_err(|cause| input::could_not_read(&self.name, cause))?;
-        Ok(bytes)
     }
 
     fn malformed(&self, what: &str) -> Error {

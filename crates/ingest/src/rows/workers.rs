@@ -69,12 +69,10 @@ impl Pieces {
     }
 
     /// The next piece's batches.
-    fn parse_next(&mut self) -> Option<Result<Parsed>> {
+    fn parse_next(&mut self) -> Result<Option<Parsed>> {
         let Some(jobs) = self.jobs.clone() else {
-            return match self.cutter.next(PIECE_BYTES) {
-                Ok(piece) => piece.map(|piece| self.parser.parse(piece)),
-                Err(error) => Some(Err(error)),
-            };
+            let piece = self.cutter.next(PIECE_BYTES)?;
+            return piece.map(|piece| self.parser.parse(piece)).transpose();
         };
         while !self.is_at_end && self.in_flight.len() < self.in_flight_max {
             match self.cutter.next(self.piece_bytes) {
@@ -93,25 +91,21 @@ impl Pieces {
             }
         }
         match self.in_flight.pop_front() {
-            Some(receiver) => Some(receiver.recv().unwrap_or_else(|_| Err(worker_gone()))),
-            None => self.failure.take().map(Err),
+            Some(receiver) => receiver.recv().unwrap_or_else(|_| Err(worker_gone())).map(Some),
+            None => self.failure.take().map_or(Ok(None), Err),
         }
     }
 }
 
 impl Batches for Pieces {
-    fn next(&mut self, report: &mut ReadReport) -> Option<Result<RecordBatch>> {
+    fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
-                return Some(Ok(batch));
+                return Ok(Some(batch));
             }
-            match self.parse_next()? {
-                Ok(parsed) => {
-                    report.skip(parsed.skipped);
-                    self.ready.extend(parsed.batches);
-                }
-                Err(error) => return Some(Err(error)),
-            }
+            let Some(parsed) = self.parse_next()? else { return Ok(None) };
+            report.skip(parsed.skipped);
+            self.ready.extend(parsed.batches);
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     cutter.give_back(piece);
     let layout = ColumnLayout::new(&name, found, options)?;
     let rows = CsvRows {
-        assembly: Assembly { name, schema: Arc::clone(&layout.schema), on_error: options.on_error },
+        assembly: Assembly::new(&name, &layout.schema, options),
         dialect,
         columns: layout.columns,
         nulls,
@@ -214,11 +214,8 @@ impl ParsePiece for CsvRows {
         let mut parsed = Parsed::default();
         loop {
             let mut grid = self.take_apart(&mut tokens);
-            let batch = self.batch(&mut grid, tokens.bytes())?;
+            parsed.batches.push(self.batch(&mut grid, tokens.bytes())?);
             parsed.skipped.append(&mut grid.bad);
-            if batch.num_rows() > 0 {
-                parsed.batches.push(batch);
-            }
             if grid.is_at_end {
                 return Ok(parsed);
             }

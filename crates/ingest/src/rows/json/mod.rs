@@ -53,7 +53,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
         .collect();
     let (schema, columns) = without_empty_groups(&layout);
     let rows = JsonRows {
-        assembly: Assembly { name, schema: Arc::clone(&schema), on_error: options.on_error },
+        assembly: Assembly::new(&name, &schema, &options),
         form,
         raw: Arc::new(Schema::new(raw)),
         columns,
@@ -139,10 +139,7 @@ impl ParsePiece for JsonRows {
         let mut parsed = Parsed::default();
         let records = self.form.records(&piece.bytes, piece.line);
         for records in records.chunks(self.batch_rows) {
-            let batch = self.batch(&piece.bytes, records, &mut parsed.skipped)?;
-            if batch.num_rows() > 0 {
-                parsed.batches.push(batch);
-            }
+            parsed.batches.push(self.batch(&piece.bytes, records, &mut parsed.skipped)?);
         }
         Ok(parsed)
     }

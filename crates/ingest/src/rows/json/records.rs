@@ -56,20 +56,14 @@ impl Boundary for RecordForm {
     }
 }
 
-fn lines(bytes: &[u8], mut line: u64) -> Vec<Record> {
-    let mut records = Vec::new();
+fn lines(bytes: &[u8], line: u64) -> Vec<Record> {
     let mut start = 0;
-    while start < bytes.len() {
-        let rest = bytes.get(start..).unwrap_or_default();
-        let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let text = bytes.get(start..end).unwrap_or_default();
-        if !text.trim_ascii().is_empty() {
-            records.push((start..end, line));
-        }
-        line += 1;
-        start = end + 1;
-    }
-    records
+    let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    let lines = ends.map(|end| std::mem::replace(&mut start, end + 1)..end).zip(line..);
+    let is_empty = |range: &Range<usize>| {
+        bytes.get(range.clone()).is_none_or(|text| text.trim_ascii().is_empty())
+    };
+    lines.filter(|(range, _)| !is_empty(range)).collect()
 }
 
 /// Values one behind the other, with what may stand between them in an array.

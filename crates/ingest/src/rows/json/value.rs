@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value of a sample, or of a row that does not fit.
@@ -68,12 +69,8 @@ impl<'de> Visitor<'de> for Any {
         Ok(Json::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::List(list))
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Json, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(items)).map(Json::List)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
