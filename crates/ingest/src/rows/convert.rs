@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, PrimitiveArray, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
@@ -142,8 +142,10 @@ impl Column {
     ) -> Converted {
         let fill = Fill { column: self, nulls, is_first_enough };
         match &self.data_type {
-            DataType::Int64 => fill.primitives::<Int64Type>(cells, number::integer),
-            DataType::Float64 => fill.floats(cells),
+            DataType::Int64 => {
+                fill.primitives::<Int64Type>(cells, |text| number::integer(text).ok_or(None))
+            }
+            DataType::Float64 => fill.primitives::<Float64Type>(cells, float),
             DataType::Date32 => fill.primitives::<Date32Type>(cells, date),
             DataType::Boolean => fill.booleans(cells),
             DataType::Utf8 => fill.texts(cells),
@@ -153,8 +155,16 @@ impl Column {
     }
 }
 
-fn date(text: &[u8]) -> Option<i32> {
-    Instant::parse(text)?.days()
+/// A number; but no whole one that would lose digits.
+fn float(text: &[u8]) -> Result<f64, Option<Unfit>> {
+    match number::is_whole(text) && !number::is_float_exactly(text) {
+        true => Err(Some(Unfit::OutOfRange)),
+        false => number::float(text).ok_or(None),
+    }
+}
+
+fn date(text: &[u8]) -> Result<i32, Option<Unfit>> {
+    Instant::parse(text).and_then(Instant::days).ok_or(None)
 }
 
 struct Fill<'c> {
@@ -210,24 +220,10 @@ impl Fill<'_> {
     fn primitives<'a, P: ArrowPrimitiveType>(
         &self,
         cells: impl Iterator<Item = Cell<'a>>,
-        parse: impl Fn(&'a [u8]) -> Option<P::Native>,
+        parse: impl Fn(&'a [u8]) -> Result<P::Native, Option<Unfit>>,
     ) -> Converted {
-        let (values, mut validity, bad) = self.each(cells, |text| parse(text).ok_or(None));
-        Converted {
-            array: Arc::new(PrimitiveArray::<P>::new(values.into(), validity.finish())),
-            bad,
-        }
-    }
-
-    /// Numbers; but no whole ones that would lose digits.
-    fn floats<'a>(&self, cells: impl Iterator<Item = Cell<'a>>) -> Converted {
-        let parse = |text: &'a [u8]| match number::is_whole(text) && !number::is_float_exactly(text)
-        {
-            true => Err(Some(Unfit::OutOfRange)),
-            false => number::float(text).ok_or(None),
-        };
         let (values, mut validity, bad) = self.each(cells, parse);
-        let array = PrimitiveArray::<Float64Type>::new(values.into(), validity.finish());
+        let array = PrimitiveArray::<P>::new(values.into(), validity.finish());
         Converted { array: Arc::new(array), bad }
     }
 
@@ -245,16 +241,11 @@ impl Fill<'_> {
         let from = self.column.epoch;
         let parse = |text: &'a [u8]| match Instant::parse(text) {
             Some(instant) => instant.to_unit(unit).map_err(Some),
-            None => match instant::epoch(text, from, unit) {
-                Some(time) => time.map_err(Some),
-                None => Err(None),
-            },
+            None => instant::epoch(text, from, unit).map_or(Err(None), |time| time.map_err(Some)),
         };
-        let (values, mut validity, bad) = self.each(cells, parse);
-        let numbers: ArrayRef = Arc::new(Int64Array::new(values.into(), validity.finish()));
+        let Converted { array, bad } = self.primitives::<Int64Type>(cells, parse);
         // Times are numbers of 64 bits.
-        let array = relabeled(&numbers, &self.column.data_type).unwrap_or(numbers);
-        Converted { array, bad }
+        Converted { array: relabeled(&array, &self.column.data_type).unwrap_or(array), bad }
     }
 
     fn texts<'a>(&self, cells: impl Iterator<Item = Cell<'a>> + Clone) -> Converted {
