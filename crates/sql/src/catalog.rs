@@ -7,7 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
-use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::catalog::{
+    CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
+    SchemaProvider, TableProvider,
+};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
@@ -113,37 +116,12 @@ impl Catalog {
     }
 
     fn information(&self, table: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let all = InformationSchemaProvider::new(Arc::new(self.clone()));
+        let (all, catalog) = (MemoryCatalogProviderList::new(), MemoryCatalogProvider::new());
+        catalog.register_schema(SCHEMA, Arc::new(self.clone()))?;
+        all.register_catalog(CATALOG.to_owned(), Arc::new(catalog));
+        let all = InformationSchemaProvider::new(Arc::new(all));
         // It only builds a list: there is nothing to wait for.
         all.table(table).now_or_never().unwrap_or(Ok(None))
-    }
-}
-
-impl CatalogProviderList for Catalog {
-    fn register_catalog(
-        &self,
-        _: String,
-        _: Arc<dyn CatalogProvider>,
-    ) -> Option<Arc<dyn CatalogProvider>> {
-        None
-    }
-
-    fn catalog_names(&self) -> Vec<String> {
-        vec![CATALOG.to_owned()]
-    }
-
-    fn catalog(&self, _: &str) -> Option<Arc<dyn CatalogProvider>> {
-        Some(Arc::new(self.clone()))
-    }
-}
-
-impl CatalogProvider for Catalog {
-    fn schema_names(&self) -> Vec<String> {
-        vec![SCHEMA.to_owned()]
-    }
-
-    fn schema(&self, _: &str) -> Option<Arc<dyn SchemaProvider>> {
-        Some(Arc::new(self.clone()))
     }
 }
 

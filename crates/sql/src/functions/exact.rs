@@ -2,6 +2,7 @@
 //! decimals that have no room for their result are errors, and NaN is the greatest of floats, with groups
 //! and without.
 
+mod adjusted;
 mod ends;
 mod groups;
 mod sums;
@@ -21,6 +22,7 @@ use datafusion::logical_expr::{
     SetMonotonicity, Signature, StatisticsArgs,
 };
 
+use self::adjusted::Adjusted;
 use self::ends::CanonicalFloats;
 pub(super) use self::ends::canonical;
 use self::groups::Folded;
@@ -68,7 +70,7 @@ impl ExactAggregate {
                 sum::<Decimal128Type>(data_type, is_distinct, plain)
             }
             (AggregateKind::Min | AggregateKind::Max, DataType::Float32 | DataType::Float64) => {
-                Box::new(CanonicalFloats::new(plain))
+                Box::new(Adjusted { plain, adjustment: CanonicalFloats })
             }
             _ => plain,
         }
@@ -81,7 +83,7 @@ fn sum<T: Summed>(
     plain: Box<dyn Accumulator>,
 ) -> Box<dyn Accumulator> {
     match is_distinct {
-        true => Box::new(DistinctSum::<T>::new(plain, data_type)),
+        true => Box::new(Adjusted { plain, adjustment: DistinctSum::<T>::new(data_type) }),
         false => Box::new(Sum::<T>::new(data_type)),
     }
 }

@@ -1,13 +1,14 @@
 //! The order of floats: NaN is greater than all others, whatever its sign.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::compute::unary;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
-use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::Accumulator;
+
+use super::adjusted::Adjustment;
 
 /// A float, in the order of the house.
 pub(super) trait Float: Copy {
@@ -36,19 +37,6 @@ macro_rules! floats {
 
 floats!(f32, f64);
 
-/// An accumulator that compares floats bit by bit, with one NaN for all that there are: that with a sign
-/// would be the least.
-#[derive(Debug)]
-pub(super) struct CanonicalFloats {
-    plain: Box<dyn Accumulator>,
-}
-
-impl CanonicalFloats {
-    pub(super) fn new(plain: Box<dyn Accumulator>) -> Self {
-        Self { plain }
-    }
-}
-
 /// The values of an array of floats, with one NaN for all that there are, and one zero.
 pub(crate) fn canonical(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
@@ -64,36 +52,13 @@ pub(crate) fn canonical(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-fn all_canonical(values: &[ArrayRef]) -> Vec<ArrayRef> {
-    values.iter().map(canonical).collect()
-}
+/// Has an accumulator compare floats bit by bit, with one NaN for all that there are: that with a sign would be
+/// the least.
+#[derive(Debug)]
+pub(super) struct CanonicalFloats;
 
-impl Accumulator for CanonicalFloats {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.update_batch(&all_canonical(values))
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.plain.evaluate()
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.plain.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.plain.state()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.plain.merge_batch(&all_canonical(states))
-    }
-
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.retract_batch(&all_canonical(values))
-    }
-
-    fn supports_retract_batch(&self) -> bool {
-        self.plain.supports_retract_batch()
+impl Adjustment for CanonicalFloats {
+    fn values<'a>(&self, given: &'a [ArrayRef]) -> Cow<'a, [ArrayRef]> {
+        given.iter().map(canonical).collect()
     }
 }

@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Ty
 use datafusion::common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion::logical_expr::Accumulator;
 
+use super::adjusted::Adjustment;
 use crate::error::overflow;
 
 /// The greatest number of 38 digits.
@@ -151,50 +152,25 @@ impl<T: Summed> Accumulator for Sum<T> {
 /// The sum of values of which each counts once: DataFusion knows which there are.
 #[derive(Debug)]
 pub(super) struct DistinctSum<T> {
-    plain: Box<dyn Accumulator>,
     data_type: DataType,
     of: PhantomData<T>,
 }
 
 impl<T: Summed> DistinctSum<T> {
-    pub(super) fn new(plain: Box<dyn Accumulator>, data_type: &DataType) -> Self {
-        Self { plain, data_type: data_type.clone(), of: PhantomData }
+    pub(super) fn new(data_type: &DataType) -> Self {
+        Self { data_type: data_type.clone(), of: PhantomData }
     }
 }
 
-impl<T: Summed> Accumulator for DistinctSum<T> {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.update_batch(values)
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        let state = self.plain.state()?;
+impl<T: Summed> Adjustment for DistinctSum<T> {
+    fn evaluate(&self, plain: &mut dyn Accumulator) -> Result<ScalarValue> {
+        let state = plain.state()?;
         let Some(ScalarValue::List(lists)) = state.first() else {
             // A window's own, whose state isn't told.
-            return self.plain.evaluate();
+            return plain.evaluate();
         };
         let mut sum = Sum::<T>::new(&self.data_type);
         sum.update_batch(&[lists.value(0)])?;
         sum.evaluate()
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.plain.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.plain.state()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.plain.merge_batch(states)
-    }
-
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plain.retract_batch(values)
-    }
-
-    fn supports_retract_batch(&self) -> bool {
-        self.plain.supports_retract_batch()
     }
 }
