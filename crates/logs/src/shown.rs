@@ -13,7 +13,7 @@ use timestrata_engine::{Result, Stream};
 use super::columns::Columns;
 use super::field_column::FieldColumn;
 use super::layout::{ColumnKind, Layout, Promoted};
-use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, OWN_COLUMNS};
+use super::options::{FIELDS, LEVEL, OWN_COLUMNS};
 use super::value::find;
 use super::{FieldValue, Level, LogsOptions, Scalar};
 
@@ -65,7 +65,6 @@ impl ShownColumns {
                 let promoted = self.layout.promoted.iter().map(|known| known.column);
                 std::iter::once(FIELDS).chain(promoted).collect()
             }
-            LEVEL | LABELS | MESSAGE => vec![column],
             _ if column >= OWN_COLUMNS => vec![column, FIELDS],
             _ => vec![column],
         }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use minicbor::Decoder;
 use minicbor::data::{IanaTag, Type};
-use num_bigint::{BigInt, BigUint, Sign};
+use num_bigint::{BigInt, Sign};
 
 use super::Scalar;
 
@@ -86,15 +86,7 @@ impl<'a> FieldValue<'a> {
         let mut decoder = Decoder::new(item);
         match decoder.datatype().ok()? {
             Type::Int => Some(BigInt::from(i128::from(decoder.int().ok()?))),
-            Type::Tag => {
-                let tag = IanaTag::try_from(decoder.tag().ok()?).ok()?;
-                let bytes = BigInt::from_bytes_be(Sign::Plus, decoder.bytes().ok()?);
-                match tag {
-                    IanaTag::PosBignum => Some(bytes),
-                    IanaTag::NegBignum => Some(BigInt::from(-1) - bytes),
-                    _ => None,
-                }
-            }
+            Type::Tag => tagged_whole(&mut decoder).ok()?,
             _ => None,
         }
     }
@@ -114,13 +106,11 @@ fn any_of_list(item: &[u8], test: &mut impl FnMut(FieldValue<'_>) -> bool) -> Cb
     if !matches!(decoder.datatype()?, Type::Array | Type::ArrayIndef) {
         return Ok(false);
     }
-    let count = decoder.array()?;
-    let mut left = count;
+    let mut left = decoder.array()?;
     while next(&mut decoder, &mut left)? {
         let start = decoder.position();
         decoder.skip()?;
-        let one = item.get(start..decoder.position()).unwrap_or_default();
-        let one = FieldValue::of_item(one);
+        let one = FieldValue::of_item(item.get(start..decoder.position()).unwrap_or_default());
         let is_single = matches!(one, FieldValue::Scalar(_)) || one.whole().is_some();
         if is_single && test(one) {
             return Ok(true);
@@ -233,6 +223,17 @@ fn write_scalar(scalar: Scalar<'_>, out: &mut String) {
     };
 }
 
+/// The whole number of any size behind a tag. `None`: the tag, which has been read, is another one.
+fn tagged_whole(decoder: &mut Decoder<'_>) -> CborResult<Option<BigInt>> {
+    let tag = decoder.tag()?;
+    let mut bytes = || -> CborResult<_> { Ok(BigInt::from_bytes_be(Sign::Plus, decoder.bytes()?)) };
+    Ok(match IanaTag::try_from(tag) {
+        Ok(IanaTag::PosBignum) => Some(bytes()?),
+        Ok(IanaTag::NegBignum) => Some(BigInt::from(-1) - bytes()?),
+        _ => None,
+    })
+}
+
 fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> CborResult<()> {
     if depth > DEPTH_MAX {
         return Err(minicbor::decode::Error::message("too deep"));
@@ -260,19 +261,12 @@ fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> Cbor
             }
             out.push('}');
         }
-        Type::Tag => {
-            let tag = decoder.tag()?;
-            match IanaTag::try_from(tag) {
-                Ok(IanaTag::PosBignum) => {
-                    let _ = write!(out, "{}", BigUint::from_bytes_be(decoder.bytes()?));
-                }
-                Ok(IanaTag::NegBignum) => {
-                    let beyond = BigInt::from_bytes_be(Sign::Plus, decoder.bytes()?);
-                    let _ = write!(out, "{}", BigInt::from(-1) - beyond);
-                }
-                _ => write_item(decoder, depth + 1, out)?,
+        Type::Tag => match tagged_whole(decoder)? {
+            Some(whole) => {
+                let _ = write!(out, "{whole}");
             }
-        }
+            None => write_item(decoder, depth + 1, out)?,
+        },
         Type::Bytes => write_text(&STANDARD.encode(decoder.bytes()?), out),
         Type::StringIndef => {
             let text: String = decoder.str_iter()?.collect::<Result<_, _>>()?;

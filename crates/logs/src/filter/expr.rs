@@ -1,5 +1,6 @@
 //! The syntax tree, and whether a value passes a test.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
@@ -123,62 +124,42 @@ impl Target {
 impl Test {
     /// Whether a text, number or truth value passes; `None` is null, or no value at all.
     pub fn accepts(&self, value: Option<Scalar<'_>>) -> bool {
-        match (self, value) {
-            (Self::Exists, value) => value.is_some(),
-            (Self::Compare(op, literal), value) => {
-                literal.passes(*op, value, |value| literal.order_of(value))
-            }
-            (Self::Contains(pattern), Some(Scalar::Text(text))) => pattern.is_match(text),
-            (Self::Contains(pattern), Some(value)) => pattern.is_match_of_value(value),
-            (Self::Contains(_), None) => false,
-        }
+        self.passes(value, Literal::order_of, |pattern, value| match value {
+            Scalar::Text(text) => pattern.is_match(text),
+            value => pattern.is_match_of_value(value),
+        })
     }
 
     /// Whether a whole number passes, which may be beyond those of 64 bits.
     pub fn accepts_whole(&self, value: &BigInt) -> bool {
-        match self {
-            Self::Exists => true,
-            Self::Compare(op, literal) => {
-                literal.passes(*op, Some(value), |value| literal.order_of_whole(value))
-            }
-            Self::Contains(pattern) => pattern.is_match_of_whole(value),
-        }
+        self.passes(Some(value), Literal::order_of_whole, Pattern::is_match_of_whole)
     }
 
     /// Whether a level passes.
     pub fn accepts_level(&self, level: Option<Level>) -> bool {
-        match self {
-            Self::Exists => level.is_some(),
-            Self::Compare(op, literal) => {
-                literal.passes(*op, level, |level| literal.order_of_level(level))
-            }
-            Self::Contains(_) => false,
-        }
+        self.passes(level, Literal::order_of_level, |_, _| false)
     }
 
     /// Whether a time passes: nanoseconds since 1970-01-01 UTC.
     pub fn accepts_time(&self, time: Option<i64>) -> bool {
-        match self {
-            Self::Exists => time.is_some(),
-            Self::Compare(op, literal) => {
-                literal.passes(*op, time, |time| literal.order_of_time(time))
-            }
-            Self::Contains(_) => false,
-        }
+        self.passes(time, Literal::order_of_time, |_, _| false)
     }
-}
 
-impl Literal {
-    /// Whether a value passes a comparison with this one. Null equals nothing but null.
+    /// Whether a value passes, or none, which is null.
     fn passes<T>(
         &self,
-        op: Op,
         value: Option<T>,
-        order: impl FnOnce(T) -> Option<std::cmp::Ordering>,
+        order: impl FnOnce(&Literal, T) -> Option<Ordering>,
+        contains: impl FnOnce(&Pattern, T) -> bool,
     ) -> bool {
-        match value {
-            None => *self.value() == Value::Null,
-            Some(value) => order(value).is_some_and(|order| op.holds(order)),
+        match (self, value) {
+            (Self::Exists, value) => value.is_some(),
+            // Null equals nothing but null.
+            (Self::Compare(_, literal), None) => *literal.value() == Value::Null,
+            (Self::Compare(op, literal), Some(value)) => {
+                order(literal, value).is_some_and(|order| op.holds(order))
+            }
+            (Self::Contains(pattern), value) => value.is_some_and(|value| contains(pattern, value)),
         }
     }
 }

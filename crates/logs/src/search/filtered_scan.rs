@@ -76,14 +76,11 @@ impl<'a> FilteredScan<'a> {
 
     /// How many rows are looked at, whatever the limit.
     pub(super) fn rows(&self) -> Result<u64> {
-        let mut parts = Vec::new();
-        for piece in self.pieces()? {
-            parts.extend(self.parts(&piece)?);
-        }
         let mut rows = 0;
-        for part in parts {
-            let part = [part];
-            rows += self.view.snapshot().estimate(self.view.stream_id(), &part)?.rows_max;
+        for piece in self.pieces()? {
+            for part in self.parts(&piece)? {
+                rows += self.view.snapshot().estimate(self.view.stream_id(), &[part])?.rows_max;
+            }
         }
         Ok(rows)
     }
@@ -143,14 +140,12 @@ impl<'a> FilteredScan<'a> {
                 ControlFlow::Continue(())
             })
         })?;
-        let mut parts = parts.into_iter();
+        let all = parts.into_iter().reduce(|mut all, part| {
+            merge(&mut all, part);
+            all
+        });
         // One thread has run at least.
-        let mut all = match parts.next() {
-            Some(first) => first,
-            None => make(),
-        };
-        parts.for_each(|part| merge(&mut all, part));
-        Ok(all)
+        Ok(all.unwrap_or_else(make))
     }
 
     /// Does `work` for each piece, by as many threads as there are processors.
@@ -185,26 +180,17 @@ impl<'a> FilteredScan<'a> {
 
     /// The timestamps of the hits of some pieces, in their order, at most so many of each.
     pub(super) fn timestamps(&self, pieces: &[KeyRange], limit: usize) -> Result<Vec<i64>> {
-        let found = Mutex::new(Vec::new());
-        self.in_threads(
-            pieces,
-            || (),
-            |(), piece| {
-                let mut hits = Vec::new();
-                self.piece(piece, |batch| {
-                    hits.extend(batch.timestamps());
-                    if hits.len() >= limit {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                })?;
-                hits.truncate(limit);
-                found.lock().push((piece.lo, hits));
-                Ok(())
-            },
-        )?;
-        let mut found: Vec<(Option<LeadKey>, Vec<i64>)> = found.into_inner();
+        let found = self.in_threads(pieces, Vec::new, |found, piece| {
+            let mut hits = Vec::new();
+            self.piece(piece, |batch| {
+                hits.extend(batch.timestamps());
+                if hits.len() >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            hits.truncate(limit);
+            found.push((piece.lo, hits));
+            Ok(())
+        })?;
+        let mut found: Vec<(Option<LeadKey>, Vec<i64>)> = found.into_iter().flatten().collect();
         found.sort_unstable_by_key(|(lo, _)| *lo);
         if self.newest_first {
             found.reverse();

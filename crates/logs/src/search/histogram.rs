@@ -106,25 +106,22 @@ impl LogsView {
 
     fn readable_step(&self, query: &Query) -> Result<i64> {
         let column = column_of(query.by);
-        let span = FilteredScan::new(self, query, &[column]).fold(
-            || None,
-            |span: &mut Option<(i64, i64)>, batch| {
+        let (first, last) = FilteredScan::new(self, query, &[column]).fold(
+            || (i64::MAX, i64::MIN),
+            |(first, last), batch| {
                 let Some(times) = batch.rows.columns.times(column) else { return };
                 for row in batch.hits.set_indices() {
-                    let time = times.value(row);
-                    *span =
-                        span.map_or(Some((time, time)), |(a, b)| Some((a.min(time), b.max(time))));
+                    *first = times.value(row).min(*first);
+                    *last = times.value(row).max(*last);
                 }
             },
-            |all, part| {
-                *all = match (*all, part) {
-                    (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-                    (one, other) => one.or(other),
-                }
+            |(first, last), part| {
+                *first = part.0.min(*first);
+                *last = part.1.max(*last);
             },
         )?;
-        let length = span.map_or(0, |(first, last)| last.saturating_sub(first));
-        let wanted = length / BUCKETS;
+        // Without a hit, the last is before the first.
+        let wanted = last.saturating_sub(first).max(0) / BUCKETS;
         Ok(STEPS.into_iter().find(|step| *step >= wanted).unwrap_or(wanted.max(1)))
     }
 }

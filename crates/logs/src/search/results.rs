@@ -154,10 +154,7 @@ fn by_source_time(view: &LogsView, query: &Query) -> Result<Vec<i64>> {
         |found: &mut Vec<(i64, i64)>, batch| {
             let (rows, hits) = (&batch.rows, &batch.hits);
             let Some(times) = rows.columns.times(SOURCE_TIME) else { return };
-            let places = hits.set_indices().map(|row| {
-                let arrival = rows.timestamps().get(row).copied().unwrap_or_default();
-                (times.value(row), arrival)
-            });
+            let places = hits.set_indices().map(|row| times.value(row)).zip(batch.timestamps());
             found.extend(places.filter(|place| is_behind(*place)));
             if found.len() / 2 > limit {
                 cut(found);
