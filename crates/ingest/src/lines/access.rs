@@ -7,7 +7,7 @@ use timestrata_logs::{Fields, Level, NewEntry};
 use timestrata_values::instant::{offset_of, two_digits};
 use timestrata_values::number;
 
-use super::adding::{add_int, add_text};
+use super::adding::{DASH, add_int, add_text, add_unless_dash};
 use super::cursor::Cursor;
 use super::flaw::Flaw;
 use super::time::{self, Time};
@@ -47,7 +47,7 @@ fn who(rest: &mut Cursor<'_>, fields: &mut Fields) -> Result<(), Flaw> {
     let mut client = rest.before(b' ').filter(|client| !client.is_empty()).ok_or_else(missing)?;
     let mut identity = rest.before(b' ').ok_or_else(missing)?;
     // In Debian's `vhost_combined` the host that was asked and its port stand before the client.
-    if identity != "-" && has_port(client) {
+    if identity != DASH && has_port(client) {
         add_text(fields, "vhost", client);
         client = identity;
         identity = rest.before(b' ').ok_or_else(missing)?;
@@ -95,7 +95,7 @@ fn answer(rest: &mut Cursor<'_>, fields: &mut Fields) -> Result<Level, Flaw> {
         number::unsigned(status.as_bytes()).filter(|_| status.len() == 3).ok_or_else(missing)?;
     add_int(fields, "status", status);
     let bytes = rest.word();
-    if bytes != "-" {
+    if bytes != DASH {
         add_int(fields, "bytes", number::unsigned(bytes.as_bytes()).ok_or_else(missing)?);
     }
     Ok(match status {
@@ -123,10 +123,4 @@ fn said_by_client(rest: &mut Cursor<'_>, fields: &mut Fields) -> Result<(), Flaw
         add_text(fields, "extra", rest.rest());
     }
     Ok(())
-}
-
-fn add_unless_dash(fields: &mut Fields, name: &str, value: &str) {
-    if value != "-" {
-        add_text(fields, name, value);
-    }
 }

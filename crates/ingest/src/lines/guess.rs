@@ -1,8 +1,9 @@
 //! Detection of a log's format: the one in which most of the first lines can be read.
 
-use timestrata_logs::{Level, NewEntry, Scalar};
+use timestrata_logs::{Level, NewEntry};
 
 use super::parser::{LineParser, Parsed};
+use super::roles::text_of;
 use super::{Format, SourceOptions, journal, logfmt};
 
 /// Bytes and lines that are looked at.
@@ -94,10 +95,7 @@ fn count(format: Format, lines: &[&[u8]]) -> usize {
 /// A line that begins with a time may be any program's; syslog's have a priority, or a host and a program
 /// behind the time.
 fn is_syslog(line: &[u8], entry: &NewEntry) -> bool {
-    let text = |name| match Scalar::of_item(entry.fields.get(name)?)? {
-        Scalar::Text(text) => Some(text),
-        _ => None,
-    };
+    let text = |name| text_of(entry.fields.get(name)?);
     let is_host = text("host").is_some_and(|host| Level::of_name(host.as_bytes()).is_none());
     line.starts_with(b"<") || (is_host && text("app").is_some())
 }

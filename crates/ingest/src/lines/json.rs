@@ -60,12 +60,7 @@ pub(super) fn parse(
     let read = Reader { jiter: &mut jiter, members, is_line: true }.line();
     *escapes = jiter.into_tape();
     read?;
-    members.settle(0, Repeats::Last);
-    roles::fill(members, line, entry);
-    match members.repeated() {
-        Some(name) => Err(Flaw::repeated(name)),
-        None => Ok(()),
-    }
+    roles::fill_once(members, line, entry)
 }
 
 struct Reader<'a, 'j> {
@@ -90,10 +85,7 @@ impl Reader<'_, '_> {
         let mut name = self.jiter.known_object()?;
         while let Some(known) = name {
             let role = if depth == 1 && self.is_line { Role::of(known) } else { None };
-            let member = self.members.begin(known);
-            if let Some(role) = role {
-                self.members.set_role(member, role);
-            }
+            let member = self.members.begin(known, role);
             let peek = self.jiter.peek()?;
             let may_be_time = matches!(role, Some(Role::Time(_)));
             self.value(peek, depth, may_be_time.then_some(member))?;
@@ -153,10 +145,8 @@ impl Reader<'_, '_> {
     fn number(&mut self, peek: Peek, time_of: Option<usize>) -> Result<(), JsonFlaw> {
         let text = self.jiter.known_number_bytes(peek)?;
         // From the digits: a float has too few for nanoseconds.
-        if let Some(member) = time_of
-            && let Some(time) = time::of_number(text)
-        {
-            self.members.set_time(member, time);
+        if let Some(member) = time_of {
+            self.members.set_time(member, time::of_number(text));
         }
         let is_signed_zero = !self.is_line && text == b"-0";
         if !is_signed_zero && memchr3(b'.', b'e', b'E', text).is_none() {

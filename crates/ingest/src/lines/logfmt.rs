@@ -9,7 +9,7 @@ use timestrata_values::number;
 
 use super::cursor::Cursor;
 use super::flaw::{Flaw, shown};
-use super::members::{Members, Repeats};
+use super::members::Members;
 use super::roles::{self, Role};
 use super::time;
 
@@ -36,12 +36,7 @@ pub(super) fn parse(line: &str, members: &mut Members, entry: &mut NewEntry) -> 
     if !has_pair {
         return Err(Flaw::unread("no key=value"));
     }
-    members.settle(0, Repeats::Last);
-    roles::fill(members, line, entry);
-    match members.repeated() {
-        Some(name) => Err(Flaw::repeated(name)),
-        None => Ok(()),
-    }
+    roles::fill_once(members, line, entry)
 }
 
 /// Whether a line is most likely meant so: nothing but pairs, and at least two.
@@ -57,20 +52,15 @@ pub(super) fn is_likely(line: &str) -> bool {
 }
 
 fn add(members: &mut Members, key: &str, value: &Value<'_>) {
-    let member = members.begin(key);
     let role = Role::of(key);
-    if let Some(role) = role {
-        members.set_role(member, role);
-    }
+    let member = members.begin(key, role);
     match value {
         Value::None => cbor::bool(members.out(), true),
         Value::Quoted(text) => cbor::text(members.out(), text),
         Value::Bare(text) => {
             // From the digits: a float has too few for nanoseconds.
-            if let Some(Role::Time(_)) = role
-                && let Some(time) = time::of_number(text.as_bytes())
-            {
-                members.set_time(member, time);
+            if let Some(Role::Time(_)) = role {
+                members.set_time(member, time::of_number(text.as_bytes()));
             }
             bare(members.out(), text);
         }
@@ -90,13 +80,12 @@ fn bare(out: &mut Vec<u8>, text: &str) {
     if !may_be_number {
         return cbor::text(out, text);
     }
-    if let Some(value) = number::integer(text.as_bytes()).filter(|value| is_written(value, text)) {
+    let bytes = text.as_bytes();
+    if let Some(value) = number::integer(bytes).filter(|value| is_written(value, text)) {
         cbor::int(out, value);
     } else if let Some(value) = text.parse::<u64>().ok().filter(|value| is_written(value, text)) {
         cbor::uint(out, value);
-    } else if let Some(value) =
-        number::float(text.as_bytes()).filter(|value| is_written(value, text))
-    {
+    } else if let Some(value) = number::float(bytes).filter(|value| is_written(value, text)) {
         cbor::float(out, value);
     } else {
         cbor::text(out, text);

@@ -106,8 +106,9 @@ impl Members {
         self.repeated.as_deref()
     }
 
-    /// Begins a member. Its value is what is appended to [`out`](Self::out) before [`end`](Self::end).
-    pub(super) fn begin(&mut self, name: &str) -> usize {
+    /// Begins a member, which may have a role in an entry. Its value is what is appended to
+    /// [`out`](Self::out) before [`end`](Self::end).
+    pub(super) fn begin(&mut self, name: &str, role: Option<Role>) -> usize {
         let start = self.bytes.len();
         cbor::text(&mut self.bytes, name);
         let value = self.bytes.len();
@@ -117,7 +118,7 @@ impl Members {
             name: value - name.len(),
             value,
             end: value,
-            role: None,
+            role,
             time: None,
         });
         self.list.len() - 1
@@ -136,17 +137,10 @@ impl Members {
         &mut self.bytes
     }
 
-    /// Says what a member is in an entry.
-    pub(super) fn set_role(&mut self, member: usize, role: Role) {
+    /// Says which time the value of a member is, if it is one.
+    pub(super) fn set_time(&mut self, member: usize, time: Option<i64>) {
         if let Some(member) = self.list.get_mut(member) {
-            member.role = Some(role);
-        }
-    }
-
-    /// Says that the value of a member is this time.
-    pub(super) fn set_time(&mut self, member: usize, time: i64) {
-        if let Some(member) = self.list.get_mut(member) {
-            member.time = Some(time);
+            member.time = time;
         }
     }
 

@@ -1,5 +1,7 @@
 //! The parser: one line becomes one entry.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use timestrata_logs::NewEntry;
@@ -91,15 +93,13 @@ impl LineParser {
         if line.is_empty() {
             return Parsed::Empty;
         }
-        let Ok(text) = std::str::from_utf8(line) else {
-            let text = String::from_utf8_lossy(line);
-            let read = self.read(&text, entry);
-            let is_flawed = self.settle(read, &text, entry);
+        let text = std::str::from_utf8(line);
+        let text = text.map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+        let read = self.read(&text, entry);
+        let is_flawed = self.settle(read, &text, entry);
+        if let Cow::Owned(_) = text {
             add_original_bytes(line, entry);
-            return self.parsed(is_flawed);
-        };
-        let read = self.read(text, entry);
-        let is_flawed = self.settle(read, text, entry);
+        }
         self.parsed(is_flawed)
     }
 

@@ -2,7 +2,8 @@
 
 use timestrata_logs::{Level, NewEntry, Scalar};
 
-use super::members::Members;
+use super::flaw::Flaw;
+use super::members::{Members, Repeats};
 use super::time;
 
 /// What a member is in an entry, with its rank: of several that can be read, the least one is it.
@@ -77,6 +78,17 @@ pub(super) fn fill(members: &Members, line: &str, entry: &mut NewEntry) {
     });
 }
 
+/// The same, with each name once: the last value of several counts.
+pub(super) fn fill_once(
+    members: &mut Members,
+    line: &str,
+    entry: &mut NewEntry,
+) -> Result<(), Flaw> {
+    members.settle(0, Repeats::Last);
+    fill(members, line, entry);
+    members.repeated().map_or(Ok(()), |name| Err(Flaw::repeated(name)))
+}
+
 fn offer<T>(found: &mut Found<T>, rank: u8, index: usize, read: impl FnOnce() -> Option<T>) {
     if found.as_ref().is_none_or(|(known, ..)| rank < *known)
         && let Some(value) = read()
@@ -89,7 +101,7 @@ fn at<T>(found: &Found<T>) -> Option<usize> {
     found.as_ref().map(|(_, index, _)| *index)
 }
 
-fn text_of(item: &[u8]) -> Option<&str> {
+pub(super) fn text_of(item: &[u8]) -> Option<&str> {
     match Scalar::of_item(item)? {
         Scalar::Text(text) => Some(text),
         _ => None,

@@ -84,27 +84,26 @@ fn bare_name(name: &str) -> &str {
 
 /// Adds a field under a name in lower case. Whether its value is UTF-8.
 fn add(members: &mut Members, field: &Field<'_>, name: &str) -> bool {
-    let member = members.begin(&name.to_ascii_lowercase());
     // By the whole name: without the underscores it may be anybody's.
-    match field.name {
-        "MESSAGE" => members.set_role(member, Role::Message(0)),
-        "PRIORITY" => members.set_role(member, Role::Level(0)),
-        "_SOURCE_REALTIME_TIMESTAMP" => set_time(members, member, 0, field.value),
-        "__REALTIME_TIMESTAMP" => set_time(members, member, 1, field.value),
-        _ => {}
-    }
+    let (role, time) = match field.name {
+        "MESSAGE" => (Some(Role::Message(0)), None),
+        "PRIORITY" => (Some(Role::Level(0)), None),
+        "_SOURCE_REALTIME_TIMESTAMP" => time(0, field.value),
+        "__REALTIME_TIMESTAMP" => time(1, field.value),
+        _ => (None, None),
+    };
+    let member = members.begin(&name.to_ascii_lowercase(), role);
+    members.set_time(member, time);
     let text = String::from_utf8_lossy(field.value);
     cbor::text(members.out(), &text);
     members.end(member);
     matches!(text, Cow::Borrowed(_))
 }
 
-/// Makes a field the time, if it is microseconds: they are not to be told by their size.
-fn set_time(members: &mut Members, member: usize, rank: u8, text: &[u8]) {
-    if let Some(Ok(time)) = epoch(text, TimeUnit::Microsecond, TimeUnit::Nanosecond) {
-        members.set_role(member, Role::Time(rank));
-        members.set_time(member, time);
-    }
+/// A field's role and its time, if it is microseconds: they are not to be told by their size.
+fn time(rank: u8, text: &[u8]) -> (Option<Role>, Option<i64>) {
+    let time = epoch(text, TimeUnit::Microsecond, TimeUnit::Nanosecond).and_then(Result::ok);
+    (time.map(|_| Role::Time(rank)), time)
 }
 
 /// Names that fields of several names would have without their underscores.
@@ -114,14 +113,8 @@ fn clashing(text: &[u8]) -> Result<HashSet<String>, Flaw> {
     for field in Fields(text) {
         let field = field?;
         let bare = bare_name(field.name).to_ascii_lowercase();
-        match seen.get(&bare) {
-            Some(known) if *known != field.name => {
-                clashing.insert(bare);
-            }
-            Some(_) => {}
-            None => {
-                seen.insert(bare, field.name);
-            }
+        if *seen.entry(bare.clone()).or_insert(field.name) != field.name {
+            clashing.insert(bare);
         }
     }
     Ok(clashing)

@@ -4,14 +4,12 @@ use timestrata_logs::NewEntry;
 use timestrata_values::cbor;
 
 use super::add_process;
-use crate::lines::adding::add_text;
+use crate::lines::adding::{DASH, add_text, add_unless_dash};
 use crate::lines::cursor::Cursor;
 use crate::lines::flaw::Flaw;
 use crate::lines::members::{Members, Repeats};
 use crate::lines::time;
 
-/// What stands for a part that is missing.
-const NONE: &str = "-";
 /// Stands before messages that are declared to be UTF-8.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -27,23 +25,18 @@ pub(super) fn parse(
         return Err(Flaw::unread("a part of the header is missing"));
     }
     let [_version, time, host, app, process, id] = header;
-    if time != NONE {
+    if time != DASH {
         match time::of_text(time.as_bytes()) {
             Some(ns) => entry.source_time = Some(ns),
             None => add_text(&mut entry.fields, "time", time),
         }
     }
-    for (name, value) in [("host", host), ("app", app)] {
-        if value != NONE {
-            add_text(&mut entry.fields, name, value);
-        }
-    }
-    if process != NONE {
+    add_unless_dash(&mut entry.fields, "host", host);
+    add_unless_dash(&mut entry.fields, "app", app);
+    if process != DASH {
         add_process(&mut entry.fields, process);
     }
-    if id != NONE {
-        add_text(&mut entry.fields, "msgid", id);
-    }
+    add_unless_dash(&mut entry.fields, "msgid", id);
     if !rest.eat('-') {
         data(&mut rest, members, entry)?;
     }
@@ -60,7 +53,7 @@ pub(super) fn parse(
 fn data(rest: &mut Cursor<'_>, members: &mut Members, entry: &mut NewEntry) -> Result<(), Flaw> {
     const FIELD: &str = "structured_data";
     members.clear();
-    let member = members.begin(FIELD);
+    let member = members.begin(FIELD, None);
     let elements = members.open();
     if !rest.rest().starts_with('[') {
         return Err(Flaw::unread("no structured data"));
@@ -79,14 +72,14 @@ fn data(rest: &mut Cursor<'_>, members: &mut Members, entry: &mut NewEntry) -> R
 fn element(rest: &mut Cursor<'_>, members: &mut Members) -> Result<(), Flaw> {
     let malformed = || Flaw::unread("malformed structured data");
     let name = Some(rest.until(b" ]=\"")).filter(|name| !name.is_empty()).ok_or_else(malformed)?;
-    let member = members.begin(name);
+    let member = members.begin(name, None);
     let parameters = members.open();
     while rest.eat(' ') {
         let name = rest.until(b" ]=\"");
         if name.is_empty() || !rest.eat('=') {
             return Err(malformed());
         }
-        let parameter = members.begin(name);
+        let parameter = members.begin(name, None);
         unescape(rest.quoted().ok_or_else(malformed)?, members.out());
         members.end(parameter);
     }
