@@ -108,24 +108,23 @@ impl LogsOptions {
     /// # Errors
     /// `InvalidArgument` if it is no log.
     pub(super) fn of(stream: &Stream) -> Result<Self> {
-        let refuse = |what: String| {
-            Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("stream '{}' {what}", stream.name()),
-            ))
+        let refuse = |what: &str| {
+            let name = stream.name();
+            let message = format!("stream '{name}' is called a log, but its {what} are another's");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
         };
         expect_model(stream, "log", MODEL)?;
         let number = |key: &str| stream.property(key).and_then(|text| text.parse().ok());
         let (Some(message_bytes_max), Some(columns_max)) =
             (number(MESSAGE_BYTES_PROPERTY), number(COLUMNS_PROPERTY))
         else {
-            return refuse("is called a log, but its properties are another's".to_owned());
+            return refuse("properties");
         };
         let own = schema();
         let has_own = stream.schema().fields().len() >= OWN_COLUMNS
             && stream.schema().fields().iter().zip(own.fields()).all(|(found, own)| found == own);
         if !has_own || stream.key_columns() != [TIMESTAMP] || stream.spec().merge != Merge::Keep {
-            return refuse("is called a log, but its columns are another's".to_owned());
+            return refuse("columns");
         }
         Ok(Self { message_bytes_max, columns_max, retention: Some(stream.spec().retention) })
     }

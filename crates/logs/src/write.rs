@@ -286,14 +286,12 @@ impl Logs {
         let max = self.message_bytes_max;
         for (what, bytes) in [("message", entry.message.len()), ("fields", entry.fields.bytes())] {
             if bytes > max {
-                return Err(Error::new(
-                    ErrorKind::TooLarge,
-                    format!(
-                        "log '{}': {what} of {bytes} bytes; at most {max} are taken \
-                         (message_bytes_max)",
-                        self.name()
-                    ),
-                ));
+                let name = self.name();
+                let message = format!(
+                    "log '{name}': {what} of {bytes} bytes; at most {max} are taken \
+                     (message_bytes_max)"
+                );
+                return Err(Error::new(ErrorKind::TooLarge, message));
             }
         }
         Ok(())

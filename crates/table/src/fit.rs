@@ -191,10 +191,9 @@ fn check_names(layout: &Layout, batch: &RecordBatch) -> Result<()> {
         } else {
             continue;
         };
-        return Err(Error::new(
-            ErrorKind::InvalidData,
-            format!("table '{}': column {} ('{}') {why}", layout.name(), index + 1, field.name()),
-        ));
+        let (table, number, name) = (layout.name(), index + 1, field.name());
+        let message = format!("table '{table}': column {number} ('{name}') {why}");
+        return Err(Error::new(ErrorKind::InvalidData, message));
     }
     Ok(())
 }
@@ -203,15 +202,12 @@ fn missing(layout: &Layout, field: &Field, rows: usize) -> Result<ArrayRef> {
     if field.is_nullable() {
         return Ok(new_null_array(field.data_type(), rows));
     }
-    Err(Error::new(
-        ErrorKind::InvalidData,
-        format!(
-            "table '{}': column '{}' is missing; it is {}, so each row needs a value",
-            layout.name(),
-            field.name(),
-            if layout.time_name() == field.name() { "the time" } else { "part of the key" },
-        ),
-    ))
+    let (table, name) = (layout.name(), field.name());
+    let what = if layout.time_name() == name { "the time" } else { "part of the key" };
+    let message = format!(
+        "table '{table}': column '{name}' is missing; it is {what}, so each row needs a value"
+    );
+    Err(Error::new(ErrorKind::InvalidData, message))
 }
 
 fn refuse(layout: &Layout, row: u64, field: &Field, value: &str, is_key: bool) -> Error {
@@ -220,15 +216,12 @@ fn refuse(layout: &Layout, row: u64, field: &Field, value: &str, is_key: bool) -
         (_, true) => "the type of a time or key column is fixed",
         _ => "mend the value, or ask for wider columns with on_mismatch=\"widen\"",
     };
-    Error::new(
-        ErrorKind::InvalidData,
-        format!(
-            "table '{}', row {row} (the first is 0), column '{}': {value} is no {}; {advice}",
-            layout.name(),
-            field.name(),
-            field.data_type()
-        ),
-    )
+    let (table, name, data_type) = (layout.name(), field.name(), field.data_type());
+    let message = format!(
+        "table '{table}', row {row} (the first is 0), column '{name}': {value} is no {data_type}; \
+         {advice}"
+    );
+    Error::new(ErrorKind::InvalidData, message)
 }
 
 /// A column as another type, where each value means the same in it.

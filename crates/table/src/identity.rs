@@ -49,14 +49,12 @@ pub(super) fn index_columns(
         fields.push(Field::new(HASH_COLUMN, DataType::FixedSizeBinary(HASH_BYTES), false));
         for (number, field) in key_fields.iter().enumerate() {
             if !Cell::can_express(field.data_type()) {
-                return Err(Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "column '{}' has type {}, by which no row can be found: choose another key",
-                        field.name(),
-                        field.data_type()
-                    ),
-                ));
+                let (name, data_type) = (field.name(), field.data_type());
+                let message = format!(
+                    "column '{name}' has type {data_type}, by which no row can be found: choose \
+                     another key"
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
             fields.push(Field::new(format!("key{number}"), field.data_type().clone(), false));
         }

@@ -128,14 +128,9 @@ pub fn ingest(
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
     options: &IngestOptions,
 ) -> Result<Ingested> {
-    let mut first = None;
-    for batch in &mut *batches {
-        let batch = batch?;
-        if batch.num_rows() > 0 {
-            first = Some(batch);
-            break;
-        }
-    }
+    let is_empty = |batch: &Result<RecordBatch>| matches!(batch, Ok(rows) if rows.num_rows() == 0);
+    let mut batches = batches.filter(|batch| !is_empty(batch));
+    let first = batches.next().transpose()?;
     let exists = store.stream(name).is_some();
     let Some(first) = first else {
         let table = if exists { Some(Table::open(store, name)?) } else { None };
@@ -147,10 +142,9 @@ pub fn ingest(
     };
     let table = Table::create_for(store, name, &first, &options.table)?;
     table.widen(&options.widened)?;
-    let mut batches = std::iter::once(Ok(first)).chain(batches);
     let done = match options.commits {
-        Commits::One => table.ingest_one(&mut batches, options.write),
-        Commits::Every(rows) => table.ingest_parts(&mut batches, options.write, rows),
+        Commits::One => table.ingest_one(first, &mut batches, options.write),
+        Commits::Every(rows) => table.ingest_parts(first, &mut batches, options.write, rows),
     };
     if done.is_err() && !exists {
         // If this fails there is an empty table too many, which is no reason to hide the error that led
@@ -218,52 +212,35 @@ impl Table {
     /// 16 bytes a row where the upsert key lacks the time and is given).
     fn ingest_one(
         &self,
-        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+        first: RecordBatch,
+        others: &mut dyn Iterator<Item = Result<RecordBatch>>,
         options: WriteOptions,
     ) -> Result<(u64, Option<SeqNo>)> {
-        let mut load: Option<BulkLoad> = None;
-        for batch in batches {
-            let batch = batch?;
-            if batch.num_rows() == 0 {
-                continue;
-            }
-            let load = match &mut load {
-                Some(load) => load,
-                none => {
-                    // Columns that the rows add are added before the first one is written.
-                    self.evolve(&batch, options.on_mismatch)?;
-                    none.insert(BulkLoad::new(self)?)
-                }
-            };
-            load.add(self, &batch, options.on_mismatch)?;
+        // Columns that the rows add are added before the first one is written.
+        self.evolve(&first, options.on_mismatch)?;
+        let mut load = BulkLoad::new(self)?;
+        for batch in std::iter::once(Ok(first)).chain(others) {
+            load.add(self, &batch?, options.on_mismatch)?;
         }
-        match load {
-            None => {
-                self.shared.store.acknowledge(Durability::Synced)?;
-                Ok((0, None))
-            }
-            Some(load) => load.commit(self),
-        }
+        load.commit(self)
     }
 
     fn ingest_parts(
         &self,
-        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+        first: RecordBatch,
+        others: &mut dyn Iterator<Item = Result<RecordBatch>>,
         options: WriteOptions,
         part_rows: usize,
     ) -> Result<(u64, Option<SeqNo>)> {
         let (mut rows, mut seq) = (0, None);
         let part_rows = part_rows.max(1);
-        for batch in batches {
+        for batch in std::iter::once(Ok(first)).chain(others) {
             let batch = batch?;
             for start in (0..batch.num_rows()).step_by(part_rows) {
                 let part = batch.slice(start, part_rows.min(batch.num_rows() - start));
-                seq = self.append_numbered(&part, options, rows)?.or(seq);
+                seq = self.append_numbered(&part, options, rows)?;
                 rows += part.num_rows() as u64;
             }
-        }
-        if seq.is_none() {
-            self.shared.store.acknowledge(options.durability)?;
         }
         Ok((rows, seq))
     }
@@ -303,15 +280,12 @@ impl BulkLoad {
         let (rows, handed_out) =
             table.with_ids(&self.layout, rows, &mut table.shared.lock.write())?;
         let Some(fitted) = fitted(&self.layout, &rows, on_mismatch, self.rows)? else {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                format!(
-                    "table '{}', row {} (the first is 0) or one soon after: it needs other columns \
-                     than the rows before; ingest in several commits, or declare the columns",
-                    self.layout.name(),
-                    self.rows
-                ),
-            ));
+            let (name, row) = (self.layout.name(), self.rows);
+            let message = format!(
+                "table '{name}', row {row} (the first is 0) or one soon after: it needs other \
+                 columns than the rows before; ingest in several commits, or declare the columns"
+            );
+            return Err(Error::new(ErrorKind::InvalidData, message));
         };
         let fitted = fitted.into_rows();
         let count = fitted.num_rows() as u64;
@@ -380,14 +354,12 @@ impl IndexLoad {
         for (first, last) in self.handed_out.iter().copied() {
             let range = KeyRange::closed(LeadKey::Offset(first), LeadKey::Offset(last));
             if snapshot.count(self.stream, &range)? > 0 {
-                return Err(Error::new(
-                    ErrorKind::Busy,
-                    format!(
-                        "table '{}': some of the ids {first} to {last}, which were handed out for \
-                         these rows, were used by somebody meanwhile; nothing was written",
-                        layout.name()
-                    ),
-                ));
+                let name = layout.name();
+                let message = format!(
+                    "table '{name}': some of the ids {first} to {last}, which were handed out for \
+                     these rows, were used by somebody meanwhile; nothing was written"
+                );
+                return Err(Error::new(ErrorKind::Busy, message));
             }
         }
         for entries in &self.entries {

@@ -256,10 +256,9 @@ impl Definition {
         let time = stream.schema().field(stream.lead_column()).name();
         let differs = |what: &str, is: &dyn std::fmt::Debug, wanted: &dyn std::fmt::Debug| {
             let name = stream.name();
-            Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("table '{name}' exists with {what} {is:?}; {wanted:?} was asked for"),
-            ))
+            let message =
+                format!("table '{name}' exists with {what} {is:?}; {wanted:?} was asked for");
+            Err(Error::new(ErrorKind::AlreadyExists, message))
         };
         if let Some(wanted) = wanted.time.as_ref().filter(|wanted| *wanted != time) {
             return differs("time column", time, wanted);

@@ -165,16 +165,10 @@ impl TableView {
     /// `InvalidArgument`, naming the columns that there are.
     pub fn column(&self, name: &str) -> Result<usize> {
         self.schema().index_of(name).map_err(|_| {
-            let names: Vec<_> =
-                self.schema().fields().iter().map(|field| field.name().as_str()).collect();
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!(
-                    "table '{}' has no column '{name}'; it has {}",
-                    self.name(),
-                    names.join(", ")
-                ),
-            )
+            let known = self.schema().fields().iter().map(|field| field.name().as_str());
+            let (table, known) = (self.name(), known.collect::<Vec<_>>().join(", "));
+            let message = format!("table '{table}' has no column '{name}'; it has {known}");
+            Error::new(ErrorKind::InvalidArgument, message)
         })
     }
 
@@ -231,15 +225,10 @@ impl TableView {
     pub fn row(&self, key: &[Cell<'_>]) -> Result<Option<Row>> {
         let columns = self.layout.key_columns();
         if columns.is_empty() || key.len() != columns.len() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!(
-                    "table '{}' has {} key columns; {} values were given",
-                    self.name(),
-                    columns.len(),
-                    key.len()
-                ),
-            ));
+            let (name, wanted, given) = (self.name(), columns.len(), key.len());
+            let message =
+                format!("table '{name}' has {wanted} key columns; {given} values were given");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let cell_of = |column: usize| {
             columns.iter().position(|key| *key == column).and_then(|place| key.get(place)).copied()

@@ -179,15 +179,12 @@ impl Table {
             let batch = batch?;
             for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
                 let Some(value) = no_float(column) else { continue };
-                return Err(Error::new(
-                    ErrorKind::InvalidData,
-                    format!(
-                        "table '{}', column '{}': it can't be widened to Float64, for {value} is in it, which \
-                         would be rounded; give whole numbers",
-                        layout.name(),
-                        field.name()
-                    ),
-                ));
+                let (table, column) = (layout.name(), field.name());
+                let message = format!(
+                    "table '{table}', column '{column}': it can't be widened to Float64, for {value} \
+                     is in it, which would be rounded; give whole numbers"
+                );
+                return Err(Error::new(ErrorKind::InvalidData, message));
             }
         }
         Ok(())
@@ -235,13 +232,10 @@ impl Table {
             _ => *reserved,
         };
         let Some(last) = greatest.checked_add(rows.num_rows() as u64) else {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!(
-                    "table '{}': after id {greatest} there are none left to hand out",
-                    layout.name()
-                ),
-            ));
+            let name = layout.name();
+            let message =
+                format!("table '{name}': after id {greatest} there are none left to hand out");
+            return Err(Error::new(ErrorKind::TooLarge, message));
         };
         *reserved = last;
         let ids: ArrayRef = Arc::new(UInt64Array::from_iter_values(greatest + 1..=last));
@@ -309,18 +303,13 @@ pub(super) fn check_ids(layout: &Layout, rows: &RecordBatch, first_row: u64) -> 
         return Ok(());
     }
     let Identities::Numbers(ids) = Identities::of(layout, rows)? else { return Ok(()) };
-    match ids.iter().position(|id| *id == 0) {
-        None => Ok(()),
-        Some(row) => Err(Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "table '{}', row {} (the first is 0), column '{ID_COLUMN}': 0 is no id; ids begin \
-                 at 1, and rows without the column are given one",
-                layout.name(),
-                first_row + row as u64
-            ),
-        )),
-    }
+    let Some(row) = ids.iter().position(|id| *id == 0) else { return Ok(()) };
+    let (name, row) = (layout.name(), first_row + row as u64);
+    let message = format!(
+        "table '{name}', row {row} (the first is 0), column '{ID_COLUMN}': 0 is no id; ids begin \
+         at 1, and rows without the column are given one"
+    );
+    Err(Error::new(ErrorKind::InvalidData, message))
 }
 
 pub(super) fn unmade(error: arrow_schema::ArrowError) -> Error {

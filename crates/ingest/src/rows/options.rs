@@ -94,13 +94,10 @@ impl FromStr for Format {
             "parquet" | "pq" => Self::Parquet,
             "protobuf" | "pb" => Self::Protobuf,
             _ => {
-                return Err(Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "format '{name}' is not known: csv, jsonl, arrow, arrows, parquet or \
-                         protobuf"
-                    ),
-                ));
+                let message = format!(
+                    "format '{name}' is not known: csv, jsonl, arrow, arrows, parquet or protobuf"
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
         })
     }

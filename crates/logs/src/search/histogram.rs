@@ -159,13 +159,11 @@ fn filled(counts: &Counts, step: i64) -> Result<Vec<Bucket>> {
     };
     let buckets = (i128::from(*last) - i128::from(*first)) / i128::from(step) + 1;
     if buckets > HISTOGRAM_BUCKETS_MAX as i128 {
-        return Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!(
-                "a histogram of {buckets} buckets; at most {HISTOGRAM_BUCKETS_MAX} are given: take a \
-                 longer step or a shorter range"
-            ),
-        ));
+        let message = format!(
+            "a histogram of {buckets} buckets; at most {HISTOGRAM_BUCKETS_MAX} are given: take a \
+             longer step or a shorter range"
+        );
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     let mut all = Vec::new();
     let mut start = *first;
