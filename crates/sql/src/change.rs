@@ -23,7 +23,6 @@ use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::memory::MemoryStream;
 use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
-use tokio::sync::mpsc::Receiver;
 
 use crate::catalog::{Catalog, Planning};
 use crate::error::{from_datafusion, invalid, table_exists};
@@ -167,9 +166,16 @@ async fn insert(
     input: &LogicalPlan,
 ) -> Result<u64> {
     let mut rows = execution.run(state, input).await?;
-    let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let written = tokio::task::spawn_blocking(move || {
-        writer.insert(&table, &mut SentBatches { receiver, is_over: false })
+        // Behind the last batch comes `None`. Without it whoever asked has gone, and nobody reads on: what
+        // has come is not all, and must not count as such.
+        let given_up = || {
+            let message = "the statement was given up before all of its rows were there";
+            Some(Err(Error::new(ErrorKind::Cancelled, message)))
+        };
+        let batches = std::iter::from_fn(|| receiver.blocking_recv().unwrap_or_else(given_up));
+        writer.insert(&table, &mut batches.fuse())
     });
     loop {
         let batch = rows.next().await;
@@ -180,29 +186,6 @@ async fn insert(
         }
     }
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
-}
-
-/// Rows on their way to the writer, and behind the last of them their end.
-struct SentBatches {
-    receiver: Receiver<Option<Result<RecordBatch>>>,
-    is_over: bool,
-}
-
-impl Iterator for SentBatches {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over {
-            return None;
-        }
-        // Whoever asked has gone, and nobody reads on: what has come is not all, and must not count as such.
-        let next = self.receiver.blocking_recv().unwrap_or_else(|| {
-            let message = "the statement was given up before all of its rows were there";
-            Some(Err(Error::new(ErrorKind::Cancelled, message)))
-        });
-        self.is_over = !matches!(next, Some(Ok(_)));
-        next
-    }
 }
 
 async fn blocking<T: Send + 'static>(

@@ -71,8 +71,9 @@ impl Dialect for StandardPrecedence {
         if parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]) {
             return Some(right(parser).map(|right| Expr::IsNotDistinctFrom(left(), right)));
         }
+        // As a call of the function that does it: DataFusion's own cast makes nanoseconds of any time.
         if parser.parse_keywords(&[Keyword::AT, Keyword::TIME, Keyword::ZONE]) {
-            return Some(right(parser).map(|zone| at_time_zone(*left(), *zone)));
+            return Some(right(parser).map(|zone| call(AT_TIME_ZONE, vec![*left(), *zone])));
         }
         is_in(parser).map(|negated| in_list_or_subquery(parser, left(), negated))
     }
@@ -177,12 +178,6 @@ fn in_list_or_subquery(
     let list = parser.parse_comma_separated(Parser::parse_expr)?;
     parser.expect_token(&Token::RParen)?;
     Ok(Expr::InList { expr, list, negated })
-}
-
-/// `time AT TIME ZONE zone` as a call of the function that does it: DataFusion's own cast makes
-/// nanoseconds of any time.
-fn at_time_zone(time: Expr, zone: Expr) -> Expr {
-    call(AT_TIME_ZONE, vec![time, zone])
 }
 
 /// A call of a function, as the parser would have it.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use timestrata_engine::{Result, RunningQuery};
 use tokio::runtime::Runtime;
 
@@ -69,12 +69,8 @@ impl QueryResult {
     ///
     /// # Errors
     /// The first one of the stream.
-    pub async fn collect(mut self) -> Result<Vec<RecordBatch>> {
-        let mut batches = Vec::new();
-        while let Some(batch) = self.next().await {
-            batches.push(batch?);
-        }
-        Ok(batches)
+    pub async fn collect(self) -> Result<Vec<RecordBatch>> {
+        self.try_collect().await
     }
 }
 

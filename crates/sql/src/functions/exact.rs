@@ -59,17 +59,14 @@ impl ExactAggregate {
         is_distinct: bool,
         plain: Box<dyn Accumulator>,
     ) -> Box<dyn Accumulator> {
+        use AggregateKind::{Max, Min, Sum};
         match (self.kind, data_type) {
-            (AggregateKind::Sum, DataType::Int64) => {
-                sum::<Int64Type>(data_type, is_distinct, plain)
-            }
-            (AggregateKind::Sum, DataType::UInt64) => {
-                sum::<UInt64Type>(data_type, is_distinct, plain)
-            }
-            (AggregateKind::Sum, DataType::Decimal128(_, _)) => {
+            (Sum, DataType::Int64) => sum::<Int64Type>(data_type, is_distinct, plain),
+            (Sum, DataType::UInt64) => sum::<UInt64Type>(data_type, is_distinct, plain),
+            (Sum, DataType::Decimal128(_, _)) => {
                 sum::<Decimal128Type>(data_type, is_distinct, plain)
             }
-            (AggregateKind::Min | AggregateKind::Max, DataType::Float32 | DataType::Float64) => {
+            (Min | Max, DataType::Float32 | DataType::Float64) => {
                 Box::new(Adjusted { plain, adjustment: CanonicalFloats })
             }
             _ => plain,
@@ -147,25 +144,16 @@ impl AggregateUDFImpl for ExactAggregate {
         &self,
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
+        use AggregateKind::{Max, Min, Sum};
         let data_type = args.return_field.data_type().clone();
         Ok(match (self.kind, &data_type) {
-            (AggregateKind::Sum, DataType::Int64) => sums_of_groups::<Int64Type>(&data_type),
-            (AggregateKind::Sum, DataType::UInt64) => sums_of_groups::<UInt64Type>(&data_type),
-            (AggregateKind::Sum, DataType::Decimal128(_, _)) => {
-                sums_of_groups::<Decimal128Type>(&data_type)
-            }
-            (AggregateKind::Min, DataType::Float64) => {
-                Box::new(Folded::<Float64Type, _>::least(&data_type, f64::NAN))
-            }
-            (AggregateKind::Min, DataType::Float32) => {
-                Box::new(Folded::<Float32Type, _>::least(&data_type, f32::NAN))
-            }
-            (AggregateKind::Max, DataType::Float64) => {
-                Box::new(Folded::<Float64Type, _>::greatest(&data_type, f64::NEG_INFINITY))
-            }
-            (AggregateKind::Max, DataType::Float32) => {
-                Box::new(Folded::<Float32Type, _>::greatest(&data_type, f32::NEG_INFINITY))
-            }
+            (Sum, DataType::Int64) => sums_of_groups::<Int64Type>(&data_type),
+            (Sum, DataType::UInt64) => sums_of_groups::<UInt64Type>(&data_type),
+            (Sum, DataType::Decimal128(_, _)) => sums_of_groups::<Decimal128Type>(&data_type),
+            (Min, DataType::Float64) => Box::new(Folded::<Float64Type, _>::least(&data_type)),
+            (Min, DataType::Float32) => Box::new(Folded::<Float32Type, _>::least(&data_type)),
+            (Max, DataType::Float64) => Box::new(Folded::<Float64Type, _>::greatest(&data_type)),
+            (Max, DataType::Float32) => Box::new(Folded::<Float32Type, _>::greatest(&data_type)),
             _ => self.plain.inner().create_groups_accumulator(args)?,
         })
     }

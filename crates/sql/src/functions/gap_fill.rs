@@ -133,10 +133,6 @@ impl FunctionTerms<1> for GapFillTerms {
         [self.by.iter().chain([&self.time]).collect()]
     }
 
-    fn sources(&self, _: &[LogicalPlan; 1], output: &[usize]) -> [Vec<usize>; 1] {
-        [output.to_vec()]
-    }
-
     /// One on what tells series apart may; one on anything else would make gaps.
     fn may_filter_first(&self, column: &str) -> bool {
         self.by.iter().any(|by| by == column)

@@ -41,10 +41,6 @@ impl FunctionTerms<1> for LatestOnTerms {
         [self.by.iter().chain([&self.time]).collect()]
     }
 
-    fn sources(&self, _: &[LogicalPlan; 1], output: &[usize]) -> [Vec<usize>; 1] {
-        [output.to_vec()]
-    }
-
     /// One on the key may: it takes whole keys.
     fn may_filter_first(&self, column: &str) -> bool {
         self.by.iter().any(|by| by == column)

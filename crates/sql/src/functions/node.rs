@@ -28,8 +28,11 @@ pub(crate) trait FunctionTerms<const N: usize>:
     /// The columns of each input that it reads itself.
     fn columns(&self) -> [Vec<&String>; N];
 
-    /// The columns of each input that make some of those given, by their places.
-    fn sources(&self, inputs: &[LogicalPlan; N], output: &[usize]) -> [Vec<usize>; N];
+    /// The columns of each input that make some of those given, by their places: the same ones, unless it
+    /// says otherwise.
+    fn sources(&self, _: &[LogicalPlan; N], output: &[usize]) -> [Vec<usize>; N] {
+        std::array::from_fn(|_| output.to_vec())
+    }
 
     /// Whether a condition on a column given may be met by the inputs before.
     fn may_filter_first(&self, _: &str) -> bool {

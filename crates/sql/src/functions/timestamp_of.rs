@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
@@ -11,6 +11,7 @@ use datafusion::logical_expr::{
     TryCast, Volatility,
 };
 
+use super::field_of;
 use crate::time_types::TimestampCast;
 
 /// The type that a cast of `from` gives.
@@ -77,12 +78,9 @@ impl ScalarUDFImpl for TimestampOf {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let Some(field) = args.arg_fields.first() else {
-            return Err(internal_datafusion_err!("a cast has one argument"));
-        };
+        let field = field_of(self, &args)?;
         let is_nullable = field.is_nullable() || self.cast.is_try;
-        let data_type = target(self.cast, field.data_type());
-        Ok(Arc::new(Field::new(self.name(), data_type, is_nullable)))
+        Ok(Arc::new(Arc::unwrap_or_clone(field).with_nullable(is_nullable)))
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -58,7 +58,7 @@ fn asked(filter: &JoinFilter, query: &RunningQuery) -> JoinFilter {
     )
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Asked {
     query: RunningQuery,
 }
@@ -67,10 +67,5 @@ impl Evaluation for Asked {
     fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.query.check().map_err(carried)?;
         inner.evaluate(batch)
-    }
-
-    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
-        let evaluation = Self { query: self.query.clone() };
-        Ok(Arc::new(WrappedExpr { inner, evaluation }))
     }
 }

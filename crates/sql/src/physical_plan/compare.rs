@@ -117,7 +117,7 @@ fn word<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
 }
 
 /// A comparison of a column with a number; where there is a NaN, as DataFusion has it.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Comparison {
     column: usize,
     op: Operator,

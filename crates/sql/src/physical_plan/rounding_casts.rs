@@ -15,7 +15,7 @@ use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::conditions;
-use super::wrapped_expr::{Evaluation, WrappedExpr};
+use super::wrapped_expr::Evaluation;
 
 /// A rule of the optimizer, to come before all that asks for the order of rows.
 pub(crate) fn hide_rounding_casts(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -42,15 +42,11 @@ fn rounds(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
 }
 
 /// As the expression itself.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct EvaluatedOnly;
 
 impl Evaluation for EvaluatedOnly {
     fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue> {
         inner.evaluate(batch)
-    }
-
-    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
-        Ok(Arc::new(WrappedExpr { inner, evaluation: Self }))
     }
 }

@@ -12,12 +12,14 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
 /// How a wrapped expression is evaluated.
-pub(crate) trait Evaluation: fmt::Debug + PartialEq + Send + Sync + 'static {
+pub(crate) trait Evaluation: fmt::Debug + Clone + PartialEq + Send + Sync + 'static {
     /// The values of `inner` over a batch.
     fn evaluate(&self, inner: &dyn PhysicalExpr, batch: &RecordBatch) -> Result<ColumnarValue>;
 
     /// Another expression, as it has to be evaluated.
-    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>>;
+    fn wrap(&self, inner: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(Arc::new(WrappedExpr { inner, evaluation: self.clone() }))
+    }
 }
 
 /// An expression that is evaluated as `evaluation` says.

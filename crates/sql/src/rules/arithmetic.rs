@@ -3,16 +3,16 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{Array, ArrayRef, Datum, Scalar};
 use datafusion::arrow::compute::kernels::numeric::{add, mul, neg, sub};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_datafusion_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, internal_datafusion_err};
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs,
     ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion::physical_expr_common::datum::apply;
 
 use crate::error::{overflow, refused};
 use crate::functions::field_of;
@@ -108,23 +108,21 @@ impl ArithmeticOp {
     }
 
     fn of(self, args: &[ColumnarValue], data_type: &DataType) -> Result<ColumnarValue> {
-        let are_scalars = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let operands = args.iter().map(Operand::of).collect::<Result<Vec<_>>>()?;
-        let result = match (self, operands.as_slice()) {
-            (Self::Plus, [left, right]) => add(left, right),
-            (Self::Minus, [left, right]) => sub(left, right),
-            (Self::Times, [left, right]) => mul(left, right),
-            (Self::Negate, [inner]) => neg(inner.get().0),
-            _ => return Err(internal_datafusion_err!("arithmetic of {} operands", operands.len())),
+        let result = match (self, args) {
+            (Self::Plus, [left, right]) => apply(left, right, add),
+            (Self::Minus, [left, right]) => apply(left, right, sub),
+            (Self::Times, [left, right]) => apply(left, right, mul),
+            (Self::Negate, [inner]) => apply(inner, inner, |inner, _| neg(inner.get().0)),
+            _ => return Err(internal_datafusion_err!("arithmetic of {} operands", args.len())),
         };
-        let result = result.map_err(|error| match error {
-            ArrowError::ArithmeticOverflow(_) => overflow(self.sign(), data_type),
-            other => DataFusionError::from(other),
-        })?;
-        match are_scalars {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?)),
-            false => Ok(ColumnarValue::Array(result)),
-        }
+        result.map_err(|error| match error {
+            DataFusionError::ArrowError(inner, _)
+                if matches!(*inner, ArrowError::ArithmeticOverflow(_)) =>
+            {
+                overflow(self.sign(), data_type)
+            }
+            other => other,
+        })
     }
 }
 
@@ -190,29 +188,5 @@ impl ScalarUDFImpl for CheckedArithmetic {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         self.operation.of(&args.args, args.return_field.data_type())
-    }
-}
-
-/// A column, or one value for all rows of it.
-enum Operand {
-    Column(ArrayRef),
-    Value(Scalar<ArrayRef>),
-}
-
-impl Operand {
-    fn of(value: &ColumnarValue) -> Result<Self> {
-        Ok(match value {
-            ColumnarValue::Array(array) => Self::Column(Arc::clone(array)),
-            ColumnarValue::Scalar(scalar) => Self::Value(scalar.to_scalar()?),
-        })
-    }
-}
-
-impl Datum for Operand {
-    fn get(&self) -> (&dyn Array, bool) {
-        match self {
-            Self::Column(array) => array.get(),
-            Self::Value(value) => value.get(),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Filters as ranges of the leading key.
 
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use timestrata_engine::KeyRange;
@@ -12,21 +12,6 @@ use crate::rules::is_comparison;
 
 /// Ranges that a filter may have; with more it is one range from the first to the last of them.
 const RANGES_MAX: usize = 256;
-
-/// The leading key, as filters name it.
-#[derive(Debug, Clone)]
-pub(crate) struct LeadColumn {
-    pub(crate) name: String,
-    pub(crate) data_type: DataType,
-}
-
-impl LeadColumn {
-    /// The column `index` of a schema.
-    pub(crate) fn of(schema: &Schema, index: usize) -> Self {
-        let field = schema.field(index);
-        Self { name: field.name().clone(), data_type: field.data_type().clone() }
-    }
-}
 
 /// What a filter says of the leading key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +28,8 @@ impl FilterRanges {
     }
 }
 
-/// What `filter` says of the leading key, if anything.
-pub(crate) fn narrow(lead: &LeadColumn, filter: &Expr) -> Option<FilterRanges> {
+/// What `filter` says of the leading key `lead`, if anything.
+pub(crate) fn narrow(lead: &Field, filter: &Expr) -> Option<FilterRanges> {
     let found = match filter {
         Expr::BinaryExpr(binary) => narrow_binary(lead, binary)?,
         Expr::Between(between) => narrow_between(lead, between)?,
@@ -71,12 +56,12 @@ pub(crate) fn narrow(lead: &LeadColumn, filter: &Expr) -> Option<FilterRanges> {
 }
 
 /// All filters together, of which each must pass.
-pub(crate) fn narrow_all(lead: &LeadColumn, filters: &[Expr]) -> FilterRanges {
+pub(crate) fn narrow_all(lead: &Field, filters: &[Expr]) -> FilterRanges {
     let start = FilterRanges::exactly(Ranges::all());
     filters.iter().fold(start, |found, filter| both(Some(found), narrow(lead, filter)))
 }
 
-fn narrow_binary(lead: &LeadColumn, binary: &BinaryExpr) -> Option<FilterRanges> {
+fn narrow_binary(lead: &Field, binary: &BinaryExpr) -> Option<FilterRanges> {
     match binary.op {
         Operator::And => match (narrow(lead, &binary.left), narrow(lead, &binary.right)) {
             (None, None) => None,
@@ -90,7 +75,7 @@ fn narrow_binary(lead: &LeadColumn, binary: &BinaryExpr) -> Option<FilterRanges>
     }
 }
 
-fn narrow_between(lead: &LeadColumn, between: &Between) -> Option<FilterRanges> {
+fn narrow_between(lead: &Field, between: &Between) -> Option<FilterRanges> {
     let (low, high) = match between.negated {
         false => (Operator::GtEq, Operator::LtEq),
         true => (Operator::Lt, Operator::Gt),
@@ -120,20 +105,20 @@ fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(_, _))
 }
 
-fn is_lead(lead: &LeadColumn, expr: &Expr) -> bool {
-    matches!(expr, Expr::Column(column) if column.name == lead.name)
+fn is_lead(lead: &Field, expr: &Expr) -> bool {
+    matches!(expr, Expr::Column(column) if column.name == *lead.name())
 }
 
 /// The type as which the leading key stands in `expr`: itself, or in a cast.
-fn compared_as(lead: &LeadColumn, expr: &Expr) -> Option<DataType> {
+fn compared_as(lead: &Field, expr: &Expr) -> Option<DataType> {
     match expr {
         Expr::Cast(cast) if is_lead(lead, &cast.expr) => Some(cast.field.data_type().clone()),
-        expr if is_lead(lead, expr) => Some(lead.data_type.clone()),
+        expr if is_lead(lead, expr) => Some(lead.data_type().clone()),
         _ => None,
     }
 }
 
-fn compare(lead: &LeadColumn, expr: &Expr, op: Operator, literal: &Expr) -> Option<FilterRanges> {
+fn compare(lead: &Field, expr: &Expr, op: Operator, literal: &Expr) -> Option<FilterRanges> {
     let compared = compared_as(lead, expr)?;
     let Expr::Literal(literal, _) = literal else { return None };
     if literal.is_null() {
@@ -146,7 +131,7 @@ fn compare(lead: &LeadColumn, expr: &Expr, op: Operator, literal: &Expr) -> Opti
         op => op,
     };
     let LiteralBounds { not_below, above, is_exact } =
-        bounds_of(&lead.data_type, &compared, literal)?;
+        bounds_of(lead.data_type(), &compared, literal)?;
     let below = |end: Option<_>| match end {
         Some(end) => Ranges::of(KeyRange { lo: None, hi: Some(end) }),
         None => Ranges::all(),

@@ -9,14 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use timestrata_engine::Snapshot;
 
-use self::filter::{LeadColumn, narrow, narrow_all};
+use self::filter::{narrow, narrow_all};
 use self::logs::LogColumns;
 use self::topic::TopicPartitions;
 use crate::physical_plan::StreamScan;
@@ -116,7 +116,7 @@ impl TableSource for Arc<SqlTable> {
     /// What of filters becomes ranges of the leading key.
     fn pushed_down(&self, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
         let lead = lead_of(self);
-        let judge = |filter: &&Expr| match lead.as_ref().and_then(|lead| narrow(lead, filter)) {
+        let judge = |filter: &&Expr| match lead.and_then(|lead| narrow(lead, filter)) {
             Some(narrowed) if narrowed.is_exact => TableProviderFilterPushDown::Exact,
             Some(narrowed) if !narrowed.ranges.is_all() => TableProviderFilterPushDown::Inexact,
             _ => TableProviderFilterPushDown::Unsupported,
@@ -126,16 +126,16 @@ impl TableSource for Arc<SqlTable> {
 }
 
 /// The leading key of a table, as its filters name it; `None` where it isn't shown.
-fn lead_of(table: &SqlTable) -> Option<LeadColumn> {
+fn lead_of(table: &SqlTable) -> Option<&Field> {
     let lead = table.stream.lead_column();
     let shown = table.columns.iter().position(|column| *column == lead)?;
-    Some(LeadColumn::of(&table.schema, shown))
+    Some(table.schema.field(shown))
 }
 
 /// What some filters leave of a table's keys.
 pub(crate) fn narrow_table(table: &SqlTable, filters: &[Expr]) -> FilterRanges {
     match lead_of(table) {
-        Some(lead) => narrow_all(&lead, filters),
+        Some(lead) => narrow_all(lead, filters),
         None => FilterRanges { ranges: Ranges::all(), is_exact: filters.is_empty() },
     }
 }

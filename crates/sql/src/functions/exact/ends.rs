@@ -12,6 +12,10 @@ use super::adjusted::Adjustment;
 
 /// A float, in the order of the house.
 pub(super) trait Float: Copy {
+    /// Before all others, and behind them.
+    const LEAST: Self;
+    const GREATEST: Self;
+
     fn is_less(self, other: Self) -> bool;
 
     /// Without the sign of a NaN or of a zero.
@@ -21,6 +25,9 @@ pub(super) trait Float: Copy {
 macro_rules! floats {
     ($($native:ty),*) => {
         $(impl Float for $native {
+            const LEAST: Self = Self::NEG_INFINITY;
+            const GREATEST: Self = Self::NAN;
+
             #[inline]
             fn is_less(self, other: Self) -> bool {
                 self < other || (other.is_nan() && !self.is_nan())

@@ -36,8 +36,8 @@ impl<T: ArrowPrimitiveType, F: Fn(&mut T::Native, T::Native) -> bool> Folded<T, 
 
 /// Ends of floats, which always have room.
 impl<T: ArrowPrimitiveType<Native: Float>> Folded<T, fn(&mut T::Native, T::Native) -> bool> {
-    pub(super) fn least(data_type: &DataType, start: T::Native) -> Self {
-        Self::new(data_type, start, |least, value| {
+    pub(super) fn least(data_type: &DataType) -> Self {
+        Self::new(data_type, T::Native::GREATEST, |least, value| {
             if value.is_less(*least) {
                 *least = value;
             }
@@ -45,8 +45,8 @@ impl<T: ArrowPrimitiveType<Native: Float>> Folded<T, fn(&mut T::Native, T::Nativ
         })
     }
 
-    pub(super) fn greatest(data_type: &DataType, start: T::Native) -> Self {
-        Self::new(data_type, start, |greatest, value| {
+    pub(super) fn greatest(data_type: &DataType) -> Self {
+        Self::new(data_type, T::Native::LEAST, |greatest, value| {
             if greatest.is_less(value) {
                 *greatest = value;
             }

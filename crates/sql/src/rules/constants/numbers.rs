@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 /// Digits that every whole number of 64 bits has room for.
 const WHOLE_DIGITS: usize = 18;
-/// Powers of ten that a number of 128 bits has room for.
-const POWER_MAX: u32 = 38;
 
 /// A number: some digits, of which the last so many are behind the point (or, if that is negative, lack
 /// so many zeros at their end).
@@ -43,7 +41,7 @@ impl DecimalNumber {
     /// The number in steps of that many digits behind the point, rounded down, and whether it is so exactly.
     /// What no 128 bits hold is the most that they do.
     pub(super) fn at_scale(self, scale: i32) -> (i128, bool) {
-        let power = |digits: u32| 10_i128.checked_pow(digits).filter(|_| digits <= POWER_MAX);
+        let power = |digits: u32| 10_i128.checked_pow(digits);
         let by = scale.saturating_sub(self.scale);
         match (self.digits, by) {
             (0, _) => (0, true),
