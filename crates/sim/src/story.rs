@@ -89,7 +89,7 @@ struct Shared {
 ///
 /// Where others commit to the store as well, it goes to a journal, and this one knows no state.
 #[derive(Debug, Clone)]
-pub struct Story<M: Model> {
+pub(crate) struct Story<M: Model> {
     /// The store after each commit; the place in the list is the commit.
     history: Vec<M>,
     start: Promises,

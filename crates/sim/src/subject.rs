@@ -42,7 +42,7 @@ pub enum Action<W> {
 
 /// Letters of a kind's own, each with what it writes: a function of its turn, so that a workload is
 /// fully named by its letters.
-pub type Alphabet<W> = &'static [(char, fn(usize) -> Vec<W>)];
+pub(crate) type Alphabet<W> = &'static [(char, fn(usize) -> Vec<W>)];
 
 /// A kind of store that workloads drive.
 pub trait Subject: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {

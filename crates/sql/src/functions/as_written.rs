@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::expr::GroupingSet;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -53,10 +53,7 @@ fn check_names(aggregate: &Aggregate) -> Result<()> {
 
 fn bare(expr: Expr, names: Option<&NamePreserver>) -> Result<Transformed<Expr>> {
     let name = names.map(|names| names.save(&expr));
-    let bare = expr.transform_up(|expr| {
-        let inner = Marker::AsWritten.inner(&expr).cloned();
-        Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
-    })?;
+    let bare = Marker::AsWritten.removed(expr)?;
     Ok(match name {
         Some(name) => bare.update_data(|expr| name.restore(expr)),
         None => bare,

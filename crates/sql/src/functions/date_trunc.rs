@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeDelta, TimeZone};
+use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::array::types::IntervalMonthDayNano;
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::Result;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
@@ -20,7 +19,7 @@ use datafusion::logical_expr::{
 
 use super::step::Step;
 use super::time_bucket::bucket;
-use super::{as_time, map_values};
+use super::{as_time, map_units, map_values};
 use crate::error::refused;
 use crate::instant::{is_utc, nanoseconds};
 
@@ -84,12 +83,8 @@ impl Truncation {
         let Some(zone) = self.zone else {
             return bucket(times, self.step, self.step.origin(self.unit));
         };
-        let units = cast(times, &DataType::Int64)?;
-        let starts: Int64Array = units.as_primitive::<Int64Type>().try_unary(|time| {
-            self.by_clock(time, zone)
-                .ok_or_else(|| refused("date_trunc gives a time beyond those that there are"))
-        })?;
-        Ok(cast(&starts, times.data_type())?)
+        let beyond = || refused("date_trunc gives a time beyond those that there are");
+        map_units(times, |time| self.by_clock(time, zone).ok_or_else(beyond))
     }
 
     /// So many units as a second has.

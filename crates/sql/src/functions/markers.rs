@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
@@ -55,6 +56,14 @@ impl Marker {
         let Expr::ScalarFunction(ScalarFunction { func, args }) = expr else { return None };
         let found = func.inner().downcast_ref::<MarkerFunction>()?;
         args.first().filter(|_| found.marker == self)
+    }
+
+    /// The same expression without calls.
+    pub(crate) fn removed(self, expr: Expr) -> Result<Transformed<Expr>> {
+        expr.transform_up(|expr| {
+            let inner = self.inner(&expr).cloned();
+            Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
+        })
     }
 }
 

@@ -27,8 +27,9 @@ mod to_timestamp;
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
@@ -90,6 +91,13 @@ fn map_values(
             ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar)
         }
     }
+}
+
+/// Times of the same type, each made of one by its number of units.
+fn map_units(times: &ArrayRef, map: impl Fn(i64) -> Result<i64>) -> Result<ArrayRef> {
+    let units = cast(times, &DataType::Int64)?;
+    let mapped: Int64Array = units.as_primitive::<Int64Type>().try_unary(map)?;
+    Ok(cast(&mapped, times.data_type())?)
 }
 
 /// The type of times that a function takes a value as, in the first of two units if it is a day, and in the second

@@ -19,7 +19,7 @@ use datafusion::logical_expr::{
 };
 
 use super::step::{Step, interval_of};
-use super::{as_time, field_of, map_values};
+use super::{as_time, field_of, map_units, map_values};
 use crate::error::refused;
 use crate::instant::{instant, nanoseconds, timestamp, units_of};
 

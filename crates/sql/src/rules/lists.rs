@@ -23,12 +23,7 @@ pub(crate) fn guard_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>>
 
 /// A rule of the optimizer, to come behind all others: lists are themselves again.
 pub(crate) fn release_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    rewrite_node(plan, |expr| {
-        expr.transform_up(|expr| {
-            let inner = Marker::Guard.inner(&expr).cloned();
-            Ok(inner.map_or_else(|| Transformed::no(expr), Transformed::yes))
-        })
-    })
+    rewrite_node(plan, |expr| Marker::Guard.removed(expr))
 }
 
 /// The same expression with lists that nobody joins.

@@ -70,7 +70,7 @@ fn times(instant: i128, unit_ns: i128, shown_ns: i128) -> LiteralBounds {
         let (low, high) = (first_of(value), first_of(value + 1));
         return LiteralBounds { not_below: time(low), above: time(high), is_exact: true };
     }
-    let (low, high) = (ceil(instant, unit_ns), floor(instant, unit_ns) + 1);
+    let (low, high) = (ceil(instant, unit_ns), instant.div_euclid(unit_ns) + 1);
     LiteralBounds { not_below: time(low), above: time(high), is_exact: true }
 }
 
@@ -96,10 +96,6 @@ fn time(value: i128) -> Option<LeadKey> {
         Err(_) if value < 0 => Some(LeadKey::Time(i64::MIN)),
         Err(_) => None,
     }
-}
-
-fn floor(value: i128, unit: i128) -> i128 {
-    value.div_euclid(unit)
 }
 
 fn ceil(value: i128, unit: i128) -> i128 {

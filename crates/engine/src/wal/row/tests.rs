@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow_schema::{Field, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use proptest::prelude::*;
 use timestrata_format::StreamId;
 

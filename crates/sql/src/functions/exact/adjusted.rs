@@ -8,7 +8,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 
 /// What is other than in the accumulator itself.
-pub(super) trait Adjustment: Debug + Send + Sync {
+pub(super) trait Adjustment: Debug + Send + Sync + 'static {
     /// What it is given of some values.
     fn values<'a>(&self, given: &'a [ArrayRef]) -> Cow<'a, [ArrayRef]> {
         Cow::Borrowed(given)
