@@ -13,6 +13,7 @@ use timestrata_engine::{
 use timestrata_values::range::delete_range;
 
 use super::Table;
+use super::identity::Identities;
 use super::layout::Layout;
 use super::options::ID_COLUMN;
 use super::view::TableView;
@@ -262,11 +263,8 @@ impl Table {
         rows: &RecordBatch,
     ) -> Result<RecordBatch> {
         let stream = self.shared.store.stream_of(index)?;
-        let entries = super::identity::Identities::of(layout, rows)?.index_rows(
-            layout,
-            stream.schema(),
-            rows,
-        )?;
+        let identities = Identities::of(layout, rows)?;
+        let entries = identities.index_rows(layout, stream.schema(), rows)?;
         entries.project(stream.key_columns()).map_err(unmade)
     }
 }

@@ -123,12 +123,7 @@ impl Identities {
                     hashes.append_value(hash(key)).map_err(unmade)?;
                 }
                 columns.push(Arc::new(hashes.finish()));
-                columns.extend(
-                    layout
-                        .key_columns()
-                        .iter()
-                        .map(|column| ArrayRef::clone(batch.column(*column))),
-                );
+                columns.extend(layout.key_arrays(batch));
             }
         }
         columns.push(ArrayRef::clone(batch.column(layout.time())));

@@ -14,7 +14,7 @@ use super::fit::{OnMismatch, fitted};
 use super::handle::Table;
 use super::identity::{Identities, Written, times_of};
 use super::layout::Layout;
-use super::replace::{key_arrays, keys_before, last_of_each};
+use super::replace::{keys_before, last_of_each};
 use super::time::values as times_in;
 use super::write::check_ids;
 use super::{TableOptions, WriteOptions};
@@ -337,7 +337,7 @@ impl IndexLoad {
             // Rows of this same commit that are replaced at another time.
             let now = times_in(rows.column(layout.time()))?;
             let before = self.written.put(&identities, &now, &self.entries)?;
-            let columns = key_arrays(layout, &rows);
+            let columns = layout.key_arrays(&rows);
             if let Some(keys) = keys_before(layout, &columns, &before, &now)? {
                 bulk.delete_keys(table.id(), keys)?;
             }

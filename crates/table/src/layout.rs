@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use timestrata_engine::{Result, Stream};
 
@@ -62,6 +63,11 @@ impl Layout {
     pub(super) fn key_columns(&self) -> Vec<usize> {
         let column = |name: &String| self.schema().index_of(name).ok();
         self.definition.key.iter().filter_map(column).collect()
+    }
+
+    /// The columns of rows that make up the upsert key.
+    pub(super) fn key_arrays(&self, rows: &RecordBatch) -> Vec<ArrayRef> {
+        self.key_columns().iter().map(|column| ArrayRef::clone(rows.column(*column))).collect()
     }
 
     /// Whether the upsert key is one column of whole numbers.

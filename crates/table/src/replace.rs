@@ -28,11 +28,6 @@ pub(super) fn last_of_each(
     }
 }
 
-/// The columns of the upsert key in some rows.
-pub(super) fn key_arrays(layout: &Layout, rows: &RecordBatch) -> Vec<ArrayRef> {
-    layout.key_columns().iter().map(|column| ArrayRef::clone(rows.column(*column))).collect()
-}
-
 /// Keys, in the table's stream, of the rows that were at other times before than they are now.
 /// `key` has the columns of the upsert key. `None`: there are none.
 pub(super) fn keys_before(

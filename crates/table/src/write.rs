@@ -12,7 +12,7 @@ use super::fit::{Fitted, OnMismatch, evolved, fit, fitted, no_float, widened};
 use super::identity::{Identities, times_of};
 use super::layout::Layout;
 use super::options::ID_COLUMN;
-use super::replace::{key_arrays, keys_before, last_of_each};
+use super::replace::{keys_before, last_of_each};
 use super::{Table, time};
 
 /// How rows are written.
@@ -200,7 +200,7 @@ impl Table {
         check_ids(layout, &rows, first_row)?;
         let (rows, identities) = last_of_each(layout, rows)?;
         let snapshot = self.shared.store.snapshot()?;
-        let key = key_arrays(layout, &rows);
+        let key = layout.key_arrays(&rows);
         let before = times_of(&snapshot, index, &identities, &key)?;
         let now = time::values(rows.column(layout.time()))?;
         let replaced = keys_before(layout, &key, &before, &now)?;

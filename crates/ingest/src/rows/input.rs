@@ -207,11 +207,9 @@ fn unpack(
         Compression::None => Box::new(reader),
         Compression::Gzip => Box::new(MultiGzDecoder::new(reader)),
         Compression::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)
-                .map_err(|cause| could_not_read(name, cause))?;
-            decoder
-                .window_log_max(ZSTD_WINDOW_LOG_MAX)
-                .map_err(|cause| could_not_read(name, cause))?;
+            let failed = |cause| could_not_read(name, cause);
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader).map_err(failed)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(failed)?;
             Box::new(decoder)
         }
     })
@@ -227,17 +225,14 @@ pub(super) fn up_to(reader: &mut impl Read, length: u64, name: &str) -> Result<V
 
 /// A read that failed: of the bytes as they are, or of what they are packed into.
 pub(super) fn could_not_read(name: &str, cause: io::Error) -> Error {
-    match cause.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            invalid(name, format!("the input ends in the middle: {cause}")).caused_by(cause)
-        }
+    let (kind, what) = match cause.kind() {
+        io::ErrorKind::UnexpectedEof => (ErrorKind::InvalidData, "the input ends in the middle"),
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
-            invalid(name, format!("the input could not be unpacked: {cause}")).caused_by(cause)
+            (ErrorKind::InvalidData, "the input could not be unpacked")
         }
-        _ => Error::new(ErrorKind::Io, format!("could not read the input: {cause}"))
-            .at(name)
-            .caused_by(cause),
-    }
+        _ => (ErrorKind::Io, "could not read the input"),
+    };
+    Error::new(kind, format!("{what}: {cause}")).at(name).caused_by(cause)
 }
 
 /// Counts what is read.

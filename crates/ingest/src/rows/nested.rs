@@ -47,11 +47,10 @@ pub(super) fn convert(
             let made = StructArray::try_new(fields.clone(), parts.unwrap_or_default(), validity);
             made_or_empty(made, array, column, bad)
         }
-        (DataType::Utf8, _) => match cells_of(array) {
+        _ => match cells_of(array) {
             Some(cells) => column.convert(cells, nulls, is_first_enough),
             None => Converted { array: Arc::clone(array), bad: Vec::new() },
         },
-        _ => Converted { array: Arc::clone(array), bad: Vec::new() },
     }
 }
 

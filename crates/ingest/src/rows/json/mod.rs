@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use timestrata_engine::Result;
 
 use self::records::{Closed, Record, RecordForm, is_too_deep};
-use self::shape::{Entries, as_text};
+use self::shape::{Entries, fields_as_text};
 use self::value::Json;
 use super::assemble::Assembly;
 use super::convert::{Column, NullText};
@@ -45,12 +45,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let mut options = options.clone();
     options.time = options.time.filter(|_| !found.is_empty());
     let layout = ColumnLayout::new(&name, found, &options)?;
-    let raw: Fields = layout
-        .schema
-        .fields()
-        .iter()
-        .map(|field| Field::new(field.name(), as_text(field.data_type()), true))
-        .collect();
+    let raw = fields_as_text(layout.schema.fields());
     let (schema, columns) = without_empty_groups(&layout);
     let rows = JsonRows {
         assembly: Assembly::new(&name, &schema, &options),

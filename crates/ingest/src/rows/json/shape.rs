@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::super::infer::{Role, Seen};
 use super::super::schema::FoundColumn;
@@ -91,18 +91,18 @@ impl Shape {
     }
 }
 
-/// The type in which values are first read: all scalars as their text.
-pub(super) fn as_text(data_type: &DataType) -> DataType {
+/// The columns as which values are first read: all scalars as their text.
+pub(super) fn fields_as_text(fields: &Fields) -> Fields {
+    let text = |field: &FieldRef| Field::new(field.name(), as_text(field.data_type()), true);
+    fields.iter().map(text).collect()
+}
+
+fn as_text(data_type: &DataType) -> DataType {
     match data_type {
         DataType::List(item) => {
             DataType::List(Arc::new(Field::new(item.name(), as_text(item.data_type()), true)))
         }
-        DataType::Struct(fields) => DataType::Struct(
-            fields
-                .iter()
-                .map(|field| Field::new(field.name(), as_text(field.data_type()), true))
-                .collect(),
-        ),
+        DataType::Struct(fields) => DataType::Struct(fields_as_text(fields)),
         DataType::Map(..) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
             data_type.clone()
         }
