@@ -41,14 +41,12 @@ impl Labels {
             return refuse(key, &format!("a key is 1 to {KEY_BYTES_MAX} of A-Z a-z 0-9 . _ -"));
         }
         if value.len() > VALUE_BYTES_MAX || value.chars().any(char::is_control) {
-            return refuse(
-                key,
-                &format!(
-                    "its value has {} bytes; at most {VALUE_BYTES_MAX} are taken, without control \
-                     characters (what has many or long values is a field)",
-                    value.len()
-                ),
+            let bytes = value.len();
+            let why = format!(
+                "its value has {bytes} bytes; at most {VALUE_BYTES_MAX} are taken, without control \
+                 characters (what has many or long values is a field)"
             );
+            return refuse(key, &why);
         }
         if self.0.len() == LABELS_MAX && !self.0.contains_key(key) {
             return refuse(key, &format!("an entry has at most {LABELS_MAX} labels"));

@@ -75,16 +75,16 @@ impl LogsOptions {
         let refuse = |why: String| {
             Err(Error::new(ErrorKind::InvalidArgument, format!("log '{name}': {why}")))
         };
-        if !(1..=MESSAGE_BYTES_LIMIT).contains(&self.message_bytes_max) {
+        let Self { message_bytes_max, columns_max, .. } = *self;
+        if !(1..=MESSAGE_BYTES_LIMIT).contains(&message_bytes_max) {
             return refuse(format!(
-                "message_bytes_max is {}; it must be 1 to {MESSAGE_BYTES_LIMIT} (8 MiB)",
-                self.message_bytes_max
+                "message_bytes_max is {message_bytes_max}; it must be 1 to {MESSAGE_BYTES_LIMIT} \
+                 (8 MiB)"
             ));
         }
-        if self.columns_max > COLUMNS_MAX {
+        if columns_max > COLUMNS_MAX {
             return refuse(format!(
-                "columns_max is {}; it must be at most {COLUMNS_MAX}",
-                self.columns_max
+                "columns_max is {columns_max}; it must be at most {COLUMNS_MAX}"
             ));
         }
         let property = |key: &str, value: String| (key.to_owned(), value);
@@ -94,8 +94,8 @@ impl LogsOptions {
             retention: self.retention.unwrap_or_default(),
             properties: vec![
                 property(MODEL_PROPERTY, MODEL.to_owned()),
-                property(MESSAGE_BYTES_PROPERTY, self.message_bytes_max.to_string()),
-                property(COLUMNS_PROPERTY, self.columns_max.to_string()),
+                property(MESSAGE_BYTES_PROPERTY, message_bytes_max.to_string()),
+                property(COLUMNS_PROPERTY, columns_max.to_string()),
                 property(COLD_BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS.to_owned()),
                 property(WORDS_PROPERTY, OWN_NAMES[FIELDS].to_owned()),
             ],

@@ -195,9 +195,8 @@ fn in_field(
 
 /// Whether a field's value passes; of a list, one of its scalars or numbers has to.
 fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
-    match value {
+    match value.filter(|value| !value.is_null()) {
         None => test.accepts(None),
-        Some(value) if value.is_null() => test.accepts(None),
         Some(FieldValue::Scalar(scalar)) => test.accepts(Some(scalar)),
         Some(_) if *test == Test::Exists => true,
         Some(value) => value.any_single(&mut |single| match single {
@@ -249,12 +248,10 @@ fn in_column(
     pattern: &Pattern,
     within: &BooleanBuffer,
 ) -> BooleanBuffer {
-    let Some(texts) = column.and_then(|column| column.as_string_opt::<i32>()) else {
+    let texts = column.and_then(|column| column.as_string_opt::<i32>());
+    let Some(texts) = texts.filter(|texts| texts.null_count() < texts.len()) else {
         return BooleanBuffer::new_unset(within.len());
     };
-    if texts.null_count() == texts.len() {
-        return BooleanBuffer::new_unset(within.len());
-    }
     // A few rows are looked at one by one.
     if within.count_set_bits() * 8 < within.len() {
         return each(within, |row| !texts.is_null(row) && pattern.is_match(texts.value(row)));

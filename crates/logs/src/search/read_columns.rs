@@ -3,7 +3,7 @@
 use timestrata_engine::PruneFilter;
 
 use crate::Level;
-use crate::filter::{Expr, Filter, Op, Target, Test, Value};
+use crate::filter::{Expr, Filter, Op, Target, Term, Test, Value};
 use crate::layout::{ColumnKind, Layout};
 use crate::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
 
@@ -80,13 +80,11 @@ impl ReadColumns {
 fn least_level(expr: &Expr) -> Option<Level> {
     match expr {
         Expr::And(parts) => parts.iter().filter_map(least_level).max(),
-        Expr::Term(term) if term.target == Target::Level => match &term.test {
-            Test::Compare(Op::Equal | Op::Greater | Op::GreaterOrEqual, literal) => {
-                match literal.value() {
-                    Value::Level(level) => Some(*level),
-                    _ => None,
-                }
-            }
+        Expr::Term(Term {
+            target: Target::Level,
+            test: Test::Compare(Op::Equal | Op::Greater | Op::GreaterOrEqual, literal),
+        }) => match literal.value() {
+            Value::Level(level) => Some(*level),
             _ => None,
         },
         _ => None,
