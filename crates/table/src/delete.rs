@@ -158,7 +158,7 @@ impl Table {
                 return Ok(());
             }
             rows += gone.num_rows() as u64;
-            let keys = gone.project(layout.stream().key_columns()).map_err(unmade)?;
+            let keys = gone.project(layout.stream.key_columns()).map_err(unmade)?;
             bulk.delete_keys(self.shared.id, keys)?;
             let Some(index) = self.shared.index else { return Ok(()) };
             let gone = without_id(gone, last)?;
@@ -246,7 +246,7 @@ impl Table {
     /// The greatest id of a table that hands them out. Its entry in the index outlives its row: by
     /// it the table knows, also when it is opened again, which ids were given away.
     fn last_id(&self, view: &TableView, layout: &Layout) -> Result<Option<u64>> {
-        let Some(index) = self.shared.index.filter(|_| layout.definition().hands_out_ids) else {
+        let Some(index) = self.shared.index.filter(|_| layout.definition.hands_out_ids) else {
             return Ok(None);
         };
         Ok(match view.snapshot().max_key(index, &KeyRange::ALL)? {

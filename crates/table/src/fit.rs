@@ -69,7 +69,7 @@ pub(super) fn evolved(
     batch: &RecordBatch,
     on_mismatch: OnMismatch,
 ) -> Result<Option<SchemaRef>> {
-    let schema = layout.schema();
+    let schema = &layout.schema;
     let mut fields = schema.fields().to_vec();
     if on_mismatch == OnMismatch::Widen {
         for (index, field) in fields.iter_mut().enumerate() {
@@ -97,7 +97,7 @@ pub(super) fn evolved(
 
 /// A table's columns, of types that also hold values of the types of `columns`. `None`: they are so.
 pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef> {
-    let schema = layout.schema();
+    let schema = &layout.schema;
     let mut fields = schema.fields().to_vec();
     for (index, field) in fields.iter_mut().enumerate() {
         let column = columns.iter().find(|column| column.name() == field.name());
@@ -130,7 +130,7 @@ pub(super) fn fitted(
     on_mismatch: OnMismatch,
     first_row: u64,
 ) -> Result<Option<Fitted>> {
-    if batch.schema_ref().fields() == layout.schema().fields() {
+    if batch.schema_ref().fields() == layout.schema.fields() {
         return Ok(Some(Fitted(batch.clone())));
     }
     match evolved(layout, batch, on_mismatch)? {
@@ -151,7 +151,7 @@ pub(super) fn fit(
     first_row: u64,
 ) -> Result<RecordBatch> {
     check_names(layout, batch)?;
-    let schema = layout.schema();
+    let schema = &layout.schema;
     let column = |(index, field): (usize, &Arc<Field>)| {
         let Some(column) = batch.column_by_name(field.name()) else {
             return missing(layout, field, batch.num_rows());

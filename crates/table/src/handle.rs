@@ -134,17 +134,17 @@ impl Table {
     pub fn open_like(store: &Store, name: &str, wanted: &TableOptions) -> Result<Self> {
         let table = Self::open(store, name)?;
         let layout = table.layout()?;
-        layout.definition().check_wanted(layout.stream(), wanted)?;
+        layout.definition.check_wanted(&layout.stream, wanted)?;
         Ok(table)
     }
 
     fn open_as(store: &Store, stream: Arc<Stream>, wanted: &TableOptions) -> Result<Self> {
         let table = Self::of_stream(store, stream)?;
         let layout = table.layout()?;
-        layout.definition().check_wanted(layout.stream(), wanted)?;
+        layout.definition.check_wanted(&layout.stream, wanted)?;
         name::acknowledge_existing(store)?;
         if let Some(retention) = wanted.retention
-            && retention != layout.stream().spec().retention
+            && retention != layout.stream.spec().retention
         {
             store.set_retention(table.id(), retention)?;
         }
@@ -154,7 +154,7 @@ impl Table {
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let id = stream.id();
         let layout = Layout::of(stream)?;
-        let index = match &layout.definition().index {
+        let index = match &layout.definition.index {
             None => None,
             Some(name) => Some(store.expect_stream(name)?.id()),
         };
@@ -174,7 +174,7 @@ impl Table {
     pub(super) fn layout(&self) -> Result<Arc<Layout>> {
         let stream = self.shared.store.stream_of(self.shared.id)?;
         let mut layout = self.shared.layout.lock();
-        if !Arc::ptr_eq(layout.stream(), &stream) {
+        if !Arc::ptr_eq(&layout.stream, &stream) {
             *layout = Arc::new(Layout::of(stream)?);
         }
         Ok(Arc::clone(&layout))
@@ -187,7 +187,7 @@ impl Table {
 
     /// Its columns.
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(SchemaRef::clone(self.layout()?.schema()))
+        Ok(SchemaRef::clone(&self.layout()?.schema))
     }
 
     /// Name of its time column.
@@ -197,22 +197,22 @@ impl Table {
 
     /// Columns of its upsert key; empty where every row is kept.
     pub fn key(&self) -> Result<Vec<String>> {
-        Ok(self.layout()?.definition().key.clone())
+        Ok(self.layout()?.definition.key.clone())
     }
 
     /// Columns that say which series a row belongs to.
     pub fn tags(&self) -> Result<Vec<String>> {
-        Ok(self.layout()?.definition().tags.clone())
+        Ok(self.layout()?.definition.tags.clone())
     }
 
     /// Whether rows without an `id` are given one.
     pub fn hands_out_ids(&self) -> Result<bool> {
-        Ok(self.layout()?.definition().hands_out_ids)
+        Ok(self.layout()?.definition.hands_out_ids)
     }
 
     /// Wall clock when it was made, nanoseconds since the epoch.
     pub fn created_ns(&self) -> Result<Option<i64>> {
-        Ok(self.layout()?.definition().created_ns)
+        Ok(self.layout()?.definition.created_ns)
     }
 
     /// The store it is in.
@@ -281,7 +281,7 @@ impl Table {
     fn drop_streams(&self) -> Result<()> {
         let (store, layout) = (&self.shared.store, self.layout()?);
         // An earlier build could be interrupted between the two.
-        let index = layout.definition().index.as_deref();
+        let index = layout.definition.index.as_deref();
         let index = index.filter(|index| store.stream(index).is_some());
         let names: Vec<&str> = std::iter::once(layout.name()).chain(index).collect();
         store.drop_streams(&names)

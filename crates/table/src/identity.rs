@@ -371,7 +371,7 @@ impl Identities {
         let numbers = numbers(entries.column(0))?;
         let key = layout.key_columns();
         let data_type = match key[..] {
-            [column] => layout.schema().field(column).data_type().clone(),
+            [column] => layout.schema.field(column).data_type().clone(),
             _ => DataType::UInt64,
         };
         let column: ArrayRef = match data_type.is_signed_integer() {

@@ -195,7 +195,7 @@ impl Table {
     /// `NotFound` if the table has been dropped.
     pub fn expected(&self, on_mismatch: OnMismatch) -> Result<Expected> {
         let layout = self.layout()?;
-        let schema = SchemaRef::clone(layout.schema());
+        let schema = SchemaRef::clone(&layout.schema);
         let columns = schema.fields().iter().enumerate();
         let widening = match on_mismatch {
             OnMismatch::Widen => columns

@@ -11,9 +11,9 @@ use super::options::Definition;
 /// The columns of a table at one time, with the roles they play.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    stream: Arc<Stream>,
-    schema: SchemaRef,
-    definition: Definition,
+    pub(super) stream: Arc<Stream>,
+    pub(super) schema: SchemaRef,
+    pub(super) definition: Definition,
 }
 
 impl Layout {
@@ -29,20 +29,8 @@ impl Layout {
         Self { schema, ..self.clone() }
     }
 
-    pub(super) fn stream(&self) -> &Arc<Stream> {
-        &self.stream
-    }
-
-    pub(super) fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
     pub(super) fn name(&self) -> &str {
         self.stream.name()
-    }
-
-    pub(super) fn schema(&self) -> &SchemaRef {
-        &self.schema
     }
 
     /// Index of the time column.
@@ -51,7 +39,7 @@ impl Layout {
     }
 
     pub(super) fn time_name(&self) -> &str {
-        self.schema().field(self.time()).name()
+        self.schema.field(self.time()).name()
     }
 
     /// Whether a column is the time or part of the key.
@@ -61,7 +49,7 @@ impl Layout {
 
     /// Indexes of the columns of the upsert key, in its order.
     pub(super) fn key_columns(&self) -> Vec<usize> {
-        let column = |name: &String| self.schema().index_of(name).ok();
+        let column = |name: &String| self.schema.index_of(name).ok();
         self.definition.key.iter().filter_map(column).collect()
     }
 

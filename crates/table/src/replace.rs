@@ -47,7 +47,7 @@ pub(super) fn keys_before(
         return Ok(None);
     }
     let moved = UInt32Array::from(moved);
-    let (stream, schema) = (layout.stream(), layout.schema());
+    let (stream, schema) = (&layout.stream, &layout.schema);
     let names = layout.key_columns();
     let column = |column: &usize| match names.iter().position(|name| name == column) {
         Some(place) if *column != layout.time() => take(&key[place], &moved, None).map_err(unmade),

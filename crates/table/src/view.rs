@@ -118,17 +118,17 @@ impl TableView {
 
     /// Its columns.
     pub fn schema(&self) -> &SchemaRef {
-        self.layout.schema()
+        &self.layout.schema
     }
 
     /// Columns of its upsert key; empty where every row is kept.
     pub fn key(&self) -> &[String] {
-        &self.layout.definition().key
+        &self.layout.definition.key
     }
 
     /// The stream of its rows.
     pub fn stream(&self) -> &Arc<Stream> {
-        self.layout.stream()
+        &self.layout.stream
     }
 
     /// The snapshot it reads from.
@@ -148,7 +148,7 @@ impl TableView {
     }
 
     fn id(&self) -> StreamId {
-        self.layout.stream().id()
+        self.layout.stream.id()
     }
 
     /// What each column takes in compacted runs.
@@ -233,7 +233,7 @@ impl TableView {
         let cell_of = |column: usize| {
             columns.iter().position(|key| *key == column).and_then(|place| key.get(place)).copied()
         };
-        let stream = self.layout.stream();
+        let stream = &self.layout.stream;
         let time = match (cell_of(self.layout.time()), self.index) {
             (Some(time), _) => time,
             (None, None) => return Ok(None),

@@ -164,7 +164,7 @@ impl Table {
 
     /// Whether whole numbers that are there stay what they are where their columns are to hold floats.
     fn check_digits(&self, layout: &Layout, wider: &Schema) -> Result<()> {
-        let changes = layout.schema().fields().iter().zip(wider.fields()).enumerate();
+        let changes = layout.schema.fields().iter().zip(wider.fields()).enumerate();
         let becomes_float = changes.filter(|(_, (old, new))| {
             matches!(old.data_type(), DataType::Int64 | DataType::UInt64)
                 && *new.data_type() == DataType::Float64
@@ -222,7 +222,7 @@ impl Table {
         reserved: &mut u64,
     ) -> Result<(RecordBatch, Option<(u64, u64)>)> {
         let is_given = rows.column_by_name(ID_COLUMN).is_some();
-        let hands_out = layout.definition().hands_out_ids && !is_given;
+        let hands_out = layout.definition.hands_out_ids && !is_given;
         let Some(index) = self.shared.index.filter(|_| hands_out) else {
             return Ok((rows.clone(), None));
         };
@@ -299,7 +299,7 @@ impl Table {
 
 /// Ids begin at 1.
 pub(super) fn check_ids(layout: &Layout, rows: &RecordBatch, first_row: u64) -> Result<()> {
-    if !layout.definition().hands_out_ids {
+    if !layout.definition.hands_out_ids {
         return Ok(());
     }
     let Identities::Numbers(ids) = Identities::of(layout, rows)? else { return Ok(()) };
