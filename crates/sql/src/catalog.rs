@@ -1,7 +1,6 @@
 //! One catalog over all streams of a store, as one query sees it: every table at the same
 //! snapshot.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -35,16 +34,10 @@ pub(crate) const SCHEMA: &str = "public";
 const NAMES_MAX: usize = 20;
 
 /// The tables of one snapshot.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     snapshot: Snapshot,
     models: Arc<[Arc<dyn SqlModel>]>,
-}
-
-impl fmt::Debug for Catalog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Catalog").field("snapshot", &self.snapshot).finish_non_exhaustive()
-    }
 }
 
 impl Catalog {

@@ -94,24 +94,12 @@ impl AggregateUDFImpl for ExactAggregate {
         self.plain.name()
     }
 
-    fn aliases(&self) -> &[String] {
-        self.plain.aliases()
-    }
-
     fn signature(&self) -> &Signature {
         self.plain.signature()
     }
 
     fn return_type(&self, given: &[DataType]) -> Result<DataType> {
         self.plain.inner().return_type(given)
-    }
-
-    fn return_field(&self, given: &[FieldRef]) -> Result<FieldRef> {
-        self.plain.inner().return_field(given)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.plain.is_nullable()
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
@@ -172,10 +160,6 @@ impl AggregateUDFImpl for ExactAggregate {
 
     fn value_from_stats(&self, statistics: &StatisticsArgs<'_>) -> Option<ScalarValue> {
         self.plain.value_from_stats(statistics)
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.plain.default_value(data_type)
     }
 
     fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {

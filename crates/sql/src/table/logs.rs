@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, Expr, TableProviderFilterPushDown};
 use datafusion::physical_expr::PhysicalExpr;
@@ -64,7 +64,7 @@ impl TableSource for LogColumns {
                 false => Arc::new(ShownColumn {
                     shown: Arc::clone(&self.shown),
                     column: *column,
-                    data_type: field.data_type().clone(),
+                    field: Arc::new(field.clone().with_nullable(true)),
                     sources: sources.iter().map(source).collect(),
                 }),
             };
@@ -84,7 +84,7 @@ impl TableSource for LogColumns {
 struct ShownColumn {
     shown: Arc<ShownColumns>,
     column: usize,
-    data_type: DataType,
+    field: FieldRef,
     sources: Vec<Arc<dyn PhysicalExpr>>,
 }
 
@@ -107,17 +107,13 @@ impl Hash for ShownColumn {
 
 impl fmt::Display for ShownColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.shown.schema().field(self.column).name())
+        f.write_str(self.field.name())
     }
 }
 
 impl PhysicalExpr for ShownColumn {
-    fn data_type(&self, _: &Schema) -> Result<DataType> {
-        Ok(self.data_type.clone())
-    }
-
-    fn nullable(&self, _: &Schema) -> Result<bool> {
-        Ok(true)
+    fn return_field(&self, _: &Schema) -> Result<FieldRef> {
+        Ok(Arc::clone(&self.field))
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
@@ -129,7 +125,7 @@ impl PhysicalExpr for ShownColumn {
         let shown = self.shown.show(self.column, &sources).ok_or_else(|| {
             DataFusionError::Internal(format!("column {self} can't be shown of what was read"))
         })?;
-        Ok(ColumnarValue::Array(cast(&shown, &self.data_type)?))
+        Ok(ColumnarValue::Array(cast(&shown, self.field.data_type())?))
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
