@@ -49,10 +49,7 @@ impl CallArguments {
 
     /// The argument of that name, or the next one that has none.
     pub(super) fn take(&mut self, name: &str) -> Option<ast::Expr> {
-        match self.named.iter().position(|(known, _)| known == name) {
-            Some(index) => Some(self.named.swap_remove(index).1),
-            None => self.placed.pop_front(),
-        }
+        self.named(name).or_else(|| self.placed.pop_front())
     }
 
     /// The argument of that name only.
@@ -92,15 +89,12 @@ impl CallArguments {
 
     /// Nothing may be left.
     pub(super) fn finish(self) -> Result<()> {
-        match (self.placed.front(), self.named.first()) {
-            (None, None) => Ok(()),
-            (Some(value), _) => {
-                Err(refused(format!("{} has no argument for {value}", self.function)))
-            }
-            (None, Some((name, _))) => {
-                Err(refused(format!("{} has no argument '{name}'", self.function)))
-            }
-        }
+        let what = match (self.placed.front(), self.named.first()) {
+            (None, None) => return Ok(()),
+            (Some(value), _) => format!("for {value}"),
+            (None, Some((name, _))) => format!("'{name}'"),
+        };
+        Err(refused(format!("{} has no argument {what}", self.function)))
     }
 }
 

@@ -62,9 +62,7 @@ fn plan_asof_join(
     let left = given.input("left", context)?;
     let right = given.input("right", context)?;
     let mut options = AsofOptions::on(column(&given.need("on")?, context)?);
-    if let Some(by) = given.take("by") {
-        options.by = columns(&by, context)?;
-    }
+    options.by = given.take("by").map_or(Ok(Vec::new()), |by| columns(&by, context))?;
     if let Some(tolerance) = given.take("tolerance") {
         options.tolerance = match literal(tolerance, context)? {
             ScalarValue::Int64(Some(units)) => Some(Tolerance::Units(units)),
@@ -77,12 +75,8 @@ fn plan_asof_join(
             .ok_or_else(|| refused("direction is 'backward' or 'forward'"))?
             .parse()?;
     }
-    if let Some(on) = given.named("right_on") {
-        options.right_on = Some(column(&on, context)?);
-    }
-    if let Some(by) = given.named("right_by") {
-        options.right_by = Some(columns(&by, context)?);
-    }
+    options.right_on = given.named("right_on").map(|on| column(&on, context)).transpose()?;
+    options.right_by = given.named("right_by").map(|by| columns(&by, context)).transpose()?;
     if let Some(suffix) = given.named("suffix") {
         options.suffix = text(&suffix).ok_or_else(|| refused("suffix is a text"))?;
     }
@@ -109,9 +103,7 @@ fn plan_gap_fill(
             .ok_or_else(|| refused("fill is 'null', 'previous' or 'linear'"))?
             .parse()?;
     }
-    if let Some(by) = given.take("by") {
-        options.by = columns(&by, context)?;
-    }
+    options.by = given.take("by").map_or(Ok(Vec::new()), |by| columns(&by, context))?;
     given.finish()?;
     gap_fill(input, &options)
 }
