@@ -171,7 +171,7 @@ fn by_cast(
 
 /// Nulls that a column does not take.
 fn bad_nulls(array: &ArrayRef, column: &Column) -> impl Iterator<Item = BadCell> {
-    let nulls = (0..array.len()).filter(|at| column.is_required && array.is_null(*at));
+    let nulls = (0..array.len()).filter(move |at| column.is_required && array.is_null(*at));
     let why = "is null, which this column takes not";
     nulls.map(move |at| BadCell { at, value: String::new(), why: why.to_owned() })
 }
