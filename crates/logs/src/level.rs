@@ -55,16 +55,9 @@ impl Level {
     }
 
     /// The level of an OpenTelemetry severity number; `None` outside 1 to 24.
-    pub const fn of_severity(severity: i8) -> Option<Self> {
-        Some(match severity {
-            1..=4 => Self::Trace,
-            5..=8 => Self::Debug,
-            9..=12 => Self::Info,
-            13..=16 => Self::Warn,
-            17..=20 => Self::Error,
-            21..=24 => Self::Fatal,
-            _ => return None,
-        })
+    pub fn of_severity(severity: i8) -> Option<Self> {
+        let below = usize::try_from(severity.checked_sub(1)?).ok()?;
+        Self::ALL.get(below / 4).copied()
     }
 
     /// The level of a syslog severity (RFC 5424, 6.2.1): 0 to 2 are `Fatal`, 3 `Error`, 4 `Warn`, 5

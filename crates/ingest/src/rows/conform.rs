@@ -106,12 +106,11 @@ impl Conformed {
         if batch.num_columns() != self.columns.len() {
             return Err(invalid(&self.assembly.name, "batches differ in their columns"));
         }
-        let columns = batch.columns().iter().zip(&self.columns).map(|(array, column)| {
+        let columns = batch.columns().iter().zip(&self.columns).zip(self.assembly.schema.fields());
+        let columns = columns.map(|((array, column), field)| {
             let converted = convert(array, column, self.assembly.is_first_enough());
             converted.map_err(|why| {
-                let at = batch.columns().iter().position(|other| Arc::ptr_eq(other, array));
-                let name = at.map(|at| self.assembly.schema.field(at).name().as_str());
-                let name = shorten(name.unwrap_or_default().as_bytes());
+                let name = shorten(field.name().as_bytes());
                 invalid(&self.assembly.name, format!("column '{name}': {why}"))
             })
         });

@@ -1,7 +1,7 @@
 //! Rows as protobuf: `message Batch { repeated Row rows = 1; }`,
 //! `message Row { map<string,string> values = 1; }`. Read a row at a time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
 use arrow_array::RecordBatch;
@@ -56,27 +56,21 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     };
     let (mut sample, mut bytes) = (Vec::new(), 0);
     let nulls = NullText::new(options.null_text.as_deref());
-    let mut columns: Vec<(String, Seen)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    // A map has no order: that of the names is the same from one body to the next.
+    let mut columns: BTreeMap<String, Seen> = BTreeMap::new();
     while sample.len() < options.sample_rows && bytes < options.sample_bytes {
         let Some(row) = messages.next()? else { break };
         for Value { key, text } in &row.values {
             bytes += key.len() + text.len();
-            let place = *places.entry(key.clone()).or_insert(columns.len());
-            if place == columns.len() {
-                columns.push((key.clone(), Seen::default()));
-            }
-            let text = nulls.typed(Cell { text: Some(text), is_quoted: false });
-            if let (Some((_, seen)), Some(text)) = (columns.get_mut(place), text) {
+            let seen = columns.entry(key.clone()).or_default();
+            if let Some(text) = nulls.typed(Cell { text: Some(text), is_quoted: false }) {
                 seen.add(text);
             }
         }
         sample.push(row);
     }
-    // A map has no order: that of the names is the same from one body to the next.
-    columns.sort_by(|a, b| a.0.cmp(&b.0));
-    names::check(&opened.name, columns.iter().map(|(name, _)| name.as_str()))?;
-    let places = columns.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+    names::check(&opened.name, columns.keys().map(String::as_str))?;
+    let places = columns.keys().cloned().zip(0..).collect();
     let found: Vec<FoundColumn> =
         columns.into_iter().map(|(name, seen)| FoundColumn::of_text(name, seen)).collect();
     let mut options = options.clone();
