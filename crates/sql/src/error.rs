@@ -27,12 +27,10 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         _ => text_of(&error),
     };
     let found = Error::new(kind, message).caused_by(error);
-    match kind {
-        ErrorKind::InvalidData => {
-            found.hinting("mend the expression, or leave out the rows that it doesn't fit")
-        }
-        _ => found,
+    if kind == ErrorKind::InvalidData {
+        return found.hinting("mend the expression, or leave out the rows that it doesn't fit");
     }
+    found
 }
 
 /// `InvalidArgument`, with a message.

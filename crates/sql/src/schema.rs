@@ -76,16 +76,14 @@ impl SqlTable {
             && schema.fields().iter().zip(&columns).all(|(field, column)| {
                 stored.get(*column).is_some_and(|known| known.data_type() == field.data_type())
             });
-        match fits {
-            true => {
-                let schema = viewed(stream, &schema, &columns);
-                Ok(Self { name, stream: Arc::clone(stream), schema, columns })
-            }
-            false => Err(invalid(format!(
-                "table '{name}' shows columns that stream '{}' doesn't have",
-                stream.name()
-            ))),
+        if !fits {
+            let stored = stream.name();
+            let message =
+                format!("table '{name}' shows columns that stream '{stored}' doesn't have");
+            return Err(invalid(message));
         }
+        let schema = viewed(stream, &schema, &columns);
+        Ok(Self { name, stream: Arc::clone(stream), schema, columns })
     }
 }
 

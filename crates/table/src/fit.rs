@@ -229,22 +229,18 @@ pub(super) fn converted(
     column: &ArrayRef,
     to: &DataType,
 ) -> std::result::Result<ArrayRef, Mismatch> {
-    let first = || (0..column.len()).find(|row| column.is_valid(*row)).unwrap_or(0);
+    let cast = is_convertible(column.data_type(), to).then(|| cast(column, to).ok()).flatten();
+    let Some(cast) = cast else {
+        let first = (0..column.len()).find(|row| column.is_valid(*row));
+        return Err(mismatch(column, first.unwrap_or(0)));
+    };
     let beyond = match to {
         DataType::Timestamp(unit, _) => time::first_beyond_years(column, *unit),
         _ => None,
     };
-    let cast = match is_convertible(column.data_type(), to) {
-        true => cast(column, to).ok(),
-        false => None,
-    };
-    let lost = match &cast {
-        None => Some(first()),
-        Some(cast) => beyond.or_else(|| cast.lost().next()),
-    };
-    match (cast, lost) {
-        (Some(cast), None) => Ok(cast.column),
-        (_, lost) => Err(mismatch(column, lost.unwrap_or_default())),
+    match beyond.or_else(|| cast.lost().next()) {
+        Some(row) => Err(mismatch(column, row)),
+        None => Ok(cast.column),
     }
 }
 
