@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    TimezoneInfo, Value, VisitMut, visit_expressions_mut,
+    TimezoneInfo, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
 };
 
 use crate::dialect::{AT_TIME_ZONE, call};
@@ -137,10 +137,7 @@ fn arguments(function: &Function) -> Vec<Expr> {
 
 fn literal(expr: &Expr) -> Option<&str> {
     match expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
         _ => None,
     }
 }

@@ -154,15 +154,13 @@ impl Table {
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let id = stream.id();
         let layout = Layout::of(stream)?;
-        let index = match &layout.definition.index {
-            None => None,
-            Some(name) => Some(store.expect_stream(name)?.id()),
-        };
+        let index = layout.definition.index.as_ref();
+        let index = index.map(|name| store.expect_stream(name)).transpose()?;
         Ok(Self {
             shared: Arc::new(Shared {
                 store: store.clone(),
                 id,
-                index,
+                index: index.map(|stream| stream.id()),
                 layout: Mutex::new(Arc::new(layout)),
                 appender: Mutex::new(None),
                 lock: store.model_lock(id)?,
