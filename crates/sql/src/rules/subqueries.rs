@@ -12,7 +12,7 @@ mod nested;
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, internal_datafusion_err};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::InSubquery;
@@ -40,18 +40,17 @@ pub(crate) fn keep_nulls(plan: LogicalPlan) -> Result<LogicalPlan> {
         | LogicalPlan::Aggregate(_)
         | LogicalPlan::Window(_)
         | LogicalPlan::Sort(_)) => {
-            let mut is_asked = false;
-            plan.apply_expressions(|expr| {
-                is_asked |=
-                    expr.exists(|expr| Ok(matches!(expr, Expr::InSubquery(_) | Expr::Exists(_))))?;
-                Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+            let is_asked = |expr: &Expr| Ok(matches!(expr, Expr::InSubquery(_) | Expr::Exists(_)));
+            let looked = plan.apply_expressions(|expr| match expr.exists(is_asked)? {
+                true => Ok(TreeNodeRecursion::Stop),
+                false => Ok(TreeNodeRecursion::Continue),
             })?;
-            match is_asked {
-                true => {
-                    Err(refused("IN (SELECT ...) and EXISTS can stand in WHERE and HAVING only"))
-                }
-                false => Ok(Transformed::no(plan)),
+            if looked == TreeNodeRecursion::Stop {
+                return Err(refused(
+                    "IN (SELECT ...) and EXISTS can stand in WHERE and HAVING only",
+                ));
             }
+            Ok(Transformed::no(plan))
         }
         plan => Ok(Transformed::no(plan)),
     };
