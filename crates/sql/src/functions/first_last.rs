@@ -11,7 +11,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::functions_aggregate::first_last::{first_value_udaf, last_value_udaf};
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification};
-use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, conjunction};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Expr, Signature, Volatility};
 
 use crate::error::refused;
@@ -105,16 +105,9 @@ impl AggregateUDFImpl for FirstOrLast {
                 End::First => first_value_udaf(),
                 End::Last => last_value_udaf(),
             };
-            let filter = match skips_nulls {
-                false => filter,
-                true => {
-                    let given = value.clone().is_not_null().and(time.clone().is_not_null());
-                    Some(Box::new(match filter {
-                        Some(filter) => filter.and(given),
-                        None => given,
-                    }))
-                }
-            };
+            let given = || value.clone().is_not_null().and(time.clone().is_not_null());
+            let filters = filter.map(|filter| *filter).into_iter();
+            let filter = conjunction(filters.chain(skips_nulls.then(given))).map(Box::new);
             // Rows without a time are the furthest from the end that is asked for.
             let order_by = vec![Sort { expr: time, asc: true, nulls_first: end == End::Last }];
             let params = AggregateFunctionParams {
