@@ -230,18 +230,14 @@ pub(super) fn times_of(
     key_columns: &[ArrayRef],
 ) -> Result<Vec<Option<i64>>> {
     let borrowed: Vec<_> = key_columns.iter().collect();
-    let known = match identities {
-        Identities::Numbers(numbers) => Some((numbers, known_numbers(snapshot, index, numbers)?)),
-        Identities::Bytes(_) => None,
-    };
     let look_up = |row| {
         let key: Vec<_> = cells_at(&borrowed, row).collect();
         time_of(snapshot, index, matches!(identities, Identities::Numbers(_)), &key)
     };
-    let Some((numbers, known)) = known else {
+    let Identities::Numbers(numbers) = identities else {
         return (0..identities.len()).map(look_up).collect();
     };
-    match known {
+    match known_numbers(snapshot, index, numbers)? {
         Known::None => Ok(vec![None; numbers.len()]),
         Known::All(times) => Ok(numbers.iter().map(|number| times.get(number).copied()).collect()),
         Known::UpTo(greatest) => {
@@ -329,17 +325,13 @@ impl Written {
 
     /// The last time of each; `times` where it was written once.
     pub(super) fn last(&self, identities: &Identities, times: Vec<i64>) -> Vec<i64> {
-        match (identities, &self.numbers) {
-            (Identities::Numbers(_), None) => times,
-            (Identities::Numbers(numbers), Some(known)) => {
-                let rows = numbers.iter().zip(times);
-                rows.map(|(number, time)| known.get(number).copied().unwrap_or(time)).collect()
-            }
-            (Identities::Bytes(keys), _) => {
-                let rows = keys.iter().zip(times);
-                rows.map(|(key, time)| self.bytes.get(key).copied().unwrap_or(time)).collect()
-            }
-        }
+        let known = |row: usize| match (identities, &self.numbers) {
+            (Identities::Numbers(numbers), Some(known)) => known.get(numbers.get(row)?),
+            (Identities::Numbers(_), None) => None,
+            (Identities::Bytes(keys), _) => self.bytes.get(keys.get(row)?),
+        };
+        let times = times.into_iter().enumerate();
+        times.map(|(row, time)| known(row).copied().unwrap_or(time)).collect()
     }
 }
 

@@ -186,13 +186,9 @@ fn index_spec(
             |stream: &Arc<Stream>| properties_of(stream, INDEX_PROPERTY).any(|name| name == wanted);
         store.streams().iter().any(names)
     };
-    let mut name = format!("__index/{table}");
-    for number in 2_u64.. {
-        if !used(&name) {
-            break;
-        }
-        name = format!("__index/{table}/{number}");
-    }
+    let numbered = (2_u64..).map(|number| format!("__index/{table}/{number}"));
+    let mut names = std::iter::once(format!("__index/{table}")).chain(numbered);
+    let name = names.find(|name| !used(name)).unwrap_or_default();
     Ok(StreamSpec {
         key,
         merge: Merge::Latest,

@@ -143,11 +143,8 @@ pub(super) fn columns(
 }
 
 fn all_columns(values: &[ast::Expr], context: &dyn RelationPlannerContext) -> Result<Vec<String>> {
-    let mut names = Vec::with_capacity(values.len());
-    for value in values {
-        names.extend(columns(value, context)?);
-    }
-    Ok(names)
+    let names = values.iter().map(|value| columns(value, context)).collect::<Result<Vec<_>>>()?;
+    Ok(names.concat())
 }
 
 /// The name of one column.
