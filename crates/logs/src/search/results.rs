@@ -201,32 +201,20 @@ impl LogsView {
     /// The entry that arrived at `timestamp`, with up to `before` entries before and `after` behind
     /// it; oldest first. Empty if there is no such entry.
     pub fn context(&self, timestamp: i64, before: usize, after: usize) -> Result<Vec<Entries>> {
-        let around = |newest_first: bool, limit: usize| -> Result<Vec<Entries>> {
-            let place = Position { time: timestamp, timestamp };
-            let query =
-                Query { newest_first, limit: Some(limit), after: Some(place), ..Query::default() };
-            self.search(&query)?.collect()
-        };
-        let (own, _) = fetch::in_order(self, &[timestamp])?;
-        if own.is_empty() {
+        if fetch::in_order(self, &[timestamp])?.0.is_empty() {
             return Ok(Vec::new());
         }
-        let mut earlier: Vec<i64> = Vec::new();
-        for batch in around(true, before)? {
-            earlier.extend(batch.iter().map(|entry| entry.timestamp()));
+        let place = Some(Position { time: timestamp, timestamp });
+        let earlier =
+            Query { newest_first: true, limit: Some(before), after: place, ..Query::default() };
+        let (mut first, mut count) = (timestamp, after.saturating_add(1));
+        for entries in self.search(&earlier)? {
+            let entries = entries?;
+            first = entries.iter().next_back().map_or(first, |entry| entry.timestamp());
+            count = count.saturating_add(entries.len());
         }
-        earlier.reverse();
-        let mut all = Vec::new();
-        let mut left = earlier.as_slice();
-        while !left.is_empty() {
-            let (entries, taken) = fetch::in_order(self, left)?;
-            all.push(entries);
-            left = left.get(taken..).unwrap_or_default();
-        }
-        all.push(own);
-        all.extend(around(false, after)?);
-        all.retain(|entries| !entries.is_empty());
-        Ok(all)
+        let around = Query { from: Some(first), limit: Some(count), ..Query::default() };
+        self.search(&around)?.collect()
     }
 }
 
