@@ -47,9 +47,7 @@ impl Ranges {
         for range in self.0 {
             match joined.last_mut() {
                 Some(last) if last.hi.is_none_or(|hi| range.lo.is_none_or(|lo| lo <= hi)) => {
-                    if last.hi.is_some() {
-                        last.hi = range.hi.and_then(|hi| last.hi.map(|end| end.max(hi)));
-                    }
+                    last.hi = last.hi.zip(range.hi).map(|(end, hi)| end.max(hi));
                 }
                 _ => joined.push(range),
             }

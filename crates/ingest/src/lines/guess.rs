@@ -34,15 +34,10 @@ pub fn guess(sample: &[u8]) -> Guess {
         return Guess { format: Format::Journal, why };
     }
     let lines = lines_of(sample);
-    let mut best = (0, Format::Plain);
-    // Of formats with as many lines the first is the strictest.
-    for format in [Format::Json, Format::Access, Format::Syslog, Format::Logfmt] {
-        let count = count(format, &lines);
-        if count > best.0 {
-            best = (count, format);
-        }
-    }
-    let (count, format) = best;
+    // Of formats with as many lines the last is the strictest.
+    let formats = [Format::Logfmt, Format::Syslog, Format::Access, Format::Json];
+    let counts = formats.map(|format| (count(format, &lines), format)).into_iter();
+    let (count, format) = counts.max_by_key(|(count, _)| *count).unwrap_or((0, Format::Plain));
     let all = lines.len();
     if count > 0 && count * 2 >= all {
         return Guess { format, why: format!("{count} of {all} lines are {}", noun(format)) };

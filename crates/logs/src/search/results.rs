@@ -54,7 +54,6 @@ enum HitSource {
     },
     /// Hits in the order of another clock.
     Sorted(VecDeque<i64>),
-    Done,
 }
 
 impl Hits {
@@ -76,7 +75,6 @@ impl Hits {
     fn next_batch(&mut self) -> Result<Option<Entries>> {
         loop {
             let found = match &mut self.source {
-                HitSource::Done => return Ok(None),
                 HitSource::All(scan) => {
                     let Some(batch) = scan.next().transpose()? else { return Ok(None) };
                     return Ok(Some(Entries::new(batch, Arc::clone(self.view.layout()))));
@@ -116,7 +114,7 @@ impl Iterator for Hits {
         let batch = self.next_batch().transpose();
         match &batch {
             Some(Ok(entries)) => self.left -= entries.len().min(self.left),
-            _ => self.source = HitSource::Done,
+            _ => self.left = 0,
         }
         batch
     }
