@@ -11,16 +11,19 @@ use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
 use super::value::{comma, each_field, find, write_text};
 use super::{FieldValue, Level};
 
+const TIMES: [usize; 2] = [TIMESTAMP, SOURCE_TIME];
+const TEXTS: [usize; 2] = [MESSAGE, LABELS];
+
 /// Those of a log's columns that were read, with their types told once. What was not read is as if it
 /// were null.
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
     layout: Arc<Layout>,
-    timestamp: Option<TimestampNanosecondArray>,
-    source_time: Option<TimestampNanosecondArray>,
+    /// Those of [`TIMES`].
+    times: [Option<TimestampNanosecondArray>; 2],
     level: Option<Int8Array>,
-    message: Option<StringArray>,
-    labels: Option<StringArray>,
+    /// Those of [`TEXTS`].
+    texts: [Option<StringArray>; 2],
     rest: Option<BinaryArray>,
     /// In the order of the layout.
     promoted: Vec<Option<FieldColumn>>,
@@ -38,11 +41,9 @@ impl Columns {
         let promoted =
             promoted.map(|known| Some(FieldColumn::new(known.kind, column(known.column)?)));
         Self {
-            timestamp: times(TIMESTAMP),
-            source_time: times(SOURCE_TIME),
+            times: TIMES.map(times),
             level: column(LEVEL).and_then(|levels| levels.as_primitive_opt().cloned()),
-            message: texts(MESSAGE),
-            labels: texts(LABELS),
+            texts: TEXTS.map(texts),
             rest: column(FIELDS).and_then(|rest| rest.as_binary_opt().cloned()),
             promoted: promoted.collect(),
             layout,
@@ -55,11 +56,7 @@ impl Columns {
 
     /// One of the two columns of times.
     pub(super) fn times(&self, column: usize) -> Option<&TimestampNanosecondArray> {
-        match column {
-            TIMESTAMP => self.timestamp.as_ref(),
-            SOURCE_TIME => self.source_time.as_ref(),
-            _ => None,
-        }
+        self.times.get(TIMES.iter().position(|known| *known == column)?)?.as_ref()
     }
 
     /// A row's time in one of these.
@@ -75,11 +72,7 @@ impl Columns {
 
     /// The column of messages, or the one of labels.
     pub(super) fn texts(&self, column: usize) -> Option<&StringArray> {
-        match column {
-            MESSAGE => self.message.as_ref(),
-            LABELS => self.labels.as_ref(),
-            _ => None,
-        }
+        self.texts.get(TEXTS.iter().position(|known| *known == column)?)?.as_ref()
     }
 
     /// A row's text in one of these.

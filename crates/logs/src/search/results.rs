@@ -47,11 +47,7 @@ enum HitSource {
     /// Everything in a range is wanted.
     All(Scan),
     /// What is looked through next, how many pieces at once, and hits that were found.
-    Pieces {
-        rest: VecDeque<KeyRange>,
-        at_once: usize,
-        found: VecDeque<i64>,
-    },
+    Pieces { rest: VecDeque<KeyRange>, at_once: usize, found: VecDeque<i64> },
     /// Hits in the order of another clock.
     Sorted(VecDeque<i64>),
 }

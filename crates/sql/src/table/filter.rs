@@ -34,11 +34,9 @@ pub(crate) fn narrow(lead: &Field, filter: &Expr) -> Option<FilterRanges> {
         Expr::BinaryExpr(binary) => narrow_binary(lead, binary)?,
         Expr::Between(between) => narrow_between(lead, between)?,
         Expr::InList(list) if !list.negated => {
-            let mut found = FilterRanges::exactly(Ranges::none());
-            for literal in &list.list {
-                found = either(found, compare(lead, &list.expr, Operator::Eq, literal)?);
-            }
-            found
+            let none = FilterRanges::exactly(Ranges::none());
+            let mut each = list.list.iter().map(|to| compare(lead, &list.expr, Operator::Eq, to));
+            each.try_fold(none, |found, one| Some(either(found, one?)))?
         }
         // Keys are never null.
         Expr::IsNotNull(inner) if is_lead(lead, inner) => FilterRanges::exactly(Ranges::all()),
