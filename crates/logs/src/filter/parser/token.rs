@@ -120,11 +120,7 @@ pub(super) fn quoted<'i>(quote: char) -> impl Parser<Input<'i>, String, Failure>
         let start = input.current_token_start();
         let plain = none_of([quote, '\\']);
         let piece = alt((plain, |input: &mut Input<'i>| escape(quote, input)));
-        let pieces = repeat(0.., piece).fold(String::new, |mut text, c| {
-            text.push(c);
-            text
-        });
-        let text = preceded(quote, pieces).parse_next(input)?;
+        let text: String = preceded(quote, repeat(0.., piece)).parse_next(input)?;
         match opt(quote).parse_next(input)? {
             Some(_) => Ok(text),
             None => Err(Fault::at(start, "no quote closes the one that opens here")),
@@ -152,11 +148,7 @@ pub(super) fn regex(input: &mut Input<'_>) -> Parsed<(String, bool)> {
     let start = input.current_token_start();
     let plain = take_while(1.., |c| !matches!(c, '/' | '\\'));
     let piece = alt((plain, r"\/".value("/"), ('\\', any).take()));
-    let pieces = repeat(0.., piece).fold(String::new, |mut source, piece: &str| {
-        source.push_str(piece);
-        source
-    });
-    let source = preceded('/', pieces).parse_next(input)?;
+    let source: String = preceded('/', repeat(0.., piece)).parse_next(input)?;
     if opt('/').parse_next(input)?.is_none() {
         let problem = "no slash closes the regular expression that opens here; a text that begins \
                        with one needs quotes";
