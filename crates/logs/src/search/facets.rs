@@ -130,13 +130,11 @@ impl LogsView {
         )?;
         let mut facets: Vec<Facet> =
             counts.into_iter().map(|(field, counts)| facet(field, counts, options)).collect();
-        match options.fields.is_empty() {
-            true => {
-                facets.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.field.cmp(&b.field)))
-            }
-            false => facets
-                .sort_by_key(|facet| options.fields.iter().position(|name| *name == facet.field)),
-        }
+        let place = |facet: &Facet| {
+            let named = options.fields.iter().position(|name| *name == facet.field);
+            (named, std::cmp::Reverse(facet.count))
+        };
+        facets.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.field.cmp(&b.field)));
         Ok(facets)
     }
 }

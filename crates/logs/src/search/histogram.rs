@@ -14,34 +14,12 @@ pub const HISTOGRAM_BUCKETS_MAX: usize = 10_000;
 /// Buckets that are aimed at where nobody says how long they are.
 const BUCKETS: i64 = 60;
 
-const SECOND: i64 = 1_000_000_000;
-const DAY: i64 = 86_400 * SECOND;
-/// Lengths that people read well.
-const STEPS: [i64; 24] = [
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-    SECOND,
-    2 * SECOND,
-    5 * SECOND,
-    10 * SECOND,
-    30 * SECOND,
-    60 * SECOND,
-    120 * SECOND,
-    300 * SECOND,
-    600 * SECOND,
-    1_800 * SECOND,
-    3_600 * SECOND,
-    2 * 3_600 * SECOND,
-    6 * 3_600 * SECOND,
-    12 * 3_600 * SECOND,
-    DAY,
-    7 * DAY,
-    30 * DAY,
-    365 * DAY,
+/// Lengths that people read well: fractions of a second in microseconds, and seconds, those of minutes, of hours
+/// and of 1, 7, 30 and 365 days among them.
+const MICROSECONDS: [i64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];
+const SECONDS: [i64; 18] = [
+    1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 604_800,
+    2_592_000, 31_536_000,
 ];
 
 /// Hits of one stretch of time.
@@ -122,7 +100,9 @@ impl LogsView {
         )?;
         // Without a hit, the last is before the first.
         let wanted = last.saturating_sub(first).max(0) / BUCKETS;
-        Ok(STEPS.into_iter().find(|step| *step >= wanted).unwrap_or(wanted.max(1)))
+        let seconds = SECONDS.into_iter().map(|seconds| seconds * 1_000_000);
+        let mut steps = MICROSECONDS.into_iter().chain(seconds).map(|step| step * 1_000);
+        Ok(steps.find(|step| *step >= wanted).unwrap_or(wanted.max(1)))
     }
 }
 
