@@ -36,25 +36,21 @@ enum ResultSize {
     Join,
 }
 
-const FUNCTIONS: [(&str, ResultSize); 12] = [
-    ("repeat", ResultSize::Repeat),
-    ("array_repeat", ResultSize::Repeat),
-    ("lpad", ResultSize::Pad),
-    ("rpad", ResultSize::Pad),
-    ("array_resize", ResultSize::Pad),
-    ("replace", ResultSize::Replace),
-    ("regexp_replace", ResultSize::ReplaceMatches),
-    ("range", ResultSize::Range),
-    ("generate_series", ResultSize::Range),
-    ("concat", ResultSize::Join),
-    ("concat_ws", ResultSize::Join),
-    ("array_concat", ResultSize::Join),
+const FUNCTIONS: [(ResultSize, &[&str]); 6] = [
+    (ResultSize::Repeat, &["repeat", "array_repeat"]),
+    (ResultSize::Pad, &["lpad", "rpad", "array_resize"]),
+    (ResultSize::Replace, &["replace"]),
+    (ResultSize::ReplaceMatches, &["regexp_replace"]),
+    (ResultSize::Range, &["range", "generate_series"]),
+    (ResultSize::Join, &["concat", "concat_ws", "array_concat"]),
 ];
 
 /// Puts the bound on all of them.
 pub(super) fn bound(state: &mut SessionState, bytes_max: usize) -> Result<()> {
-    for (name, size) in FUNCTIONS {
-        check_first(state, name, SizeLimit { size, bytes_max })?;
+    for (size, names) in FUNCTIONS {
+        for name in names {
+            check_first(state, name, SizeLimit { size, bytes_max })?;
+        }
     }
     Ok(())
 }
