@@ -97,7 +97,9 @@ pub struct Symbol {
 }
 
 /// A name that comes from another file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(into = "ImportRow", from = "ImportRow")]
 pub struct Import {
     /// The module as written, without the dots before a relative one of Python: `os.path`,

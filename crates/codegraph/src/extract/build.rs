@@ -74,7 +74,7 @@ impl<'t> Parts<'t> {
     /// Puts a name before those that are there; false if there is no more room.
     pub(super) fn push(&mut self, text: &'t str, node: Node<'t>) -> bool {
         if self.count == 0 {
-            self.at = position(node.start_position());
+            self.at = place(node);
         }
         let Some(part) = self.parts.get_mut(self.count) else { return false };
         *part = text;
@@ -83,15 +83,20 @@ impl<'t> Parts<'t> {
     }
 }
 
-pub(super) fn position(point: Point) -> Position {
+fn position(point: Point) -> Position {
     Position { line: number(point.row + 1), column: number(point.column) }
+}
+
+/// Where a node begins.
+pub(super) fn place(node: Node<'_>) -> Position {
+    position(node.start_position())
 }
 
 fn span(node: Node<'_>) -> Span {
     Span {
         start_byte: number(node.start_byte()),
         end_byte: number(node.end_byte()),
-        start: position(node.start_position()),
+        start: place(node),
         end: position(node.end_position()),
     }
 }
@@ -139,6 +144,11 @@ impl<'t> Builder<'t> {
     pub(super) fn children(&self, node: Node<'t>) -> Vec<Node<'t>> {
         let mut cursor = node.walk();
         node.named_children(&mut cursor).collect()
+    }
+
+    /// The named children of what stands in a field, if there is something.
+    pub(super) fn children_in(&self, node: Node<'t>, field: Field) -> Vec<Node<'t>> {
+        self.field(node, field).map(|list| self.children(list)).unwrap_or_default()
     }
 
     /// The children of one field.
@@ -224,6 +234,17 @@ impl<'t> Builder<'t> {
         self.open_of(kind, text, node, None)
     }
 
+    /// [`Self::open`] by the name that a node has; `None` also if it has none.
+    pub(super) fn open_named(&mut self, kind: SymbolKind, node: Node<'t>) -> Option<u32> {
+        let name = self.field(node, Field::Name)?;
+        self.open(kind, self.text(name), node)
+    }
+
+    /// [`Self::open_named`] where nothing more is to be told of the symbol.
+    pub(super) fn open_only(&mut self, kind: SymbolKind, node: Node<'t>) {
+        self.open_named(kind, node);
+    }
+
     /// [`Self::open`], with the type that it belongs to though it doesn't stand in it.
     pub(super) fn open_of(
         &mut self,
@@ -289,8 +310,35 @@ impl<'t> Builder<'t> {
         }
     }
 
+    /// A call of what stands in a field, of which `path` tells the names.
+    pub(super) fn call_in(
+        &mut self,
+        node: Node<'t>,
+        field: Field,
+        path: impl FnOnce(&mut Self, Node<'t>) -> Option<Path>,
+    ) {
+        let path = self.field(node, field).and_then(|callee| path(self, callee));
+        self.call(path);
+    }
+
+    /// The bases of a type, as far as `path` tells their names.
+    pub(super) fn inherit(
+        &mut self,
+        symbol: u32,
+        bases: impl IntoIterator<Item = Node<'t>>,
+        path: impl Fn(&mut Self, Node<'t>) -> Option<Path>,
+    ) {
+        for base in bases {
+            if let Some(path) = path(self, base) {
+                self.refer(ReferenceKind::Inherit, path, Some(symbol));
+            }
+        }
+    }
+
+    /// Imports where the walk is.
     pub(super) fn import(&mut self, import: Import) {
-        self.facts.imports.push(import);
+        let inside = self.current();
+        self.facts.imports.push(Import { inside, ..import });
     }
 
     /// Says that the function has no variable of this name: it means one further out.
@@ -307,6 +355,18 @@ impl<'t> Builder<'t> {
         if !is_outer {
             self.bind_in(current, name, kind, of);
         }
+    }
+
+    /// Binds a name where the walk is to a value of this type, if it is known.
+    pub(super) fn bind_value(&mut self, name: Name, of: Option<Name>) {
+        let kind = if of.is_some() { BindingKind::Instance } else { BindingKind::Opaque };
+        self.bind(name, kind, of);
+    }
+
+    /// [`Self::bind_value`] of the name that a node is.
+    pub(super) fn bind_node(&mut self, node: Node<'t>, of: Option<Name>) {
+        let name = self.name(self.text(node));
+        self.bind_value(name, of);
     }
 
     /// Binds a name in a scope; each thing that is known of it is kept once.

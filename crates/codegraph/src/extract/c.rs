@@ -2,16 +2,16 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, position};
+use super::build::{Builder, Path, place};
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
-use crate::{BindingKind, Import, SymbolKind};
+use crate::{Import, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
-    ("call_expression", call),
+    ("call_expression", |b, node| b.call_in(node, Field::Function, path)),
     ("enum_specifier", |b, node| open_with_body(b, node, SymbolKind::Enum)),
     ("function_definition", function),
-    ("preproc_function_def", macro_definition),
+    ("preproc_function_def", |b, node| b.open_only(SymbolKind::Macro, node)),
     ("preproc_include", include),
     ("struct_specifier", |b, node| open_with_body(b, node, SymbolKind::Struct)),
     ("type_definition", type_definition),
@@ -62,20 +62,18 @@ fn bind_parameters<'t>(b: &mut Builder<'t>, declarator: Node<'t>) {
         let Some(inner) = b.field(node, Field::Declarator) else { return };
         node = inner;
     }
-    let Some(parameters) = b.field(node, Field::Parameters) else { return };
-    for parameter in b.children(parameters) {
+    for parameter in b.children_in(node, Field::Parameters) {
         let name = b.field(parameter, Field::Declarator).and_then(|inner| declared(b, inner));
         if let Some(name) = name {
-            let name = b.name(b.text(name));
-            b.bind(name, BindingKind::Opaque, None);
+            b.bind_node(name, None);
         }
     }
 }
 
 /// A struct, union or enum where it is defined, not where it is used.
 fn open_with_body<'t>(b: &mut Builder<'t>, node: Node<'t>, kind: SymbolKind) {
-    if let (Some(name), Some(_)) = (b.field(node, Field::Name), b.field(node, Field::Body)) {
-        b.open(kind, b.text(name), node);
+    if b.field(node, Field::Body).is_some() {
+        b.open_only(kind, node);
     }
 }
 
@@ -102,12 +100,6 @@ fn type_definition<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     }
 }
 
-fn macro_definition<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    if let Some(name) = b.field(node, Field::Name) {
-        b.open(SymbolKind::Macro, b.text(name), node);
-    }
-}
-
 /// All names of an included file can be used.
 fn include<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let Some(path) = b.field(node, Field::Path) else { return };
@@ -117,32 +109,17 @@ fn include<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     }
     let text = b.text(path).trim_matches(['"', '<', '>']);
     let module = b.name(text);
-    b.import(Import {
-        module,
-        imported: None,
-        alias: None,
-        level: u32::from(is_quoted),
-        is_wildcard: true,
-        at: position(path.start_position()),
-        inside: b.current(),
-    });
+    let (level, is_wildcard, at) = (u32::from(is_quoted), true, place(path));
+    b.import(Import { module, level, is_wildcard, at, ..Import::default() });
 }
 
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     path_of(b, node, |b, node| {
         Some(match node.kind() {
             "identifier" => Part::First(b.text(node)),
-            "field_expression" => {
-                let name = b.field(node, Field::Member)?;
-                Part::Behind(b.text(name), name, b.field(node, Field::Argument)?)
-            }
+            "field_expression" => Part::behind(b, node, Field::Member, Field::Argument)?,
             "parenthesized_expression" => Part::Around(node.named_child(0)?),
             _ => Part::First(""),
         })
     })
-}
-
-fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
-    b.call(path);
 }

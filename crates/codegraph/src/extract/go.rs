@@ -2,14 +2,14 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, position};
+use super::build::{Builder, Path, place};
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
-use crate::{BindingKind, Import, Name, ReferenceKind, SymbolKind};
+use crate::{Import, Name, ReferenceKind, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
-    ("call_expression", call),
-    ("composite_literal", construct),
+    ("call_expression", |b, node| b.call_in(node, Field::Function, path)),
+    ("composite_literal", |b, node| b.call_in(node, Field::Type, type_path)),
     ("field_declaration", field),
     ("function_declaration", function),
     ("import_spec", import),
@@ -26,14 +26,10 @@ pub(super) const STEPS: &[(&str, Step)] = &[
 /// The names of an expression or a type like `http.Get`.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     path_of(b, node, |b, node| {
-        let behind = |name, before| {
-            let name = b.field(node, name)?;
-            Some(Part::Behind(b.text(name), name, b.field(node, before)?))
-        };
         Some(match node.kind() {
             "identifier" | "type_identifier" | "package_identifier" => Part::First(b.text(node)),
-            "selector_expression" => behind(Field::Member, Field::Operand)?,
-            "qualified_type" => behind(Field::Name, Field::Package)?,
+            "selector_expression" => Part::behind(b, node, Field::Member, Field::Operand)?,
+            "qualified_type" => Part::behind(b, node, Field::Name, Field::Package)?,
             "parenthesized_expression" | "pointer_type" => Part::Around(node.named_child(0)?),
             "generic_type" | "type_instantiation_expression" => {
                 Part::Around(b.field(node, Field::Type)?)
@@ -49,8 +45,7 @@ fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
 }
 
 fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
-    if b.open(SymbolKind::Function, b.text(name), node).is_some() {
+    if b.open_named(SymbolKind::Function, node).is_some() {
         bind_parameters(b, node, Field::Parameters);
     }
 }
@@ -68,8 +63,7 @@ fn method<'t>(b: &mut Builder<'t>, node: Node<'t>) {
 }
 
 fn bind_parameters<'t>(b: &mut Builder<'t>, node: Node<'t>, field: Field) {
-    let Some(parameters) = b.field(node, field) else { return };
-    for parameter in b.children(parameters) {
+    for parameter in b.children_in(node, field) {
         bind_names(b, parameter);
     }
 }
@@ -78,29 +72,18 @@ fn bind_parameters<'t>(b: &mut Builder<'t>, node: Node<'t>, field: Field) {
 fn bind_names<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let of = b.field(node, Field::Type);
     let of = of.and_then(|of| type_path(b, of)).map(|path| path.name);
-    for name in b.fields(node, Field::Name) {
-        if name.is_named() {
-            let name = b.name(b.text(name));
-            bind(b, name, of);
-        }
-    }
-}
-
-fn bind(b: &mut Builder<'_>, name: Name, of: Option<Name>) {
-    match of {
-        Some(of) => b.bind(name, BindingKind::Instance, Some(of)),
-        None => b.bind(name, BindingKind::Opaque, None),
+    for name in b.fields(node, Field::Name).into_iter().filter(Node::is_named) {
+        b.bind_node(name, of);
     }
 }
 
 fn type_spec<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
     let kind = match b.field(node, Field::Type).map(|of| of.kind()) {
         Some("struct_type") => SymbolKind::Struct,
         Some("interface_type") => SymbolKind::Interface,
         _ => SymbolKind::Type,
     };
-    b.open(kind, b.text(name), node);
+    b.open_only(kind, node);
 }
 
 /// A field; without a name it is embedded, so that the struct has its methods.
@@ -113,7 +96,7 @@ fn field<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     b.refer(ReferenceKind::Inherit, of, Some(around));
     let last = b.text_of(of.name).rsplit('.').next().unwrap_or_default().to_owned();
     let name = b.name(&last);
-    bind(b, name, Some(of.name));
+    b.bind_value(name, Some(of.name));
 }
 
 fn interface<'t>(b: &mut Builder<'t>, node: Node<'t>) {
@@ -126,16 +109,13 @@ fn interface<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     for element in elements {
         // `A | B` is a set of types and no base.
         let only = element.named_child(0).filter(|_| element.named_child_count() == 1);
-        if let Some(path) = only.and_then(|only| type_path(b, only)) {
-            b.refer(ReferenceKind::Inherit, path, Some(around));
-        }
+        b.inherit(around, only, type_path);
     }
 }
 
 fn interface_method<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let is_named = b.kind_of(b.current()) == Some(SymbolKind::Interface);
-    if let Some(name) = b.field(node, Field::Name).filter(|_| is_named) {
-        b.open(SymbolKind::Method, b.text(name), node);
+    if b.kind_of(b.current()) == Some(SymbolKind::Interface) {
+        b.open_only(SymbolKind::Method, node);
     }
 }
 
@@ -147,25 +127,7 @@ fn import<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let alias =
         name.filter(|name| matches!(name.kind(), "package_identifier" | "blank_identifier"));
     let alias = alias.map(|alias| b.name(b.text(alias)));
-    b.import(Import {
-        module,
-        imported: None,
-        alias,
-        level: 0,
-        is_wildcard,
-        at: position(path.start_position()),
-        inside: b.current(),
-    });
-}
-
-fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
-    b.call(path);
-}
-
-fn construct<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Type).and_then(|of| type_path(b, of));
-    b.call(path);
+    b.import(Import { module, alias, is_wildcard, at: place(path), ..Import::default() });
 }
 
 /// The type that a value is made of: `T{}`, `&T{}`, `new(T)`, `NewT()`.
@@ -206,8 +168,7 @@ fn short_variable<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         let is_told = name.kind() == "identifier" && b.text(name) != "_";
         if is_told {
             let of = values.get(at).and_then(|value| made_type(b, *value));
-            let name = b.name(b.text(name));
-            bind(b, name, of);
+            b.bind_node(name, of);
         }
     }
 }
@@ -216,11 +177,10 @@ fn variable<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     if b.field(node, Field::Type).is_some() {
         return bind_names(b, node);
     }
-    let values = b.field(node, Field::Value).map(|values| b.children(values)).unwrap_or_default();
-    let names = b.fields(node, Field::Name).into_iter().filter(|name| name.is_named());
+    let values = b.children_in(node, Field::Value);
+    let names = b.fields(node, Field::Name).into_iter().filter(Node::is_named);
     for (at, name) in names.enumerate() {
         let of = values.get(at).and_then(|value| made_type(b, *value));
-        let name = b.name(b.text(name));
-        bind(b, name, of);
+        b.bind_node(name, of);
     }
 }

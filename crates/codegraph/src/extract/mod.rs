@@ -137,10 +137,10 @@ fn check_tree(tree: &Tree) -> Result<(), Unparsed> {
         let is_whole = node.is_error() && node.parent().is_none();
         if (node.is_error() && !is_whole) || node.is_missing() {
             let reason = if node.is_missing() { Reason::Missing } else { Reason::Unexpected };
-            return Err(Unparsed { reason, at: build::position(node.start_position()) });
+            return Err(Unparsed { reason, at: build::place(node) });
         }
         if node.has_error() {
-            deepest = build::position(node.start_position());
+            deepest = build::place(node);
             if cursor.goto_first_child() {
                 continue;
             }

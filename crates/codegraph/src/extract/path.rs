@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::build::{Builder, Parts, Path};
+use super::walk::Field;
 
 /// What a node of a path is, from its last name to its first.
 pub(super) enum Part<'t> {
@@ -16,6 +17,19 @@ pub(super) enum Part<'t> {
     Loose(&'t str, Node<'t>),
     /// Brackets and the like around the rest of the path.
     Around(Node<'t>),
+}
+
+impl<'t> Part<'t> {
+    /// The name in one field, behind what stands in another.
+    pub(super) fn behind(
+        b: &Builder<'t>,
+        node: Node<'t>,
+        name: Field,
+        before: Field,
+    ) -> Option<Self> {
+        let name = b.field(node, name)?;
+        Some(Self::Behind(b.text(name), name, b.field(node, before)?))
+    }
 }
 
 /// The names of a path, of which `part` tells what each node is; none if it can't.

@@ -2,16 +2,16 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, position};
+use super::build::{Builder, Path, place};
 use super::number;
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
-use crate::{BindingKind, Import, ReferenceKind, SymbolKind};
+use crate::{BindingKind, Import, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
     ("as_pattern", as_pattern),
     ("assignment", assignment),
-    ("call", call),
+    ("call", |b, node| b.call_in(node, Field::Function, path)),
     ("class_definition", class),
     ("decorated_definition", decorated),
     ("decorator", decorator),
@@ -32,10 +32,7 @@ fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     path_of(b, node, |b, node| {
         Some(match node.kind() {
             "identifier" => Part::First(b.text(node)),
-            "attribute" => {
-                let name = b.field(node, Field::Attribute)?;
-                Part::Behind(b.text(name), name, b.field(node, Field::Object)?)
-            }
+            "attribute" => Part::behind(b, node, Field::Attribute, Field::Object)?,
             "parenthesized_expression" => Part::Around(node.named_child(0)?),
             "call" => {
                 let callee = b.field(node, Field::Function);
@@ -62,27 +59,19 @@ fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
 }
 
 fn class<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
-    let Some(class) = b.open(SymbolKind::Class, b.text(name), node) else { return };
-    let Some(bases) = b.field(node, Field::Superclasses) else { return };
-    for base in b.children(bases) {
-        if let Some(path) = type_path(b, base) {
-            b.refer(ReferenceKind::Inherit, path, Some(class));
-        }
-    }
+    let Some(class) = b.open_named(SymbolKind::Class, node) else { return };
+    b.inherit(class, b.children_in(node, Field::Superclasses), type_path);
 }
 
 fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
     let is_static = std::mem::take(&mut b.is_static);
     let is_method = b.kind_of(b.current()) == Some(SymbolKind::Class);
     let kind = if is_method { SymbolKind::Method } else { SymbolKind::Function };
-    if b.open(kind, b.text(name), node).is_none() {
+    if b.open_named(kind, node).is_none() {
         return;
     }
-    let Some(parameters) = b.field(node, Field::Parameters) else { return };
     let mut is_receiver = is_method && !is_static;
-    for parameter in b.children(parameters) {
+    for parameter in b.children_in(node, Field::Parameters) {
         is_receiver &= !bind_parameter(b, parameter, is_receiver);
     }
 }
@@ -108,10 +97,9 @@ fn bind_parameter<'t>(b: &mut Builder<'t>, node: Node<'t>, is_receiver: bool) ->
         _ => None,
     };
     let name = b.name(b.text(name));
-    match (is_receiver, of) {
-        (true, None) => b.bind(name, BindingKind::Receiver, None),
-        (_, Some(of)) => b.bind(name, BindingKind::Instance, Some(of.name)),
-        (false, None) => b.bind(name, BindingKind::Opaque, None),
+    match of {
+        None if is_receiver => b.bind(name, BindingKind::Receiver, None),
+        of => b.bind_value(name, of.map(|of| of.name)),
     }
     true
 }
@@ -120,8 +108,7 @@ fn bind_parameter<'t>(b: &mut Builder<'t>, node: Node<'t>, is_receiver: bool) ->
 fn bind_parameter_inside<'t>(b: &mut Builder<'t>, node: Node<'t>) -> bool {
     let name = node.named_child(0).filter(|name| name.kind() == "identifier");
     if let Some(name) = name {
-        let name = b.name(b.text(name));
-        b.bind(name, BindingKind::Opaque, None);
+        b.bind_node(name, None);
     }
     name.is_some()
 }
@@ -142,12 +129,6 @@ fn decorator<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         let path = path(b, name);
         b.call(path);
     }
-}
-
-fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(callee) = b.field(node, Field::Function) else { return };
-    let path = path(b, callee);
-    b.call(path);
 }
 
 /// What is known of a value by how it is written.
@@ -215,10 +196,7 @@ fn bind_all<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let mut pending = vec![node];
     while let Some(node) = pending.pop() {
         match node.kind() {
-            "identifier" => {
-                let name = b.name(b.text(node));
-                b.bind(name, BindingKind::Opaque, None);
-            }
+            "identifier" => b.bind_node(node, None),
             "pattern_list" | "tuple_pattern" | "list_pattern" | "list_splat_pattern"
             | "as_pattern_target" | "tuple" | "list" => pending.extend(b.children(node)),
             _ => {}
@@ -294,15 +272,7 @@ fn import<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     for item in b.fields(node, Field::Name) {
         let Some((module, alias)) = imported(b, item) else { continue };
         let (module, alias) = (b.name(&dotted(module)), alias.map(|alias| b.name(alias)));
-        b.import(Import {
-            module,
-            imported: None,
-            alias,
-            level: 0,
-            is_wildcard: false,
-            at: position(item.start_position()),
-            inside: b.current(),
-        });
+        b.import(Import { module, alias, at: place(item), ..Import::default() });
     }
 }
 
@@ -319,17 +289,14 @@ fn import_from<'t>(b: &mut Builder<'t>, node: Node<'t>) {
 
 fn import_names<'t>(b: &mut Builder<'t>, node: Node<'t>, module: &str, level: u32) {
     let module = b.name(module);
-    let inside = b.current();
     for item in b.fields(node, Field::Name) {
         let Some((name, alias)) = imported(b, item) else { continue };
         let (imported, alias) = (Some(b.name(name)), alias.map(|alias| b.name(alias)));
-        let at = position(item.start_position());
-        b.import(Import { module, imported, alias, level, is_wildcard: false, at, inside });
+        b.import(Import { module, imported, alias, level, at: place(item), ..Import::default() });
     }
     let last = node.named_child(number(node.named_child_count()).saturating_sub(1));
     if let Some(wildcard) = last.filter(|last| last.kind() == "wildcard_import") {
-        let at = position(wildcard.start_position());
-        let (imported, alias, is_wildcard) = (None, None, true);
-        b.import(Import { module, imported, alias, level, is_wildcard, at, inside });
+        let (is_wildcard, at) = (true, place(wildcard));
+        b.import(Import { module, level, is_wildcard, at, ..Import::default() });
     }
 }

@@ -2,16 +2,16 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Parts, Path, position};
+use super::build::{Builder, Parts, Path, place};
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
-use crate::{BindingKind, Import, Name, Position, ReferenceKind, SymbolKind};
+use crate::{BindingKind, Import, Name, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
     ("attribute_item", skip),
-    ("call_expression", call),
-    ("const_item", constant),
-    ("enum_item", |b, node| open(b, node, SymbolKind::Enum)),
+    ("call_expression", |b, node| b.call_in(node, Field::Function, path)),
+    ("const_item", field),
+    ("enum_item", |b, node| b.open_only(SymbolKind::Enum, node)),
     ("enum_variant", variant),
     ("extern_crate_declaration", extern_crate),
     ("field_declaration", field),
@@ -23,13 +23,13 @@ pub(super) const STEPS: &[(&str, Step)] = &[
     ("macro_definition", macro_definition),
     ("macro_invocation", macro_call),
     ("mod_item", module),
-    ("static_item", constant),
-    ("struct_expression", construct),
-    ("struct_item", |b, node| open(b, node, SymbolKind::Struct)),
+    ("static_item", field),
+    ("struct_expression", |b, node| b.call_in(node, Field::Name, path)),
+    ("struct_item", |b, node| b.open_only(SymbolKind::Struct, node)),
     ("token_tree", tokens),
     ("trait_item", trait_item),
-    ("type_item", |b, node| open(b, node, SymbolKind::Type)),
-    ("union_item", |b, node| open(b, node, SymbolKind::Struct)),
+    ("type_item", |b, node| b.open_only(SymbolKind::Type, node)),
+    ("union_item", |b, node| b.open_only(SymbolKind::Struct, node)),
     ("use_declaration", use_declaration),
 ];
 
@@ -71,6 +71,10 @@ fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     })
 }
 
+fn whole_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
+    path(b, node).filter(|path| path.is_whole)
+}
+
 /// The type that a value of this type can be used as, without references and what owns it.
 fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     let mut node = node;
@@ -90,7 +94,7 @@ fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
                 }
             }
             "type_identifier" | "scoped_type_identifier" | "scoped_identifier" | "identifier" => {
-                return path(b, node).filter(|path| path.is_whole);
+                return whole_path(b, node);
             }
             _ => return None,
         };
@@ -98,26 +102,18 @@ fn type_path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
     None
 }
 
-fn open<'t>(b: &mut Builder<'t>, node: Node<'t>, kind: SymbolKind) {
-    if let Some(name) = b.field(node, Field::Name) {
-        b.open(kind, b.text(name), node);
-    }
-}
-
 fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
     let around = b.kind_of(b.current());
     let is_method = matches!(around, Some(SymbolKind::Extension | SymbolKind::Trait));
     let kind = if is_method { SymbolKind::Method } else { SymbolKind::Function };
-    if b.open(kind, b.text(name), node).is_none() {
+    if b.open_named(kind, node).is_none() {
         return;
     }
-    let Some(parameters) = b.field(node, Field::Parameters) else { return };
-    for parameter in b.children(parameters) {
+    for parameter in b.children_in(node, Field::Parameters) {
         let pattern = b.field(parameter, Field::Pattern);
         let Some(name) = pattern.and_then(|pattern| bound_name(b, pattern)) else { continue };
         let of = b.field(parameter, Field::Type).and_then(|node| type_path(b, node));
-        bind(b, name, of);
+        b.bind_value(name, of.map(|of| of.name));
     }
 }
 
@@ -131,20 +127,14 @@ fn bound_name<'t>(b: &mut Builder<'t>, pattern: Node<'t>) -> Option<Name> {
     Some(b.name(b.text(name)))
 }
 
-fn bind(b: &mut Builder<'_>, name: Name, of: Option<Path>) {
-    match of {
-        Some(of) => b.bind(name, BindingKind::Instance, Some(of.name)),
-        None => b.bind(name, BindingKind::Opaque, None),
-    }
-}
-
+/// A field or a constant: a value of its type.
 fn field<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let (Some(name), Some(of)) = (b.field(node, Field::Name), b.field(node, Field::Type)) else {
         return;
     };
     let name = b.name(b.text(name));
     let of = type_path(b, of);
-    bind(b, name, of);
+    b.bind_value(name, of.map(|of| of.name));
 }
 
 /// What an enum can be is not told apart from the enum; by its name it is known what it can be.
@@ -154,26 +144,16 @@ fn variant<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     b.bind(name, BindingKind::Alias, Some(of));
 }
 
-fn constant<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    field(b, node);
-}
-
 fn trait_item<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
-    let Some(symbol) = b.open(SymbolKind::Trait, b.text(name), node) else { return };
-    let Some(bounds) = b.field(node, Field::Bounds) else { return };
-    for bound in b.children(bounds) {
-        if let Some(path) = type_path(b, bound) {
-            b.refer(ReferenceKind::Inherit, path, Some(symbol));
-        }
-    }
+    let Some(symbol) = b.open_named(SymbolKind::Trait, node) else { return };
+    b.inherit(symbol, b.children_in(node, Field::Bounds), type_path);
 }
 
 /// An `impl`, whose functions are called after its type.
 fn implementation<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let Some(of) = b.field(node, Field::Type) else { return };
     let owner = match of.kind() {
-        "generic_type" => path(b, of).filter(|path| path.is_whole),
+        "generic_type" => whole_path(b, of),
         _ => type_path(b, of),
     };
     let text = match owner {
@@ -183,10 +163,7 @@ fn implementation<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let text = if text.contains('.') { "impl" } else { text.as_str() };
     let owner = owner.map(|owner| owner.name);
     let Some(symbol) = b.open_of(SymbolKind::Extension, text, node, owner) else { return };
-    let base = b.field(node, Field::Trait).and_then(|base| path(b, base));
-    if let Some(path) = base.filter(|path| path.is_whole) {
-        b.refer(ReferenceKind::Inherit, path, Some(symbol));
-    }
+    b.inherit(symbol, b.field(node, Field::Trait), whole_path);
 }
 
 /// A module in this file, or one in a file of its own, which is then imported.
@@ -198,26 +175,14 @@ fn module<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         return;
     }
     let (module, imported) = (b.name("self"), Some(b.name(text)));
-    import(b, module, imported, None, false, position(name.start_position()));
-}
-
-fn import(
-    b: &mut Builder<'_>,
-    module: Name,
-    imported: Option<Name>,
-    alias: Option<Name>,
-    is_wildcard: bool,
-    at: Position,
-) {
-    let inside = b.current();
-    b.import(Import { module, imported, alias, level: 0, is_wildcard, at, inside });
+    b.import(Import { module, imported, at: place(name), ..Import::default() });
 }
 
 fn extern_crate<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let Some(name) = b.field(node, Field::Name) else { return };
     let alias = b.field(node, Field::Alias).map(|alias| b.name(b.text(alias)));
     let module = b.name(b.text(name));
-    import(b, module, None, alias, false, position(name.start_position()));
+    b.import(Import { module, alias, at: place(name), ..Import::default() });
 }
 
 /// One name each of `use a::{b, c::{d as e, self}, f::*}`.
@@ -241,7 +206,8 @@ fn use_declaration<'t>(b: &mut Builder<'t>, node: Node<'t>) {
                 let module = node.named_child(0).and_then(|module| path(b, module));
                 let joined = module.map_or(Some(prefix), |path| join(b, prefix, path.name));
                 if let Some(module) = joined {
-                    import(b, module, None, None, true, position(node.start_position()));
+                    let (is_wildcard, at) = (true, place(node));
+                    b.import(Import { module, is_wildcard, at, ..Import::default() });
                 }
             }
             "use_as_clause" => {
@@ -265,7 +231,7 @@ fn use_name<'t>(b: &mut Builder<'t>, node: Node<'t>, prefix: Name, alias: Option
         Some((module, name)) => (b.name(module), Some(b.name(name))),
         None => (b.name(&text), None),
     };
-    import(b, module, imported, alias, false, path.at);
+    b.import(Import { module, imported, alias, at: path.at, ..Import::default() });
 }
 
 /// `prefix.name`; `None` if that would be too long.
@@ -278,16 +244,6 @@ fn join(b: &mut Builder<'_>, prefix: Name, name: Name) -> Option<Name> {
     (full.len() <= PREFIX_BYTES_MAX).then(|| b.name(&full))
 }
 
-fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
-    b.call(path);
-}
-
-fn construct<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Name).and_then(|name| path(b, name));
-    b.call(path);
-}
-
 /// What `let` binds: a value of the type that is written, or that is made there.
 fn variable<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let Some(pattern) = b.field(node, Field::Pattern) else { return };
@@ -296,7 +252,7 @@ fn variable<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         Some(of) => type_path(b, of),
         None => b.field(node, Field::Value).and_then(|value| made_type(b, value)),
     };
-    bind(b, name, of);
+    b.bind_value(name, of.map(|of| of.name));
 }
 
 fn made_type<'t>(b: &mut Builder<'t>, value: Node<'t>) -> Option<Path> {
@@ -307,7 +263,7 @@ fn made_type<'t>(b: &mut Builder<'t>, value: Node<'t>) -> Option<Path> {
             "reference_expression" => b.field(value, Field::Value)?,
             "struct_expression" => {
                 let name = b.field(value, Field::Name)?;
-                return path(b, name).filter(|path| path.is_whole);
+                return whole_path(b, name);
             }
             "call_expression" => {
                 let callee = b.field(value, Field::Function)?;
@@ -318,7 +274,7 @@ fn made_type<'t>(b: &mut Builder<'t>, value: Node<'t>) -> Option<Path> {
                 let is_maker = MAKERS.contains(&maker)
                     || MAKER_BEGINNINGS.iter().any(|beginning| maker.starts_with(beginning));
                 let of = b.field(callee, Field::Path).filter(|_| is_maker)?;
-                return path(b, of).filter(|path| path.is_whole);
+                return whole_path(b, of);
             }
             _ => return None,
         };

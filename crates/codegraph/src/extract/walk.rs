@@ -12,81 +12,57 @@ use crate::{Facts, Language};
 /// What is done where a node of some kind begins.
 pub(super) type Step = for<'t> fn(&mut Builder<'t>, Node<'t>);
 
-/// The fields of nodes that are asked for, in any language.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Field {
-    Accessed,
-    Alias,
-    Argument,
-    Attribute,
-    Body,
-    Bounds,
-    Constructor,
-    Declarator,
-    Definition,
-    Member,
-    Function,
-    Left,
-    List,
-    Macro,
-    ModuleName,
-    Name,
-    Object,
-    Operand,
-    Package,
-    Parameter,
-    Parameters,
-    Path,
-    Pattern,
-    Property,
-    Receiver,
-    Right,
-    Source,
-    Superclasses,
-    Trait,
-    Type,
-    Value,
+/// The fields of nodes that are asked for, in any language, with their names in the grammars.
+macro_rules! fields {
+    ($($field:ident = $name:literal,)*) => {
+        #[derive(Debug, Clone, Copy)]
+        pub(super) enum Field {
+            $($field,)*
+        }
+
+        const FIELDS: &[(Field, &str)] = &[$((Field::$field, $name),)*];
+    };
 }
 
-const FIELDS: [(Field, &str); 31] = [
-    (Field::Accessed, "member"),
-    (Field::Alias, "alias"),
-    (Field::Argument, "argument"),
-    (Field::Attribute, "attribute"),
-    (Field::Body, "body"),
-    (Field::Bounds, "bounds"),
-    (Field::Constructor, "constructor"),
-    (Field::Declarator, "declarator"),
-    (Field::Definition, "definition"),
-    (Field::Member, "field"),
-    (Field::Function, "function"),
-    (Field::Left, "left"),
-    (Field::List, "list"),
-    (Field::Macro, "macro"),
-    (Field::ModuleName, "module_name"),
-    (Field::Name, "name"),
-    (Field::Object, "object"),
-    (Field::Operand, "operand"),
-    (Field::Package, "package"),
-    (Field::Parameter, "parameter"),
-    (Field::Parameters, "parameters"),
-    (Field::Path, "path"),
-    (Field::Pattern, "pattern"),
-    (Field::Property, "property"),
-    (Field::Receiver, "receiver"),
-    (Field::Right, "right"),
-    (Field::Source, "source"),
-    (Field::Superclasses, "superclasses"),
-    (Field::Trait, "trait"),
-    (Field::Type, "type"),
-    (Field::Value, "value"),
-];
+fields! {
+    Accessed = "member",
+    Alias = "alias",
+    Argument = "argument",
+    Attribute = "attribute",
+    Body = "body",
+    Bounds = "bounds",
+    Constructor = "constructor",
+    Declarator = "declarator",
+    Definition = "definition",
+    Member = "field",
+    Function = "function",
+    Left = "left",
+    List = "list",
+    Macro = "macro",
+    ModuleName = "module_name",
+    Name = "name",
+    Object = "object",
+    Operand = "operand",
+    Package = "package",
+    Parameter = "parameter",
+    Parameters = "parameters",
+    Path = "path",
+    Pattern = "pattern",
+    Property = "property",
+    Receiver = "receiver",
+    Right = "right",
+    Source = "source",
+    Superclasses = "superclasses",
+    Trait = "trait",
+    Type = "type",
+    Value = "value",
+}
 
 /// What of a grammar is needed for each node, by numbers instead of by names.
 #[derive(Debug)]
 pub(super) struct Table {
     steps: Vec<Option<Step>>,
-    fields: [Option<NonZeroU16>; FIELDS.len()],
+    fields: Vec<Option<NonZeroU16>>,
 }
 
 impl Table {
@@ -96,8 +72,8 @@ impl Table {
             let kind = grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id))?;
             named.iter().find(|(name, _)| *name == kind).map(|(_, step)| *step)
         };
-        let fields = FIELDS.map(|(_, name)| grammar.field_id_for_name(name));
-        Self { steps: (0..kinds).map(step_of).collect(), fields }
+        let fields = FIELDS.iter().map(|(_, name)| grammar.field_id_for_name(name));
+        Self { steps: (0..kinds).map(step_of).collect(), fields: fields.collect() }
     }
 
     pub(super) fn field(&self, field: Field) -> Option<u16> {
@@ -127,18 +103,18 @@ fn table_of(language: Language) -> &'static Table {
     static TABLES: [OnceLock<Table>; Language::ALL.len()] =
         [const { OnceLock::new() }; Language::ALL.len()];
     // The order of variants is that of `ALL`, which a test holds fast.
-    TABLES[language as usize].get_or_init(|| Table::new(&grammar_of(language), steps_of(language)))
+    TABLES[language as usize].get_or_init(|| Table::new(&grammar_of(language), &steps_of(language)))
 }
 
-fn steps_of(language: Language) -> &'static [(&'static str, Step)] {
+fn steps_of(language: Language) -> Vec<(&'static str, Step)> {
     match language {
-        Language::Python => python::STEPS,
-        Language::Rust => rust::STEPS,
-        Language::C => c::STEPS,
-        Language::JavaScript => script::STEPS,
-        Language::TypeScript | Language::Tsx => script::TYPED_STEPS,
-        Language::Go => go::STEPS,
-        Language::Zig => zig::STEPS,
+        Language::Python => python::STEPS.to_vec(),
+        Language::Rust => rust::STEPS.to_vec(),
+        Language::C => c::STEPS.to_vec(),
+        Language::JavaScript => [script::STEPS, script::PLAIN_STEPS].concat(),
+        Language::TypeScript | Language::Tsx => [script::STEPS, script::TYPED_STEPS].concat(),
+        Language::Go => go::STEPS.to_vec(),
+        Language::Zig => zig::STEPS.to_vec(),
     }
 }
 
@@ -181,8 +157,8 @@ mod tests {
         for (at, language) in Language::ALL.into_iter().enumerate() {
             assert_eq!(language as usize, at);
         }
-        for (at, (field, _)) in FIELDS.into_iter().enumerate() {
-            assert_eq!(field as usize, at);
+        for (at, (field, _)) in FIELDS.iter().enumerate() {
+            assert_eq!(*field as usize, at);
         }
     }
 
@@ -192,8 +168,8 @@ mod tests {
             let grammar = grammar_of(language);
             // Plain TypeScript shares its steps with the grammar that has JSX.
             let has_jsx = language != Language::TypeScript;
-            let kinds =
-                steps_of(language).iter().filter(|(kind, _)| has_jsx || !kind.starts_with("jsx"));
+            let steps = steps_of(language);
+            let kinds = steps.iter().filter(|(kind, _)| has_jsx || !kind.starts_with("jsx"));
             for (kind, _) in kinds {
                 assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{language:?}: {kind}");
             }

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, position};
+use super::build::{Builder, Path, place};
 use super::path::{Part, names_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Import, Name, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
     ("builtin_function", import),
-    ("call_expression", call),
+    ("call_expression", |b, node| b.call_in(node, Field::Function, path)),
     ("container_field", field),
     ("function_declaration", function),
     ("payload", payload),
@@ -253,10 +253,7 @@ fn test<'t>(b: &mut Builder<'t>, node: Node<'t>) {
 
 fn bind<'t>(b: &mut Builder<'t>, name: Node<'t>, of: Option<Name>) {
     let name = b.name(plain(b, name));
-    match of {
-        Some(of) => b.bind(name, BindingKind::Instance, Some(of)),
-        None => b.bind(name, BindingKind::Opaque, None),
-    }
+    b.bind_value(name, of);
 }
 
 /// A field. The values of an enum are fields without a type, and bind nothing.
@@ -383,8 +380,8 @@ fn add_import<'t>(
     is_wildcard: bool,
 ) {
     let module = b.name(module_text(b, path));
-    let (at, inside) = (position(path.start_position()), b.current());
-    b.import(Import { module, imported, alias, level: 0, is_wildcard, at, inside });
+    let at = place(path);
+    b.import(Import { module, imported, alias, is_wildcard, at, ..Import::default() });
 }
 
 /// An import that isn't the value of a constant, or is only the beginning of it.
@@ -400,11 +397,6 @@ fn using_namespace<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         add_import(b, path, None, None, true);
         b.is_skipped = true;
     }
-}
-
-fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
-    b.call(path);
 }
 
 fn construct<'t>(b: &mut Builder<'t>, node: Node<'t>) {

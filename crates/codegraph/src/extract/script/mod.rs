@@ -4,11 +4,12 @@ mod modules;
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, position};
+use super::build::{Builder, Path};
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
-use crate::{BindingKind, Name, ReferenceKind, SymbolKind};
+use crate::{BindingKind, Name, SymbolKind};
 
+/// What the grammars of JavaScript and TypeScript have in common.
 pub(super) const STEPS: &[(&str, Step)] = &[
     ("assignment_expression", assignment),
     ("call_expression", call),
@@ -16,46 +17,33 @@ pub(super) const STEPS: &[(&str, Step)] = &[
     ("class_declaration", class),
     ("decorator", decorator),
     ("export_statement", modules::export),
-    ("field_definition", field),
     ("function_declaration", function),
     ("generator_function_declaration", function),
     ("import_statement", modules::import),
     ("jsx_opening_element", element),
     ("jsx_self_closing_element", element),
     ("method_definition", method),
-    ("new_expression", construct),
+    ("new_expression", |b, node| b.call_in(node, Field::Constructor, path)),
     ("pair", pair),
     ("variable_declarator", variable),
 ];
 
-/// Those of TypeScript: what it shares, without what its grammars don't have.
+/// What JavaScript has besides.
+pub(super) const PLAIN_STEPS: &[(&str, Step)] = &[("field_definition", field)];
+
+/// What TypeScript has besides.
 pub(super) const TYPED_STEPS: &[(&str, Step)] = &[
     ("abstract_class_declaration", class),
     ("abstract_method_signature", method),
-    ("assignment_expression", assignment),
-    ("call_expression", call),
-    ("class", class_expression),
-    ("class_declaration", class),
-    ("decorator", decorator),
     ("enum_declaration", |b, node| open(b, node, SymbolKind::Enum)),
-    ("export_statement", modules::export),
-    ("function_declaration", function),
     ("function_signature", function),
-    ("generator_function_declaration", function),
-    ("import_statement", modules::import),
     ("interface_declaration", interface),
     ("internal_module", |b, node| open(b, node, SymbolKind::Module)),
-    ("jsx_opening_element", element),
-    ("jsx_self_closing_element", element),
-    ("method_definition", method),
     ("method_signature", method),
     ("module", |b, node| open(b, node, SymbolKind::Module)),
-    ("new_expression", construct),
-    ("pair", pair),
     ("property_signature", field),
     ("public_field_definition", field),
     ("type_alias_declaration", |b, node| open(b, node, SymbolKind::Type)),
-    ("variable_declarator", variable),
 ];
 
 /// The names of an expression or a type like `this.x.run` or `ns.Type<T>`.
@@ -64,8 +52,7 @@ pub(super) fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
         Some(match node.kind() {
             "identifier" | "type_identifier" | "this" | "super" => Part::First(b.text(node)),
             "member_expression" | "nested_identifier" => {
-                let name = b.field(node, Field::Property)?;
-                Part::Behind(b.text(name), name, b.field(node, Field::Object)?)
+                Part::behind(b, node, Field::Property, Field::Object)?
             }
             "nested_type_identifier" => {
                 let name = b.field(node, Field::Name)?;
@@ -123,26 +110,16 @@ pub(super) fn open_class<'t>(b: &mut Builder<'t>, name: &str, at: Node<'t>, clas
             "implements_clause" => b.children(clause),
             _ => vec![clause],
         };
-        inherit(b, symbol, bases);
-    }
-}
-
-fn inherit<'t>(b: &mut Builder<'t>, symbol: u32, bases: Vec<Node<'t>>) {
-    for base in bases {
-        if let Some(path) = whole_path(b, base) {
-            b.refer(ReferenceKind::Inherit, path, Some(symbol));
-        }
+        b.inherit(symbol, bases, whole_path);
     }
 }
 
 fn interface<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let Some(name) = b.field(node, Field::Name) else { return };
-    let Some(symbol) = b.open(SymbolKind::Interface, b.text(name), node) else { return };
+    let Some(symbol) = b.open_named(SymbolKind::Interface, node) else { return };
     let clauses =
         b.children(node).into_iter().filter(|child| child.kind() == "extends_type_clause");
     for clause in clauses {
-        let bases = b.fields(clause, Field::Type);
-        inherit(b, symbol, bases);
+        b.inherit(symbol, b.fields(clause, Field::Type), whole_path);
     }
 }
 
@@ -165,10 +142,8 @@ pub(super) fn open_function<'t>(
     if b.open_of(kind, name, at, owner).is_none() {
         return;
     }
-    let parameters = b.field(function, Field::Parameters);
     let alone = b.field(function, Field::Parameter);
-    let parameters = parameters.map(|parameters| b.children(parameters)).unwrap_or_default();
-    for parameter in alone.into_iter().chain(parameters) {
+    for parameter in alone.into_iter().chain(b.children_in(function, Field::Parameters)) {
         bind_parameter(b, parameter, class);
     }
 }
@@ -304,8 +279,7 @@ fn bind_pattern<'t>(b: &mut Builder<'t>, pattern: Node<'t>) {
         if let Some(name) = name.filter(|name| {
             name.kind().ends_with("identifier") || name.kind().starts_with("shorthand")
         }) {
-            let name = b.name(b.text(name));
-            b.bind(name, BindingKind::Opaque, None);
+            b.bind_node(name, None);
         }
     }
 }
@@ -366,13 +340,7 @@ fn call<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     if modules::import_by_call(b, node) {
         return;
     }
-    let path = b.field(node, Field::Function).and_then(|callee| path(b, callee));
-    b.call(path);
-}
-
-fn construct<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    let path = b.field(node, Field::Constructor).and_then(|class| path(b, class));
-    b.call(path);
+    b.call_in(node, Field::Function, path);
 }
 
 /// `<Panel/>` calls the component of that name; names in small letters are HTML's.
@@ -390,9 +358,4 @@ fn decorator<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let name = node.named_child(0).filter(|name| name.kind() != "call_expression");
     let path = name.and_then(|name| path(b, name));
     b.call(path);
-}
-
-/// Where a node stands, for what it names.
-pub(super) fn place(node: Node<'_>) -> crate::Position {
-    position(node.start_position())
 }

@@ -2,9 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::super::build::Builder;
+use super::super::build::{Builder, place};
 use super::super::walk::Field;
-use super::{is_function, open_class, open_function, path, place, string};
+use super::{is_function, open_class, open_function, path, string};
 use crate::{BindingKind, Import, Name, SymbolKind};
 
 /// The name that a module's default export goes by.
@@ -19,8 +19,8 @@ fn add<'t>(
     at: Node<'t>,
 ) {
     let (imported, alias) = (imported.map(|name| b.name(name)), alias.map(|name| b.name(name)));
-    let (at, inside) = (place(at), b.current());
-    b.import(Import { module, imported, alias, level: 0, is_wildcard, at, inside });
+    let at = place(at);
+    b.import(Import { module, imported, alias, is_wildcard, at, ..Import::default() });
 }
 
 /// The module that is named behind `from`.
