@@ -231,8 +231,9 @@ as_tuple!(Import { module, imported, alias, level, is_wildcard, at, inside } as 
 as_tuple!(Reference { kind, callee, at, inside } as ReferenceRow);
 as_tuple!(Binding { name, inside, kind, of } as BindingRow);
 
+/// Each kind is coded as its number.
 macro_rules! as_byte {
-    ($enum:ident { $($variant:ident),* $(,)? }) => {
+    ($enum:ident of $all:expr) => {
         impl From<$enum> for u8 {
             fn from(value: $enum) -> Self {
                 value as Self
@@ -242,32 +243,33 @@ macro_rules! as_byte {
             type Error = String;
 
             fn try_from(byte: u8) -> Result<Self, String> {
-                match byte {
-                    $(byte if byte == Self::$variant as u8 => Ok(Self::$variant),)*
-                    byte => Err(format!("{} {byte} is not known", stringify!($enum))),
-                }
+                let found = $all.into_iter().find(|known| *known as u8 == byte);
+                found.ok_or_else(|| format!("{} {byte} is not known", stringify!($enum)))
             }
         }
     };
 }
 
-as_byte!(SymbolKind {
-    Class,
-    Struct,
-    Enum,
-    Trait,
-    Interface,
-    Type,
-    Function,
-    Method,
-    Module,
-    Macro,
-    Extension,
-});
-as_byte!(ReferenceKind { Call, Inherit });
-as_byte!(BindingKind { Opaque, Alias, Instance, Receiver });
+as_byte!(SymbolKind of SymbolKind::NAMES.map(|(kind, _)| kind));
+as_byte!(ReferenceKind of [Self::Call, Self::Inherit]);
+as_byte!(BindingKind of [Self::Opaque, Self::Alias, Self::Instance, Self::Receiver]);
 
 impl SymbolKind {
+    /// Each of them with its name, by its number.
+    const NAMES: [(Self, &'static str); 11] = [
+        (Self::Class, "class"),
+        (Self::Struct, "struct"),
+        (Self::Enum, "enum"),
+        (Self::Trait, "trait"),
+        (Self::Interface, "interface"),
+        (Self::Type, "type"),
+        (Self::Function, "function"),
+        (Self::Method, "method"),
+        (Self::Module, "module"),
+        (Self::Macro, "macro"),
+        (Self::Extension, "extension"),
+    ];
+
     /// Whether it is a type, which has members and can be constructed.
     #[must_use]
     pub fn is_type(self) -> bool {
@@ -280,18 +282,6 @@ impl SymbolKind {
     /// Its name in small letters.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Class => "class",
-            Self::Struct => "struct",
-            Self::Enum => "enum",
-            Self::Trait => "trait",
-            Self::Interface => "interface",
-            Self::Type => "type",
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::Module => "module",
-            Self::Macro => "macro",
-            Self::Extension => "extension",
-        }
+        Self::NAMES[self as usize].1
     }
 }

@@ -23,6 +23,18 @@ pub enum Language {
     Zig,
 }
 
+/// Each language with its name, its family and how its files' names end, by its number.
+static TOLD: [(Language, &str, Family, &[&str]); Language::ALL.len()] = [
+    (Language::Python, "python", Family::Python, &["py", "pyi", "pyw"]),
+    (Language::Rust, "rust", Family::Rust, &["rs"]),
+    (Language::C, "c", Family::C, &["c", "h"]),
+    (Language::JavaScript, "javascript", Family::Script, &["js", "mjs", "cjs", "jsx"]),
+    (Language::TypeScript, "typescript", Family::Script, &["ts", "mts", "cts"]),
+    (Language::Tsx, "tsx", Family::Script, &["tsx"]),
+    (Language::Go, "go", Family::Go, &["go"]),
+    (Language::Zig, "zig", Family::Zig, &["zig"]),
+];
+
 impl Language {
     /// All of them.
     pub const ALL: [Self; 8] = [
@@ -44,17 +56,8 @@ impl Language {
         if stem.is_empty() {
             return None;
         }
-        match ending {
-            "py" | "pyi" | "pyw" => Some(Self::Python),
-            "rs" => Some(Self::Rust),
-            "c" | "h" => Some(Self::C),
-            "js" | "mjs" | "cjs" | "jsx" => Some(Self::JavaScript),
-            "ts" | "mts" | "cts" => Some(Self::TypeScript),
-            "tsx" => Some(Self::Tsx),
-            "go" => Some(Self::Go),
-            "zig" => Some(Self::Zig),
-            _ => None,
-        }
+        let found = TOLD.iter().find(|(.., endings)| endings.contains(&ending));
+        found.map(|(language, ..)| *language)
     }
 
     /// The language of a script without an ending, by its first line (`#!/usr/bin/env python3`).
@@ -79,28 +82,12 @@ impl Language {
     /// Its name in small letters.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::Rust => "rust",
-            Self::C => "c",
-            Self::JavaScript => "javascript",
-            Self::TypeScript => "typescript",
-            Self::Tsx => "tsx",
-            Self::Go => "go",
-            Self::Zig => "zig",
-        }
+        TOLD[self as usize].1
     }
 
     /// Those whose files can name each other's symbols have one family.
     pub(crate) fn family(self) -> Family {
-        match self {
-            Self::Python => Family::Python,
-            Self::Rust => Family::Rust,
-            Self::C => Family::C,
-            Self::JavaScript | Self::TypeScript | Self::Tsx => Family::Script,
-            Self::Go => Family::Go,
-            Self::Zig => Family::Zig,
-        }
+        TOLD[self as usize].2
     }
 }
 
@@ -118,6 +105,13 @@ pub(crate) enum Family {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_of_a_language_is_found_by_its_number() {
+        for (at, (language, ..)) in TOLD.into_iter().enumerate() {
+            assert_eq!(language as usize, at);
+        }
+    }
 
     #[test]
     fn endings_name_languages() {
