@@ -102,6 +102,12 @@ impl Folders {
     pub(super) fn upward(&self, folder: Folder) -> impl Iterator<Item = Folder> {
         std::iter::successors(Some(folder), |folder| self.above(*folder).map(|(above, _)| above))
     }
+
+    /// How many folders up from one it is to one that both stand in.
+    pub(super) fn distance(&self, from: Folder, to: Folder) -> usize {
+        let above: Vec<Folder> = self.upward(to).collect();
+        self.upward(from).take_while(|folder| !above.contains(folder)).count()
+    }
 }
 
 fn stem_of(name: &str) -> &str {

@@ -17,11 +17,13 @@ pub(super) struct Words<'a> {
     texts: Vec<&'a str>,
 }
 
-impl<'a> Words<'a> {
-    pub(super) fn new() -> Self {
+impl Default for Words<'_> {
+    fn default() -> Self {
         Self { numbers: HashMap::from([("", NO_WORD)]), texts: vec![""] }
     }
+}
 
+impl<'a> Words<'a> {
     pub(super) fn number(&mut self, text: &'a str) -> Word {
         let next = Word(u32::try_from(self.texts.len()).unwrap_or(0));
         let word = *self.numbers.entry(text).or_insert(next);

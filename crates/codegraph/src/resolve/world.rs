@@ -49,7 +49,7 @@ pub(super) struct ImportLink {
     pub(super) before: Option<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct World<'a> {
     pub(super) files: Vec<File<'a>>,
     pub(super) words: Words<'a>,
@@ -94,7 +94,7 @@ fn at<T>(all: &[T], number: u32) -> Option<&T> {
 impl<'a> World<'a> {
     /// Files are to be sorted by path, without duplicates.
     pub(super) fn new(sorted: &[(&'a str, &'a Facts)]) -> Self {
-        let mut words = Words::new();
+        let mut words = Words::default();
         let mut folders = Folders::new();
         let mut files = Vec::with_capacity(sorted.len());
         let mut item = 0;
@@ -105,27 +105,8 @@ impl<'a> World<'a> {
             files.push(File { path, facts, family, place, words: file_words, item });
             item += 1 + count(facts.symbols.len());
         }
-        let mut world = Self {
-            files,
-            words,
-            folders,
-            places: Vec::new(),
-            members: HashMap::new(),
-            packages: HashMap::new(),
-            imported: HashMap::new(),
-            links: Vec::new(),
-            wildcards: HashMap::new(),
-            bound: HashMap::new(),
-            owners: HashMap::new(),
-            bases: HashMap::new(),
-            has_foreign_base: HashSet::new(),
-            init: None,
-            python_roots: HashMap::new(),
-            crates: HashMap::new(),
-            linked: HashMap::new(),
-            headers: HashMap::new(),
-        };
-        world.init = world.words.known("__init__");
+        let init = words.known("__init__");
+        let mut world = Self { files, words, folders, init, ..Self::default() };
         for number in 0..world.files.len() {
             world.add_symbols(number);
             world.add_imports(number);

@@ -54,8 +54,8 @@ pub(super) fn module(world: &World<'_>, file: &File<'_>, import: &Import) -> Fou
         before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
             && (is_quoted || path.contains('/') || is_include(world, found.place.folder))
     });
-    let distance = |found: &&File<'_>| distance(world, file.place.folder, found.place.folder);
-    let nearest = ends_so.min_by_key(distance);
+    let here = file.place.folder;
+    let nearest = ends_so.min_by_key(|found| world.folders.distance(here, found.place.folder));
     nearest.map_or(Found::Outside, |file| Found::Item(file.item))
 }
 
@@ -64,21 +64,16 @@ fn is_include(world: &World<'_>, folder: Folder) -> bool {
     world.folders.above(folder).is_some_and(|(_, name)| world.words.text(name) == "include")
 }
 
-/// How many folders up from one it is to one that both stand in.
-fn distance(world: &World<'_>, from: Folder, to: Folder) -> usize {
-    let above: Vec<Folder> = world.folders.upward(to).collect();
-    world.folders.upward(from).take_while(|folder| !above.contains(folder)).count()
-}
-
 /// A function that another file defines; of several, that which stands alone in being nearest.
 pub(super) fn beyond(world: &World<'_>, file: &File<'_>, word: Word) -> Found {
     let Some(linked) = world.linked.get(&word) else { return Found::Nothing };
     if let [only] = linked.as_slice() {
         return Found::Item(*only);
     }
+    let here = file.place.folder;
     let far = |item: &Item| {
         let found = world.file_of(*item);
-        found.map_or(usize::MAX, |found| distance(world, file.place.folder, found.place.folder))
+        found.map_or(usize::MAX, |found| world.folders.distance(here, found.place.folder))
     };
     let Some(nearest) = linked.iter().map(far).min() else { return Found::Nothing };
     let mut near = linked.iter().filter(|item| far(item) == nearest);

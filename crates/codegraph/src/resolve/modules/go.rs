@@ -77,9 +77,8 @@ pub(super) fn module(world: &World<'_>, file: &File<'_>, import: &Import) -> Fou
 }
 
 fn folder(world: &World<'_>, path: &str) -> Option<Folder> {
-    let mut folder = TOP;
-    for part in path.split('/') {
-        folder = world.folders.folder(folder, world.words.known(part)?)?;
-    }
+    let mut parts = path.split('/');
+    let folder = parts
+        .try_fold(TOP, |folder, part| world.folders.folder(folder, world.words.known(part)?))?;
     (!world.folders.files(folder, Family::Go).is_empty()).then_some(folder)
 }

@@ -47,17 +47,19 @@ pub(super) fn bound_module(
     }
 }
 
+/// The folder that a path leads to from another.
+fn folder_at(world: &World<'_>, folder: Folder, path: &str) -> Option<Folder> {
+    path.split('/').try_fold(folder, |folder, part| match part {
+        "" | "." => Some(folder),
+        ".." => world.folders.above(folder).map(|(above, _)| above),
+        part => world.folders.folder(folder, world.words.known(part)?),
+    })
+}
+
 /// The file that a path leads to from a folder, by its whole name.
 fn relative(world: &World<'_>, folder: Folder, path: &str) -> Option<Found> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut folder = folder;
-    for part in folders.split('/') {
-        folder = match part {
-            "" | "." => folder,
-            ".." => world.folders.above(folder)?.0,
-            part => world.folders.folder(folder, world.words.known(part)?)?,
-        };
-    }
+    let folder = folder_at(world, folder, folders)?;
     let file = world.folders.file(folder, world.words.known(name)?)?;
     world.file(file).map(|file| Found::Item(file.item))
 }

@@ -18,17 +18,12 @@ const SOURCE_FOLDERS: [&str; 3] = ["src", "lib", "python"];
 
 pub(super) fn module(world: &World<'_>, file: &File<'_>, import: &Import) -> Found {
     let words = file.words.of(import.module);
-    let Some(mut found) = start(world, file, import.level, words.first().copied()) else {
-        return Found::Outside;
-    };
     let from = usize::from(import.level == 0);
-    for word in words.get(from..).unwrap_or_default().iter().filter(|word| **word != NO_WORD) {
-        found = match submodule(world, found, *word) {
-            Some(found) => found,
-            None => return Found::Outside,
-        };
-    }
-    found
+    let mut rest = words.get(from..).unwrap_or_default().iter().filter(|word| **word != NO_WORD);
+    let first = start(world, file, import.level, words.first().copied());
+    let found =
+        first.and_then(|first| rest.try_fold(first, |found, word| submodule(world, found, *word)));
+    found.unwrap_or(Found::Outside)
 }
 
 pub(super) fn first_module(world: &World<'_>, file: &File<'_>, import: &Import) -> Found {
@@ -44,23 +39,16 @@ fn start(world: &World<'_>, file: &File<'_>, level: u32, first: Option<Word>) ->
         return Some(package(world, folder));
     }
     let first = first.filter(|first| *first != NO_WORD)?;
-    let near = world.folders.upward(file.place.folder).filter(|folder| !is_package(world, *folder));
-    for folder in near {
-        if let Some(found) = in_folder(world, folder, first) {
-            return Some(found);
-        }
-    }
-    elsewhere(world, file, first)
+    let mut near =
+        world.folders.upward(file.place.folder).filter(|folder| !is_package(world, *folder));
+    let found = near.find_map(|folder| in_folder(world, folder, first));
+    found.or_else(|| elsewhere(world, file, first))
 }
 
 /// A package of that name anywhere in the tree; of several, that which stands nearest.
 fn elsewhere(world: &World<'_>, file: &File<'_>, first: Word) -> Option<Found> {
-    let above: Vec<Folder> = world.folders.upward(file.place.folder).collect();
-    let distance = |folder: Folder| {
-        let meeting = world.folders.upward(folder).find(|folder| above.contains(folder));
-        above.iter().position(|folder| Some(*folder) == meeting)
-    };
     let roots = world.python_roots.get(&first)?;
+    let distance = |folder: Folder| world.folders.distance(file.place.folder, folder);
     let nearest = roots.iter().min_by_key(|folder| (distance(**folder), **folder))?;
     in_folder(world, *nearest, first)
 }

@@ -3,6 +3,7 @@
 use super::super::folders::Folder;
 use super::super::lookup::Found;
 use super::super::world::{File, World};
+use super::folder_at;
 use crate::Import;
 use crate::language::Family;
 
@@ -40,12 +41,9 @@ fn below_sources(world: &World<'_>, folder: Folder, path: &str) -> Option<Found>
 fn relative(world: &World<'_>, folder: Folder, path: &str) -> Option<Found> {
     let path = path.trim_end_matches('/');
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut folder = folder;
-    for part in folders.split('/') {
-        folder = step(world, folder, part)?;
-    }
+    let folder = folder_at(world, folder, folders)?;
     if matches!(name, "" | "." | "..") {
-        return index(world, step(world, folder, name)?);
+        return index(world, folder_at(world, folder, name)?);
     }
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
     let exact = world.words.known(name).and_then(|name| world.folders.file(folder, name));
@@ -53,15 +51,7 @@ fn relative(world: &World<'_>, folder: Folder, path: &str) -> Option<Found> {
     let file = script.map(|file| Found::Item(file.item));
     file.or_else(|| by_stem(world, folder, name))
         .or_else(|| by_stem(world, folder, stem?))
-        .or_else(|| index(world, step(world, folder, name)?))
-}
-
-fn step(world: &World<'_>, folder: Folder, part: &str) -> Option<Folder> {
-    match part {
-        "" | "." => Some(folder),
-        ".." => world.folders.above(folder).map(|(above, _)| above),
-        part => world.folders.folder(folder, world.words.known(part)?),
-    }
+        .or_else(|| index(world, folder_at(world, folder, name)?))
 }
 
 fn index(world: &World<'_>, folder: Folder) -> Option<Found> {
