@@ -144,27 +144,43 @@ impl Topic {
         Ok(row.and_then(|row| row.bytes))
     }
 
-    /// The proof that a record is in its partition, by the last checkpoint that was signed.
+    /// The last checkpoint as it is stored and as it is read; `then` says what else there is to do once one is
+    /// signed.
     ///
     /// # Errors
-    /// `OutOfRange` if there is no checkpoint of so many records yet.
-    pub fn prove(&self, partition: u32, offset: u64) -> Result<TlogProof> {
-        let out_of_range = |what: String| Error::new(ErrorKind::OutOfRange, what);
+    /// `OutOfRange` if there is none, `Corruption` if it can't be read.
+    pub(super) fn stored_checkpoint(
+        &self,
+        partition: u32,
+        then: &str,
+    ) -> Result<(Vec<u8>, Checkpoint)> {
         let place = format!("topic '{}' partition {partition}", self.name());
         let note = self.last_checkpoint(partition)?.ok_or_else(|| {
-            out_of_range(format!("{place} has no checkpoint yet: sign one, then prove by it"))
+            let what = format!("{place} has no checkpoint yet: sign one{then}");
+            Error::new(ErrorKind::OutOfRange, what)
         })?;
         let parsed = Note::parse(&note).and_then(|note| note.text().parse::<Checkpoint>());
         let checkpoint = parsed.map_err(|error| {
             let what = format!("{place}: its stored checkpoint is damaged");
             Error::new(ErrorKind::Corruption, what).caused_by(error)
         })?;
+        Ok((note, checkpoint))
+    }
+
+    /// The proof that a record is in its partition, by the last checkpoint that was signed.
+    ///
+    /// # Errors
+    /// `OutOfRange` if there is no checkpoint of so many records yet.
+    pub fn prove(&self, partition: u32, offset: u64) -> Result<TlogProof> {
+        let (note, checkpoint) = self.stored_checkpoint(partition, ", then prove by it")?;
         if offset >= checkpoint.size {
-            return Err(out_of_range(format!(
-                "{place}: the last checkpoint has {} records, not yet the one at offset {offset}: \
-                 sign another",
+            let what = format!(
+                "topic '{}' partition {partition}: the last checkpoint has {} records, not yet the one at \
+                 offset {offset}: sign another",
+                self.name(),
                 checkpoint.size
-            )));
+            );
+            return Err(Error::new(ErrorKind::OutOfRange, what));
         }
         let hashes = self.inclusion_proof(partition, offset, checkpoint.size)?;
         let checkpoint = String::from_utf8_lossy(&note).into_owned();

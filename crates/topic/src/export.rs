@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use timestrata_engine::{Error, ErrorKind, Io, Result, Snapshot};
-use timestrata_merkle::{Checkpoint, Note, Place, TILE_HEIGHT, Tile, TileKind, tiles_of};
+use timestrata_merkle::{Place, TILE_HEIGHT, Tile, TileKind, tiles_of};
 
 use super::partition::Partition;
 use super::record::Records;
@@ -52,18 +52,7 @@ impl Topic {
     /// `OutOfRange` without a checkpoint; what reading and writing may fail with.
     pub fn export_tiles(&self, io: &Io, partition: u32, out: &Path) -> Result<ExportedTiles> {
         let part = self.partition(partition)?;
-        let note = self.last_checkpoint(partition)?.ok_or_else(|| {
-            let (name, what) = (self.name(), "has no checkpoint yet: sign one");
-            Error::new(
-                ErrorKind::OutOfRange,
-                format!("topic '{name}' partition {partition} {what}"),
-            )
-        })?;
-        let checkpoint: Checkpoint =
-            Note::parse(&note).and_then(|note| note.text().parse()).map_err(|error| {
-                let what = format!("topic '{}': its stored checkpoint is damaged", self.name());
-                Error::new(ErrorKind::Corruption, what).caused_by(error)
-            })?;
+        let (note, checkpoint) = self.stored_checkpoint(partition, "")?;
         let tree = PartitionTree::copy(&part, &self.store)?;
         let snapshot = self.store.snapshot_of(part.records)?;
         let mut done = ExportedTiles { size: checkpoint.size, ..ExportedTiles::default() };

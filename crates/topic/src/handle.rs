@@ -13,7 +13,7 @@ use timestrata_values::name;
 
 use super::hub::Hub;
 use super::options::{self, TopicOptions, TopicRetention};
-use super::partition::Partition;
+use super::partition::{Partition, records_name, tiles_name};
 use super::partitioner::partition_of;
 use super::record::{Record, record_schema};
 use super::tiles;
@@ -71,14 +71,6 @@ pub struct Topic {
     pub(super) shared: Arc<Shared>,
     /// By partition. They hold the store, so they are the handle's, and not in what the store holds.
     pub(super) appenders: Arc<Mutex<HashMap<u32, Arc<Mutex<RowAppender>>>>>,
-}
-
-fn records_name(topic: &str, partition: u32) -> String {
-    format!("{topic}/{partition}")
-}
-
-fn tiles_name(topic: &str, partition: u32) -> String {
-    format!("{topic}/{partition}t")
 }
 
 impl Topic {
@@ -344,23 +336,7 @@ fn remove(store: &Store, hub: &Hub, stream: &Stream) -> Result<()> {
 }
 
 fn partitions(store: &Store, topic: &Stream, numbers: Range<u32>) -> Result<Vec<Arc<Partition>>> {
-    numbers.map(|number| partition(store, topic, number).map(Arc::new)).collect()
-}
-
-fn partition(store: &Store, topic: &Stream, number: u32) -> Result<Partition> {
-    let name = topic.name();
-    let id = |part: String| match store.stream(&part) {
-        Some(stream) => Ok(stream.id()),
-        None => Err(Error::new(
-            ErrorKind::Corruption,
-            format!(
-                "topic '{name}' is broken: its stream '{part}' was removed; remove the topic, then it \
-                 can be made anew"
-            ),
-        )),
-    };
-    let (records, tiles) = (id(records_name(name, number))?, id(tiles_name(name, number))?);
-    Ok(Partition::new(name, number, topic.id(), records, tiles))
+    numbers.map(|number| Partition::open(store, topic, number).map(Arc::new)).collect()
 }
 
 impl Shared {

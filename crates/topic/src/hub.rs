@@ -124,14 +124,7 @@ fn group_row(
     offset: u64,
     generation: u64,
 ) -> Result<arrow_array::RecordBatch> {
-    let row = StateRow {
-        kind: StateKind::Group,
-        name: group.to_owned(),
-        partition: place.partition,
-        offset,
-        number: generation,
-        timestamp_ns: store.wall_ns(),
-        bytes: None,
-    };
-    state::to_batch(&[row])
+    let now_ns = store.wall_ns();
+    let row = StateRow::of_partition(StateKind::Group, place.partition, offset, now_ns);
+    state::to_batch(&[StateRow { name: group.to_owned(), number: generation, ..row }])
 }

@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, RowAppender, ScanSpec,
-    SeqNo, Snapshot, Store, StreamId,
+    SeqNo, Snapshot, Store, Stream, StreamId,
 };
 use timestrata_io::sync::{Mutex, MutexGuard};
 use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
@@ -35,17 +35,27 @@ pub(super) struct Partition {
     pub(super) records: StreamId,
     pub(super) tiles: StreamId,
     pub(super) schema: SchemaRef,
-    live: Mutex<Option<Live>>,
+    live: Mutex<Live>,
+}
+
+pub(super) fn records_name(topic: &str, partition: u32) -> String {
+    format!("{topic}/{partition}")
+}
+
+pub(super) fn tiles_name(topic: &str, partition: u32) -> String {
+    format!("{topic}/{partition}t")
 }
 
 /// What of a partition is in memory.
-#[derive(Debug)]
-pub(super) struct Live {
-    pub(super) edge: Edge,
+#[derive(Debug, Default)]
+struct Live {
+    /// Whether it was derived, and no commit has failed since.
+    is_known: bool,
+    edge: Edge,
     /// What the records of each level's partial tile span.
     spans: Vec<Span>,
     /// The first offset that is kept.
-    pub(super) floor: u64,
+    floor: u64,
     envelope: Vec<u8>,
     /// Idempotent producers that sent lately.
     senders: HashMap<String, Sender>,
@@ -54,15 +64,28 @@ pub(super) struct Live {
 }
 
 impl Partition {
-    pub(super) fn new(
-        topic: &str,
-        number: u32,
-        state: StreamId,
-        records: StreamId,
-        tiles: StreamId,
-    ) -> Self {
-        let (schema, live) = (record_schema(), Mutex::new(None));
-        Self { topic: topic.to_owned(), number, state, records, tiles, schema, live }
+    /// A partition of which nothing is in memory yet.
+    pub(super) fn open(store: &Store, topic: &Stream, number: u32) -> Result<Self> {
+        let name = topic.name();
+        let id = |part: String| match store.stream(&part) {
+            Some(stream) => Ok(stream.id()),
+            None => Err(Error::new(
+                ErrorKind::Corruption,
+                format!(
+                    "topic '{name}' is broken: its stream '{part}' was removed; remove the topic, then it \
+                     can be made anew"
+                ),
+            )),
+        };
+        Ok(Self {
+            topic: name.to_owned(),
+            number,
+            state: topic.id(),
+            records: id(records_name(name, number))?,
+            tiles: id(tiles_name(name, number))?,
+            schema: record_schema(),
+            live: Mutex::default(),
+        })
     }
 
     /// The partition, for one caller at a time.
@@ -73,8 +96,8 @@ impl Partition {
             true => Some(store.snapshot_of(self.records)?.seq()),
             false => None,
         };
-        if live.as_ref().is_none_or(|live| live.followed != followed) {
-            *live = Some(Live { followed, ..self.restore(&self.snapshot(store)?)? });
+        if !live.is_known || live.followed != followed {
+            *live = Live { followed, ..self.restore(&self.snapshot(store)?)? };
         }
         Ok(LivePartition { partition: self, live })
     }
@@ -101,14 +124,7 @@ impl Partition {
     /// Reads what is stored of the partition's end.
     fn restore(&self, snapshot: &Snapshot) -> Result<Live> {
         let full = StoredTile::leaves_of_all(snapshot, self.tiles)?;
-        let mut live = Live {
-            edge: Edge::default(),
-            spans: Vec::new(),
-            floor: 0,
-            envelope: Vec::new(),
-            senders: HashMap::new(),
-            followed: None,
-        };
+        let mut live = Live { is_known: true, ..Live::default() };
         let floor = state::find(snapshot, self.state, StateKind::Floor, "", self.number)?;
         // Hashes of records that are gone, and that no full tile has.
         let mut gone = Vec::new();
@@ -192,13 +208,13 @@ impl Partition {
 /// A partition that nobody else appends to meanwhile.
 pub(super) struct LivePartition<'a> {
     partition: &'a Partition,
-    live: MutexGuard<'a, Option<Live>>,
+    live: MutexGuard<'a, Live>,
 }
 
 impl LivePartition<'_> {
     /// The offset that comes next, and how many leaves the tree has.
     pub(super) fn end(&self) -> u64 {
-        self.live.as_ref().map_or(0, |live| live.edge.size())
+        self.live.edge.size()
     }
 
     /// How many of them are in full tiles.
@@ -208,31 +224,29 @@ impl LivePartition<'_> {
 
     /// The first offset that is kept.
     pub(super) fn floor(&self) -> u64 {
-        self.live.as_ref().map_or(0, |live| live.floor)
+        self.live.floor
     }
 
     /// The right edge of its tree.
     pub(super) fn edge(&self) -> Edge {
-        self.live.as_ref().map_or_else(Edge::default, |live| live.edge.clone())
+        self.live.edge.clone()
     }
 
     /// The leaves below `floor` that no full tile has.
     pub(super) fn partial_below(&self, floor: u64) -> Vec<Hash> {
-        let hashes = self.live.as_ref().map_or(&[][..], |live| live.edge.tile(0));
+        let hashes = self.live.edge.tile(0);
         let count = usize::try_from(floor.saturating_sub(self.full())).unwrap_or(usize::MAX);
         hashes.get(..count.min(hashes.len())).unwrap_or_default().to_vec()
     }
 
     /// The first offset that is kept is this from now on.
     pub(super) fn set_floor(&mut self, floor: u64) {
-        if let Some(live) = self.live.as_mut() {
-            live.floor = floor;
-        }
+        self.live.floor = floor;
     }
 
     /// A node of the tree that no full tile has yet.
     pub(super) fn node(&self, place: Place) -> Option<Hash> {
-        self.live.as_ref()?.edge.node(place)
+        self.live.edge.node(place)
     }
 
     /// Adds to `changes` what appending these records, with these times, is. Whoever can't commit that
@@ -244,10 +258,7 @@ impl LivePartition<'_> {
         now_ns: i64,
         changes: Changes,
     ) -> Result<Changes> {
-        let partition = self.partition;
-        let Some(live) = self.live.as_mut() else {
-            return Err(Error::new(ErrorKind::Closed, "the partition has to be opened again"));
-        };
+        let (partition, live) = (self.partition, &mut *self.live);
         let first = live.edge.size();
         let mut tiles = NewTiles::default();
         for ((offset, record), time) in (first..).zip(records).zip(&times) {
@@ -274,10 +285,7 @@ impl LivePartition<'_> {
         time: i64,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        let partition = self.partition;
-        let Some(live) = self.live.as_mut() else {
-            return Err(Error::new(ErrorKind::Closed, "the partition has to be opened again"));
-        };
+        let (partition, live) = (self.partition, &mut *self.live);
         let offset = live.edge.size();
         if (offset + 1).is_multiple_of(WIDTH) {
             return Ok(None);
@@ -302,15 +310,14 @@ impl LivePartition<'_> {
     }
 
     /// Gives up what is in memory, which is ahead of what is stored.
-    pub(super) fn forget(&mut self) {
-        *self.live = None;
+    pub(super) fn forget(mut self) {
+        *self.live = Live::default();
     }
 
     /// What an idempotent producer sent last.
-    pub(super) fn sender(&mut self, store: &Store, id: &str) -> Result<Sender> {
+    pub(super) fn sender(&self, store: &Store, id: &str) -> Result<Sender> {
         let partition = self.partition;
-        let Some(live) = self.live.as_mut() else { return Ok(Sender::default()) };
-        if let Some(sender) = live.senders.get(id) {
+        if let Some(sender) = self.live.senders.get(id) {
             return Ok(sender.clone());
         }
         let snapshot = store.snapshot_of(partition.state)?;
@@ -321,11 +328,11 @@ impl LivePartition<'_> {
 
     /// Remembers what an idempotent producer sent last.
     pub(super) fn set_sender(&mut self, id: &str, sender: Sender) {
-        let Some(live) = self.live.as_mut() else { return };
-        if live.senders.len() >= SENDERS_MAX {
-            live.senders.clear();
+        let senders = &mut self.live.senders;
+        if senders.len() >= SENDERS_MAX {
+            senders.clear();
         }
-        live.senders.insert(id.to_owned(), sender);
+        senders.insert(id.to_owned(), sender);
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampNanosecondType;
 use timestrata_engine::{
     Cell, Error, ErrorKind, LeadKey, Result, Row, Scan, ScanSpec, Snapshot, StreamId,
 };
@@ -11,7 +9,7 @@ use timestrata_merkle::Hash;
 
 use super::Topic;
 use super::partition::Partition;
-use super::record::{Records, column};
+use super::record::Records;
 use super::retain::range;
 use super::tiles::WIDTH;
 use super::tree::PartitionTree;
@@ -152,12 +150,8 @@ impl Topic {
 
     /// A record's time.
     pub(super) fn record_time(&self, partition: &Partition, offset: u64) -> Result<Option<i64>> {
-        let row = self.row(partition, offset)?;
-        let time = row.and_then(|row| {
-            let times = row.batch.columns().get(column::TIMESTAMP)?;
-            times.as_primitive_opt::<TimestampNanosecondType>()?.values().get(row.index).copied()
-        });
-        Ok(time)
+        let record = self.row(partition, offset)?.map(Records::of_row).transpose()?;
+        Ok(record.and_then(|record| record.get(0)?.1.timestamp_ns))
     }
 
     /// The bytes that a record is hashed as, which are the entry of its partition's tree.

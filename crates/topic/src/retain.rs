@@ -254,7 +254,7 @@ struct Appended<T> {
     tile: (u64, i64),
 }
 
-impl<T: Iterator<Item = Result<tiles::Spanned>>> Appended<T> {
+impl<T: Iterator<Item = Result<tiles::LeafTile>>> Appended<T> {
     fn at(&mut self, offset: u64) -> Result<i64> {
         while self.tile.0 <= offset {
             self.tile = match self.tiles.next() {

@@ -234,7 +234,7 @@ impl Topic {
         }
         let committed = self.commit_locked(groups, &mut lives, options, others);
         if committed.is_err() {
-            lives.iter_mut().for_each(LivePartition::forget);
+            lives.into_iter().for_each(LivePartition::forget);
         }
         committed
     }
@@ -343,7 +343,7 @@ impl Topic {
     /// `InvalidArgument` if there is no such partition; what reading may fail with.
     pub fn next_sequence(&self, partition: u32, producer: &str) -> Result<u64> {
         let partition = self.partition(partition)?;
-        let mut live = partition.lock(&self.store)?;
+        let live = partition.lock(&self.store)?;
         Ok(live.sender(&self.store, producer)?.next())
     }
 

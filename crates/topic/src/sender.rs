@@ -36,16 +36,14 @@ impl Sender {
     pub(super) fn of(row: &StateRow) -> Result<Self> {
         let bytes = row.bytes.as_deref().unwrap_or_default();
         let (numbers, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() || !numbers.len().is_multiple_of(SEND_NUMBERS) {
+        let (sends, more) = numbers.as_chunks::<SEND_NUMBERS>();
+        if !rest.is_empty() || !more.is_empty() {
             let what = format!("the stored receipts of producer '{}' are cut", row.name);
             return Err(Error::new(ErrorKind::Corruption, what));
         }
-        let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_be_bytes(*bytes)).collect();
-        let sent = numbers.chunks_exact(SEND_NUMBERS).filter_map(|numbers| match numbers {
-            [sequence, records, offset] => {
-                Some(Sent { sequence: *sequence, records: *records, offset: *offset })
-            }
-            _ => None,
+        let sent = sends.iter().map(|send| {
+            let [sequence, records, offset] = send.map(u64::from_be_bytes);
+            Sent { sequence, records, offset }
         });
         Ok(Self { next: row.number, sent: sent.collect() })
     }
@@ -59,15 +57,9 @@ impl Sender {
     pub(super) fn row(&self, name: &str, partition: u32, timestamp_ns: i64) -> StateRow {
         let numbers = |sent: &Sent| [sent.sequence, sent.records, sent.offset];
         let bytes = self.sent.iter().flat_map(numbers).flat_map(u64::to_be_bytes).collect();
-        StateRow {
-            kind: StateKind::Producer,
-            name: name.to_owned(),
-            partition,
-            offset: self.sent.back().map_or(0, |sent| sent.offset),
-            number: self.next,
-            timestamp_ns,
-            bytes: Some(bytes),
-        }
+        let offset = self.sent.back().map_or(0, |sent| sent.offset);
+        let row = StateRow::of_partition(StateKind::Producer, partition, offset, timestamp_ns);
+        StateRow { name: name.to_owned(), number: self.next, bytes: Some(bytes), ..row }
     }
 
     /// The first offset that these sequences got when they were sent before; `None` if they are the

@@ -38,7 +38,7 @@ use timestrata_engine::{
     BLOCK_ROWS_PROPERTY, Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Row, ScanSpec,
     Snapshot, StreamId, StreamSpec,
 };
-use timestrata_merkle::{Hash, Place, Subtree, TILE_HEIGHT, TILE_WIDTH, Tile, TileKind};
+use timestrata_merkle::{Hash, Subtree, TILE_HEIGHT, TILE_WIDTH, Tile, TileKind};
 
 use super::options;
 use super::record::Record;
@@ -119,15 +119,17 @@ impl Earlier {
     }
 }
 
-/// A full tile's records: the first offset, what they span, and the store's clock when the last came.
+/// A full tile of leaves without its hashes: the first offset of its records, its root, what they span, and the
+/// store's clock when the last came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spanned {
+pub(super) struct LeafTile {
     pub(super) first: u64,
+    root: Hash,
     pub(super) span: Span,
     pub(super) appended_ns: i64,
 }
 
-impl Spanned {
+impl LeafTile {
     /// Behind the last of its records.
     pub(super) fn end(&self) -> u64 {
         self.first.saturating_add(WIDTH)
@@ -285,8 +287,7 @@ impl StoredTile {
 
     /// What its records span.
     pub(super) fn span(&self) -> Result<Span> {
-        let places = [column::TIME_MIN, column::TIME_MAX, column::BYTES];
-        let spans = spans_in(&self.row.batch, places);
+        let spans = spans_in(&self.row.batch, column::TIME_MIN);
         spans.and_then(|mut spans| spans.nth(self.row.index)).ok_or_else(|| self.bad())
     }
 
@@ -395,17 +396,10 @@ fn roots_of_leaves(
     let (mut found, mut all) = (Vec::new(), Span::NONE);
     let key = |index: u64| Some(LeadKey::Offset(key_of(0, index)?));
     let range = KeyRange { lo: key(indexes.start), hi: key(indexes.end) };
-    let columns =
-        [column::PLACE, column::ROOT, column::TIME_MIN, column::TIME_MAX, column::BYTES].to_vec();
-    let spec = ScanSpec { range, columns: Some(columns), ..ScanSpec::default() };
-    for batch in snapshot.scan(tiles, &spec)? {
-        let roots = roots_in(&batch?).ok_or_else(|| {
-            Error::new(ErrorKind::Corruption, "a partition's tiles have other columns")
-        })?;
-        for (root, span) in roots {
-            found.push(root);
-            all = all.with(span);
-        }
+    for tile in leaf_tiles(snapshot, tiles, range)? {
+        let tile = tile?;
+        found.push(tile.root);
+        all = all.with(tile.span);
     }
     Ok((found, all))
 }
@@ -435,42 +429,38 @@ fn roots_above(
     Ok((found, all))
 }
 
-/// What the records of each row's tile span, where these columns have that; `None` for other columns.
-fn spans_in(
-    batch: &RecordBatch,
-    [min, max, bytes]: [usize; 3],
-) -> Option<impl Iterator<Item = Span>> {
+/// What the records of each row's tile span, which three columns from `first` on have; `None` for other columns.
+fn spans_in(batch: &RecordBatch, first: usize) -> Option<impl Iterator<Item = Span>> {
     let time = |index: usize| batch.columns().get(index)?.as_primitive_opt::<Int64Type>();
-    let (mins, maxs) = (time(min)?.values(), time(max)?.values());
-    let bytes = batch.columns().get(bytes)?.as_primitive_opt::<UInt64Type>()?.values();
+    let (mins, maxs) = (time(first)?.values(), time(first + 1)?.values());
+    let bytes = batch.columns().get(first + 2)?.as_primitive_opt::<UInt64Type>()?.values();
     let rows = mins.iter().zip(maxs).zip(bytes);
     Some(rows.map(|((min, max), bytes)| Span { time_min: *min, time_max: *max, bytes: *bytes }))
 }
 
-/// The roots among rows that are of tiles of leaves; `None` for other columns.
-fn roots_in(batch: &RecordBatch) -> Option<Vec<(Hash, Span)>> {
-    let places = batch.columns().first()?.as_primitive_opt::<UInt64Type>()?.values();
-    let roots = batch.columns().get(1)?.as_fixed_size_binary_opt()?;
-    let rows = places.iter().zip(roots.iter()).zip(spans_in(batch, [2, 3, 4])?);
-    let of_leaves = rows.filter(|((place, _), _)| **place % (1 << LEVEL_BITS) == 0);
-    of_leaves.map(|((_, root), span)| Some((Hash(root?.try_into().ok()?), span))).collect()
-}
-
-/// What the full tiles that have any of these offsets span, in order.
+/// The full tiles of leaves that have any of these offsets, in order.
 pub(super) fn spans(
     snapshot: &Snapshot,
     tiles: StreamId,
     offsets: Range<u64>,
-) -> Result<impl Iterator<Item = Result<Spanned>> + use<>> {
+) -> Result<impl Iterator<Item = Result<LeafTile>> + use<>> {
     let first_end = (offsets.start / WIDTH + 1).saturating_mul(WIDTH);
     let last_end = offsets.end.max(first_end - 1);
     let key = |end: u64| LeadKey::Offset(end.saturating_mul(1 << LEVEL_BITS));
     let range = KeyRange { lo: Some(key(first_end)), hi: Some(key(last_end.saturating_add(1))) };
-    let columns =
-        [column::PLACE, column::TIME_MIN, column::TIME_MAX, column::BYTES, column::APPENDED];
-    let spec = ScanSpec { range, columns: Some(columns.to_vec()), ..ScanSpec::default() };
+    leaf_tiles(snapshot, tiles, range)
+}
+
+/// The full tiles of leaves among rows with these keys, in order. Of their hashes nothing is read.
+fn leaf_tiles(
+    snapshot: &Snapshot,
+    tiles: StreamId,
+    range: KeyRange,
+) -> Result<impl Iterator<Item = Result<LeafTile>> + use<>> {
+    let columns = (0..=column::APPENDED).filter(|column| *column != column::HASHES).collect();
+    let spec = ScanSpec { range, columns: Some(columns), ..ScanSpec::default() };
     let rows = snapshot.scan(tiles, &spec)?.flat_map(|batch| match batch {
-        Ok(batch) => spanned(&batch).unwrap_or_else(|| {
+        Ok(batch) => leaf_tiles_in(&batch).unwrap_or_else(|| {
             let what = "a partition's tiles have other columns";
             vec![Err(Error::new(ErrorKind::Corruption, what))]
         }),
@@ -480,24 +470,16 @@ pub(super) fn spans(
 }
 
 /// The rows of full tiles of leaves; `None` for other columns.
-fn spanned(batch: &RecordBatch) -> Option<Vec<Result<Spanned>>> {
+fn leaf_tiles_in(batch: &RecordBatch) -> Option<Vec<Result<LeafTile>>> {
     let places = batch.columns().first()?.as_primitive_opt::<UInt64Type>()?.values();
-    let appended = batch.columns().get(4)?.as_primitive_opt::<Int64Type>()?.values();
-    let rows = places.iter().zip(spans_in(batch, [1, 2, 3])?).zip(appended);
-    let rows = rows.filter_map(|((place, span), appended_ns)| {
-        let is_of_leaves = place % (1 << LEVEL_BITS) == 0;
+    let roots = batch.columns().get(1)?.as_fixed_size_binary_opt()?;
+    let appended = batch.columns().get(5)?.as_primitive_opt::<Int64Type>()?.values();
+    let rows = places.iter().zip(roots).zip(spans_in(batch, 2)?).zip(appended);
+    let of_leaves = rows.filter(|(((place, _), _), _)| **place % (1 << LEVEL_BITS) == 0);
+    let tiles = of_leaves.map(|(((place, root), span), appended_ns)| {
         let first = (place >> LEVEL_BITS).checked_sub(WIDTH)?;
-        is_of_leaves.then_some(Ok(Spanned { first, span, appended_ns: *appended_ns }))
+        let root = Hash(root?.try_into().ok()?);
+        Some(Ok(LeafTile { first, root, span, appended_ns: *appended_ns }))
     });
-    Some(rows.collect())
-}
-
-/// Where a complete subtree's hash is stored: level and index of the tile, and its own in there.
-pub(super) fn tile_around(place: Place) -> (u8, u64, u8, usize) {
-    let (tile, inside, index) = Tile::around(place);
-    let level = match tile.kind {
-        TileKind::Hashes(level) => level,
-        TileKind::Entries => 0,
-    };
-    (level, tile.index, inside, index)
+    tiles.collect()
 }

@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use timestrata_engine::{Error, ErrorKind, Result, Snapshot, Store};
 use timestrata_merkle::{
-    Edge, Hash, Nodes, Place, ProofError, Subtree, consistency_proof, inclusion_proof, root_of,
+    Edge, Hash, Nodes, Place, ProofError, Subtree, TILE_HEIGHT, Tile, consistency_proof,
+    inclusion_proof, root_of,
 };
 
 use super::partition::{LivePartition, Partition};
-use super::tiles::{StoredTile, tile_around};
+use super::tiles::StoredTile;
 
 /// An engine's error, or one about a proof's numbers.
 pub(super) struct TreeError(pub(super) Error);
@@ -147,7 +148,7 @@ impl Nodes for PartitionTree<'_> {
         if let Some(hash) = right {
             return Ok(hash);
         }
-        let (level, tile, inside, index) = tile_around(place);
-        Ok(self.stored(level, tile)?.node(inside, index)?)
+        let (tile, inside, index) = Tile::around(place);
+        Ok(self.stored(place.level / TILE_HEIGHT, tile.index)?.node(inside, index)?)
     }
 }
