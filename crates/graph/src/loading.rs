@@ -32,7 +32,7 @@ impl Graph {
         let Some((epoch, view)) = self.shared.resident.lock().merge_due() else { return };
         let shared = Arc::clone(&self.shared);
         let merge = move || {
-            let base = view.base().rebuild(view.delta());
+            let base = view.rebuild();
             shared.resident.lock().merged(epoch, &view, base);
         };
         if !self.store.has_threads() {

@@ -36,9 +36,4 @@ impl Bits {
             *word |= 1 << (number % 64);
         }
     }
-
-    pub(super) fn bytes(&self) -> usize {
-        let parts = self.parts.iter().flatten().count() * size_of::<[u64; WORDS]>();
-        parts + self.parts.capacity() * size_of::<Option<Arc<[u64; WORDS]>>>()
-    }
 }

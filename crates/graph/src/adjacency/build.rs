@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::base::{Base, Rows};
-use super::layers::Layers;
 use super::numbers::Numbers;
-use super::{ALWAYS, BlockId, Delta, Direction, Edge, EdgeFilter, Neighbor, Weight};
+use super::{ALWAYS, BlockId, Direction, Edge, EdgeFilter, View, Weight};
 
 /// Edges of a base at most: what places of four bytes can tell apart.
 const EDGES_MAX: usize = u32::MAX as usize;
@@ -68,11 +67,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No edges yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// No edges yet, but room for so many.
     pub fn with_capacity(edges: usize) -> Self {
         let mut builder = Self::default();
@@ -224,37 +218,23 @@ fn rows_in(edges: &Columns, order: &[u32]) -> Rows {
     }
 }
 
-impl Base {
-    /// Makes a base of edges; see [`Builder::push`].
-    ///
-    /// # Errors
-    /// `TooLarge` if there are more nodes or edges than a base can have.
-    pub fn build<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> Result<Self> {
-        let edges = edges.into_iter();
-        let mut builder = Builder::with_capacity(edges.size_hint().0);
-        for edge in edges {
-            builder.push(edge)?;
-        }
-        Ok(builder.finish())
-    }
-
-    /// Makes a base of this one and what has changed since. Nodes without edges are gone from it;
+impl View {
+    /// Makes a base of this one's and what has changed since. Nodes without edges are gone from it;
     /// the others have new numbers.
     ///
     /// # Errors
     /// `TooLarge` if there are more edges than a base can have.
-    pub fn rebuild(&self, delta: &Delta) -> Result<Self> {
-        let layers = Layers { base: self, delta };
-        let mut builder = Builder::with_capacity(layers.edges());
-        let mut renumbered = Vec::with_capacity(layers.nodes());
-        for number in 0..layers.nodes() as u32 {
-            let id = layers.id(number).filter(|_| layers.degree(number, Direction::Both) > 0);
+    pub fn rebuild(&self) -> Result<Base> {
+        let mut builder = Builder::with_capacity(self.edges());
+        let mut renumbered = Vec::with_capacity(self.nodes());
+        for number in 0..self.nodes() as u32 {
+            let id = self.id(number).filter(|_| self.degree(number, Direction::Both) > 0);
             renumbered.push(id.map(|id| builder.numbers.intern(id)).transpose()?);
         }
         let new = |number: u32| renumbered.get(number as usize).copied().flatten();
-        for number in 0..layers.nodes() as u32 {
+        for number in 0..self.nodes() as u32 {
             let Some(source) = new(number) else { continue };
-            let mut push = |edge: Neighbor| {
+            let pushed = self.visit(number, Direction::Out, &EdgeFilter::all(), |edge| {
                 let Some(target) = new(edge.number) else { return ControlFlow::Continue(()) };
                 let valid_from = edge.valid_from.unwrap_or(ALWAYS);
                 let weight = Weight::new(edge.weight);
@@ -262,10 +242,8 @@ impl Base {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => ControlFlow::Break(error),
                 }
-            };
-            let all = EdgeFilter::all();
-            if let ControlFlow::Break(error) = layers.visit(number, Direction::Out, &all, &mut push)
-            {
+            });
+            if let ControlFlow::Break(error) = pushed {
                 return Err(error);
             }
         }

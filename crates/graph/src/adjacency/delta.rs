@@ -97,7 +97,7 @@ impl Delta {
         Self { base_nodes: base.nodes() as u32, ..Self::default() }
     }
 
-    /// How many edges have changed: whether it is time for [`Base::rebuild`].
+    /// How many edges have changed: whether it is time for [`crate::adjacency::View::rebuild`].
     pub fn edges(&self) -> usize {
         self.out.edges.len()
     }
@@ -105,14 +105,6 @@ impl Delta {
     /// Nodes that the base doesn't have.
     pub fn new_nodes(&self) -> usize {
         self.ids.len()
-    }
-
-    /// The memory it holds, in bytes; what it shares with others counted in full.
-    pub fn bytes(&self) -> usize {
-        let sides = [&self.out, &self.into];
-        self.numbers.bytes()
-            + self.ids.bytes()
-            + sides.iter().map(|side| side.edges.bytes() + side.nodes.bytes()).sum::<usize>()
     }
 
     /// The delta after some more changes, in their order. The base must be the one that it

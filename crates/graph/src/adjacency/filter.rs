@@ -88,22 +88,9 @@ impl EdgeFilter {
         Self { kinds: KindFilter::of(kinds), as_of: None }
     }
 
-    /// The same, for edges valid at a time.
-    #[must_use]
-    pub fn at(mut self, time: i64) -> Self {
-        self.as_of = Some(time);
-        self
-    }
-
     /// Whether edges that are valid from then on count.
     #[inline]
     pub(super) fn has_time(&self, valid_from: i64) -> bool {
         self.as_of.is_none_or(|time| valid_from <= time)
-    }
-}
-
-impl From<KindFilter> for EdgeFilter {
-    fn from(kinds: KindFilter) -> Self {
-        Self { kinds, as_of: None }
     }
 }

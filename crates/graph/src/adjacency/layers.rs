@@ -2,16 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::base::{Base, Rows};
+use super::base::Rows;
 use super::sorted::SortedPlace;
-use super::{BlockId, Delta, Direction, EdgeFilter, Neighbor, Side};
-
-/// A base and what has changed since.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Layers<'a> {
-    pub(super) base: &'a Base,
-    pub(super) delta: &'a Delta,
-}
+use super::{BlockId, Direction, EdgeFilter, Neighbor, Side, View};
 
 /// How far the edges of a node have been gone through. It borrows nothing, so that a walk can keep
 /// many for the next walk to use their memory.
@@ -36,28 +29,34 @@ impl Cursor {
     }
 }
 
-impl Layers<'_> {
-    pub(super) fn nodes(self) -> usize {
+impl View {
+    /// How many numbers there are: those of nodes from 0 on, of which some may have lost all of
+    /// their edges.
+    pub fn nodes(&self) -> usize {
         self.base.nodes() + self.delta.new_nodes()
     }
 
-    pub(super) fn edges(self) -> usize {
+    /// How many edges there are.
+    pub fn edges(&self) -> usize {
         let edges = self.base.edges() as i64 + self.delta.more_edges();
         usize::try_from(edges).unwrap_or_default()
     }
 
+    /// The number of a block, if an edge names it.
     #[inline]
-    pub(super) fn number(self, id: BlockId) -> Option<u32> {
+    pub fn number(&self, id: BlockId) -> Option<u32> {
         self.base.number(id).or_else(|| self.delta.number(id))
     }
 
+    /// The block of a number.
     #[inline]
-    pub(super) fn id(self, number: u32) -> Option<BlockId> {
+    pub fn id(&self, number: u32) -> Option<BlockId> {
         self.base.id(number).or_else(|| self.delta.id(number))
     }
 
+    /// How many edges a node has, of every kind and time; none for what is no node.
     #[inline]
-    pub(super) fn degree(self, number: u32, direction: Direction) -> usize {
+    pub fn degree(&self, number: u32, direction: Direction) -> usize {
         let of_side = |side: Side| {
             let settled = self.base.row(number, side).len();
             if !self.delta.touches(number, side) {
@@ -73,29 +72,29 @@ impl Layers<'_> {
         }
     }
 
-    /// Shows every edge of a node that counts, until told to stop.
+    /// Shows every edge of a node that counts, as [`Self::for_each`] does, until told to stop.
     #[inline(always)]
-    pub(super) fn visit<B>(
-        self,
+    pub fn visit<B>(
+        &self,
         number: u32,
         direction: Direction,
         filter: &EdgeFilter,
-        each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
+        mut each: impl FnMut(Neighbor) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         // Each side by its name, and not in turn: that one of them is meant is then known where
         // the edges are gone through.
         if direction != Direction::In {
-            self.visit_side(number, Side::Out, filter, each)?;
+            self.visit_side(number, Side::Out, filter, &mut each)?;
         }
         if direction != Direction::Out {
-            self.visit_side(number, Side::In, filter, each)?;
+            self.visit_side(number, Side::In, filter, &mut each)?;
         }
         ControlFlow::Continue(())
     }
 
     #[inline(always)]
     fn visit_side<B>(
-        self,
+        &self,
         number: u32,
         side: Side,
         filter: &EdgeFilter,
@@ -118,7 +117,7 @@ impl Layers<'_> {
     /// The same for a node of which edges have changed.
     #[inline(never)]
     fn visit_changed<B>(
-        self,
+        &self,
         number: u32,
         side: Side,
         filter: &EdgeFilter,
@@ -133,14 +132,14 @@ impl Layers<'_> {
 
     /// Before the first edge of a node.
     #[inline(always)]
-    pub(super) fn cursor(self, number: u32, direction: Direction, filter: &EdgeFilter) -> Cursor {
+    pub(crate) fn cursor(&self, number: u32, direction: Direction, filter: &EdgeFilter) -> Cursor {
         let side = if direction == Direction::In { Side::In } else { Side::Out };
         let cursor = self.cursor_of_side(number, side, filter);
         Cursor { is_first: direction == Direction::Both, ..cursor }
     }
 
     #[inline(always)]
-    fn cursor_of_side(self, number: u32, side: Side, filter: &EdgeFilter) -> Cursor {
+    fn cursor_of_side(&self, number: u32, side: Side, filter: &EdgeFilter) -> Cursor {
         let row = row_for(self.base.rows(side), self.base.row(number, side), filter);
         let changes = match self.delta.touches(number, side) {
             true => Some(self.delta.seek(number, filter.kinds.only().unwrap_or_default(), side)),
@@ -153,7 +152,7 @@ impl Layers<'_> {
     /// The next edge that counts. Inlined wherever it is used: what is not asked of an edge is then
     /// not looked up, and an edge not written to memory.
     #[inline(always)]
-    pub(super) fn advance(self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
+    pub(crate) fn advance(&self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
         loop {
             let next = match cursor.changes {
                 None => advance_row(self.base.rows(cursor.side), cursor, filter),
@@ -169,7 +168,7 @@ impl Layers<'_> {
     /// The same for a node of which edges have changed: both lists are in order, and of an edge
     /// that both have the changed one counts.
     #[inline(never)]
-    fn advance_changed(self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
+    fn advance_changed(&self, cursor: &mut Cursor, filter: &EdgeFilter) -> Option<Neighbor> {
         let rows = self.base.rows(cursor.side);
         let mut place = cursor.changes?;
         let found = loop {

@@ -7,7 +7,7 @@
 //! not disturbed by a writer, nor waited for.
 //!
 //! Nothing here knows of a store. What holds blocks and edges feeds a [`Builder`], derives a
-//! delta with each commit, and has [`Base::rebuild`] merge both once the delta has grown.
+//! delta with each commit, and has [`View::rebuild`] merge both once the delta has grown.
 //!
 //! A node's number means something only together with the base it comes from.
 
@@ -31,7 +31,7 @@ pub use id::BlockId;
 pub use kinds::{KINDS_MAX, Kinds};
 pub(crate) use layers::Cursor;
 pub use numbers::NODES_MAX;
-pub use view::{Neighbors, View};
+pub use view::View;
 
 /// An edge between two blocks, which need not exist. There is one of a source, kind and target.
 ///

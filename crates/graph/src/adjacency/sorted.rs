@@ -77,14 +77,6 @@ impl<K: Copy + Ord, V: Copy> Sorted<K, V> {
         self.branches.iter().flat_map(|branch| branch.items.iter())
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        let entries: usize = self.leaves().map(|leaf| leaf.items.capacity()).sum();
-        let leaves: usize = self.branches.iter().map(|branch| branch.items.capacity()).sum();
-        entries * size_of::<(K, V)>()
-            + leaves * size_of::<Leaf<K, V>>()
-            + self.branches.capacity() * size_of::<Branch<K, V>>()
-    }
-
     pub(super) fn get(&self, key: &K) -> Option<&V> {
         let leaves = &self.branches.get(Below::place_of(&self.branches, key))?.items;
         let entries = &leaves.get(Below::place_of(leaves, key))?.items;

@@ -10,6 +10,28 @@ use timestrata_engine::ErrorKind;
 use super::sorted::Sorted;
 use super::*;
 
+impl Base {
+    /// A base of edges.
+    pub(crate) fn build<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> timestrata_engine::Result<Self> {
+        let mut builder = Builder::default();
+        edges.into_iter().try_for_each(|edge| builder.push(edge))?;
+        Ok(builder.finish())
+    }
+}
+
+impl View {
+    /// The edges of a node that count, one after the other, as walks in depth go through them.
+    pub(crate) fn neighbors(
+        &self,
+        number: u32,
+        direction: Direction,
+        filter: &EdgeFilter,
+    ) -> impl Iterator<Item = Neighbor> {
+        let mut cursor = self.cursor(number, direction, filter);
+        std::iter::from_fn(move || self.advance(&mut cursor, filter))
+    }
+}
+
 /// Source, kind and target of an edge, by small numbers.
 type Key = (u8, u16, u8);
 
@@ -141,7 +163,7 @@ impl Graph {
 
     /// Rebuilds from an older view, and carries over what changed since.
     fn rebuild(&mut self, from: &View) {
-        let base = from.base().rebuild(from.delta()).unwrap();
+        let base = from.rebuild().unwrap();
         let delta = self.view.delta().moved(self.view.base(), from.delta(), &base).unwrap();
         self.view = View::new(Arc::new(base), Arc::new(delta), Arc::clone(self.view.kinds()));
     }
@@ -227,7 +249,7 @@ proptest! {
             }
             check(&graph.view, &graph.model, &filter);
         }
-        let base = graph.view.base().rebuild(graph.view.delta()).unwrap();
+        let base = graph.view.rebuild().unwrap();
         let ends = graph.model.keys().flat_map(|(source, _, target)| [*source, *target]);
         prop_assert_eq!(base.nodes(), ends.collect::<BTreeSet<_>>().len());
         for (view, model) in held {
@@ -389,7 +411,7 @@ fn a_node_of_a_million_edges_changes_as_quickly_as_any() {
     let all = EdgeFilter::all();
     assert_eq!(view.neighbors(number, Direction::Both, &all).count(), 2_000_000);
     assert_eq!(view.degree_of(number, Direction::Both, &EdgeFilter::of_kinds([1, 2])), 0);
-    let rebuilt = view.base().rebuild(view.delta()).unwrap();
+    let rebuilt = view.rebuild().unwrap();
     assert_eq!((rebuilt.nodes(), rebuilt.edges()), (1_002_001, 2_000_000));
 }
 
@@ -399,7 +421,7 @@ fn an_empty_graph_answers_everything() {
     assert_eq!((view.nodes(), view.edges(), view.number(id(1)), view.id(0)), (0, 0, None, None));
     assert_eq!(view.degree(0, Direction::Both), 0);
     assert_eq!(view.neighbors(u32::MAX, Direction::Both, &EdgeFilter::all()).count(), 0);
-    let rebuilt = view.base().rebuild(view.delta()).unwrap();
+    let rebuilt = view.rebuild().unwrap();
     assert_eq!((rebuilt.nodes(), rebuilt.edges()), (0, 0));
 }
 

@@ -8,7 +8,6 @@
 //! nothing special.
 
 mod components;
-mod many;
 mod path;
 mod rank;
 mod scratch;
@@ -16,7 +15,6 @@ mod traverse;
 mod weighted;
 
 pub use components::{Components, components};
-pub use many::{Hops, degrees, neighbors_of_many};
 pub use path::{Path, Search, shortest_path};
 pub use rank::{RankOptions, Ranks, page_rank};
 pub use scratch::{Scratch, ScratchPool, ScratchUse};
