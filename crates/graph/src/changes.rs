@@ -113,47 +113,46 @@ impl<'a> GraphChanges<'a> {
         Self::default()
     }
 
+    fn with(mut self, change: Change<'a>) -> Self {
+        self.list.push(change);
+        self
+    }
+
     /// Puts a block: it is the latest of its id from then on.
     #[must_use]
-    pub fn put(mut self, block: NewBlock<'a>) -> Self {
-        self.list.push(Change::Put(block));
-        self
+    pub fn put(self, block: NewBlock<'a>) -> Self {
+        self.with(Change::Put(block))
     }
 
     /// Deletes a block with its earlier versions and all of its edges, if it is there. What is put or
     /// linked later is there again.
     #[must_use]
-    pub fn delete(mut self, id: BlockId) -> Self {
-        self.list.push(Change::Delete(id));
-        self
+    pub fn delete(self, id: BlockId) -> Self {
+        self.with(Change::Delete(id))
     }
 
     /// Links two blocks, which need not exist; an edge of that kind which is there is replaced.
     #[must_use]
-    pub fn link(mut self, edge: Edge) -> Self {
-        self.list.push(Change::Link(edge));
-        self
+    pub fn link(self, edge: Edge) -> Self {
+        self.with(Change::Link(edge))
     }
 
     /// Links as [`link`](Self::link) does, one edge after the other.
     #[must_use]
-    pub fn link_many(mut self, edges: Vec<Edge>) -> Self {
-        self.list.push(Change::LinkMany(edges));
-        self
+    pub fn link_many(self, edges: Vec<Edge>) -> Self {
+        self.with(Change::LinkMany(edges))
     }
 
     /// Takes an edge away, if it is there.
     #[must_use]
-    pub fn unlink(mut self, key: EdgeKey) -> Self {
-        self.list.push(Change::Unlink(key));
-        self
+    pub fn unlink(self, key: EdgeKey) -> Self {
+        self.with(Change::Unlink(key))
     }
 
     /// Takes edges away.
     #[must_use]
-    pub fn unlink_all(mut self, which: Unlinked) -> Self {
-        self.list.push(Change::UnlinkAll(which));
-        self
+    pub fn unlink_all(self, which: Unlinked) -> Self {
+        self.with(Change::UnlinkAll(which))
     }
 
     /// Whether there is nothing to change.
@@ -321,22 +320,14 @@ impl<'a> Staged<'a> {
 
     fn add(&mut self, change: &'a Change<'a>) -> Result<()> {
         match change {
-            Change::Put(block) => self.put(*block),
-            Change::Delete(id) => self.delete(*id),
-            Change::Link(edge) => {
-                self.edges.push(EdgeChange::Link(edge));
-                Ok(())
-            }
-            Change::LinkMany(edges) => {
-                self.edges.extend(edges.iter().map(EdgeChange::Link));
-                Ok(())
-            }
-            Change::Unlink(key) => {
-                self.edges.push(EdgeChange::Unlink(Cow::Borrowed(key)));
-                Ok(())
-            }
-            Change::UnlinkAll(which) => self.unlink_all(which),
+            Change::Put(block) => self.put(*block)?,
+            Change::Delete(id) => self.delete(*id)?,
+            Change::Link(edge) => self.edges.push(EdgeChange::Link(edge)),
+            Change::LinkMany(edges) => self.edges.extend(edges.iter().map(EdgeChange::Link)),
+            Change::Unlink(key) => self.edges.push(EdgeChange::Unlink(Cow::Borrowed(key))),
+            Change::UnlinkAll(which) => self.unlink_all(which)?,
         }
+        Ok(())
     }
 
     fn stored(&self, id: BlockId) -> Result<Option<Block>> {

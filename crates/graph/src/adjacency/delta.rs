@@ -50,6 +50,14 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// It is gone.
+    const UNLINKED: Self =
+        Self { weight: Weight::NONE, valid_from: ALWAYS, is_linked: false, is_in_base: false };
+
+    fn linked(weight: Weight, valid_from: i64) -> Self {
+        Self { weight, valid_from, is_linked: true, is_in_base: false }
+    }
+
     /// Whether the edge is there and meant.
     #[inline]
     pub(super) fn counts(&self, kind: u16, filter: &EdgeFilter) -> bool {
@@ -156,8 +164,8 @@ impl Delta {
             Change::Link(edge) => self.link(base, edge),
             Change::Unlink { source, kind, target } => {
                 let number = |id| base.number(id).or_else(|| self.number(id));
-                if let Some((source, target)) = number(*source).zip(number(*target)) {
-                    self.unlink(base, source, *kind, target);
+                if let Some((node, other)) = number(*source).zip(number(*target)) {
+                    self.put(base, Key { node, kind: *kind, other }, Changed::UNLINKED);
                 }
                 Ok(())
             }
@@ -167,35 +175,17 @@ impl Delta {
     fn link(&mut self, base: &Base, edge: &Edge) -> Result<()> {
         let source = self.intern(base, edge.source)?;
         let target = self.intern(base, edge.target)?;
-        let linked = Changed {
-            weight: Weight::new(edge.weight),
-            valid_from: edge.valid_from.unwrap_or(ALWAYS),
-            is_linked: true,
-            is_in_base: false,
-        };
+        let linked = Changed::linked(Weight::new(edge.weight), edge.valid_from.unwrap_or(ALWAYS));
         self.put(base, Key { node: source, kind: edge.kind, other: target }, linked);
         Ok(())
-    }
-
-    fn unlink(&mut self, base: &Base, source: u32, kind: u16, target: u32) {
-        let unlinked = Changed {
-            weight: Weight::NONE,
-            valid_from: ALWAYS,
-            is_linked: false,
-            is_in_base: false,
-        };
-        self.put(base, Key { node: source, kind, other: target }, unlinked);
     }
 
     /// Puts what has become of an edge, unless it is that already.
     fn put(&mut self, base: &Base, key: Key, mut changed: Changed) {
         let before = self.out.edges.get(&key).copied().or_else(|| {
-            base.find(key.node, key.kind, key.other).map(|place| Changed {
-                weight: base.out.weight(place),
-                valid_from: base.out.valid_from(place),
-                is_linked: true,
-                is_in_base: true,
-            })
+            let place = base.find(key.node, key.kind, key.other)?;
+            let settled = Changed::linked(base.out.weight(place), base.out.valid_from(place));
+            Some(Changed { is_in_base: true, ..settled })
         });
         let was_linked = before.is_some_and(|before| before.is_linked);
         changed.is_in_base = before.is_some_and(|before| before.is_in_base);

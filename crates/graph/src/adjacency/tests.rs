@@ -12,7 +12,9 @@ use super::*;
 
 impl Base {
     /// A base of edges.
-    pub(crate) fn build<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> timestrata_engine::Result<Self> {
+    pub(crate) fn build<'a>(
+        edges: impl IntoIterator<Item = &'a Edge>,
+    ) -> timestrata_engine::Result<Self> {
         let mut builder = Builder::default();
         edges.into_iter().try_for_each(|edge| builder.push(edge))?;
         Ok(builder.finish())
