@@ -49,10 +49,7 @@ impl Topic {
         let part = self.partition(partition)?;
         let tree = PartitionTree::copy(&part, &self.store)?;
         let snapshot = self.store.snapshot_of(part.records)?;
-        let altered = |what: String| {
-            let place = format!("topic '{}' partition {partition}", self.name());
-            Error::new(ErrorKind::Corruption, format!("{place}: {what}"))
-        };
+        let altered = |what: String| Error::new(ErrorKind::Corruption, format!("{part}: {what}"));
         let (kept, size) = (self.offsets(partition)?.start, tree.size());
         let mut leaves = Leaves { tree: &tree, tile: None };
         let mut counted = 0;

@@ -154,7 +154,7 @@ impl Topic {
         partition: u32,
         then: &str,
     ) -> Result<(Vec<u8>, Checkpoint)> {
-        let place = format!("topic '{}' partition {partition}", self.name());
+        let place = self.partition(partition)?;
         let note = self.last_checkpoint(partition)?.ok_or_else(|| {
             let what = format!("{place} has no checkpoint yet: sign one{then}");
             Error::new(ErrorKind::OutOfRange, what)

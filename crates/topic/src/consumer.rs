@@ -329,18 +329,18 @@ impl Consumer {
         match self.options.reset {
             Reset::Earliest => Ok(offsets.start),
             Reset::Latest => Ok(offsets.end),
-            Reset::Error => Err(Error::new(
-                ErrorKind::OutOfRange,
-                format!(
-                    "topic '{}' partition {partition}: {}; it has offsets {} to {}",
+            Reset::Error => {
+                let why = at.map_or("no offset is committed".to_owned(), |at| {
+                    format!("offset {at} comes next and is not there")
+                });
+                let what = format!(
+                    "topic '{}' partition {partition}: {why}; it has offsets {} to {}",
                     topic.name(),
-                    at.map_or("no offset is committed".to_owned(), |at| {
-                        format!("offset {at} comes next and is not there")
-                    }),
                     offsets.start,
                     offsets.end
-                ),
-            )),
+                );
+                Err(Error::new(ErrorKind::OutOfRange, what))
+            }
         }
     }
 
@@ -396,7 +396,7 @@ impl Consumer {
                 }
                 return Ok(None);
             }
-            Some(batch) => batch.map_err(|error| topic.unreadable(place.partition, next, error))?,
+            Some(batch) => batch.map_err(|error| topic.unreadable(place, next, error))?,
         };
         let records = Records::of(&batch)?.within(left.bytes);
         let Some((last, _)) = records.len().checked_sub(1).and_then(|row| records.get(row)) else {

@@ -83,9 +83,8 @@ impl Hub {
             let committed = topic.committed(group, place.partition)?;
             if let Some(committed) = committed.filter(|committed| committed > offset) {
                 let what = format!(
-                    "group '{group}' has committed offset {committed} of topic '{}' partition {}; \
-                     {offset} would go back, which only a reset does",
-                    place.topic, place.partition
+                    "group '{group}' has committed offset {committed} of {place}; {offset} would go back, \
+                     which only a reset does"
                 );
                 return Err(Error::new(ErrorKind::Conflict, what));
             }

@@ -206,10 +206,8 @@ impl TopicOptions {
     /// `InvalidArgument` if the stream is no topic.
     pub(super) fn of(stream: &Stream) -> Result<Self> {
         if !is_topic(stream) {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("'{}' is not a topic", stream.name()),
-            ));
+            let what = format!("'{}' is not a topic", stream.name());
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let is_store = stream.property(STAMP_PROPERTY) == Some(Stamp::Store.name());
         Ok(Self {

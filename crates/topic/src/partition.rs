@@ -5,6 +5,7 @@
 //! commit fails it is dropped, and derived again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
 use arrow_schema::SchemaRef;
@@ -197,11 +198,15 @@ impl Partition {
         self.damaged("its tiles", &format!("there is no tile {level}/{index}"))
     }
 
-    fn damaged(&self, what: &str, why: &dyn std::fmt::Display) -> Error {
-        Error::new(
-            ErrorKind::Corruption,
-            format!("topic '{}' partition {}: {what}: {why}", self.topic, self.number),
-        )
+    fn damaged(&self, what: &str, why: &dyn fmt::Display) -> Error {
+        Error::new(ErrorKind::Corruption, format!("{self}: {what}: {why}"))
+    }
+}
+
+/// As errors name it.
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "topic '{}' partition {}", self.topic, self.number)
     }
 }
 

@@ -10,11 +10,7 @@ use super::group::TopicPartition;
 
 impl Consumer {
     fn position_mut(&mut self, place: &TopicPartition) -> Result<&mut ReadPosition> {
-        let what = || {
-            let (topic, partition) = (&place.topic, place.partition);
-            let message = format!("topic '{topic}' partition {partition} is not read here");
-            Error::new(ErrorKind::InvalidArgument, message)
-        };
+        let what = || Error::new(ErrorKind::InvalidArgument, format!("{place} is not read here"));
         self.positions.get_mut(place).ok_or_else(what)
     }
 

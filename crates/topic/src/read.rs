@@ -8,6 +8,7 @@ use timestrata_engine::{
 use timestrata_merkle::Hash;
 
 use super::Topic;
+use super::group::TopicPartition;
 use super::partition::Partition;
 use super::record::Records;
 use super::retain::range;
@@ -137,15 +138,11 @@ impl Topic {
     }
 
     /// The error for records that can't be read, with their offsets.
-    pub(super) fn unreadable(&self, partition: u32, offset: u64, error: Error) -> Error {
-        let name = self.name();
-        let behind = self.readable_from(partition, offset);
+    pub(super) fn unreadable(&self, place: &TopicPartition, offset: u64, error: Error) -> Error {
+        let behind = self.readable_from(place.partition, offset);
         let to = behind.map_or("the next ones".to_owned(), |behind| behind.to_string());
-        Error::new(
-            error.kind(),
-            format!("topic '{name}' partition {partition}: records from offset {offset} to before {to}: {error}"),
-        )
-        .caused_by(error)
+        let what = format!("{place}: records from offset {offset} to before {to}: {error}");
+        Error::new(error.kind(), what).caused_by(error)
     }
 
     /// A record's time.
@@ -160,11 +157,8 @@ impl Topic {
     /// `OutOfRange` if there is no record at this offset (any more).
     pub fn entry(&self, partition: u32, offset: u64) -> Result<Vec<u8>> {
         let part = self.partition(partition)?;
-        let missing = || {
-            let what =
-                format!("topic '{}' partition {partition} has no record {offset}", self.name());
-            Error::new(ErrorKind::OutOfRange, what)
-        };
+        let missing =
+            || Error::new(ErrorKind::OutOfRange, format!("{part} has no record {offset}"));
         let records = self.get(partition, offset)?.ok_or_else(missing)?;
         let (offset, record) = records.get(0).ok_or_else(missing)?;
         let mut entry = Vec::new();

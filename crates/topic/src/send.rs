@@ -117,7 +117,7 @@ impl Topic {
         let (offset, timestamp_ns, seq) = {
             let mut live = partition.lock(&self.store)?;
             let offset = live.end();
-            self.check_expected(&partition, offset, options)?;
+            check_expected(&partition, offset, options)?;
             let timestamp_ns = self.time_of(record, self.store.wall_ns());
             let mut appender = appender.lock();
             let appended =
@@ -139,25 +139,6 @@ impl Topic {
         }
         self.store.model_state::<Hub>().announce();
         Ok(Some(Receipt { partition: number, offset, timestamp_ns }))
-    }
-
-    fn check_expected(
-        &self,
-        partition: &Partition,
-        next: u64,
-        options: &SendOptions<'_>,
-    ) -> Result<()> {
-        match options.expected_offset.filter(|expected| *expected != next) {
-            None => Ok(()),
-            Some(expected) => Err(Error::new(
-                ErrorKind::Conflict,
-                format!(
-                    "topic '{}' partition {}: offset {next} is next, {expected} was expected",
-                    self.name(),
-                    partition.number
-                ),
-            )),
-        }
     }
 
     /// The time that a record gets.
@@ -269,19 +250,16 @@ impl Topic {
 
     fn check_sizes(&self, records: &[Record<'_>]) -> Result<()> {
         let most = self.options().record_bytes_max;
-        let Some((place, record)) =
-            records.iter().enumerate().find(|(_, record)| record.bytes() > most)
-        else {
-            return Ok(());
-        };
-        Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "topic '{}': record {place} has {} bytes, {most} is most",
-                self.name(),
-                record.bytes()
-            ),
-        ))
+        let mut sizes = records.iter().map(Record::bytes).enumerate();
+        match sizes.find(|(_, bytes)| *bytes > most) {
+            None => Ok(()),
+            Some((place, bytes)) => {
+                let name = self.name();
+                let what =
+                    format!("topic '{name}': record {place} has {bytes} bytes, {most} is most");
+                Err(Error::new(ErrorKind::TooLarge, what))
+            }
+        }
     }
 
     /// The records by partition.
@@ -331,7 +309,7 @@ impl Topic {
             *changes = std::mem::take(changes).insert(partition.state, state::to_batch(&[row])?);
             live.set_sender(producer, sender);
         }
-        self.check_expected(partition, first, options)?;
+        check_expected(partition, first, options)?;
         let times: Vec<i64> = records.iter().map(|record| self.time_of(record, now)).collect();
         *changes = live.stage(records, times.clone(), now, std::mem::take(changes))?;
         Ok(Staged::New(Added { first, times }))
@@ -362,6 +340,17 @@ impl Topic {
             receipts.push(Receipt { partition: partition.number, offset, timestamp_ns });
         }
         Ok(receipts)
+    }
+}
+
+/// An error unless the offset that comes next is the one that is expected, if one is.
+fn check_expected(partition: &Partition, next: u64, options: &SendOptions<'_>) -> Result<()> {
+    match options.expected_offset.filter(|expected| *expected != next) {
+        None => Ok(()),
+        Some(expected) => {
+            let what = format!("{partition}: offset {next} is next, {expected} was expected");
+            Err(Error::new(ErrorKind::Conflict, what))
+        }
     }
 }
 

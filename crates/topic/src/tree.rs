@@ -77,18 +77,12 @@ impl<'a> PartitionTree<'a> {
     }
 
     fn check(&self, size: u64) -> Result<()> {
-        match size <= self.size() {
-            true => Ok(()),
-            false => Err(Error::new(
-                ErrorKind::OutOfRange,
-                format!(
-                    "topic '{}' partition {} has {} records; there is no tree of {size}",
-                    self.partition.topic,
-                    self.partition.number,
-                    self.size()
-                ),
-            )),
+        let (partition, records) = (self.partition, self.size());
+        if size <= records {
+            return Ok(());
         }
+        let what = format!("{partition} has {records} records; there is no tree of {size}");
+        Err(Error::new(ErrorKind::OutOfRange, what))
     }
 
     /// The root of the first `size` records.

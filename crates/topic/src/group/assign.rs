@@ -1,6 +1,7 @@
 //! Assignment of partitions to the members of a group, as pure functions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// A partition of a topic, by the topic's name.
 ///
@@ -28,6 +29,13 @@ pub struct TopicPartition {
     pub topic: String,
     /// The partition.
     pub partition: u32,
+}
+
+/// As errors name it.
+impl fmt::Display for TopicPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "topic '{}' partition {}", self.topic, self.partition)
+    }
 }
 
 /// How partitions are shared among the members of a group, as Kafka's strategies of these names do.

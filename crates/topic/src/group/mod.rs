@@ -205,15 +205,12 @@ impl Groups {
         let found = found.ok_or_else(|| fenced(group, member))?;
         match found.owned.get(partition) {
             Some(owner) if owner == member => Ok(found.generation),
-            other => Err(Error::new(
-                ErrorKind::Conflict,
-                format!(
-                    "member '{member}' of group '{group}' doesn't have topic '{}' partition {}: {}",
-                    partition.topic,
-                    partition.partition,
-                    other.map_or("nobody has".to_owned(), |owner| format!("'{owner}' has")),
-                ),
-            )),
+            other => {
+                let who = other.map_or("nobody has".to_owned(), |owner| format!("'{owner}' has"));
+                let what =
+                    format!("member '{member}' of group '{group}' doesn't have {partition}: {who}");
+                Err(Error::new(ErrorKind::Conflict, what))
+            }
         }
     }
 
