@@ -64,11 +64,9 @@ impl EntryBatch {
     /// longer than 2 GiB; the batch is as it was.
     pub fn push(&mut self, time: i64, value: &[u8]) -> Result<()> {
         check_value_bytes(time, value.len())?;
-        let end = self.end_after(value.len())?;
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(value);
-        self.offsets.push(end);
-        self.times.push(time);
-        Ok(())
+        self.end_entry(time, start)
     }
 
     /// Adds one entry, whose value becomes CBOR.
@@ -78,12 +76,15 @@ impl EntryBatch {
     pub fn push_value<T: Serialize + ?Sized>(&mut self, time: i64, value: &T) -> Result<()> {
         let start = self.bytes.len();
         encode_cbor(value, &mut self.bytes)?;
-        let value_bytes = self.bytes.len() - start;
-        let end = check_value_bytes(time, value_bytes).and_then(|()| {
-            self.bytes.truncate(start + value_bytes);
-            i32::try_from(self.bytes.len()).map_err(|_| batch_too_large(self.bytes.len()))
-        });
-        match end {
+        self.end_entry(time, start)
+    }
+
+    /// Adds an entry of the bytes from `start` on, or takes them away again.
+    fn end_entry(&mut self, time: i64, start: usize) -> Result<()> {
+        let end = self.bytes.len();
+        let fits = check_value_bytes(time, end - start)
+            .and_then(|()| i32::try_from(end).map_err(|_| batch_too_large(end)));
+        match fits {
             Ok(end) => {
                 self.offsets.push(end);
                 self.times.push(time);
@@ -94,11 +95,6 @@ impl EntryBatch {
                 Err(error)
             }
         }
-    }
-
-    fn end_after(&self, value_bytes: usize) -> Result<i32> {
-        let end = self.bytes.len() + value_bytes;
-        i32::try_from(end).map_err(|_| batch_too_large(end))
     }
 
     /// Entries in it.
@@ -155,18 +151,15 @@ pub(super) fn check_value_bytes(time: i64, value_bytes: usize) -> Result<()> {
     if value_bytes <= VALUE_BYTES_MAX {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!(
-            "the value at time {time} has {value_bytes} bytes; a time log takes values of at \
-             most {VALUE_BYTES_MAX} bytes"
-        ),
-    ))
+    let what = format!(
+        "the value at time {time} has {value_bytes} bytes; a time log takes values of at most \
+         {VALUE_BYTES_MAX} bytes"
+    );
+    Err(Error::new(ErrorKind::TooLarge, what))
 }
 
 fn batch_too_large(value_bytes: usize) -> Error {
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("one batch with {value_bytes} bytes of values; it may have {} at most", i32::MAX),
-    )
+    let most = i32::MAX;
+    let what = format!("one batch with {value_bytes} bytes of values; it may have {most} at most");
+    Error::new(ErrorKind::TooLarge, what)
 }

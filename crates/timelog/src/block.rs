@@ -47,10 +47,8 @@ impl Value {
     /// `InvalidData` if the bytes are not CBOR, or not of this type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         decode_cbor(self).map_err(|cause| {
-            Error::new(
-                ErrorKind::InvalidData,
-                format!("can't read a value of {} bytes as CBOR: {cause}", self.len()),
-            )
+            let what = format!("can't read a value of {} bytes as CBOR: {cause}", self.len());
+            Error::new(ErrorKind::InvalidData, what)
         })
     }
 }
@@ -139,13 +137,11 @@ impl EntryBlock {
         match (times, values) {
             (Some(times), _) if is_typed => Ok(Self { batch, times, values: None }),
             (Some(times), Some(values)) => Ok(Self { batch, times, values: Some(values) }),
-            _ => Err(Error::new(
-                ErrorKind::Corruption,
-                format!(
-                    "a block of a time log in '{unit}' has other columns: {}",
-                    batch.schema_ref()
-                ),
-            )),
+            _ => {
+                let found = batch.schema_ref();
+                let what = format!("a block of a time log in '{unit}' has other columns: {found}");
+                Err(Error::new(ErrorKind::Corruption, what))
+            }
         }
     }
 

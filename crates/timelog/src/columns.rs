@@ -206,11 +206,8 @@ impl Timelog {
         all.extend(columns);
         let schema = Arc::clone(self.stream().schema());
         let batch = RecordBatch::try_new(schema, all).map_err(|cause| {
-            Error::new(
-                ErrorKind::InvalidData,
-                format!("time log '{}': the columns don't fit: {cause}", self.name()),
-            )
-            .caused_by(cause)
+            let what = format!("time log '{}': the columns don't fit: {cause}", self.name());
+            Error::new(ErrorKind::InvalidData, what).caused_by(cause)
         })?;
         self.commit_batch(batch, durability)
     }
@@ -219,10 +216,9 @@ impl Timelog {
         if self.codec() == Codec::Arrow {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("time log '{}' has codec '{}': it has no columns", self.name(), self.codec()),
-        ))
+        let (name, codec) = (self.name(), self.codec());
+        let what = format!("time log '{name}' has codec '{codec}': it has no columns");
+        Err(Error::new(ErrorKind::InvalidArgument, what))
     }
 }
 

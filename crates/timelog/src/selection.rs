@@ -63,14 +63,9 @@ impl Selection {
     /// one mapped run.
     pub fn blocks(self) -> Blocks {
         let nothing = self.spec.range.is_empty() || self.spec.limit == Some(0);
-        let state = match nothing {
-            true => ReadState::Done,
-            false => match self.view.snapshot().scan(self.view.stream().id(), &self.spec) {
-                Ok(scan) => ReadState::Reading(Box::new(scan)),
-                Err(error) => ReadState::Failed(error),
-            },
-        };
-        Blocks { view: self.view, state }
+        let scan = || self.view.snapshot().scan(self.view.stream().id(), &self.spec).map(Box::new);
+        let scan = (!nothing).then(scan);
+        Blocks { view: self.view, scan }
     }
 
     /// Reads it an entry at a time. A typed log gives an error: its values are columns, read by
@@ -110,12 +105,6 @@ impl IntoIterator for Selection {
     }
 }
 
-enum ReadState {
-    Reading(Box<Scan>),
-    Failed(Error),
-    Done,
-}
-
 /// The blocks of a [`Selection`], in its order. Ends after the first error.
 ///
 /// ```
@@ -133,32 +122,25 @@ enum ReadState {
 /// ```
 pub struct Blocks {
     view: TimelogView,
-    state: ReadState,
+    /// None once it is done, and after an error.
+    scan: Option<Result<Box<Scan>>>,
 }
 
 impl Iterator for Blocks {
     type Item = Result<EntryBlock>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let is_typed = self.view.codec() == Codec::Arrow;
         loop {
-            let result = match std::mem::replace(&mut self.state, ReadState::Done) {
-                ReadState::Done => return None,
-                ReadState::Failed(error) => return Some(Err(error)),
-                ReadState::Reading(mut scan) => {
-                    let batch = scan.next()?;
-                    self.state = ReadState::Reading(scan);
-                    batch.and_then(|batch| {
-                        EntryBlock::new(batch, self.view.unit(), self.view.codec() == Codec::Arrow)
-                    })
-                }
+            let mut scan = match self.scan.take()? {
+                Ok(scan) => scan,
+                Err(error) => return Some(Err(error)),
             };
-            match result {
-                Ok(block) if block.is_empty() => {}
-                Ok(block) => return Some(Ok(block)),
-                Err(error) => {
-                    self.state = ReadState::Done;
-                    return Some(Err(error));
-                }
+            let batch = scan.next()?;
+            let block = batch.and_then(|batch| EntryBlock::new(batch, self.view.unit(), is_typed));
+            self.scan = block.is_ok().then_some(Ok(scan));
+            if !block.as_ref().is_ok_and(EntryBlock::is_empty) {
+                return Some(block);
             }
         }
     }
@@ -199,7 +181,7 @@ impl Iterator for Entries {
             self.block = None;
             match self.blocks.next()? {
                 Ok(block) if block.values().is_none() => {
-                    self.blocks.state = ReadState::Done;
+                    self.blocks.scan = None;
                     return Some(Err(typed(&self.blocks.view)));
                 }
                 Ok(block) => self.block = Some(block),
@@ -234,39 +216,29 @@ impl<T: DeserializeOwned> Iterator for Decoded<T> {
     type Item = Result<(i64, T)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = match self.entries.next()? {
-            Ok(entry) => entry,
-            Err(error) => return Some(Err(error)),
-        };
+        let entry = self.entries.next()?;
         let view = &self.entries.blocks.view;
-        Some(decode_entry(view, &entry).map(|value| (entry.time, value)))
+        Some(entry.and_then(|entry| Ok((entry.time, decode_entry(view, &entry)?))))
     }
 }
 
 fn typed(view: &TimelogView) -> Error {
-    Error::new(
-        ErrorKind::InvalidArgument,
-        format!("time log '{}' is typed: its values are columns, read by blocks", view.name()),
-    )
+    let name = view.name();
+    let what = format!("time log '{name}' is typed: its values are columns, read by blocks");
+    Error::new(ErrorKind::InvalidArgument, what)
 }
 
 /// Decodes one entry of `view`; errors name the stream and the time.
 fn decode_entry<T: DeserializeOwned>(view: &TimelogView, entry: &Entry) -> Result<T> {
+    let name = view.name();
     if view.codec() != Codec::Cbor {
-        return Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("time log '{}' holds bytes, not CBOR: they can't be decoded", view.name()),
-        ));
+        let what = format!("time log '{name}' holds bytes, not CBOR: they can't be decoded");
+        return Err(Error::new(ErrorKind::InvalidArgument, what));
     }
     decode_cbor(&entry.value).map_err(|cause| {
-        Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "time log '{}', value at time {}: can't read its {} bytes as asked: {cause}",
-                view.name(),
-                entry.time,
-                entry.value.len()
-            ),
-        )
+        let (time, bytes) = (entry.time, entry.value.len());
+        let what =
+            format!("time log '{name}', value at time {time}: can't read its {bytes} bytes as asked: {cause}");
+        Error::new(ErrorKind::InvalidData, what)
     })
 }

@@ -101,24 +101,21 @@ impl Timelog {
         };
         let log = Self::of_stream(store, stream)?;
         name::acknowledge_existing(store)?;
+        let exists = |what: String| {
+            let what = format!("time log '{name}' exists with {what}");
+            Err(Error::new(ErrorKind::AlreadyExists, what))
+        };
         if (log.codec(), log.unit()) != (wanted.codec, wanted.unit) {
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!(
-                    "time log '{name}' exists with codec '{}' and unit '{}'; codec '{}' and unit \
-                     '{}' were asked for",
-                    log.codec(),
-                    log.unit(),
-                    wanted.codec,
-                    wanted.unit
-                ),
+            return exists(format!(
+                "codec '{}' and unit '{}'; codec '{}' and unit '{}' were asked for",
+                log.codec(),
+                log.unit(),
+                wanted.codec,
+                wanted.unit
             ));
         }
         if wanted.columns.is_some() && wanted.columns != log.columns() {
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("time log '{name}' exists with other columns than those asked for"),
-            ));
+            return exists("other columns than those asked for".to_owned());
         }
         if let Some(retention) = wanted.retention
             && retention != log.shared.stream.spec().retention
@@ -227,10 +224,8 @@ impl Timelog {
         durability: Durability,
     ) -> Result<SeqNo> {
         if self.codec() != Codec::Cbor {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("time log '{}' holds bytes: a value can't be encoded", self.name()),
-            ));
+            let what = format!("time log '{}' holds bytes: a value can't be encoded", self.name());
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let seq = {
             let mut writer = self.shared.writer.lock();
@@ -267,10 +262,8 @@ impl Timelog {
     /// `InvalidData` if there isn't one value a time, and as [`append`](Self::append).
     pub fn extend(&self, times: &[i64], values: &[impl AsRef<[u8]>]) -> Result<Option<SeqNo>> {
         if times.len() != values.len() {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                format!("{} times but {} values", times.len(), values.len()),
-            ));
+            let what = format!("{} times but {} values", times.len(), values.len());
+            return Err(Error::new(ErrorKind::InvalidData, what));
         }
         let bytes = values.iter().map(|value| value.as_ref().len()).sum();
         let mut batch = EntryBatch::with_capacity(times.len(), bytes);
