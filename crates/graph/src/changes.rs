@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use timestrata_engine::planted::{Plant, is_planted};
-use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot, StreamId};
 
 use super::adjacency::BlockId;
 use super::block::{self, Block, NewBlock};
@@ -332,7 +332,7 @@ impl<'a> Staged<'a> {
 
     fn stored(&self, id: BlockId) -> Result<Option<Block>> {
         match self.has_blocks {
-            true => read::latest_block(self.snapshot, self.shared, id),
+            true => self.shared.latest_block(self.snapshot, id),
             false => Ok(None),
         }
     }
@@ -368,11 +368,7 @@ impl<'a> Staged<'a> {
     }
 
     /// Numbers of the earlier versions that are there.
-    fn version_numbers(
-        &self,
-        stream: timestrata_engine::StreamId,
-        id: BlockId,
-    ) -> Result<Vec<u32>> {
+    fn version_numbers(&self, stream: StreamId, id: BlockId) -> Result<Vec<u32>> {
         let mut numbers = read::version_numbers(self.snapshot, stream, id)?;
         numbers.retain(|number| !self.versions.contains_key(&(id, *number)));
         let staged = self.versions.range((id, 0)..=(id, u32::MAX));
@@ -410,10 +406,14 @@ impl<'a> Staged<'a> {
     }
 
     fn unlink_all(&mut self, which: &Unlinked) -> Result<()> {
-        let mut keys: Vec<EdgeKey> = match which {
-            Unlinked::Source(id) => read::edge_keys(self.snapshot, self.shared, Side::Out, *id)?,
-            Unlinked::Target(id) => read::edge_keys(self.snapshot, self.shared, Side::In, *id)?,
-            Unlinked::Kind(kind) => read::edge_keys_of_kind(self.snapshot, self.shared, kind)?,
+        let keys_at = |side: Side, id: BlockId| -> Result<Vec<EdgeKey>> {
+            let edges = self.shared.edges_of(self.snapshot, side, id)?;
+            Ok(edges.into_iter().map(|edge| edge.key).collect())
+        };
+        let mut keys = match which {
+            Unlinked::Source(id) => keys_at(Side::Out, *id)?,
+            Unlinked::Target(id) => keys_at(Side::In, *id)?,
+            Unlinked::Kind(kind) => self.shared.keys_of_kind(self.snapshot, kind)?,
         };
         let added = match which {
             Unlinked::Source(id) | Unlinked::Target(id) => self.places_at(*id),

@@ -8,6 +8,7 @@ use arrow_array::{Array, Float64Array, RecordBatch, StringArray, TimestampNanose
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
+pub(super) use super::adjacency::Side;
 use super::adjacency::{BlockId, Direction};
 use super::block::ID_BYTES;
 use super::json::refuse_object;
@@ -109,15 +110,6 @@ pub(super) fn check_kind(kind: &str) -> Result<()> {
     let message =
         format!("a kind of edge has a name of 1 to {KIND_BYTES_MAX} bytes, not of {}", kind.len());
     Err(Error::new(ErrorKind::InvalidArgument, message))
-}
-
-/// In which of its two streams an edge is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    /// By source, kind and target.
-    Out,
-    /// By target, kind and source.
-    In,
 }
 
 impl Side {

@@ -21,15 +21,6 @@ pub(super) fn block(
     Block::of_row(&row.batch, row.index).map(Some)
 }
 
-/// The latest block of an id.
-pub(super) fn latest_block(
-    snapshot: &Snapshot,
-    shared: &Shared,
-    id: BlockId,
-) -> Result<Option<Block>> {
-    block(snapshot, shared.blocks, &[Cell::Bytes(id.bytes())])
-}
-
 /// All that has one id as its leading key.
 pub(super) fn range_of(id: BlockId) -> KeyRange {
     let next = u128::from_be_bytes(*id.bytes()).checked_add(1).map(u128::to_be_bytes);
@@ -59,46 +50,32 @@ impl Shared {
             Side::In => self.edges_in,
         }
     }
-}
 
-/// The edges of a block in one direction, in key order.
-pub(super) fn edges(
-    snapshot: &Snapshot,
-    shared: &Shared,
-    side: Side,
-    id: BlockId,
-) -> Result<Vec<Edge>> {
-    let spec = ScanSpec { range: range_of(id), ..ScanSpec::default() };
-    let rows = snapshot.collect(shared.edges(side), &spec)?;
-    Ok(EdgeRows::of(side, &rows)?.edges().collect())
-}
-
-/// Keys of the edges of a block in one direction.
-pub(super) fn edge_keys(
-    snapshot: &Snapshot,
-    shared: &Shared,
-    side: Side,
-    id: BlockId,
-) -> Result<Vec<EdgeKey>> {
-    Ok(edges(snapshot, shared, side, id)?.into_iter().map(|edge| edge.key).collect())
-}
-
-/// Keys of all edges of a kind.
-pub(super) fn edge_keys_of_kind(
-    snapshot: &Snapshot,
-    shared: &Shared,
-    kind: &str,
-) -> Result<Vec<EdgeKey>> {
-    let mut keys = Vec::new();
-    for rows in snapshot.scan(shared.edges_out, &ScanSpec::default())? {
-        let rows = rows?;
-        let all = EdgeRows::of(Side::Out, &rows)?;
-        let found = all.keys().filter(|(_, is, _)| *is == kind);
-        keys.extend(found.map(|(source, kind, target)| EdgeKey {
-            source,
-            kind: kind.into(),
-            target,
-        }));
+    /// The latest block of an id.
+    pub(super) fn latest_block(&self, snapshot: &Snapshot, id: BlockId) -> Result<Option<Block>> {
+        block(snapshot, self.blocks, &[Cell::Bytes(id.bytes())])
     }
-    Ok(keys)
+
+    /// The edges of a block in one direction, in key order.
+    pub(super) fn edges_of(&self, at: &Snapshot, side: Side, id: BlockId) -> Result<Vec<Edge>> {
+        let spec = ScanSpec { range: range_of(id), ..ScanSpec::default() };
+        let rows = at.collect(self.edges(side), &spec)?;
+        Ok(EdgeRows::of(side, &rows)?.edges().collect())
+    }
+
+    /// Keys of all edges of a kind.
+    pub(super) fn keys_of_kind(&self, snapshot: &Snapshot, kind: &str) -> Result<Vec<EdgeKey>> {
+        let mut keys = Vec::new();
+        for rows in snapshot.scan(self.edges_out, &ScanSpec::default())? {
+            let rows = rows?;
+            let all = EdgeRows::of(Side::Out, &rows)?;
+            let found = all.keys().filter(|(_, is, _)| *is == kind);
+            keys.extend(found.map(|(source, kind, target)| EdgeKey {
+                source,
+                kind: kind.into(),
+                target,
+            }));
+        }
+        Ok(keys)
+    }
 }

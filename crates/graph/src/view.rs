@@ -138,7 +138,7 @@ impl GraphView {
         if kept.is_some() {
             return Ok(kept);
         }
-        let found = read::latest_block(&self.snapshot, &self.shared, id)?;
+        let found = self.shared.latest_block(&self.snapshot, id)?;
         Ok(found.map(|block| cache.keep(block, seq, self.follows)))
     }
 
@@ -200,7 +200,7 @@ impl GraphView {
     pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
         let mut edges = Vec::new();
         for side in Side::of(direction) {
-            let found = read::edges(&self.snapshot, &self.shared, *side, id)?;
+            let found = self.shared.edges_of(&self.snapshot, *side, id)?;
             let is_new = |edge: &Edge| {
                 let is_again = *side == Side::In
                     && direction == Direction::Both

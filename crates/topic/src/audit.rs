@@ -64,12 +64,7 @@ impl Topic {
                 counted += 1;
             }
         }
-        let root = rebuilt(&tree).map_err(|wrong| match wrong {
-            Wrong::Tile(level, index) => {
-                altered(format!("its stored tile {level}/{index} was altered"))
-            }
-            Wrong::Error(error) => error,
-        })?;
+        let root = rebuilt(&tree, &altered)?;
         if root != tree.root(size)? {
             return Err(altered("its tree doesn't have the root that its leaves make".to_owned()));
         }
@@ -89,26 +84,20 @@ impl Topic {
     }
 }
 
-/// Why there is no root.
-enum Wrong {
-    /// The stored tile of this level and index has other hashes than its leaves make.
-    Tile(u8, u64),
-    Error(Error),
-}
-
 /// The root of a tree made from its leaves alone; each tile that gets full is held against the one that
 /// is stored.
-fn rebuilt(tree: &PartitionTree<'_>) -> std::result::Result<Hash, Wrong> {
+fn rebuilt(tree: &PartitionTree<'_>, altered: impl Fn(String) -> Error) -> Result<Hash> {
     let mut made = Edge::default();
     let mut wrong = None;
     let mut leaves = Leaves { tree, tile: None };
     for offset in 0..tree.size() {
-        made.append(leaves.at(offset).map_err(Wrong::Error)?, |tile, subtree, roots| {
+        made.append(leaves.at(offset)?, |tile, subtree, roots| {
             let TileKind::Hashes(level) = tile.kind else { return };
-            let found = match tree.has_stored(level, tile.index, subtree, roots) {
+            let index = tile.index;
+            let found = match tree.has_stored(level, index, subtree, roots) {
                 Ok(true) => return,
-                Ok(false) => Wrong::Tile(level, tile.index),
-                Err(error) => Wrong::Error(error),
+                Ok(false) => altered(format!("its stored tile {level}/{index} was altered")),
+                Err(error) => error,
             };
             wrong.get_or_insert(found);
         });

@@ -11,8 +11,6 @@ pub(super) enum Part<'t> {
     First(&'t str),
     /// A name with its node, behind what stands before it.
     Behind(&'t str, Node<'t>, Node<'t>),
-    /// A name with its node, where the path begins though more could stand before it.
-    Alone(&'t str, Node<'t>),
     /// A name with its node, behind something that is left out.
     Loose(&'t str, Node<'t>),
     /// Brackets and the like around the rest of the path.
@@ -51,10 +49,6 @@ pub(super) fn names_of<'t>(
                     break;
                 }
                 node = before;
-            }
-            Part::Alone(text, name) => {
-                parts.push(text, name);
-                break;
             }
             Part::Loose(text, name) => {
                 if parts.push(text, name) {

@@ -53,7 +53,7 @@ fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
             let name = b.field(node, name)?;
             Some(match b.field(node, before) {
                 Some(before) => Part::Behind(b.text(name), name, before),
-                None => Part::Alone(b.text(name), name),
+                None => Part::Around(name),
             })
         };
         Some(match node.kind() {
