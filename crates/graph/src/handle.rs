@@ -137,10 +137,9 @@ impl Graph {
             blocks: stream.id(),
             edges_out: part(GraphPart::EdgesOut)?,
             edges_in: part(GraphPart::EdgesIn)?,
-            versions: if options.keep_versions > 1 {
-                Some(part(GraphPart::Versions)?)
-            } else {
-                None
+            versions: match options.keep_versions {
+                0..=1 => None,
+                _ => Some(part(GraphPart::Versions)?),
             },
             resident: Mutex::new(Resident::new(opened_at)),
             latest: Mutex::default(),

@@ -319,8 +319,8 @@ impl GraphView {
         let before = walked.blocks.len();
         let options = along.options(view.kinds(), along.nodes_max - before);
         let takes = |number| view.id(number).is_some_and(&mut takes);
-        let scratch = &mut self.shared.scratch.take();
-        let found = walk::walk(view, scratch, &known, order, &options, takes);
+        let pool = &self.shared.scratch;
+        let found = pool.with(|own| walk::walk(view, own, &known, order, &options, takes));
         let names = Names::of(view);
         walked.is_cut |= found.is_cut;
         walked.blocks.extend(found.nodes.iter().map(|step| Reached {
@@ -376,11 +376,10 @@ impl GraphView {
             return Ok(Routed { route, is_cut: false });
         };
         let options = along.options(view.kinds(), along.nodes_max);
-        let scratch = &mut self.shared.scratch.take();
-        let search = match by_weight {
-            true => walk::cheapest_path(view, scratch, from, to, &options)?,
-            false => walk::shortest_path(view, scratch, from, to, &options),
-        };
+        let search = self.shared.scratch.with(|own| match by_weight {
+            true => walk::cheapest_path(view, own, from, to, &options),
+            false => Ok(walk::shortest_path(view, own, from, to, &options)),
+        })?;
         let names = Names::of(view);
         let route = search.path.map(|path| Route {
             ids: path.nodes.iter().filter_map(|number| view.id(*number)).collect(),

@@ -67,7 +67,7 @@ impl Topic {
             bytes: Some(note.clone().into_bytes()),
             ..StateRow::of_partition(StateKind::Checkpoint, partition, size, now_ns)
         };
-        let changes = Changes::new().insert(part.state, state::to_batch(&[row])?);
+        let changes = Changes::new().insert(part.state, state::to_batch(&row)?);
         self.store.commit(changes, Durability::Synced)?;
         Ok(note)
     }

@@ -125,5 +125,5 @@ fn group_row(
 ) -> Result<arrow_array::RecordBatch> {
     let now_ns = store.wall_ns();
     let row = StateRow::of_partition(StateKind::Group, place.partition, offset, now_ns);
-    state::to_batch(&[StateRow { name: group.to_owned(), number: generation, ..row }])
+    state::to_batch(&StateRow { name: group.to_owned(), number: generation, ..row })
 }

@@ -94,9 +94,7 @@ fn headers_of(records: &[&Record<'_>]) -> Result<ArrayRef> {
     if records.iter().all(|record| record.headers.is_empty()) {
         return Ok(Arc::new(ListArray::new_null(headers_item(), records.len())));
     }
-    let builders: Vec<Box<dyn arrow_array::builder::ArrayBuilder>> =
-        vec![Box::new(StringBuilder::new()), Box::new(BinaryBuilder::new())];
-    let each = StructBuilder::new(header_fields(), builders);
+    let each = StructBuilder::from_fields(header_fields(), 0);
     let mut lists = ListBuilder::new(each).with_field(headers_item());
     for record in records {
         for (name, value) in &record.headers {

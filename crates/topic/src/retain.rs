@@ -181,7 +181,7 @@ impl Topic {
     ) -> Result<arrow_array::RecordBatch> {
         let now_ns = self.store.wall_ns();
         let row = StateRow::of_partition(kind, partition.number, offset, now_ns);
-        state::to_batch(&[StateRow { bytes, ..row }])
+        state::to_batch(&StateRow { bytes, ..row })
     }
 
     /// Removes records of full tiles that later ones of the same key stand for.

@@ -306,7 +306,7 @@ impl Topic {
             }
             let sender = sender.sent(count, first);
             let row = sender.row(producer, partition.number, now);
-            *changes = std::mem::take(changes).insert(partition.state, state::to_batch(&[row])?);
+            *changes = std::mem::take(changes).insert(partition.state, state::to_batch(&row)?);
             live.set_sender(producer, sender);
         }
         check_expected(partition, first, options)?;

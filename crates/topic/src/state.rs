@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
@@ -105,27 +105,22 @@ fn id_of(kind: StateKind, name: &str, partition: u32) -> Hash {
     Hash::of_bytes(format!("{}\n{partition}\n{name}", kind.name()).as_bytes())
 }
 
-/// Rows as columns.
-pub(super) fn to_batch(rows: &[StateRow]) -> Result<RecordBatch> {
+/// A row as columns.
+pub(super) fn to_batch(row: &StateRow) -> Result<RecordBatch> {
     let unmade = |error: ArrowError| {
         Error::new(ErrorKind::InvalidData, "the state makes no columns").caused_by(error)
     };
-    let id_bytes = i32::try_from(Hash::BYTES).unwrap_or(i32::MAX);
-    let mut ids = FixedSizeBinaryBuilder::with_capacity(rows.len(), id_bytes);
-    for row in rows {
-        ids.append_value(id_of(row.kind, &row.name, row.partition).0).map_err(unmade)?;
-    }
-    let text = |of: fn(&StateRow) -> &str| StringArray::from_iter_values(rows.iter().map(of));
-    let number = |of: fn(&StateRow) -> u64| UInt64Array::from_iter_values(rows.iter().map(of));
+    let id = id_of(row.kind, &row.name, row.partition);
+    let ids = FixedSizeBinaryArray::try_from_iter(std::iter::once(id.as_bytes()));
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(ids.finish()),
-        Arc::new(text(|row| row.kind.name())),
-        Arc::new(text(|row| &row.name)),
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.partition))),
-        Arc::new(number(|row| row.offset)),
-        Arc::new(number(|row| row.number)),
-        Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.timestamp_ns))),
-        Arc::new(BinaryArray::from_iter(rows.iter().map(|row| row.bytes.as_deref()))),
+        Arc::new(ids.map_err(unmade)?),
+        Arc::new(StringArray::from_iter_values([row.kind.name()])),
+        Arc::new(StringArray::from_iter_values([&row.name])),
+        Arc::new(UInt32Array::from_iter_values([row.partition])),
+        Arc::new(UInt64Array::from_iter_values([row.offset])),
+        Arc::new(UInt64Array::from_iter_values([row.number])),
+        Arc::new(Int64Array::from_iter_values([row.timestamp_ns])),
+        Arc::new(BinaryArray::from_iter([row.bytes.as_deref()])),
     ];
     RecordBatch::try_new(schema(), columns).map_err(unmade)
 }

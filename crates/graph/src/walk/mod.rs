@@ -17,7 +17,7 @@ mod weighted;
 pub use components::{Components, components};
 pub use path::{Path, Search, shortest_path};
 pub use rank::{RankOptions, Ranks, page_rank};
-pub use scratch::{Scratch, ScratchPool, ScratchUse};
+pub use scratch::{Scratch, ScratchPool};
 pub use traverse::{Order, Step, Walk, WalkOptions, walk};
 pub use weighted::cheapest_path;
 

@@ -1,7 +1,6 @@
 //! Memory that walks reuse.
 
 use std::collections::BinaryHeap;
-use std::ops::{Deref, DerefMut};
 
 use timestrata_io::sync::Mutex;
 
@@ -118,10 +117,15 @@ impl ScratchPool {
         Self::default()
     }
 
-    /// A scratch, which comes back when it is dropped.
-    pub fn take(&self) -> ScratchUse<'_> {
-        let waiting = self.waiting.lock().pop();
-        ScratchUse { pool: self, scratch: waiting.unwrap_or_default() }
+    /// What is done with a scratch, which waits for the next walk then.
+    pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = self.waiting.lock().pop().unwrap_or_default();
+        let done = work(&mut scratch);
+        let mut waiting = self.waiting.lock();
+        if waiting.len() < WAITING_MAX {
+            waiting.push(scratch);
+        }
+        done
     }
 
     /// The memory of the scratches that wait, in bytes.
@@ -132,35 +136,5 @@ impl ScratchPool {
     /// Gives back the memory of those that wait.
     pub fn clear(&self) {
         self.waiting.lock().clear();
-    }
-}
-
-/// A scratch of a pool, in use.
-#[derive(Debug)]
-pub struct ScratchUse<'a> {
-    pool: &'a ScratchPool,
-    scratch: Scratch,
-}
-
-impl Deref for ScratchUse<'_> {
-    type Target = Scratch;
-
-    fn deref(&self) -> &Scratch {
-        &self.scratch
-    }
-}
-
-impl DerefMut for ScratchUse<'_> {
-    fn deref_mut(&mut self) -> &mut Scratch {
-        &mut self.scratch
-    }
-}
-
-impl Drop for ScratchUse<'_> {
-    fn drop(&mut self) {
-        let mut waiting = self.pool.waiting.lock();
-        if waiting.len() < WAITING_MAX {
-            waiting.push(std::mem::take(&mut self.scratch));
-        }
     }
 }

@@ -483,13 +483,12 @@ fn a_scratch_comes_back_to_its_pool() {
     let pool = ScratchPool::new();
     let view = plain(&[(0, 1)]);
     let first =
-        walk(&view, &mut pool.take(), &[0], Order::Breadth, &WalkOptions::default(), |_| true);
+        pool.with(|one| walk(&view, one, &[0], Order::Breadth, &WalkOptions::default(), |_| true));
     assert_eq!(first.nodes.len(), 2);
     let bytes = pool.bytes();
     assert!(bytes > 0);
-    let (one, two) = (pool.take(), pool.take());
-    assert_eq!((one.bytes(), two.bytes(), pool.bytes()), (bytes, 0, 0));
-    drop((one, two));
+    let at_once = |one: &Scratch| pool.with(|two| (one.bytes(), two.bytes(), pool.bytes()));
+    assert_eq!(pool.with(|one| at_once(one)), (bytes, 0, 0));
     assert_eq!(pool.bytes(), bytes);
     pool.clear();
     assert_eq!(pool.bytes(), 0);

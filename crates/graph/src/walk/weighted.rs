@@ -1,6 +1,6 @@
 //! Shortest paths by weight (Dijkstra).
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use timestrata_engine::{Error, ErrorKind, Result};
@@ -10,33 +10,9 @@ use super::scratch::{Marks, Scratch};
 use super::traverse::WalkOptions;
 use crate::adjacency::{BlockId, Neighbor, View};
 
-/// A node and what the way to it weighs. Those that weigh less are greater: a heap gives its
-/// greatest first.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
-    cost: f64,
-    number: u32,
-}
-
-impl Ord for Cost {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.cost.total_cmp(&self.cost).then_with(|| other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for Cost {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Cost {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Cost {}
+/// What the way to a node weighs, as bits, and the node; a heap gives the lightest first. No weight is below
+/// zero, and so the bits of two are in the order of the weights.
+pub(super) type Cost = Reverse<(u64, u32)>;
 
 /// How a node was reached, at the least weight so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,9 +49,9 @@ pub fn cheapest_path(
     if let Some(reached) = reached.get_mut(source as usize) {
         *reached = Reached { cost: 0.0, before: source, kind: 0 };
     }
-    heap.push(Cost { cost: 0.0, number: source });
+    heap.push(Reverse((0.0_f64.to_bits(), source)));
     let mut settled = 0_usize;
-    while let Some(Cost { cost, number }) = heap.pop() {
+    while let Some(Reverse((bits, number))) = heap.pop() {
         if !marks.enter(number, mark + 1) {
             continue;
         }
@@ -86,7 +62,7 @@ pub fn cheapest_path(
         settled += 1;
         if settled >= options.nodes_max {
             // It is cut if it would have gone on.
-            let is_left = |next: &Cost| marks.get(next.number) != mark + 1;
+            let is_left = |Reverse((_, next)): &Cost| marks.get(*next) != mark + 1;
             let is_cut = heap.iter().any(is_left) || leads_on(view, marks, number, options, mark);
             return Ok(Search { path: None, is_cut });
         }
@@ -95,14 +71,14 @@ pub fn cheapest_path(
             if weight.is_nan() || weight < 0.0 {
                 return ControlFlow::Break(edge);
             }
-            let (cost, state) = (cost + weight, marks.get(edge.number));
+            let (cost, state) = (f64::from_bits(bits) + weight, marks.get(edge.number));
             let Some(known) = reached.get_mut(edge.number as usize) else {
                 return ControlFlow::Continue(());
             };
             if state != mark + 1 && (state != mark || cost < known.cost) {
                 *known = Reached { cost, before: number, kind: edge.kind };
                 marks.set(edge.number, mark);
-                heap.push(Cost { cost, number: edge.number });
+                heap.push(Reverse((cost.to_bits(), edge.number)));
             }
             ControlFlow::Continue(())
         });
