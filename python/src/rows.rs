@@ -6,8 +6,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_engine::{Durability, ErrorKind};
-use timestrata_timelog::{EntryBatch, Timelog, TypedBatch};
+use timestrata_engine::{Durability, ErrorKind, RowBatch};
+use timestrata_timelog::{EntryBatch, Timelog};
 
 use crate::codec::{Decoder, encode};
 use crate::error::{refused, to_python};
@@ -50,7 +50,7 @@ pub(crate) fn extend(
 /// Rows that are to be committed together.
 enum Batch<'a> {
     Bytes(EntryBatch, Vec<u8>),
-    Typed(TypedBatch, &'a Typed),
+    Typed(RowBatch, &'a Typed),
 }
 
 impl<'a> Batch<'a> {

@@ -1,5 +1,6 @@
 //! The files of a tree: read, and taken apart unless that was done before.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,25 +82,18 @@ pub(crate) fn read(
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
-    let mut all: Vec<_> = std::thread::scope(|scope| {
+    let mut all: HashMap<usize, _> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(THREADS_MAX)).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
+        let mut all: HashMap<usize, _> = work().into_iter().collect();
         for other in others {
-            // A thread that died has taken what it had done with it: it is done here.
             all.extend(other.join().unwrap_or_default());
         }
         all
     });
-    all.sort_unstable_by_key(|(place, _)| *place);
-    let missing = listed
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| all.binary_search_by_key(place, |(place, _)| *place).is_err());
-    let again: Vec<_> =
-        missing.map(|(place, source)| (place, read_one(io, root, source, known))).collect();
-    all.extend(again);
-    all.sort_unstable_by_key(|(place, _)| *place);
-    all.into_iter().map(|(_, result)| result).collect()
+    // A thread that died has taken what it had done with it: it is done here.
+    let again = |source| read_one(io, root, source, known);
+    let places = listed.iter().enumerate();
+    places.map(|(place, source)| all.remove(&place).unwrap_or_else(|| again(source))).collect()
 }
 
 /// `None` for what turns out to be no source.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use timestrata_codegraph::{
     Confidence, EdgeKind, Facts, Node, NodeKind, Position, Resolved, Symbol, SymbolKind,
 };
-use timestrata_graph::{BlockId, Edge, EdgeKey};
+use timestrata_graph::{BlockId, Edge, EdgeKey, id_of_content};
 use timestrata_merkle::Hash;
 
 use crate::diff::Put;
@@ -47,8 +47,7 @@ pub(crate) fn tree_id() -> BlockId {
 }
 
 fn id_of(what: &str, text: &str) -> BlockId {
-    let hash = Hash::of_bytes(format!("{what}\0{text}").as_bytes()).0;
-    BlockId::new(std::array::from_fn(|place| hash[place]))
+    id_of_content(format!("{what}\0{text}").as_bytes())
 }
 
 /// Bytes as hexadecimal digits of their SHA-256.

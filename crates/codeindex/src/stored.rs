@@ -60,16 +60,9 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Whether a file is as it was.
-    fn is_same(&self, path: &str, hash: &str) -> bool {
-        self.hashes.get(path).is_some_and(|known| known == hash)
-    }
-
     /// The facts of a file that is as it was; `None` if they can't be read, so that they are made anew.
     pub(crate) fn facts(&self, view: &GraphView, path: &str, hash: &str) -> Option<Facts> {
-        if !self.is_same(path, hash) {
-            return None;
-        }
+        self.hashes.get(path).filter(|known| *known == hash)?;
         let block = view.get(facts_id(path)).ok()??;
         ciborium::from_reader(block.content()).ok()
     }

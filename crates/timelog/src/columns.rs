@@ -88,69 +88,37 @@ impl ValueColumns {
     }
 }
 
-/// Entries for a typed log, gathered row by row.
-///
-/// ```
-/// use timestrata_engine::{Cell, Durability, Settings, Store};
-/// use arrow_schema::DataType;
-/// use timestrata_timelog::{Timelog, TimelogOptions, ValueColumns};
-///
-/// # fn main() -> timestrata_engine::Result<()> {
-/// # let store = Store::memory(Settings::default())?;
-/// let options = TimelogOptions::typed(ValueColumns::scalar(DataType::Float64)?);
-/// let log = Timelog::create(&store, "kitchen", options)?;
-/// let mut batch = log.typed_batch()?;
-/// batch.push(&[Cell::Int(1_000), Cell::Float(19.5)])?;
-/// batch.push(&[Cell::Int(2_000), Cell::Null])?;
-/// log.extend_typed(&mut batch, Durability::Written)?;
-/// assert_eq!((batch.len(), log.len()?), (0, 2));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct TypedBatch {
-    rows: RowBatch,
-}
-
-impl TypedBatch {
-    /// Adds an entry: its time, then one cell a value column, all in `cells`.
-    ///
-    /// # Errors
-    /// `InvalidData` if a cell doesn't fit its column, `TooLarge` for too many bytes; the batch
-    /// is as it was.
-    pub fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        self.rows.push(cells)
-    }
-
-    /// Entries in it.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Bytes of its rows.
-    pub fn bytes(&self) -> usize {
-        self.rows.bytes()
-    }
-}
-
 impl Timelog {
     /// The columns of its values, if it is typed.
     pub fn columns(&self) -> Option<ValueColumns> {
         columns_of(self.stream(), self.codec())
     }
 
-    /// No entries yet, of this typed log.
+    /// No entries yet, of this typed log. A row is an entry: its time, then one cell a value column.
+    ///
+    /// ```
+    /// use timestrata_engine::{Cell, Durability, Settings, Store};
+    /// use arrow_schema::DataType;
+    /// use timestrata_timelog::{Timelog, TimelogOptions, ValueColumns};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let options = TimelogOptions::typed(ValueColumns::scalar(DataType::Float64)?);
+    /// let log = Timelog::create(&store, "kitchen", options)?;
+    /// let mut batch = log.typed_batch()?;
+    /// batch.push(&[Cell::Int(1_000), Cell::Float(19.5)])?;
+    /// batch.push(&[Cell::Int(2_000), Cell::Null])?;
+    /// log.extend_typed(&mut batch, Durability::Written)?;
+    /// assert_eq!((batch.len(), log.len()?), (0, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `InvalidArgument` if the log is not typed.
-    pub fn typed_batch(&self) -> Result<TypedBatch> {
+    pub fn typed_batch(&self) -> Result<RowBatch> {
         self.check_typed()?;
-        Ok(TypedBatch { rows: RowBatch::new(self.stream())? })
+        RowBatch::new(self.stream())
     }
 
     /// Appends one entry to a typed log: its time, then one cell a value column.
@@ -183,10 +151,10 @@ impl Timelog {
     /// What a commit may fail with, see [`append`](Self::append).
     pub fn extend_typed(
         &self,
-        batch: &mut TypedBatch,
+        batch: &mut RowBatch,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        self.commit_batch(batch.rows.finish()?, durability)
+        self.commit_batch(batch.finish()?, durability)
     }
 
     /// Appends Arrow columns to a typed log as one atomic commit, without copying them: the

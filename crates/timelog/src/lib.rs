@@ -42,7 +42,7 @@ mod write;
 pub use batch::{EntryBatch, VALUE_BYTES_MAX};
 pub use block::{Entry, EntryBlock, Value};
 pub use codec::{Codec, Unit};
-pub use columns::{TypedBatch, ValueColumns};
+pub use columns::ValueColumns;
 pub use options::TimelogOptions;
 pub use selection::{Blocks, Decoded, Entries, Selection};
 pub use view::TimelogView;

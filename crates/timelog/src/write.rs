@@ -186,8 +186,7 @@ impl Timelog {
     ) -> Result<SeqNo> {
         let seq = {
             let mut writer = self.shared.writer.lock();
-            let appender = self.appender(&mut writer.appender)?;
-            append_row(appender, cells, durability)?
+            self.append_row(&mut writer.appender, cells, durability)?
         };
         self.sync_if(durability)?;
         Ok(seq)
@@ -234,17 +233,24 @@ impl Timelog {
             encode_cbor(value, encoded)?;
             check_value_bytes(time, encoded.len())?;
             let cells = [Cell::Int(time), Cell::Bytes(encoded)];
-            append_row(self.appender(appender)?, &cells, durability)?
+            self.append_row(appender, &cells, durability)?
         };
         self.sync_if(durability)?;
         Ok(seq)
     }
 
-    fn appender<'a>(&self, appender: &'a mut Option<RowAppender>) -> Result<&'a mut RowAppender> {
-        match appender {
-            Some(appender) => Ok(appender),
-            None => Ok(appender.insert(self.shared.store.appender(self.stream_id())?)),
-        }
+    /// Appends one row; one that is to be synced is written here and synced by the caller.
+    fn append_row(
+        &self,
+        appender: &mut Option<RowAppender>,
+        cells: &[Cell<'_>],
+        durability: Durability,
+    ) -> Result<SeqNo> {
+        let appender = match appender {
+            Some(appender) => appender,
+            None => appender.insert(self.shared.store.appender(self.stream_id())?),
+        };
+        appender.append(cells, durability.min(Durability::Written))
     }
 
     /// Syncs where an append was asked to be synced: outside the lock, so that threads that
@@ -440,13 +446,4 @@ impl Timelog {
     pub fn sync(&self) -> Result<SeqNo> {
         self.shared.store.sync()
     }
-}
-
-/// Appends one row; one that is to be synced is written here and synced by the caller.
-fn append_row(
-    appender: &mut RowAppender,
-    cells: &[Cell<'_>],
-    durability: Durability,
-) -> Result<SeqNo> {
-    appender.append(cells, durability.min(Durability::Written))
 }

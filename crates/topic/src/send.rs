@@ -230,11 +230,10 @@ impl Topic {
         let (mut changes, mut receipts) = (others, Vec::new());
         for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
             let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
-            let Added { first, times } =
-                match self.stage(partition, live, &list, options, &mut changes)? {
-                    Staged::New(added) => added,
-                    Staged::Repeated(earlier) => return Ok(Staged::Repeated(earlier)),
-                };
+            let (first, times) = match self.stage(partition, live, &list, options, &mut changes)? {
+                Staged::New(added) => added,
+                Staged::Repeated(earlier) => return Ok(Staged::Repeated(earlier)),
+            };
             let placed = group.iter().zip(first..).zip(times);
             receipts.extend(placed.map(|(((place, _), offset), timestamp_ns)| {
                 (*place, Receipt { partition: partition.number, offset, timestamp_ns })
@@ -287,7 +286,7 @@ impl Topic {
         Ok(groups)
     }
 
-    /// Adds one partition's records to the changes.
+    /// Adds one partition's records to the changes. Gives their first offset, and the time of each.
     fn stage(
         &self,
         partition: &Partition,
@@ -295,7 +294,7 @@ impl Topic {
         records: &[&Record<'_>],
         options: &SendOptions<'_>,
         changes: &mut Changes,
-    ) -> Result<Staged<Added>> {
+    ) -> Result<Staged<(u64, Vec<i64>)>> {
         let (first, count) = (live.end(), records.len() as u64);
         let now = self.store.wall_ns();
         if let Some((producer, sequence)) = options.sequence {
@@ -312,7 +311,7 @@ impl Topic {
         check_expected(partition, first, options)?;
         let times: Vec<i64> = records.iter().map(|record| self.time_of(record, now)).collect();
         *changes = live.stage(records, times.clone(), now, std::mem::take(changes))?;
-        Ok(Staged::New(Added { first, times }))
+        Ok(Staged::New((first, times)))
     }
 
     /// The sequence that comes next for a producer in a partition.
@@ -360,10 +359,4 @@ enum Staged<T> {
     New(T),
     /// They had been sent before.
     Repeated(Vec<Receipt>),
-}
-
-/// Records of one partition that are among changes now: their first offset, and the time of each.
-struct Added {
-    first: u64,
-    times: Vec<i64>,
 }

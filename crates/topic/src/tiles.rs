@@ -108,12 +108,11 @@ impl Earlier {
             return Some(Self { roots: Vec::new(), span: Span::NONE });
         }
         let (roots, span) = bytes.split_at_checked(bytes.len().checked_sub(SPAN_BYTES)?)?;
-        let (time_min, rest) = span.split_first_chunk()?;
-        let (time_max, bytes) = rest.split_first_chunk()?;
+        let ([time_min, time_max, bytes], []) = span.as_chunks::<8>() else { return None };
         let span = Span {
             time_min: i64::from_be_bytes(*time_min),
             time_max: i64::from_be_bytes(*time_max),
-            bytes: u64::from_be_bytes(bytes.try_into().ok()?),
+            bytes: u64::from_be_bytes(*bytes),
         };
         Some(Self { roots: Hash::all_of(roots).ok()?, span })
     }

@@ -87,6 +87,11 @@ fn position(point: Point) -> Position {
     Position { line: number(point.row + 1), column: number(point.column) }
 }
 
+/// What a name is bound to: nothing that is known, where it isn't known of what.
+pub(super) fn known<T>(kind: BindingKind, of: Option<T>) -> (BindingKind, Option<T>) {
+    (if of.is_some() { kind } else { BindingKind::Opaque }, of)
+}
+
 /// Where a node begins.
 pub(super) fn place(node: Node<'_>) -> Position {
     position(node.start_position())
@@ -359,7 +364,7 @@ impl<'t> Builder<'t> {
 
     /// Binds a name where the walk is to a value of this type, if it is known.
     pub(super) fn bind_value(&mut self, name: Name, of: Option<Name>) {
-        let kind = if of.is_some() { BindingKind::Instance } else { BindingKind::Opaque };
+        let (kind, of) = known(BindingKind::Instance, of);
         self.bind(name, kind, of);
     }
 

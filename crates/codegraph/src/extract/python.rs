@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path, place};
+use super::build::{Builder, Path, known, place};
 use super::number;
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
@@ -141,10 +141,7 @@ fn value<'t>(b: &mut Builder<'t>, node: Node<'t>) -> (BindingKind, Option<Path>)
         "identifier" | "attribute" => (BindingKind::Alias, path(b, node)),
         _ => (BindingKind::Opaque, None),
     };
-    match path.filter(|path| path.is_whole) {
-        Some(path) => (kind, Some(path)),
-        None => (BindingKind::Opaque, None),
-    }
+    known(kind, path.filter(|path| path.is_whole))
 }
 
 fn assignment<'t>(b: &mut Builder<'t>, node: Node<'t>) {
@@ -182,10 +179,9 @@ fn bind_attribute<'t>(b: &mut Builder<'t>, left: Node<'t>, kind: BindingKind, of
     let name = b.name(b.text(name));
     // What the value's name means is known in this method only; of a parameter, its type will do.
     let (kind, of) = match (kind, of) {
-        (BindingKind::Alias, Some(of)) => match b.type_of(b.current(), of.name) {
-            Some(of) => (BindingKind::Instance, Some(of)),
-            None => (BindingKind::Opaque, None),
-        },
+        (BindingKind::Alias, Some(of)) => {
+            known(BindingKind::Instance, b.type_of(b.current(), of.name))
+        }
         (kind, of) => (kind, of.map(|of| of.name)),
     };
     b.bind_in(Some(class), name, kind, of);

@@ -4,7 +4,7 @@ mod modules;
 
 use tree_sitter::Node;
 
-use super::build::{Builder, Path};
+use super::build::{Builder, Path, known};
 use super::path::{Part, path_of};
 use super::walk::{Field, Step};
 use crate::{BindingKind, Name, SymbolKind};
@@ -159,7 +159,7 @@ fn bind_parameter<'t>(b: &mut Builder<'t>, node: Node<'t>, class: Option<u32>) {
     let Some(name) = name.filter(|name| name.kind() == "identifier") else { return };
     let of = type_of(b, node);
     let name = b.name(b.text(name));
-    let kind = if of.is_some() { BindingKind::Instance } else { BindingKind::Opaque };
+    let (kind, of) = known(BindingKind::Instance, of);
     b.bind(name, kind, of);
     let first = node.named_child(0).filter(|first| first.kind() == "accessibility_modifier");
     if let Some(class) = class.filter(|_| first.is_some()) {
@@ -231,10 +231,7 @@ fn known_of<'t>(
         "identifier" | "member_expression" => (BindingKind::Alias, whole_path(b, value)),
         _ => (BindingKind::Opaque, None),
     };
-    match path {
-        Some(path) => (kind, Some(path.name)),
-        None => (BindingKind::Opaque, None),
-    }
+    known(kind, path.map(|path| path.name))
 }
 
 fn variable<'t>(b: &mut Builder<'t>, node: Node<'t>) {
@@ -331,7 +328,7 @@ fn bind_field<'t>(b: &mut Builder<'t>, name: &str, value: Node<'t>) {
         }
         _ => (BindingKind::Opaque, None),
     };
-    let kind = if of.is_some() { kind } else { BindingKind::Opaque };
+    let (kind, of) = known(kind, of);
     let name = b.name(name);
     b.bind_in(Some(class), name, kind, of);
 }
