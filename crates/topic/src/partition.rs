@@ -21,7 +21,7 @@ use super::envelope::{RecordPlace, write_envelope};
 use super::record::{self, Record, Records, record_schema};
 use super::sender::Sender;
 use super::state::{self, StateKind};
-use super::tiles::{self, Earlier, NewTiles, Span, StoredTile, WIDTH};
+use super::tiles::{Earlier, NewTiles, Span, Tiles, WIDTH};
 
 /// Idempotent producers whose last sequence is kept in memory; others' are read when they send.
 const SENDERS_MAX: usize = 1_024;
@@ -108,6 +108,11 @@ impl Partition {
         store.snapshot_of_streams(&[self.state, self.records, self.tiles])
     }
 
+    /// Its full tiles as a snapshot has them.
+    pub(super) fn tiles_in<'a>(&self, snapshot: &'a Snapshot) -> Tiles<'a> {
+        Tiles { snapshot, stream: self.tiles }
+    }
+
     /// The bytes that are hashed for a record.
     pub(super) fn entry(
         &self,
@@ -124,7 +129,7 @@ impl Partition {
 
     /// Reads what is stored of the partition's end.
     fn restore(&self, snapshot: &Snapshot) -> Result<Live> {
-        let full = StoredTile::leaves_of_all(snapshot, self.tiles)?;
+        let full = self.tiles_in(snapshot).leaves_of_all()?;
         let mut live = Live { is_known: true, ..Live::default() };
         let floor = state::find(snapshot, self.state, StateKind::Floor, "", self.number)?;
         // Hashes of records that are gone, and that no full tile has.
@@ -141,7 +146,7 @@ impl Partition {
         let mut level = 0_u8;
         while left > 0 {
             let width = left % WIDTH;
-            let (roots, span) = tiles::roots(snapshot, self.tiles, level, left - width..left)?;
+            let (roots, span) = self.tiles_in(snapshot).roots(level, left - width..left)?;
             if roots.len() as u64 != width {
                 return Err(self.first_lacking(snapshot, level, left - width..left)?);
             }
@@ -187,7 +192,7 @@ impl Partition {
     /// The error for a tile that is missing among these.
     fn first_lacking(&self, snapshot: &Snapshot, level: u8, indexes: Range<u64>) -> Result<Error> {
         for index in indexes.clone() {
-            if StoredTile::find(snapshot, self.tiles, level, index)?.is_none() {
+            if self.tiles_in(snapshot).find(level, index)?.is_none() {
                 return Ok(self.lacks(level, index));
             }
         }

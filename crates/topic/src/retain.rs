@@ -10,8 +10,8 @@ use std::time::Duration;
 use arrow_array::BooleanArray;
 use arrow_select::filter::filter_record_batch;
 use timestrata_engine::{
-    Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, Snapshot, Store,
-    StreamId,
+    Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, Scan, ScanSpec, Snapshot,
+    Store, StreamId,
 };
 
 use super::Topic;
@@ -201,7 +201,7 @@ impl Topic {
         // By when they were appended, and not by their own times: records that are filled in later may
         // be as old as they like, and consumers have to learn that their keys are gone all the same.
         let mut appended = Appended {
-            tiles: tiles::spans(&snapshot, partition.tiles, floor..end)?,
+            tiles: partition.tiles_in(&snapshot).spans(floor..end)?,
             tile: (0, i64::MAX),
         };
         let mut stays = |offset: u64, record: &Record<'_>| -> Result<bool> {
@@ -280,12 +280,25 @@ pub(super) fn range(offsets: Range<u64>) -> KeyRange {
     KeyRange { lo: Some(LeadKey::Offset(offsets.start)), hi: Some(LeadKey::Offset(offsets.end)) }
 }
 
-pub(super) fn records(
+pub(super) fn records(at: &Snapshot, stream: StreamId, offsets: Range<u64>) -> Result<Scan> {
+    at.scan(stream, &ScanSpec { range: range(offsets), ..ScanSpec::default() })
+}
+
+/// The offset of the first of these records that has such a time.
+pub(super) fn first_record(
     snapshot: &Snapshot,
     stream: StreamId,
     offsets: Range<u64>,
-) -> Result<timestrata_engine::Scan> {
-    snapshot.scan(stream, &ScanSpec { range: range(offsets), ..ScanSpec::default() })
+    is_such: impl Fn(i64) -> bool,
+) -> Result<Option<u64>> {
+    for batch in records(snapshot, stream, offsets)? {
+        let batch = Records::of(&batch?)?;
+        let found = batch.iter().find(|(_, record)| record.timestamp_ns.is_some_and(&is_such));
+        if let Some((offset, _)) = found {
+            return Ok(Some(offset));
+        }
+    }
+    Ok(None)
 }
 
 /// What is limited.
@@ -341,20 +354,14 @@ impl Kept<'_> {
     fn first_to_come(&self, now_ns: i64) -> Result<Option<u64>> {
         let full = self.offsets.end - self.offsets.end % tiles::WIDTH;
         let partial = self.offsets.start.max(full)..self.offsets.end;
-        for batch in records(&self.snapshot, self.partition.records, partial)? {
-            let batch = Records::of(&batch?)?;
-            let is_to_come = |record: &Record<'_>| record.timestamp_ns.is_some_and(|t| t > now_ns);
-            if let Some((offset, _)) = batch.iter().find(|(_, record)| is_to_come(record)) {
-                return Ok(Some(offset));
-            }
-        }
-        Ok(None)
+        let is_to_come = |time_ns: i64| time_ns > now_ns;
+        first_record(&self.snapshot, self.partition.records, partial, is_to_come)
     }
 
     /// The first offset of a record that is not older than that.
     fn floor_by_age(&self, cutoff_ns: i64, seen: Option<Seen>) -> Result<u64> {
         let mut floor = self.offsets.start;
-        for tile in tiles::spans(&self.snapshot, self.partition.tiles, self.offsets.clone())? {
+        for tile in self.partition.tiles_in(&self.snapshot).spans(self.offsets.clone())? {
             let tile = tile?;
             if tile.youngest_ns() >= cutoff_ns {
                 break;
@@ -395,7 +402,7 @@ impl Kept<'_> {
         let compacted = compacted_to(&self.snapshot, self.partition)?;
         let told = start.max(compacted).next_multiple_of(width).min(full).max(start);
         let behind = full.max(told);
-        let tiles = tiles::spans(&self.snapshot, self.partition.tiles, told..behind)?;
+        let tiles = self.partition.tiles_in(&self.snapshot).spans(told..behind)?;
         let tiles = tiles.map(move |tile| {
             let tile = tile?;
             Ok(match measure {

@@ -264,26 +264,6 @@ pub(super) struct StoredTile {
 }
 
 impl StoredTile {
-    /// The full tile of this level and index, if it is there.
-    pub(super) fn find(
-        snapshot: &Snapshot,
-        tiles: StreamId,
-        level: u8,
-        index: u64,
-    ) -> Result<Option<Self>> {
-        let Some(key) = key_of(level, index) else { return Ok(None) };
-        Ok(snapshot.get(tiles, &[Cell::UInt(key)])?.map(|row| Self { row }))
-    }
-
-    /// How many leaves all full tiles together have.
-    pub(super) fn leaves_of_all(snapshot: &Snapshot, tiles: StreamId) -> Result<u64> {
-        let last = snapshot.max_key(tiles, &KeyRange::ALL)?;
-        Ok(match last {
-            Some(LeadKey::Offset(place)) => place >> LEVEL_BITS,
-            _ => 0,
-        })
-    }
-
     /// What its records span.
     pub(super) fn span(&self) -> Result<Span> {
         let spans = spans_in(&self.row.batch, column::TIME_MIN);
@@ -372,60 +352,94 @@ impl StoredTile {
     }
 }
 
-/// The roots of full tiles of a level, and what their records span; fewer where tiles are missing.
-pub(super) fn roots(
-    snapshot: &Snapshot,
-    tiles: StreamId,
-    level: u8,
-    indexes: Range<u64>,
-) -> Result<(Vec<Hash>, Span)> {
-    match level {
-        _ if indexes.is_empty() => Ok((Vec::new(), Span::NONE)),
-        0 => roots_of_leaves(snapshot, tiles, indexes),
-        _ => roots_above(snapshot, tiles, level, indexes),
-    }
+/// The full tiles of a partition as they are stored at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tiles<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) stream: StreamId,
 }
 
-/// Tiles of leaves lie side by side. Of their hashes nothing is read.
-fn roots_of_leaves(
-    snapshot: &Snapshot,
-    tiles: StreamId,
-    indexes: Range<u64>,
-) -> Result<(Vec<Hash>, Span)> {
-    let (mut found, mut all) = (Vec::new(), Span::NONE);
-    let key = |index: u64| Some(LeadKey::Offset(key_of(0, index)?));
-    let range = KeyRange { lo: key(indexes.start), hi: key(indexes.end) };
-    for tile in leaf_tiles(snapshot, tiles, range)? {
-        let tile = tile?;
-        found.push(tile.root);
-        all = all.with(tile.span);
+impl Tiles<'_> {
+    /// A tile; `None` if it is not stored.
+    pub(super) fn find(self, level: u8, index: u64) -> Result<Option<StoredTile>> {
+        let Some(key) = key_of(level, index) else { return Ok(None) };
+        Ok(self.snapshot.get(self.stream, &[Cell::UInt(key)])?.map(|row| StoredTile { row }))
     }
-    Ok((found, all))
-}
 
-/// Tiles above leaves lie far apart, and know those before them.
-fn roots_above(
-    snapshot: &Snapshot,
-    tiles: StreamId,
-    level: u8,
-    indexes: Range<u64>,
-) -> Result<(Vec<Hash>, Span)> {
-    let (mut found, mut all) = (Vec::new(), Span::NONE);
-    let mut left = indexes;
-    while !left.is_empty() {
-        let Some(tile) = StoredTile::find(snapshot, tiles, level, left.end - 1)? else { break };
-        let Earlier { roots, span } = tile.earlier()?;
-        left.end = (left.end - 1)
-            .checked_sub(roots.len() as u64)
-            .filter(|end| *end >= left.start)
-            .ok_or_else(|| tile.bad())?;
-        // From the last to the first.
-        found.push(tile.root()?);
-        found.extend(roots.into_iter().rev());
-        all = all.with(tile.span()?).with(span);
+    /// How many leaves all full tiles together have.
+    pub(super) fn leaves_of_all(self) -> Result<u64> {
+        let last = self.snapshot.max_key(self.stream, &KeyRange::ALL)?;
+        Ok(match last {
+            Some(LeadKey::Offset(place)) => place >> LEVEL_BITS,
+            _ => 0,
+        })
     }
-    found.reverse();
-    Ok((found, all))
+
+    /// The roots of full tiles of a level, and what their records span; fewer where tiles are missing.
+    pub(super) fn roots(self, level: u8, indexes: Range<u64>) -> Result<(Vec<Hash>, Span)> {
+        match level {
+            _ if indexes.is_empty() => Ok((Vec::new(), Span::NONE)),
+            0 => self.roots_of_leaves(indexes),
+            _ => self.roots_above(level, indexes),
+        }
+    }
+
+    /// Tiles of leaves lie side by side.
+    fn roots_of_leaves(self, indexes: Range<u64>) -> Result<(Vec<Hash>, Span)> {
+        let (mut found, mut all) = (Vec::new(), Span::NONE);
+        let key = |index: u64| Some(LeadKey::Offset(key_of(0, index)?));
+        for tile in self.of_leaves(KeyRange { lo: key(indexes.start), hi: key(indexes.end) })? {
+            let tile = tile?;
+            found.push(tile.root);
+            all = all.with(tile.span);
+        }
+        Ok((found, all))
+    }
+
+    /// Tiles above leaves lie far apart, and know those before them.
+    fn roots_above(self, level: u8, indexes: Range<u64>) -> Result<(Vec<Hash>, Span)> {
+        let (mut found, mut all) = (Vec::new(), Span::NONE);
+        let mut left = indexes;
+        while !left.is_empty() {
+            let Some(tile) = self.find(level, left.end - 1)? else { break };
+            let Earlier { roots, span } = tile.earlier()?;
+            left.end = (left.end - 1)
+                .checked_sub(roots.len() as u64)
+                .filter(|end| *end >= left.start)
+                .ok_or_else(|| tile.bad())?;
+            // From the last to the first.
+            found.push(tile.root()?);
+            found.extend(roots.into_iter().rev());
+            all = all.with(tile.span()?).with(span);
+        }
+        found.reverse();
+        Ok((found, all))
+    }
+
+    /// The full tiles of leaves that have any of these offsets, in order.
+    pub(super) fn spans(
+        self,
+        offsets: Range<u64>,
+    ) -> Result<impl Iterator<Item = Result<LeafTile>>> {
+        let first_end = (offsets.start / WIDTH + 1).saturating_mul(WIDTH);
+        let last_end = offsets.end.max(first_end - 1);
+        let key = |end: u64| Some(LeadKey::Offset(end.saturating_mul(1 << LEVEL_BITS)));
+        self.of_leaves(KeyRange { lo: key(first_end), hi: key(last_end.saturating_add(1)) })
+    }
+
+    /// The full tiles of leaves among rows with these keys, in order. Of their hashes nothing is read.
+    fn of_leaves(self, range: KeyRange) -> Result<impl Iterator<Item = Result<LeafTile>>> {
+        let columns = (0..=column::APPENDED).filter(|column| *column != column::HASHES).collect();
+        let spec = ScanSpec { range, columns: Some(columns), ..ScanSpec::default() };
+        let rows = self.snapshot.scan(self.stream, &spec)?.flat_map(|batch| match batch {
+            Ok(batch) => leaf_tiles_in(&batch).unwrap_or_else(|| {
+                let what = "a partition's tiles have other columns";
+                vec![Err(Error::new(ErrorKind::Corruption, what))]
+            }),
+            Err(error) => vec![Err(error)],
+        });
+        Ok(rows)
+    }
 }
 
 /// What the records of each row's tile span, which three columns from `first` on have; `None` for other columns.
@@ -435,37 +449,6 @@ fn spans_in(batch: &RecordBatch, first: usize) -> Option<impl Iterator<Item = Sp
     let bytes = batch.columns().get(first + 2)?.as_primitive_opt::<UInt64Type>()?.values();
     let rows = mins.iter().zip(maxs).zip(bytes);
     Some(rows.map(|((min, max), bytes)| Span { time_min: *min, time_max: *max, bytes: *bytes }))
-}
-
-/// The full tiles of leaves that have any of these offsets, in order.
-pub(super) fn spans(
-    snapshot: &Snapshot,
-    tiles: StreamId,
-    offsets: Range<u64>,
-) -> Result<impl Iterator<Item = Result<LeafTile>> + use<>> {
-    let first_end = (offsets.start / WIDTH + 1).saturating_mul(WIDTH);
-    let last_end = offsets.end.max(first_end - 1);
-    let key = |end: u64| LeadKey::Offset(end.saturating_mul(1 << LEVEL_BITS));
-    let range = KeyRange { lo: Some(key(first_end)), hi: Some(key(last_end.saturating_add(1))) };
-    leaf_tiles(snapshot, tiles, range)
-}
-
-/// The full tiles of leaves among rows with these keys, in order. Of their hashes nothing is read.
-fn leaf_tiles(
-    snapshot: &Snapshot,
-    tiles: StreamId,
-    range: KeyRange,
-) -> Result<impl Iterator<Item = Result<LeafTile>> + use<>> {
-    let columns = (0..=column::APPENDED).filter(|column| *column != column::HASHES).collect();
-    let spec = ScanSpec { range, columns: Some(columns), ..ScanSpec::default() };
-    let rows = snapshot.scan(tiles, &spec)?.flat_map(|batch| match batch {
-        Ok(batch) => leaf_tiles_in(&batch).unwrap_or_else(|| {
-            let what = "a partition's tiles have other columns";
-            vec![Err(Error::new(ErrorKind::Corruption, what))]
-        }),
-        Err(error) => vec![Err(error)],
-    });
-    Ok(rows)
 }
 
 /// The rows of full tiles of leaves; `None` for other columns.

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use timestrata_engine::{Result, Snapshot, StreamId};
+use timestrata_engine::Result;
 use timestrata_merkle::TILE_HEIGHT;
 
 use super::Topic;
-use super::partition::Partition;
-use super::record::Records;
-use super::retain::records;
-use super::tiles::{StoredTile, WIDTH};
+use super::retain::first_record;
+use super::tiles::{Tiles, WIDTH};
 
 /// Levels of tiles that there can be: 64 bits of offsets, eight a level.
 const LEVELS: u8 = (u64::BITS as u8) / TILE_HEIGHT;
@@ -28,33 +26,28 @@ impl Topic {
         };
         let snapshot = partition.snapshot(&self.store)?;
         let mut tile = kept.start / WIDTH;
-        while let Some(found) = first_tile(&snapshot, partition.tiles, tile..full / WIDTH, time_ns)?
-        {
+        let tiles = partition.tiles_in(&snapshot);
+        let is_then = |record_ns: i64| record_ns >= time_ns;
+        while let Some(found) = first_tile(tiles, tile..full / WIDTH, time_ns)? {
             let within = (found * WIDTH).max(kept.start)..(found + 1) * WIDTH;
-            if let Some(offset) = first_record(&snapshot, &partition, within, time_ns)? {
+            if let Some(offset) = first_record(&snapshot, partition.records, within, is_then)? {
                 return Ok(Some(offset));
             }
             tile = found + 1;
         }
-        first_record(&snapshot, &partition, full.max(kept.start)..kept.end, time_ns)
+        first_record(&snapshot, partition.records, full.max(kept.start)..kept.end, is_then)
     }
 }
 
 /// The first of these tiles that has, or had, a record of this time or later.
-fn first_tile(
-    snapshot: &Snapshot,
-    stream: StreamId,
-    tiles: Range<u64>,
-    time_ns: i64,
-) -> Result<Option<u64>> {
-    let mut tile = tiles.start;
-    while tile < tiles.end {
+fn first_tile(tiles: Tiles<'_>, among: Range<u64>, time_ns: i64) -> Result<Option<u64>> {
+    let mut tile = among.start;
+    while tile < among.end {
         // The largest one that begins here and is full, then what is in it.
-        let mut level = largest_at(tile, tiles.end);
+        let mut level = largest_at(tile, among.end);
         loop {
-            let span = StoredTile::find(snapshot, stream, level, tile >> shift_of(level))?
-                .map(|found| found.span())
-                .transpose()?;
+            let found = tiles.find(level, tile >> shift_of(level))?;
+            let span = found.map(|found| found.span()).transpose()?;
             if span.is_some_and(|span| span.time_max < time_ns) {
                 tile += 1 << shift_of(level);
                 break;
@@ -79,23 +72,4 @@ fn largest_at(tile: u64, end: u64) -> u8 {
         tile.is_multiple_of(tiles) && tile.checked_add(tiles).is_some_and(|behind| behind <= end)
     };
     (1..LEVELS).take_while(is_full).last().unwrap_or(0)
-}
-
-/// The first record among these offsets of this time or later.
-fn first_record(
-    snapshot: &Snapshot,
-    partition: &Partition,
-    offsets: Range<u64>,
-    time_ns: i64,
-) -> Result<Option<u64>> {
-    for batch in records(snapshot, partition.records, offsets)? {
-        let found = Records::of(&batch?)?
-            .iter()
-            .find(|(_, record)| record.timestamp_ns.is_some_and(|time| time >= time_ns))
-            .map(|(offset, _)| offset);
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
 }

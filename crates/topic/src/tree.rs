@@ -124,7 +124,7 @@ impl<'a> PartitionTree<'a> {
         {
             return Ok(Rc::clone(tile));
         }
-        let tile = StoredTile::find(&self.snapshot, self.partition.tiles, level, index)?;
+        let tile = self.partition.tiles_in(&self.snapshot).find(level, index)?;
         let tile = Rc::new(tile.ok_or_else(|| self.partition.lacks(level, index))?);
         *last = Some((level, index, Rc::clone(&tile)));
         Ok(tile)

@@ -100,11 +100,6 @@ impl<T: Clone> Memory<T> {
         self.len == 0
     }
 
-    /// Rows that wait to be merged into their places.
-    pub fn late_rows(&self) -> usize {
-        self.late.len()
-    }
-
     /// Adds a row behind all others of its time; true if it comes late.
     #[inline]
     pub fn append(&mut self, time: i64, value: T) -> bool {

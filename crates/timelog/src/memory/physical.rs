@@ -36,11 +36,6 @@ impl<T> Default for Physical<T> {
 }
 
 impl<T> Physical<T> {
-    /// Rows appended since the last publishing.
-    pub fn fresh_rows(&self) -> u64 {
-        self.fresh_rows
-    }
-
     /// Rows that came or went since the last publishing.
     pub fn changed_rows(&self) -> u64 {
         self.fresh_rows + self.removed_rows
