@@ -77,11 +77,6 @@ fn is_type_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
-/// The last name of a path.
-fn last_of(text: &str) -> &str {
-    text.rsplit('.').next().unwrap_or_default()
-}
-
 fn builtin_name<'t>(b: &Builder<'t>, node: Node<'t>) -> Option<&'t str> {
     Some(b.text(node.named_child(0)?))
 }
@@ -191,10 +186,6 @@ fn container_kind(node: Node<'_>) -> Option<SymbolKind> {
     }
 }
 
-fn is_in_type(b: &Builder<'_>) -> bool {
-    b.kind_of(b.current()).is_some_and(SymbolKind::is_type)
-}
-
 fn has_token(node: Node<'_>, tokens: &[&str]) -> bool {
     let mut cursor = node.walk();
     node.children(&mut cursor).any(|child| tokens.contains(&child.kind()))
@@ -213,7 +204,7 @@ fn function<'t>(b: &mut Builder<'t>, node: Node<'t>) {
     let Some(name) = b.field(node, Field::Name) else { return };
     let kind = match returned_container(b, node) {
         Some(container) => container,
-        None if is_in_type(b) => SymbolKind::Method,
+        None if b.kind_of(b.current()).is_some_and(SymbolKind::is_type) => SymbolKind::Method,
         None => SymbolKind::Function,
     };
     if open(b, kind, plain(b, name), node).is_none() {
@@ -364,7 +355,8 @@ fn made_type<'t>(b: &mut Builder<'t>, value: Node<'t>) -> Option<Name> {
                 let (of, maker) = b.text_of(path.name).rsplit_once('.')?;
                 let is_maker = MAKERS.iter().any(|known| maker.starts_with(known));
                 let of = of.to_owned();
-                return (is_maker && is_type_name(last_of(&of))).then(|| b.name(&of));
+                let is_of_type = of.rsplit('.').next().is_some_and(is_type_name);
+                return (is_maker && is_of_type).then(|| b.name(&of));
             }
             _ => return None,
         };

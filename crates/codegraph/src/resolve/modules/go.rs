@@ -10,66 +10,21 @@ use crate::Import;
 use crate::language::Family;
 
 /// First parts of paths in Go's own library.
-const LIBRARY: [&str; 48] = [
-    "archive",
-    "bufio",
-    "bytes",
-    "cmp",
-    "compress",
-    "container",
-    "context",
-    "crypto",
-    "database",
-    "debug",
-    "embed",
-    "encoding",
-    "errors",
-    "expvar",
-    "flag",
-    "fmt",
-    "go",
-    "hash",
-    "html",
-    "image",
-    "index",
-    "io",
-    "iter",
-    "log",
-    "maps",
-    "math",
-    "mime",
-    "net",
-    "os",
-    "path",
-    "plugin",
-    "reflect",
-    "regexp",
-    "runtime",
-    "slices",
-    "sort",
-    "strconv",
-    "strings",
-    "structs",
-    "sync",
-    "syscall",
-    "testing",
-    "text",
-    "time",
-    "unicode",
-    "unique",
-    "unsafe",
-    "weak",
-];
+const LIBRARY: &str = "archive bufio bytes cmp compress container context crypto database debug \
+    embed encoding errors expvar flag fmt go hash html image index io iter log maps math mime \
+    net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall \
+    testing text time unicode unique unsafe weak";
 
 pub(super) fn module(world: &World<'_>, file: &File<'_>, import: &Import) -> Found {
     let path = file.facts.text(import.module);
     let first = path.split('/').next().unwrap_or_default();
+    let is_library = LIBRARY.split_ascii_whitespace().any(|known| known == first);
     let mut rest = path;
     loop {
         if let Some(folder) = folder(world, rest) {
             return Found::Folder(folder);
         }
-        match rest.split_once('/').filter(|_| !LIBRARY.contains(&first)) {
+        match rest.split_once('/').filter(|_| !is_library) {
             Some((_, shorter)) => rest = shorter,
             None => return Found::Outside,
         }
