@@ -116,10 +116,10 @@ impl Iterator for Sources {
     type Item = Result<Source, SourceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.pending.take() {
-            return Some(Err(error));
-        }
         loop {
+            if let Some(error) = self.pending.take() {
+                return Some(Err(error));
+            }
             let entry = match self.walk.next()? {
                 Ok(entry) => entry,
                 Err(error) => return Some(Err(SourceError { message: error.to_string() })),
@@ -127,9 +127,6 @@ impl Iterator for Sources {
             self.pending = entry.error().map(|error| SourceError { message: error.to_string() });
             if let Some(found) = self.source(&entry) {
                 return Some(found);
-            }
-            if let Some(error) = self.pending.take() {
-                return Some(Err(error));
             }
         }
     }

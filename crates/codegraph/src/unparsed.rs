@@ -46,19 +46,18 @@ impl Unparsed {
 impl fmt::Display for Unparsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.at;
-        match self.reason {
+        let what = match self.reason {
             Reason::TooLarge { bytes, bytes_max } => {
-                write!(f, "{bytes} bytes are too many, at most {bytes_max} are read")
+                return write!(f, "{bytes} bytes are too many, at most {bytes_max} are read");
             }
-            Reason::Binary => write!(f, "line {line}, column {column}: a zero byte"),
-            Reason::Encoding => write!(f, "line {line}, column {column}: not UTF-8"),
-            Reason::Unexpected => {
-                write!(f, "line {line}, column {column}: not as the language has it")
-            }
-            Reason::Missing => write!(f, "line {line}, column {column}: something is missing"),
-            Reason::TooHard => f.write_str("parsing takes too long"),
-            Reason::Grammar => f.write_str("the grammar doesn't fit the parser"),
-        }
+            Reason::TooHard => return f.write_str("parsing takes too long"),
+            Reason::Grammar => return f.write_str("the grammar doesn't fit the parser"),
+            Reason::Binary => "a zero byte",
+            Reason::Encoding => "not UTF-8",
+            Reason::Unexpected => "not as the language has it",
+            Reason::Missing => "something is missing",
+        };
+        write!(f, "line {line}, column {column}: {what}")
     }
 }
 

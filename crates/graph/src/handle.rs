@@ -124,8 +124,9 @@ impl Graph {
         let options = GraphOptions::of(stream)?;
         let graphs = store.model_state::<Graphs>();
         let mut by_stream = graphs.by_stream.lock();
+        let of_shared = |shared| Self { store: store.clone(), shared, appender: Arc::default() };
         if let Some(shared) = by_stream.get(&stream.id()) {
-            return Ok(Self::of_shared(store, Arc::clone(shared)));
+            return Ok(of_shared(Arc::clone(shared)));
         }
         let name = stream.name();
         // What an older snapshot has, such as a pin's, may be other than what there is from now on.
@@ -150,11 +151,7 @@ impl Graph {
             blocks_near: AtomicUsize::new(0),
         });
         by_stream.insert(stream.id(), Arc::clone(&shared));
-        Ok(Self::of_shared(store, shared))
-    }
-
-    fn of_shared(store: &Store, shared: Arc<Shared>) -> Self {
-        Self { store: store.clone(), shared, appender: Arc::default() }
+        Ok(of_shared(shared))
     }
 
     /// Removes a graph with all that it holds, durably.

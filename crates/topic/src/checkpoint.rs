@@ -226,23 +226,22 @@ impl Proved {
     /// # Errors
     /// What it says, and what is proved.
     pub fn expect_at(&self, claimed: &ClaimedPlace) -> std::result::Result<(), NoteError> {
-        let Self { topic, partition, offset, .. } = self;
-        let differs = |what, said: String, proved: String| {
-            Err(NoteError::Text(TextError { what, expected: proved, found: said }))
-        };
-        match claimed {
-            ClaimedPlace { topic: Some(said), .. } if said != topic => {
-                differs("the topic that the record says", said.clone(), topic.clone())
+        let text = |number: u64| number.to_string();
+        let claims = [
+            ("the topic that the record says", claimed.topic.clone(), self.topic.clone()),
+            (
+                "the partition that the record says",
+                claimed.partition.map(u64::from).map(text),
+                text(self.partition.into()),
+            ),
+            ("the offset that the record says", claimed.offset.map(text), text(self.offset)),
+        ];
+        for (what, said, expected) in claims {
+            if let Some(found) = said.filter(|said| *said != expected) {
+                return Err(NoteError::Text(TextError { what, expected, found }));
             }
-            ClaimedPlace { partition: Some(said), .. } if said != partition => {
-                let proved = partition.to_string();
-                differs("the partition that the record says", said.to_string(), proved)
-            }
-            ClaimedPlace { offset: Some(said), .. } if said != offset => {
-                differs("the offset that the record says", said.to_string(), offset.to_string())
-            }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use timestrata_engine::{Changes, Error, ErrorKind, Result, Store, StreamId};
 
 use super::Topic;
-use super::group::{Beat, Share, TopicPartition};
+use super::group::{self, Beat, Share, TopicPartition};
 use super::hub::Hub;
 use super::polling::{ConsumerOptions, PollLimits, Polled, Reset, Waiting};
 use super::record::Records;
@@ -206,7 +206,7 @@ impl Consumer {
                 let partitions = self.matching(names)?;
                 match self.options.group.clone() {
                     Some(group) => self.share(&group, &partitions)?,
-                    None => all_of(&partitions),
+                    None => group::all(&partitions).collect(),
                 }
             }
         };
@@ -431,9 +431,13 @@ impl Consumer {
     /// How far each partition has been read that was read on since the last commit.
     #[must_use]
     pub fn uncommitted(&self) -> BTreeMap<TopicPartition, u64> {
-        let changed =
-            self.positions.iter().filter(|(_, position)| position.committed != Some(position.next));
-        changed.map(|(place, position)| (place.clone(), position.next)).collect()
+        self.next_where(|position| position.committed != Some(position.next))
+    }
+
+    /// The next offset of each partition whose position is so.
+    fn next_where(&self, is_so: impl Fn(&ReadPosition) -> bool) -> BTreeMap<TopicPartition, u64> {
+        let such = self.positions.iter().filter(|(_, position)| is_so(position));
+        such.map(|(place, position)| (place.clone(), position.next)).collect()
     }
 
     /// Commits these offsets, each the one that comes next, with other changes.
@@ -472,12 +476,8 @@ impl Consumer {
         if u128::from(passed) < every.as_nanos() {
             return Ok(());
         }
-        let ahead: BTreeMap<TopicPartition, u64> = self
-            .positions
-            .iter()
-            .filter(|(_, position)| position.committed.is_none_or(|at| at < position.next))
-            .map(|(place, position)| (place.clone(), position.next))
-            .collect();
+        let ahead =
+            self.next_where(|position| position.committed.is_none_or(|at| at < position.next));
         if ahead.is_empty() {
             self.committed_at_ns = self.store.monotonic_ns();
             return Ok(());
@@ -513,14 +513,6 @@ impl Consumer {
 const FOLLOW_NS: u64 = 50_000_000;
 /// How often one who waits looks for members whose session is over.
 const MEMBERS_NS: u64 = 500_000_000;
-
-fn all_of(partitions: &BTreeMap<String, u32>) -> BTreeSet<TopicPartition> {
-    let each = |(topic, count): (&String, &u32)| {
-        let topic = topic.clone();
-        (0..*count).map(move |partition| TopicPartition { topic: topic.clone(), partition })
-    };
-    partitions.iter().flat_map(each).collect()
-}
 
 impl Drop for Consumer {
     fn drop(&mut self) {

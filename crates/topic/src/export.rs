@@ -68,23 +68,15 @@ impl Topic {
             };
             match bytes {
                 Some(bytes) => {
-                    write(io, &path, &bytes)?;
+                    files::place(&*io.disk, &path, &bytes)?;
                     done.tiles += 1;
                 }
                 None => done.gone += 1,
             }
         }
-        files::create_folder(&*io.disk, out)?;
         files::replace(&*io.disk, &out.join("checkpoint"), &note)?;
         Ok(done)
     }
-}
-
-fn write(io: &Io, path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        files::create_folder(&*io.disk, folder)?;
-    }
-    files::place(&*io.disk, path, bytes)
 }
 
 fn hashes(tree: &PartitionTree<'_>, level: u8, tile: &Tile) -> Result<Vec<u8>> {

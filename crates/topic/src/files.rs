@@ -43,11 +43,12 @@ pub(super) fn create(disk: &dyn Disk, path: &Path, mode: OpenMode, bytes: &[u8])
 }
 
 /// Makes a file, or puts other bytes in its place: whoever reads it finds all the old ones or all the
-/// new, after a power cut too, where it may be as if nothing had been done.
+/// new, after a power cut too, where it may be as if nothing had been done. Makes its folder too.
 pub(super) fn place(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
+    disk.create_dir(folder_of(path)).map_err(|error| failed("made", folder_of(path), error))?;
     let place = || {
         match disk.remove(&new) {
             Err(error) if error.kind() != IoKind::NotFound => return Err(error),
@@ -65,11 +66,6 @@ pub(super) fn place(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<()> {
 pub(super) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<()> {
     place(disk, path, bytes)?;
     disk.sync_dir(folder_of(path)).map_err(|error| failed("written", path, error))
-}
-
-/// Makes a folder and those above it.
-pub(super) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<()> {
-    disk.create_dir(path).map_err(|error| failed("made", path, error))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -96,9 +96,6 @@ impl Topic {
         let disk = &*key.io.disk;
         let known = files::read(disk, &path)?;
         let note = self.checkpoint(partition, &key.signer, known.as_deref())?;
-        if let Some(folder) = path.parent() {
-            files::create_folder(disk, folder)?;
-        }
         files::replace(disk, &path, note.as_bytes())?;
         Ok(note)
     }

@@ -79,13 +79,10 @@ fn check_bytes(bytes: &[u8], options: &ExtractOptions) -> Result<(), Unparsed> {
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         return Err(Unparsed { reason: Reason::Binary, at: position_of_byte(bytes, at) });
     }
-    match std::str::from_utf8(bytes) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let at = position_of_byte(bytes, error.valid_up_to());
-            Err(Unparsed { reason: Reason::Encoding, at })
-        }
-    }
+    std::str::from_utf8(bytes).map(drop).map_err(|error| {
+        let at = position_of_byte(bytes, error.valid_up_to());
+        Unparsed { reason: Reason::Encoding, at }
+    })
 }
 
 fn position_of_byte(bytes: &[u8], at: usize) -> Position {

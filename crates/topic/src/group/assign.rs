@@ -78,7 +78,7 @@ pub(super) fn assign(
 }
 
 /// All partitions, in order.
-fn all(partitions: &BTreeMap<String, u32>) -> impl Iterator<Item = TopicPartition> {
+pub(crate) fn all(partitions: &BTreeMap<String, u32>) -> impl Iterator<Item = TopicPartition> {
     partitions.iter().flat_map(|(topic, count)| {
         (0..*count).map(|partition| TopicPartition { topic: topic.clone(), partition })
     })

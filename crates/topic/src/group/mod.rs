@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_io::sync::Mutex;
 
+pub(super) use self::assign::all;
 pub use self::assign::{Assignor, TopicPartition};
 use self::assign::{Owners, Wishes, assign};
 
@@ -130,14 +131,8 @@ impl Groups {
                 group.strategy
             ));
         }
-        group.members.insert(
-            beat.member.to_owned(),
-            Member {
-                topics: beat.topics.clone(),
-                heard_ns: beat.now_ns,
-                session_ns: beat.session_ns,
-            },
-        );
+        let (topics, heard_ns, session_ns) = (beat.topics.clone(), beat.now_ns, beat.session_ns);
+        group.members.insert(beat.member.to_owned(), Member { topics, heard_ns, session_ns });
         group.partitions.clone_from(beat.partitions);
         group.share_out();
         Ok(group.share_of(beat.member))
