@@ -146,7 +146,7 @@ impl Graph {
             latest: Mutex::default(),
             read_blocks: BlockCache::new(opened_at),
             kinds: Mutex::default(),
-            scratch: ScratchPool::new(),
+            scratch: ScratchPool::default(),
             loading: Mutex::default(),
             blocks_near: AtomicUsize::new(0),
         });

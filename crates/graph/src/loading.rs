@@ -85,7 +85,7 @@ impl GraphView {
 /// Reads all edges.
 fn load(snapshot: &Snapshot, shared: &Shared, edges: u64) -> Result<View> {
     let mut builder = Builder::with_capacity(usize::try_from(edges).unwrap_or(0));
-    let mut kinds = Kinds::new();
+    let mut kinds = Kinds::default();
     for rows in snapshot.scan(shared.edges_out, &columns_needed())? {
         edges_in(Side::Out, &rows?, &mut kinds, |edge, _| builder.push(edge))?;
     }

@@ -99,7 +99,7 @@ impl<'v> Nearby<'v> {
             along,
             blocks_max,
             edges: Vec::new(),
-            kinds: Kinds::new(),
+            kinds: Kinds::default(),
             read: HashSet::new(),
             seen: HashMap::new(),
             ahead: VecDeque::new(),

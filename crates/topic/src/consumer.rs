@@ -300,7 +300,8 @@ impl Consumer {
             Some(offset) => offset,
             None => self.reset(&topic, place.partition, None)?,
         };
-        Ok(ReadPosition { topic: topic.id(), next, may_wait: false, committed, is_paused: false })
+        let (topic, may_wait, is_paused) = (topic.shared.id, false, false);
+        Ok(ReadPosition { topic, next, may_wait, committed, is_paused })
     }
 
     /// The topic of a position. If that is not the one that was read, the position goes: offsets of one say
@@ -308,7 +309,7 @@ impl Consumer {
     fn topic_read(&mut self, place: &TopicPartition) -> Result<Topic> {
         let known = self.positions.get(place).map(|position| position.topic);
         match self.topic(place) {
-            Ok(topic) if known.is_none_or(|known| known == topic.id()) => return Ok(topic),
+            Ok(topic) if known.is_none_or(|known| known == topic.shared.id) => return Ok(topic),
             Err(error) if error.kind() != ErrorKind::NotFound || known.is_none() => {
                 return Err(error);
             }

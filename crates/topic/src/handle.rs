@@ -35,6 +35,7 @@ struct Now {
 /// What all handles of a topic share.
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// What tells this topic from another of the same name, made before or after it.
     pub(super) id: StreamId,
     pub(super) name: String,
     pub(super) created_ns: Option<i64>,
@@ -166,11 +167,6 @@ impl Topic {
         }
     }
 
-    /// What tells this topic from another of the same name, made before or after it.
-    pub(super) fn id(&self) -> StreamId {
-        self.shared.id
-    }
-
     /// Wall clock when it was made, nanoseconds since the epoch.
     #[must_use]
     pub fn created_ns(&self) -> Option<i64> {
@@ -285,7 +281,7 @@ impl Topic {
     pub fn remove(&self) -> Result<()> {
         let hub = self.store.model_state::<Hub>();
         let _changing = hub.changing.lock();
-        let stream = self.store.stream_of(self.id()).map_err(|_| self.shared.removed())?;
+        let stream = self.store.stream_of(self.shared.id).map_err(|_| self.shared.removed())?;
         remove(&self.store, &hub, &stream)
     }
 

@@ -22,7 +22,7 @@ impl Consumer {
         // An assigned one has no position before the first poll.
         let is_assigned = matches!(&self.source, Subscription::Assigned(partitions) if partitions.contains(place));
         if is_assigned && !self.positions.contains_key(place) {
-            let topic = self.topic(place)?.id();
+            let topic = self.topic(place)?.shared.id;
             let (committed, is_paused) = (None, false);
             let new = ReadPosition { topic, next: offset, may_wait: false, committed, is_paused };
             self.positions.insert(place.clone(), new);

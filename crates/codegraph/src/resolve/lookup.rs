@@ -279,7 +279,7 @@ impl World<'_> {
     /// What a name means behind a dot.
     pub(super) fn step(&self, from: Found, word: Word, trail: &mut Trail) -> Found {
         match from {
-            Found::Value(class) => self.member(class, word, trail),
+            Found::Value(class) => self.member_of_any(vec![class], word, trail),
             Found::Base(class) => self.base_member(class, word, trail),
             Found::Folder(folder) => modules::in_folder(self, folder, word),
             Found::Item(item) => match self.kind(item) {
@@ -293,16 +293,11 @@ impl World<'_> {
     }
 
     fn type_member(&self, class: Item, kind: SymbolKind, word: Word, trail: &mut Trail) -> Found {
-        let found = self.member(class, word, trail);
+        let found = self.member_of_any(vec![class], word, trail);
         let is_variant = kind == SymbolKind::Enum
             && self.words.text(word).starts_with(|first: char| first.is_uppercase());
         // What an enum can be is not told apart from the enum.
         if found.is_something() || !is_variant { found } else { Found::Item(class) }
-    }
-
-    /// A member of a type or of its bases.
-    fn member(&self, class: Item, word: Word, trail: &mut Trail) -> Found {
-        self.member_of_any(vec![class], word, trail)
     }
 
     fn base_member(&self, class: Item, word: Word, trail: &mut Trail) -> Found {

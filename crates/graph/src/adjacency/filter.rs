@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-/// A set of kinds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A set of kinds; every kind unless told otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindFilter(Set);
 
 /// The set as it is asked fastest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Set {
+    #[default]
     All,
     One(u16),
     /// Kinds with numbers below 64, a bit each.
     Bits(u64),
     /// In order.
     List(Arc<[u16]>),
-}
-
-impl Default for KindFilter {
-    fn default() -> Self {
-        Self::all()
-    }
 }
 
 impl KindFilter {

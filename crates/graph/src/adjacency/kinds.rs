@@ -18,11 +18,6 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// No kinds.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The number of a name, which it is given if it has none.
     ///
     /// # Errors

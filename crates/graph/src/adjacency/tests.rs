@@ -322,7 +322,7 @@ fn what_is_no_id_is_refused() {
 
 #[test]
 fn kinds_are_numbered_up_to_their_limit() {
-    let mut kinds = Kinds::new();
+    let mut kinds = Kinds::default();
     for number in 0..KINDS_MAX {
         assert_eq!(kinds.intern(&number.to_string()).unwrap() as usize, number);
     }

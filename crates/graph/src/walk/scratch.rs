@@ -112,11 +112,6 @@ pub struct ScratchPool {
 const WAITING_MAX: usize = 16;
 
 impl ScratchPool {
-    /// An empty pool.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// What is done with a scratch, which waits for the next walk then.
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = self.waiting.lock().pop().unwrap_or_default();

@@ -22,7 +22,7 @@ fn edge(source: u32, kind: u16, target: u32, weight: Option<f64>) -> Edge {
 fn view_of(settled: &[Edge], changed: &[Change]) -> View {
     let base = Base::build(settled).unwrap();
     let delta = Delta::new(&base).after(&base, changed).unwrap();
-    let mut kinds = Kinds::new();
+    let mut kinds = Kinds::default();
     for name in ["calls", "imports", "contains"] {
         kinds.intern(name).unwrap();
     }
@@ -480,7 +480,7 @@ fn old_marks_are_never_taken_for_new_ones() {
 
 #[test]
 fn a_scratch_comes_back_to_its_pool() {
-    let pool = ScratchPool::new();
+    let pool = ScratchPool::default();
     let view = plain(&[(0, 1)]);
     let first =
         pool.with(|one| walk(&view, one, &[0], Order::Breadth, &WalkOptions::default(), |_| true));
