@@ -137,8 +137,7 @@ pub struct Reference {
     /// How it refers.
     pub kind: ReferenceKind,
     /// The names written, with a dot between them whatever the language has there: `os.path.join`.
-    /// What is called on something without a name begins with a dot: `.strip`. See
-    /// [`Facts::parts`].
+    /// What is called on something without a name begins with a dot: `.strip`.
     pub callee: Name,
     /// Where the last of these names stands.
     pub at: Position,
@@ -195,11 +194,6 @@ impl Facts {
     #[must_use]
     pub fn text(&self, name: Name) -> &str {
         usize::try_from(name.0).ok().and_then(|at| self.names.get(at)).map_or("", String::as_str)
-    }
-
-    /// The names of a path: `os.path.join` has three, and `.strip` two, the first of them empty.
-    pub fn parts(&self, path: Name) -> impl Iterator<Item = &str> {
-        self.text(path).split('.')
     }
 }
 

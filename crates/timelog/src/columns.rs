@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
-use timestrata_engine::{Cell, Durability, Error, ErrorKind, Result, RowBatch, SeqNo, Stream};
+use timestrata_engine::{Cell, Durability, Error, ErrorKind, Result, RowBatch, SeqNo};
 
 use super::batch::time_column;
-use super::options::{TIME_NAME, VALUE_NAME};
+use super::options::{TIME_NAME, VALUE_NAME, columns_of_stream};
 use super::{Codec, Timelog};
 
 /// What the values of a typed log are.
@@ -91,7 +91,8 @@ impl ValueColumns {
 impl Timelog {
     /// The columns of its values, if it is typed.
     pub fn columns(&self) -> Option<ValueColumns> {
-        columns_of(self.stream(), self.codec())
+        let is_typed = self.codec() == Codec::Arrow;
+        is_typed.then(|| columns_of_stream(self.stream()).ok()).flatten()
     }
 
     /// No entries yet, of this typed log. A row is an entry: its time, then one cell a value column.
@@ -187,13 +188,5 @@ impl Timelog {
         let (name, codec) = (self.name(), self.codec());
         let what = format!("time log '{name}' has codec '{codec}': it has no columns");
         Err(Error::new(ErrorKind::InvalidArgument, what))
-    }
-}
-
-/// The value columns of a time log's stream, if it is typed.
-pub(super) fn columns_of(stream: &Stream, codec: Codec) -> Option<ValueColumns> {
-    match codec {
-        Codec::Arrow => super::options::columns_of_stream(stream).ok(),
-        Codec::Bytes | Codec::Cbor | Codec::Json | Codec::Pickle => None,
     }
 }

@@ -17,7 +17,7 @@ pub(super) const STEPS: &[(&str, Step)] = &[
     ("decorator", decorator),
     ("for_statement", for_statement),
     ("function_definition", function),
-    ("future_import_statement", import_future),
+    ("future_import_statement", |b, node| import_names(b, node, "__future__", 0)),
     ("global_statement", outer),
     ("import_from_statement", import_from),
     ("import_statement", import),
@@ -270,10 +270,6 @@ fn import<'t>(b: &mut Builder<'t>, node: Node<'t>) {
         let (module, alias) = (b.name(&dotted(module)), alias.map(|alias| b.name(alias)));
         b.import(Import { module, alias, at: place(item), ..Import::default() });
     }
-}
-
-fn import_future<'t>(b: &mut Builder<'t>, node: Node<'t>) {
-    import_names(b, node, "__future__", 0);
 }
 
 fn import_from<'t>(b: &mut Builder<'t>, node: Node<'t>) {

@@ -8,7 +8,7 @@ use super::walk::{Field, Step};
 use crate::{BindingKind, Import, Name, SymbolKind};
 
 pub(super) const STEPS: &[(&str, Step)] = &[
-    ("attribute_item", skip),
+    ("attribute_item", |b, _| b.is_skipped = true),
     ("call_expression", |b, node| b.call_in(node, Field::Function, path)),
     ("const_item", field),
     ("enum_item", |b, node| b.open_only(SymbolKind::Enum, node)),
@@ -18,7 +18,7 @@ pub(super) const STEPS: &[(&str, Step)] = &[
     ("function_item", function),
     ("function_signature_item", function),
     ("impl_item", implementation),
-    ("inner_attribute_item", skip),
+    ("inner_attribute_item", |b, _| b.is_skipped = true),
     ("let_declaration", variable),
     ("macro_definition", macro_definition),
     ("macro_invocation", macro_call),
@@ -41,10 +41,6 @@ const MAKER_BEGINNINGS: [&str; 3] = ["new_", "from_", "with_"];
 const POINTERS: [&str; 4] = ["Arc", "Box", "Rc", "Cow"];
 /// Beginnings of paths in nested `use` that would be longer are left out.
 const PREFIX_BYTES_MAX: usize = 1_024;
-
-fn skip<'t>(b: &mut Builder<'t>, _: Node<'t>) {
-    b.is_skipped = true;
-}
 
 /// The names of an expression or a type like `a::b::<T>`, `self.x` or `x.y`.
 fn path<'t>(b: &mut Builder<'t>, node: Node<'t>) -> Option<Path> {
