@@ -5,7 +5,7 @@
 //! only the log holds, the last of them torn. Beside each stands a text with what it holds.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a tool: a failure ends it")]
 
-#[path = "../tests/golden/mod.rs"]
+#[path = "../tests/engine/golden/mod.rs"]
 mod golden;
 
 use std::path::{Path, PathBuf};

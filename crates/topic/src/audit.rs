@@ -64,7 +64,7 @@ impl Topic {
                 counted += 1;
             }
         }
-        let root = rebuilt(&tree, &altered)?;
+        let root = rebuilt(&tree, altered)?;
         if root != tree.root(size)? {
             return Err(altered("its tree doesn't have the root that its leaves make".to_owned()));
         }

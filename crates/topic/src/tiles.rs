@@ -66,9 +66,8 @@ mod column {
     pub(super) const PLACE: usize = 0;
     pub(super) const HASHES: usize = 1;
     pub(super) const ROOT: usize = 2;
+    /// The first of three that tell what its records span: the largest time and the bytes come behind it.
     pub(super) const TIME_MIN: usize = 3;
-    pub(super) const TIME_MAX: usize = 4;
-    pub(super) const BYTES: usize = 5;
     pub(super) const APPENDED: usize = 6;
 }
 

@@ -1,5 +1,4 @@
 //! What the simulated disk refuses though nothing is broken, what it can't read, and where it tears.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

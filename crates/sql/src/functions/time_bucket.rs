@@ -6,7 +6,7 @@
 //! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
 //! from 2000-01-01.
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
@@ -19,7 +19,7 @@ use datafusion::logical_expr::{
 };
 
 use super::step::{Step, interval_of};
-use super::{as_time, field_of, map_units, map_values};
+use super::{as_time, field_of, map_values};
 use crate::error::refused;
 use crate::instant::{instant, nanoseconds, timestamp, units_of};
 

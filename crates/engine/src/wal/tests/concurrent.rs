@@ -1,6 +1,6 @@
 //! Several threads, and syncs that fail.
 
-#[path = "../../../tests/support/watched_disk.rs"]
+#[path = "../../../tests/engine/support/watched_disk.rs"]
 mod watched_disk;
 
 use std::io;
