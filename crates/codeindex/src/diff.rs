@@ -7,17 +7,8 @@ use serde_json::json;
 use timestrata_engine::{Durability, Result, SeqNo};
 use timestrata_graph::{BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphView, NewBlock};
 
-use crate::nodes::{TREE, tree_id};
+use crate::nodes::{Put, TREE, tree_id};
 use crate::stored::Stored;
-
-/// A block as it has to be.
-pub(crate) struct Put<'a> {
-    pub(crate) id: BlockId,
-    pub(crate) path: Option<&'a str>,
-    pub(crate) metadata: String,
-    pub(crate) is_text: bool,
-    pub(crate) content: Cow<'a, [u8]>,
-}
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,11 +10,28 @@ use timestrata_codegraph::{
 };
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 
-use crate::index::{Progress, Skipped};
 use crate::nodes::{self, hash_text};
 
 /// Threads that take files apart at most.
 const THREADS_MAX: usize = 8;
+
+/// How far indexing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Files that were read.
+    pub files: usize,
+    /// Files that there are.
+    pub files_all: usize,
+}
+
+/// A file that is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its path in the tree; empty where it can't be told, or where it isn't about a file.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
 
 /// A file that was read.
 pub(crate) struct File {

@@ -10,9 +10,9 @@ use timestrata_codegraph::{Facts, Resolved, resolve};
 use timestrata_engine::{Durability, Io, Result};
 use timestrata_graph::Graph;
 
-use crate::diff::{Diff, Put, Written};
-use crate::files::{self, File};
-use crate::nodes::{self, FACTS, external_id, facts_id, node_id};
+use crate::diff::{Diff, Written};
+use crate::files::{self, File, Progress, Skipped};
+use crate::nodes::{self, FACTS, Put, external_id, facts_id, node_id};
 use crate::stored::{Stored, check_tree};
 
 /// How a tree, or an index that another program made of one, is taken into a graph.
@@ -22,24 +22,6 @@ pub struct IndexOptions {
     pub replace: bool,
     /// How what is written survives.
     pub durability: Durability,
-}
-
-/// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Files that were read.
-    pub files: usize,
-    /// Files that there are.
-    pub files_all: usize,
-}
-
-/// A file that is left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
-    /// Its path in the tree; empty where it can't be told, or where it isn't about a file.
-    pub path: String,
-    /// Why.
-    pub why: String,
 }
 
 /// What indexing did.

@@ -21,7 +21,8 @@ mod show;
 mod stored;
 
 pub use diff::Written;
-pub use index::{IndexOptions, Indexed, Progress, Skipped, index};
+pub use files::{Progress, Skipped};
+pub use index::{IndexOptions, Indexed, index};
 pub use nodes::{external_id, node_id, symbol_id};
 pub use scip::{Imported, import_scip};
 pub use show::{Shown, Site, find, node_of, shown_edges};

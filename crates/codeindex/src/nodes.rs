@@ -12,13 +12,20 @@ use timestrata_codegraph::{
 use timestrata_graph::{BlockId, Edge, EdgeKey, id_of_content};
 use timestrata_merkle::Hash;
 
-use crate::diff::Put;
-
 /// Kinds of blocks that are no symbol's.
 pub(crate) const FILE: &str = "file";
 pub(crate) const FACTS: &str = "facts";
 pub(crate) const EXTERNAL: &str = "external";
 pub(crate) const TREE: &str = "tree";
+
+/// A block as it has to be.
+pub(crate) struct Put<'a> {
+    pub(crate) id: BlockId,
+    pub(crate) path: Option<&'a str>,
+    pub(crate) metadata: String,
+    pub(crate) is_text: bool,
+    pub(crate) content: Cow<'a, [u8]>,
+}
 
 /// The block of a node: `path`, or `path::Outer.inner`.
 #[must_use]

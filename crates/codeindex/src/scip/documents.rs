@@ -15,7 +15,7 @@ use super::positions::{At, Lines, Range};
 use super::symbols::{Symbol, Symbols, has_role};
 use super::wire::{Decoded, Document};
 use crate::diff::{Diff, Put};
-use crate::index::Skipped;
+use crate::files::Skipped;
 use crate::nodes::{self, EXTERNAL, FILE, node_id, set, set_names};
 
 /// The kind of edge for what is named and not called.

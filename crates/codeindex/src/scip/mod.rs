@@ -20,8 +20,8 @@ use timestrata_graph::Graph;
 use wire::Index;
 
 use crate::diff::{Diff, Written};
-use crate::files::{read_file, unread};
-use crate::index::{IndexOptions, Progress, Skipped};
+use crate::files::{Progress, Skipped, read_file, unread};
+use crate::index::IndexOptions;
 use crate::stored::{Stored, check_tree};
 
 /// No message of the format can be larger.

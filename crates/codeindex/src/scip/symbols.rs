@@ -13,7 +13,7 @@ use super::kinds;
 use super::positions::{At, Range};
 use super::symbol::{self, Suffix};
 use super::wire::{Decoded, Index, refused};
-use crate::index::Skipped;
+use crate::files::Skipped;
 use crate::nodes::symbol_id;
 
 /// A symbol that is seen beyond its own file.

@@ -10,7 +10,7 @@ use protobuf::Message;
 use scip::types::{Metadata, Occurrence, PositionEncoding, SymbolInformation};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-use crate::index::Skipped;
+use crate::files::Skipped;
 
 /// More documents than any tree has files.
 const DOCUMENTS_MAX: usize = 1 << 20;
