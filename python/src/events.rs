@@ -37,13 +37,13 @@ struct Told {
     logger: String,
     level: u8,
     text: String,
-    fields: Vec<(&'static str, Value)>,
+    fields: Vec<(&'static str, FieldValue)>,
     file: &'static str,
     line: u32,
 }
 
 #[derive(IntoPyObjectRef)]
-enum Value {
+enum FieldValue {
     Bool(bool),
     Int(i64),
     UInt(u64),
@@ -133,7 +133,7 @@ fn gap(dropped: u64) -> Told {
         logger: ROOT.to_owned(),
         level: 30,
         text: format!("{dropped} events were dropped: they came faster than they were delivered"),
-        fields: vec![("dropped", Value::UInt(dropped))],
+        fields: vec![("dropped", FieldValue::UInt(dropped))],
         file: file!(),
         line: line!(),
     }
@@ -224,11 +224,11 @@ struct Visitor {
     text: String,
     /// The fields, as the text has them at its end.
     shown: String,
-    fields: Vec<(&'static str, Value)>,
+    fields: Vec<(&'static str, FieldValue)>,
 }
 
 impl Visitor {
-    fn push(&mut self, field: &Field, shown: impl fmt::Display, value: Value) {
+    fn push(&mut self, field: &Field, shown: impl fmt::Display, value: FieldValue) {
         // A String takes all that is written to it.
         let _ = write!(self.shown, " {}={shown}", field.name());
         self.fields.push((field.name(), value));
@@ -237,23 +237,23 @@ impl Visitor {
 
 impl Visit for Visitor {
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.push(field, value, Value::Bool(value));
+        self.push(field, value, FieldValue::Bool(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.push(field, value, Value::Int(value));
+        self.push(field, value, FieldValue::Int(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.push(field, value, Value::UInt(value));
+        self.push(field, value, FieldValue::UInt(value));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.push(field, value, Value::Float(value));
+        self.push(field, value, FieldValue::Float(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.push(field, value, Value::Text(value.to_owned()));
+        self.push(field, value, FieldValue::Text(value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

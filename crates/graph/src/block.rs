@@ -113,10 +113,10 @@ pub fn id_of_content(content: &[u8]) -> BlockId {
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Block(Arc<Parts>);
+pub struct Block(Arc<BlockParts>);
 
 #[derive(Debug)]
-struct Parts {
+struct BlockParts {
     id: BlockId,
     version: u32,
     is_text: bool,
@@ -146,7 +146,7 @@ impl Block {
             let contents = column(column::CONTENT)?.as_binary_opt::<i64>()?;
             let start = usize::try_from(*contents.value_offsets().get(row)?).ok()?;
             let bytes = contents.value(row).len();
-            Some(Parts {
+            Some(BlockParts {
                 id: BlockId::new(ids.value(row).try_into().ok()?),
                 version: versions.value(row),
                 is_text: column(column::IS_TEXT)?.as_boolean_opt()?.value(row),

@@ -25,7 +25,7 @@ const CONTENT_BYTES_MAX: usize = 32 << 10;
 const BYTES_BESIDES: usize = 160;
 const SHARDS: usize = 8;
 
-type Blocks = Cache<HashedId, Kept, Weight, Spread>;
+type Blocks = Cache<HashedId, CachedBlock, Weight, Spread>;
 
 /// The blocks of a graph that are in memory.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct BlockCache {
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct CachedBlock {
     block: Block,
     read_at: SeqNo,
 }
@@ -70,7 +70,10 @@ impl BlockCache {
         if let Some(blocks) = self.blocks.get().or_else(|| self.first()) {
             // What lies in a file would keep all of the file's blocks on the disk.
             block.own_content();
-            blocks.insert(HashedId(block.id()), Kept { block: block.clone(), read_at: snapshot });
+            blocks.insert(
+                HashedId(block.id()),
+                CachedBlock { block: block.clone(), read_at: snapshot },
+            );
         }
         drop(changed);
         block
@@ -105,8 +108,8 @@ impl BlockCache {
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<HashedId, Kept> for Weight {
-    fn weight(&self, _: &HashedId, kept: &Kept) -> u64 {
+impl Weighter<HashedId, CachedBlock> for Weight {
+    fn weight(&self, _: &HashedId, kept: &CachedBlock) -> u64 {
         (kept.block.bytes() + BYTES_BESIDES) as u64
     }
 }

@@ -287,7 +287,7 @@ struct Staged<'a> {
     /// Blocks that will be there, or not.
     blocks: BTreeMap<BlockId, Option<(NewBlock<'a>, u32)>>,
     /// Earlier versions that will be there, or not.
-    versions: BTreeMap<(BlockId, u32), Option<Kept<'a>>>,
+    versions: BTreeMap<(BlockId, u32), Option<EarlierVersion<'a>>>,
     put: Vec<(BlockId, u32)>,
     edges: Vec<EdgeChange<'a>>,
     /// Changes to edges by the blocks at their ends, of those up to some place: only who takes all
@@ -297,7 +297,7 @@ struct Staged<'a> {
 }
 
 /// An earlier version: as it was put by these changes, or before.
-enum Kept<'a> {
+enum EarlierVersion<'a> {
     New(NewBlock<'a>, u32),
     Stored(Block),
 }
@@ -340,10 +340,10 @@ impl<'a> Staged<'a> {
     fn put(&mut self, block: NewBlock<'a>) -> Result<()> {
         let id = block.id();
         let before = match self.blocks.get(&id) {
-            Some(staged) => staged.map(|(block, version)| Kept::New(block, version)),
-            None => self.stored(id)?.map(Kept::Stored),
+            Some(staged) => staged.map(|(block, version)| EarlierVersion::New(block, version)),
+            None => self.stored(id)?.map(EarlierVersion::Stored),
         };
-        let latest = before.as_ref().map_or(0, Kept::version);
+        let latest = before.as_ref().map_or(0, EarlierVersion::version);
         let version = next_version(&self.shared.name, id, latest, block.version)?;
         if let Some(before) = before.filter(|before| before.version() < version) {
             self.keep(id, before)?;
@@ -354,7 +354,7 @@ impl<'a> Staged<'a> {
     }
 
     /// Keeps a version that has got a later one, and throws away those that are too many then.
-    fn keep(&mut self, id: BlockId, before: Kept<'a>) -> Result<()> {
+    fn keep(&mut self, id: BlockId, before: EarlierVersion<'a>) -> Result<()> {
         let Some(stream) = self.shared.versions else { return Ok(()) };
         let most = self.shared.options.keep_versions as usize - 1;
         self.versions.insert((id, before.version()), Some(before));
@@ -441,7 +441,8 @@ impl<'a> Staged<'a> {
             changes = changes.delete_keys(self.shared.blocks, keys);
         }
         if let Some(stream) = self.shared.versions {
-            let rows: Vec<_> = self.versions.values().flatten().map(Kept::as_new).collect();
+            let rows: Vec<_> =
+                self.versions.values().flatten().map(EarlierVersion::as_new).collect();
             if !rows.is_empty() {
                 changes = changes.insert(stream, block::to_batch(&rows)?);
             }
@@ -497,7 +498,7 @@ impl Unlinked {
     }
 }
 
-impl Kept<'_> {
+impl EarlierVersion<'_> {
     fn version(&self) -> u32 {
         match self {
             Self::New(_, version) => *version,

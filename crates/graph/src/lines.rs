@@ -68,7 +68,7 @@ struct ReadBlock {
     content: Vec<u8>,
 }
 
-type Parts<'l> = BTreeMap<String, &'l RawValue>;
+type LineParts<'l> = BTreeMap<String, &'l RawValue>;
 
 fn wrong(what: &str, expected: &str, found: &RawValue) -> String {
     let shown: String = found.get().chars().take(60).collect();
@@ -76,11 +76,11 @@ fn wrong(what: &str, expected: &str, found: &RawValue) -> String {
 }
 
 /// A part that may be missing or null.
-fn part<'l>(parts: &Parts<'l>, name: &str) -> Option<&'l RawValue> {
+fn part<'l>(parts: &LineParts<'l>, name: &str) -> Option<&'l RawValue> {
     parts.get(name).copied().filter(|part| part.get() != "null")
 }
 
-fn text(parts: &Parts<'_>, name: &str) -> std::result::Result<Option<String>, String> {
+fn text(parts: &LineParts<'_>, name: &str) -> std::result::Result<Option<String>, String> {
     let text =
         |part: &RawValue| serde_json::from_str(part.get()).map_err(|_| wrong(name, "text", part));
     part(parts, name).map(text).transpose()
@@ -95,7 +95,7 @@ fn id(text: &str, name: &str) -> std::result::Result<BlockId, String> {
 }
 
 /// An object, as it is written; or the text of one.
-fn object(parts: &Parts<'_>, name: &str) -> std::result::Result<Option<String>, String> {
+fn object(parts: &LineParts<'_>, name: &str) -> std::result::Result<Option<String>, String> {
     let object = |part: &RawValue| match part.get().starts_with('"') {
         true => serde_json::from_str(part.get()).map_err(|_| wrong(name, "an object", part)),
         false => Ok(part.get().to_owned()),
@@ -103,7 +103,11 @@ fn object(parts: &Parts<'_>, name: &str) -> std::result::Result<Option<String>, 
     part(parts, name).map(object).transpose()
 }
 
-fn expect_known(what: &str, parts: &Parts<'_>, known: &[&str]) -> std::result::Result<(), String> {
+fn expect_known(
+    what: &str,
+    parts: &LineParts<'_>,
+    known: &[&str],
+) -> std::result::Result<(), String> {
     match parts.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => {
@@ -113,7 +117,7 @@ fn expect_known(what: &str, parts: &Parts<'_>, known: &[&str]) -> std::result::R
 }
 
 impl ReadBlock {
-    fn of(parts: &Parts<'_>) -> std::result::Result<Self, String> {
+    fn of(parts: &LineParts<'_>) -> std::result::Result<Self, String> {
         expect_known("blocks", parts, &["block", "version", "source_uri", "metadata", "content"])?;
         let version = |part: &RawValue| {
             part.get().parse().map_err(|_| wrong("version", "a number from 0 on", part))
@@ -167,7 +171,7 @@ fn time(part: &RawValue) -> std::result::Result<i64, String> {
 /// An end of an edge: an id, or a name, which is added to those that get blocks.
 fn end(
     list: &EdgeList,
-    parts: &Parts<'_>,
+    parts: &LineParts<'_>,
     column: &str,
     names: &mut BTreeMap<BlockId, String>,
 ) -> std::result::Result<BlockId, String> {
@@ -188,7 +192,7 @@ fn end(
 
 fn edge_of(
     list: &EdgeList,
-    parts: &Parts<'_>,
+    parts: &LineParts<'_>,
     names: &mut BTreeMap<BlockId, String>,
 ) -> std::result::Result<Edge, String> {
     let columns: [&str; 3] = [&list.source, &list.kind, &list.target];
@@ -239,7 +243,7 @@ impl Graph {
             if line.trim().is_empty() {
                 continue;
             }
-            let parts: Parts<'_> =
+            let parts: LineParts<'_> =
                 serde_json::from_str(&line).map_err(|error| invalid(&error.to_string()))?;
             match parts.contains_key("block") {
                 true => blocks.push(ReadBlock::of(&parts).map_err(|why| invalid(&why))?),

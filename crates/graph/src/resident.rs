@@ -22,7 +22,7 @@ const CHANGED_SHARE: usize = 8;
 /// What is in memory of a graph's edges.
 #[derive(Debug)]
 pub(super) struct Resident {
-    state: State,
+    state: ResidentState,
     /// Changes each time that what is in memory is made anew, so that who made it meanwhile of
     /// something older doesn't put that in its place.
     epoch: u64,
@@ -36,7 +36,7 @@ pub(super) struct Resident {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum ResidentState {
     /// Nothing.
     #[default]
     Absent,
@@ -87,7 +87,7 @@ impl Resident {
     /// Nothing, of a graph that was opened when this was the last commit.
     pub(super) fn new(opened_at: SeqNo) -> Self {
         Self {
-            state: State::Absent,
+            state: ResidentState::Absent,
             epoch: 0,
             changed: opened_at,
             read_at: SeqNo(0),
@@ -98,7 +98,7 @@ impl Resident {
     /// The edges as a snapshot has them, if they are in memory. One who `follows` isn't told of
     /// commits, and so knows of no snapshot but the one that was read.
     pub(super) fn at(&self, snapshot: SeqNo, follows: bool) -> Option<View> {
-        let State::Ready { view, .. } = &self.state else { return None };
+        let ResidentState::Ready { view, .. } = &self.state else { return None };
         let is_same = if follows { snapshot == self.read_at } else { snapshot >= self.changed };
         is_same.then(|| view.clone())
     }
@@ -109,10 +109,10 @@ impl Resident {
             return Begun::Ready(view);
         }
         let is_newest = if follows { snapshot > self.read_at } else { snapshot >= self.changed };
-        if !is_newest || (!follows && !matches!(self.state, State::Absent)) {
+        if !is_newest || (!follows && !matches!(self.state, ResidentState::Absent)) {
             return Begun::Other;
         }
-        self.state = State::Loading(Vec::new());
+        self.state = ResidentState::Loading(Vec::new());
         self.epoch += 1;
         Begun::Load(self.epoch)
     }
@@ -123,8 +123,8 @@ impl Resident {
             return;
         }
         let state = std::mem::take(&mut self.state);
-        if let (State::Loading(changes), Ok(view)) = (state, loaded) {
-            self.state = State::Ready { view: view.clone(), is_merging: false };
+        if let (ResidentState::Loading(changes), Ok(view)) = (state, loaded) {
+            self.state = ResidentState::Ready { view: view.clone(), is_merging: false };
             self.read_at = snapshot;
             self.add(&changes.iter().map(Noted::change).collect::<Vec<_>>());
         }
@@ -140,9 +140,9 @@ impl Resident {
 
     fn add(&mut self, changes: &[EdgeChange<'_>]) {
         match &mut self.state {
-            State::Absent => {}
-            State::Loading(noted) => noted.extend(changes.iter().map(Noted::of)),
-            State::Ready { view, .. } => match after(view, changes) {
+            ResidentState::Absent => {}
+            ResidentState::Loading(noted) => noted.extend(changes.iter().map(Noted::of)),
+            ResidentState::Ready { view, .. } => match after(view, changes) {
                 Ok(next) => *view = next,
                 // Too many nodes or kinds to be in memory: who asks reads the streams, and is told.
                 Err(_) => self.forget(),
@@ -152,13 +152,13 @@ impl Resident {
 
     /// Forgets all of it: what is committed is not known any more.
     pub(super) fn forget(&mut self) {
-        self.state = State::Absent;
+        self.state = ResidentState::Absent;
         self.epoch += 1;
     }
 
     /// What is to be merged now, if it is time: only who is given something merges.
     pub(super) fn merge_due(&mut self) -> Option<(u64, View)> {
-        let State::Ready { view, is_merging } = &mut self.state else { return None };
+        let ResidentState::Ready { view, is_merging } = &mut self.state else { return None };
         let changed = view.delta().edges();
         let is_due = changed >= CHANGES_MIN && changed * CHANGED_SHARE >= view.base().edges();
         if !is_due || std::mem::replace(is_merging, true) {
@@ -169,7 +169,7 @@ impl Resident {
 
     /// Lets somebody else merge.
     pub(super) fn give_up_merge(&mut self, epoch: u64) {
-        if let State::Ready { is_merging, .. } = &mut self.state
+        if let ResidentState::Ready { is_merging, .. } = &mut self.state
             && epoch == self.epoch
         {
             *is_merging = false;
@@ -178,7 +178,7 @@ impl Resident {
 
     /// Takes over what a merge has made.
     pub(super) fn merged(&mut self, epoch: u64, from: &View, base: Result<Base>) {
-        let State::Ready { view, is_merging } = &mut self.state else { return };
+        let ResidentState::Ready { view, is_merging } = &mut self.state else { return };
         if epoch != self.epoch {
             return;
         }

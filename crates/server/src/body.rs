@@ -105,12 +105,12 @@ fn innermost(error: &dyn std::error::Error) -> String {
 /// Reads a body. To be read on a thread that may block.
 #[derive(Debug)]
 pub(crate) struct BodyReader {
-    pieces: Pieces,
+    pieces: BodyPieces,
     piece: Bytes,
 }
 
 #[derive(Debug)]
-enum Pieces {
+enum BodyPieces {
     /// Of a long body, which arrives meanwhile.
     Arriving(Receiver<io::Result<Bytes>>),
     /// Of a short one, which has.
@@ -133,7 +133,7 @@ impl BodyReader {
                         break;
                     }
                 }
-                Pieces::Here(all.into_iter())
+                BodyPieces::Here(all.into_iter())
             }
             false => {
                 let (sender, receiver) = channel(PIECES_WAITING);
@@ -146,7 +146,7 @@ impl BodyReader {
                         }
                     }
                 });
-                Pieces::Arriving(receiver)
+                BodyPieces::Arriving(receiver)
             }
         };
         Self { pieces, piece: Bytes::new() }
@@ -157,8 +157,8 @@ impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
             let next = match &mut self.pieces {
-                Pieces::Arriving(pieces) => pieces.blocking_recv(),
-                Pieces::Here(pieces) => pieces.next(),
+                BodyPieces::Arriving(pieces) => pieces.blocking_recv(),
+                BodyPieces::Here(pieces) => pieces.next(),
             };
             match next {
                 None => return Ok(0),

@@ -15,14 +15,14 @@ pub(crate) struct JsonLines<R> {
     input: Vec<u8>,
     output: Vec<u8>,
     given: usize,
-    place: Place,
+    place: JsonPlace,
     is_in_list: bool,
     is_all: bool,
 }
 
 /// What the next byte is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum JsonPlace {
     Between,
     /// A number, a name, or what is none.
     Word,
@@ -42,7 +42,7 @@ impl<R: Read> JsonLines<R> {
             input: Vec::new(),
             output: Vec::new(),
             given: 0,
-            place: Place::Between,
+            place: JsonPlace::Between,
             is_in_list: false,
             is_all: false,
         }
@@ -63,32 +63,32 @@ impl<R: Read> JsonLines<R> {
 
     fn see(&mut self, byte: u8) {
         match self.place {
-            Place::Between => self.begin(byte),
-            Place::Word if byte.is_ascii_whitespace() || matches!(byte, b',' | b']') => {
+            JsonPlace::Between => self.begin(byte),
+            JsonPlace::Word if byte.is_ascii_whitespace() || matches!(byte, b',' | b']') => {
                 self.end();
                 self.begin(byte);
             }
-            Place::Word => self.keep(byte),
-            Place::Nested(depth) => {
+            JsonPlace::Word => self.keep(byte),
+            JsonPlace::Nested(depth) => {
                 self.keep(byte);
                 match byte {
-                    b'"' => self.place = Place::Text { depth, is_escaped: false },
-                    b'{' | b'[' => self.place = Place::Nested(depth + 1),
+                    b'"' => self.place = JsonPlace::Text { depth, is_escaped: false },
+                    b'{' | b'[' => self.place = JsonPlace::Nested(depth + 1),
                     b'}' | b']' if depth == 1 => self.end(),
-                    b'}' | b']' => self.place = Place::Nested(depth - 1),
+                    b'}' | b']' => self.place = JsonPlace::Nested(depth - 1),
                     _ => {}
                 }
             }
-            Place::Text { depth, is_escaped } => {
+            JsonPlace::Text { depth, is_escaped } => {
                 // No text may have a line end in it, of either kind: this one spoils no other line, and
                 // is told where its own is read.
                 self.output.push(if byte == b'\n' { b'\r' } else { byte });
                 match byte {
                     b'"' if !is_escaped && depth == 0 => self.end(),
-                    b'"' if !is_escaped => self.place = Place::Nested(depth),
+                    b'"' if !is_escaped => self.place = JsonPlace::Nested(depth),
                     _ => {
                         let is_escaped = byte == b'\\' && !is_escaped;
-                        self.place = Place::Text { depth, is_escaped };
+                        self.place = JsonPlace::Text { depth, is_escaped };
                     }
                 }
             }
@@ -108,9 +108,9 @@ impl<R: Read> JsonLines<R> {
             }
             b',' if self.is_in_list => return,
             _ if byte.is_ascii_whitespace() => return,
-            b'{' | b'[' => Place::Nested(1),
-            b'"' => Place::Text { depth: 0, is_escaped: false },
-            _ => Place::Word,
+            b'{' | b'[' => JsonPlace::Nested(1),
+            b'"' => JsonPlace::Text { depth: 0, is_escaped: false },
+            _ => JsonPlace::Word,
         };
         self.keep(byte);
     }
@@ -122,7 +122,7 @@ impl<R: Read> JsonLines<R> {
 
     fn end(&mut self) {
         self.output.push(b'\n');
-        self.place = Place::Between;
+        self.place = JsonPlace::Between;
     }
 }
 

@@ -76,16 +76,16 @@ impl Maker {
     }
 }
 
-type Seen = HashSet<Box<[u8]>>;
+type SeenSeries = HashSet<Box<[u8]>>;
 
 /// A row of which time and series are known.
-struct Found {
+struct LatestRow {
     time: i64,
     key: Box<[u8]>,
 }
 
 /// Places of the rows, taken in this order, whose keys were not seen before.
-fn unseen(keys: &Keys, rows: impl Iterator<Item = usize>, seen: &mut Seen) -> Vec<u32> {
+fn unseen(keys: &Keys, rows: impl Iterator<Item = usize>, seen: &mut SeenSeries) -> Vec<u32> {
     let mut places = Vec::new();
     for row in rows {
         let key = keys.get(row);
@@ -117,7 +117,7 @@ fn few(
     by: &[usize],
     fields: &[&Field],
     range: &KeyRange,
-) -> Result<Option<Vec<Found>>> {
+) -> Result<Option<Vec<LatestRow>>> {
     let (snapshot, id) = (view.snapshot(), view.stream().id());
     let rows = snapshot.estimate(id, &[*range])?.rows_max;
     let threads = processors();
@@ -127,7 +127,7 @@ fn few(
         _ => snapshot.split(id, range, parts)?,
     };
     let of_range = |range| Maker::new(fields).and_then(|maker| few_of(view, by, &maker, range));
-    let of_each: Vec<Result<Option<Vec<Found>>>> = match ranges.as_slice() {
+    let of_each: Vec<Result<Option<Vec<LatestRow>>>> = match ranges.as_slice() {
         [only] => vec![of_range(only)],
         _ => std::thread::scope(|scope| {
             let of_range = &of_range;
@@ -139,7 +139,7 @@ fn few(
             threads.into_iter().map(joined).collect()
         }),
     };
-    let (mut seen, mut all) = (Seen::new(), Vec::new());
+    let (mut seen, mut all) = (SeenSeries::new(), Vec::new());
     // The newest range is the last.
     for found in of_each.into_iter().rev() {
         let Some(found) = found? else { return Ok(None) };
@@ -153,11 +153,11 @@ fn few_of(
     by: &[usize],
     maker: &Maker,
     range: &KeyRange,
-) -> Result<Option<Vec<Found>>> {
+) -> Result<Option<Vec<LatestRow>>> {
     let lead = view.stream().lead_column();
     let columns: Vec<_> = std::iter::once(lead).chain(by.iter().copied()).collect();
     let (snapshot, id) = (view.snapshot(), view.stream().id());
-    let (mut seen, mut all) = (Seen::new(), Vec::new());
+    let (mut seen, mut all) = (SeenSeries::new(), Vec::new());
     for piece in snapshot.pieces(id, range)?.into_iter().rev() {
         if has_only_seen(view, by, maker, &piece, &seen)? {
             continue;
@@ -171,7 +171,7 @@ fn few_of(
                 let Some(Cell::Int(time)) = Cell::of(times, place as usize) else {
                     return Err(Error::new(ErrorKind::InvalidData, "a row without a time"));
                 };
-                all.push(Found { time, key: keys.get(place as usize).into() });
+                all.push(LatestRow { time, key: keys.get(place as usize).into() });
             }
         }
         if all.len() > SERIES_FEW {
@@ -187,7 +187,7 @@ fn has_only_seen(
     by: &[usize],
     maker: &Maker,
     range: &KeyRange,
-    seen: &Seen,
+    seen: &SeenSeries,
 ) -> Result<bool> {
     let [by] = by else { return Ok(false) };
     if seen.is_empty() {
@@ -210,12 +210,17 @@ fn has_only_seen(
 }
 
 /// The rows that were found, in their order.
-fn rows_of(view: &TableView, by: &[usize], maker: &Maker, found: &[Found]) -> Result<RecordBatch> {
+fn rows_of(
+    view: &TableView,
+    by: &[usize],
+    maker: &Maker,
+    found: &[LatestRow],
+) -> Result<RecordBatch> {
     let mut parts = Vec::new();
     for of_time in found.chunk_by(|a, b| a.time == b.time) {
         let Some(first) = of_time.first() else { continue };
         let range = KeyRange::point(LeadKey::Time(first.time));
-        let mut wanted: Seen = of_time.iter().map(|found| found.key.clone()).collect();
+        let mut wanted: SeenSeries = of_time.iter().map(|found| found.key.clone()).collect();
         let spec = ScanSpec { range, reverse: true, ..ScanSpec::default() };
         for batch in view.snapshot().scan(view.stream().id(), &spec)? {
             let batch = batch?;
@@ -235,7 +240,7 @@ fn rows_of(view: &TableView, by: &[usize], maker: &Maker, found: &[Found]) -> Re
 
 /// All columns at once.
 fn whole(view: &TableView, by: &[usize], maker: &Maker, range: &KeyRange) -> Result<RecordBatch> {
-    let (mut seen, mut found) = (Seen::new(), Vec::new());
+    let (mut seen, mut found) = (SeenSeries::new(), Vec::new());
     let spec = ScanSpec { range: *range, reverse: true, ..ScanSpec::default() };
     for batch in view.snapshot().scan(view.stream().id(), &spec)? {
         let batch = batch?;

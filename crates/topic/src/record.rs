@@ -170,7 +170,7 @@ pub struct Records {
 
 /// The columns of records.
 #[derive(Clone, Copy)]
-struct Columns<'a> {
+struct RecordColumns<'a> {
     offsets: &'a [u64],
     times: &'a [i64],
     keys: &'a BinaryArray,
@@ -178,7 +178,7 @@ struct Columns<'a> {
     headers: &'a ListArray,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> RecordColumns<'a> {
     /// `None` for other columns.
     fn of(batch: &'a RecordBatch) -> Option<Self> {
         let at = |index: usize| batch.columns().get(index);
@@ -259,7 +259,7 @@ impl Records {
     }
 
     fn some_of(batch: RecordBatch, rows: Range<usize>) -> Result<Self> {
-        let is_whole = Columns::of(&batch).is_some_and(|_| rows.end <= batch.num_rows());
+        let is_whole = RecordColumns::of(&batch).is_some_and(|_| rows.end <= batch.num_rows());
         match is_whole {
             true => Ok(Self { batch, rows }),
             false => {
@@ -284,7 +284,7 @@ impl Records {
     /// Bytes of all keys, values and headers.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        Columns::of(&self.batch).map_or(0, |columns| columns.bytes(&self.rows))
+        RecordColumns::of(&self.batch).map_or(0, |columns| columns.bytes(&self.rows))
     }
 
     /// The first of them that have no more bytes together than this; one at least.
@@ -310,13 +310,13 @@ impl Records {
     #[must_use]
     pub fn get(&self, row: usize) -> Option<(u64, Record<'_>)> {
         let row = self.rows.clone().nth(row)?;
-        Columns::of(&self.batch)?.get(row)
+        RecordColumns::of(&self.batch)?.get(row)
     }
 
     /// Offsets and records, in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (u64, Record<'_>)> {
-        let columns = Columns::of(&self.batch);
+        let columns = RecordColumns::of(&self.batch);
         self.rows.clone().filter_map(move |row| columns.as_ref()?.get(row))
     }
 }

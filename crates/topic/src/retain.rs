@@ -123,8 +123,11 @@ impl Topic {
             let live = partition.lock(&self.store)?;
             live.floor()..live.end()
         };
-        let old =
-            Kept { partition, snapshot: partition.snapshot(&self.store)?, offsets: kept.clone() };
+        let old = KeptRecords {
+            partition,
+            snapshot: partition.snapshot(&self.store)?,
+            offsets: kept.clone(),
+        };
         let mut floor = kept.start;
         if let Some(records) = retention.records {
             floor = floor.max(old.floor_by(&Measure::Records, records)?);
@@ -154,18 +157,18 @@ impl Topic {
     /// Up to where records were there at some moment, if that is needed to tell how old one is: the
     /// oldest that isn't in a full tile may have a time that is to come, by a clock that is ahead. It is
     /// noted then when it was seen first, and it is no younger than that.
-    fn seen(&self, kept: &Kept<'_>, now_ns: i64) -> Result<Option<Seen>> {
+    fn seen(&self, kept: &KeptRecords<'_>, now_ns: i64) -> Result<Option<SeenRecords>> {
         let partition = kept.partition;
         let row =
             state::find(&kept.snapshot, partition.state, StateKind::Seen, "", partition.number)?;
-        let known = row.map(|row| Seen { end: row.offset, at_ns: row.timestamp_ns });
+        let known = row.map(|row| SeenRecords { end: row.offset, at_ns: row.timestamp_ns });
         let is_known = |offset: u64| known.is_some_and(|known| offset < known.end);
         match kept.first_to_come(now_ns)? {
             Some(offset) if !is_known(offset) => {
                 let row = self.mark(StateKind::Seen, partition, kept.offsets.end, None)?;
                 let changes = Changes::new().insert(partition.state, row);
                 self.store.commit(changes, Durability::Written)?;
-                Ok(Some(Seen { end: kept.offsets.end, at_ns: now_ns }))
+                Ok(Some(SeenRecords { end: kept.offsets.end, at_ns: now_ns }))
             }
             _ => Ok(known),
         }
@@ -242,7 +245,7 @@ impl Topic {
 
 /// Records below an offset that were there at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct SeenRecords {
     end: u64,
     at_ns: i64,
 }
@@ -317,13 +320,13 @@ impl Measure {
 }
 
 /// The records of a partition that are kept.
-struct Kept<'a> {
+struct KeptRecords<'a> {
     partition: &'a Partition,
     snapshot: Snapshot,
     offsets: Range<u64>,
 }
 
-impl Kept<'_> {
+impl KeptRecords<'_> {
     /// The first offset from which on the records measure no more than that.
     fn floor_by(&self, measure: &Measure, most: u64) -> Result<u64> {
         let mut total = 0_u64;
@@ -359,7 +362,7 @@ impl Kept<'_> {
     }
 
     /// The first offset of a record that is not older than that.
-    fn floor_by_age(&self, cutoff_ns: i64, seen: Option<Seen>) -> Result<u64> {
+    fn floor_by_age(&self, cutoff_ns: i64, seen: Option<SeenRecords>) -> Result<u64> {
         let mut floor = self.offsets.start;
         for tile in self.partition.tiles_in(&self.snapshot).spans(self.offsets.clone())? {
             let tile = tile?;

@@ -84,7 +84,7 @@ type Group<'a, 'r> = Vec<(usize, &'a Record<'r>)>;
 /// Receipts, with the places of their records.
 type Placed = Vec<(usize, Receipt)>;
 /// Records by partition.
-type Groups<'a, 'r> = BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>;
+type RecordsByPartition<'a, 'r> = BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>;
 
 impl Topic {
     /// Appends one record; see [`Topic::send_batch`].
@@ -204,7 +204,7 @@ impl Topic {
     /// of the records.
     fn commit_groups(
         &self,
-        groups: &Groups<'_, '_>,
+        groups: &RecordsByPartition<'_, '_>,
         options: &SendOptions<'_>,
         others: Changes,
     ) -> Result<Staged<(SeqNo, Placed)>> {
@@ -222,7 +222,7 @@ impl Topic {
 
     fn commit_locked(
         &self,
-        groups: &Groups<'_, '_>,
+        groups: &RecordsByPartition<'_, '_>,
         lives: &mut [LivePartition<'_>],
         options: &SendOptions<'_>,
         others: Changes,
@@ -266,8 +266,8 @@ impl Topic {
         &self,
         records: &'a [Record<'r>],
         options: &SendOptions<'_>,
-    ) -> Result<Groups<'a, 'r>> {
-        let mut groups = Groups::new();
+    ) -> Result<RecordsByPartition<'a, 'r>> {
+        let mut groups = RecordsByPartition::new();
         for (place, record) in records.iter().enumerate() {
             let named = options.partition.or(record.partition);
             let number = named.unwrap_or_else(|| self.partition_for(record));

@@ -248,7 +248,7 @@ fn nodes_of(subtree: &Subtree, all: bool) -> Vec<u8> {
 }
 
 /// What the bytes of a row are.
-struct Parts<'a> {
+struct TileParts<'a> {
     nodes: &'a [u8],
     /// Whether those are all nodes of the tile.
     all: bool,
@@ -278,7 +278,7 @@ impl StoredTile {
 
     /// A complete node in the tile, by its level there and its index at that level.
     pub(super) fn node(&self, level: u8, index: usize) -> Result<Hash> {
-        let Parts { nodes, all, .. } = self.parts()?;
+        let TileParts { nodes, all, .. } = self.parts()?;
         let (from, below) = match level.checked_sub(MIDDLE_LEVEL) {
             // Each level has half as many nodes as the one below it.
             _ if all => (2 * TILE_WIDTH - ((2 * TILE_WIDTH) >> level.min(TILE_HEIGHT)), 0),
@@ -309,7 +309,7 @@ impl StoredTile {
 
     /// Whether it is what these hashes make, with these roots before it.
     pub(super) fn is_of(&self, subtree: &Subtree, roots: &[Hash]) -> Result<bool> {
-        let Parts { nodes, all, .. } = self.parts()?;
+        let TileParts { nodes, all, .. } = self.parts()?;
         let earlier = self.earlier()?.roots;
         let is_of_roots = earlier.is_empty() || earlier == roots;
         let root = subtree.node(TILE_HEIGHT, 0);
@@ -328,14 +328,14 @@ impl StoredTile {
     }
 
     /// Rows of tiles above the leaves that were written first are as those of leaves.
-    fn parts(&self) -> Result<Parts<'_>> {
+    fn parts(&self) -> Result<TileParts<'_>> {
         let bytes = self.bytes()?;
         if bytes.len() == NODES_BYTES {
-            return Ok(Parts { nodes: bytes, all: false, earlier: &[] });
+            return Ok(TileParts { nodes: bytes, all: false, earlier: &[] });
         }
         let whole = bytes.split_at_checked(ALL_NODES_BYTES);
         let (nodes, earlier) = whole.ok_or_else(|| self.bad())?;
-        Ok(Parts { nodes, all: true, earlier })
+        Ok(TileParts { nodes, all: true, earlier })
     }
 
     fn bytes(&self) -> Result<&[u8]> {

@@ -65,12 +65,12 @@ impl Reached {
 /// A search under way. A thread that nobody waits for any more, after Ctrl-C, still leaves what it has
 /// found for whoever goes on reading.
 #[derive(Debug)]
-struct Reading {
+struct SearchReading {
     hits: Lock<Hits>,
     ahead: Lock<Ahead>,
 }
 
-impl Reading {
+impl SearchReading {
     /// Reads the next batch; whether there was one.
     fn fill(&self) -> Result<bool> {
         // Held until the batch has its place: what another thread finds next comes behind it.
@@ -86,18 +86,18 @@ fn is_plain(query: &Query) -> bool {
     query.by == Clock::Timestamp && *query.filter.root() == Expr::All
 }
 
-fn begin(py: Python<'_>, view: &LogsView, query: &Query) -> PyResult<Arc<Reading>> {
+fn begin(py: Python<'_>, view: &LogsView, query: &Query) -> PyResult<Arc<SearchReading>> {
     let (view, query) = (view.clone(), query.clone());
     let hits = match query.by {
         Clock::Timestamp => detached(py, || view.search(&query)),
         // All hits are found and sorted first.
         Clock::SourceTime => interruptible(py, move || view.search(&query)),
     }?;
-    Ok(Arc::new(Reading { hits: Lock::new(hits), ahead: Lock::default() }))
+    Ok(Arc::new(SearchReading { hits: Lock::new(hits), ahead: Lock::default() }))
 }
 
 /// Reads the next batch while Ctrl-C is heard; whether there was one.
-fn fill(py: Python<'_>, reading: &Arc<Reading>, is_plain: bool) -> PyResult<bool> {
+fn fill(py: Python<'_>, reading: &Arc<SearchReading>, is_plain: bool) -> PyResult<bool> {
     if is_plain {
         py.check_signals()?;
         return detached(py, || reading.fill());
@@ -212,7 +212,7 @@ impl LogEntries {
 #[derive(Debug)]
 pub(crate) struct LogEntriesIter {
     handle: Arc<Handle>,
-    reading: Guarded<Arc<Reading>>,
+    reading: Guarded<Arc<SearchReading>>,
     by: Clock,
     is_plain: bool,
     reached: Reached,

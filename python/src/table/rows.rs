@@ -217,7 +217,7 @@ impl Rows {
     fn __iter__(&self, py: Python<'_>) -> PyResult<RowsIter> {
         let batches = detached(py, || (self.read)())?;
         let reader = RowReader::new(py, &self.schema)?;
-        let cursor = Cursor { batches, batch: None, row: 0 };
+        let cursor = RowsCursor { batches, batch: None, row: 0 };
         Ok(RowsIter { reader, cursor: Lock::new(cursor) })
     }
 
@@ -294,16 +294,16 @@ fn object_array<'py>(
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct RowsIter {
     reader: RowReader,
-    cursor: Lock<Cursor>,
+    cursor: Lock<RowsCursor>,
 }
 
-struct Cursor {
+struct RowsCursor {
     batches: Batches,
     batch: Option<RecordBatch>,
     row: usize,
 }
 
-impl Cursor {
+impl RowsCursor {
     /// The next row; the batch it is in.
     fn next(&mut self) -> Result<Option<(RecordBatch, usize)>> {
         loop {

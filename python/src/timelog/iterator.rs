@@ -37,15 +37,15 @@ use crate::lock::Lock;
 /// [(3, 'c')]
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct TimelogIter {
-    state: Lock<State>,
+    state: Lock<IteratorState>,
     range: TimeRange,
 }
 
-enum State {
+enum IteratorState {
     /// Of a log of objects.
     Objects(Objects),
     /// Of a log that a store keeps.
-    Ready(Box<Reading>),
+    Ready(Box<EntryReading>),
     /// A call is under way, maybe in another thread. The lock is not held meanwhile: reading
     /// runs Python code, which may come back here.
     Busy,
@@ -81,8 +81,8 @@ impl Objects {
     }
 }
 
-struct Reading {
-    source: Guarded<Source>,
+struct EntryReading {
+    source: Guarded<EntrySource>,
     decoder: Decoder,
     /// To count what is left.
     selection: Guarded<Selection>,
@@ -91,13 +91,13 @@ struct Reading {
 }
 
 /// Where entries come from; it keeps files of the store alive.
-struct Source {
+struct EntrySource {
     blocks: Blocks,
     block: Option<EntryBlock>,
     next: usize,
 }
 
-impl Source {
+impl EntrySource {
     /// The block that has the next entry; `false` at the end. Hears Ctrl-C at each block.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         while self.block.as_ref().is_none_or(|block| self.next >= block.len()) {
@@ -113,12 +113,12 @@ impl Source {
     }
 }
 
-impl Reading {
+impl EntryReading {
     fn new(py: Python<'_>, selection: Selection, decoder: Decoder) -> Self {
         let again = selection.clone();
         let blocks = py.detach(|| selection.blocks());
         Self {
-            source: Guarded::new(Source { blocks, block: None, next: 0 }),
+            source: Guarded::new(EntrySource { blocks, block: None, next: 0 }),
             decoder,
             selection: Guarded::new(again),
             entries_read: 0,
@@ -177,8 +177,9 @@ impl TimelogIter {
         owner: Py<Timelog>,
         range: TimeRange,
     ) -> Self {
-        let reading = Reading { owner: Some(owner), ..Reading::new(py, selection, decoder) };
-        Self { state: Lock::new(State::Ready(Box::new(reading))), range }
+        let reading =
+            EntryReading { owner: Some(owner), ..EntryReading::new(py, selection, decoder) };
+        Self { state: Lock::new(IteratorState::Ready(Box::new(reading))), range }
     }
 
     /// Over rows of a log of objects.
@@ -194,7 +195,7 @@ impl TimelogIter {
         first.iter().flat_map(|part| part.values()).take(AHEAD).for_each(Object::prefetch);
         let pairs = Pairs::new(py);
         let objects = Objects { slice, is_reversed, owner, _reader: reader, pairs };
-        Self { state: Lock::new(State::Objects(objects)), range }
+        Self { state: Lock::new(IteratorState::Objects(objects)), range }
     }
 
     /// Every entry of a selection, at once.
@@ -203,11 +204,11 @@ impl TimelogIter {
         selection: Selection,
         decoder: Decoder,
     ) -> PyResult<Vec<(i64, Bound<'py, PyAny>)>> {
-        Reading::new(py, selection, decoder).batch(py, usize::MAX)
+        EntryReading::new(py, selection, decoder).batch(py, usize::MAX)
     }
 
     /// The state, unless this very call has come back through an object that it let go of.
-    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, IteratorState>> {
         self.state.try_lock().ok_or_else(already_read)
     }
 
@@ -218,7 +219,7 @@ impl TimelogIter {
         give: impl FnOnce(&mut Pairs, i64, &Object) -> PyResult<T>,
     ) -> PyResult<Option<Option<T>>> {
         let mut state = self.lock()?;
-        let State::Objects(objects) = &mut *state else { return Ok(None) };
+        let IteratorState::Objects(objects) = &mut *state else { return Ok(None) };
         let row = match objects.is_reversed {
             false => {
                 objects.slice.ahead(AHEAD).inspect(|object| object.prefetch());
@@ -229,7 +230,7 @@ impl TimelogIter {
         if let Some((time, object)) = row {
             return give(&mut objects.pairs, time, object).map(|given| Some(Some(given)));
         }
-        let over = std::mem::replace(&mut *state, State::Done);
+        let over = std::mem::replace(&mut *state, IteratorState::Done);
         drop(state);
         drop(over);
         Ok(Some(None))
@@ -242,10 +243,10 @@ impl TimelogIter {
         wanted: usize,
     ) -> PyResult<Option<Bound<'py, PyList>>> {
         let mut state = self.lock()?;
-        let State::Objects(objects) = &mut *state else { return Ok(None) };
+        let IteratorState::Objects(objects) = &mut *state else { return Ok(None) };
         let (parts, is_reversed) = (objects.take(wanted), objects.is_reversed);
         let rows: usize = parts.iter().map(|part| part.times().len()).sum();
-        let over = (rows < wanted).then(|| std::mem::replace(&mut *state, State::Done));
+        let over = (rows < wanted).then(|| std::mem::replace(&mut *state, IteratorState::Done));
         drop(state);
         drop(over);
         list_of(py, &parts, is_reversed).map(Some)
@@ -263,7 +264,7 @@ impl TimelogIter {
         self.read(|reading| reading.entry(py), Option::is_none).map(Option::flatten)
     }
 
-    fn replace(&self, change: impl FnOnce(&mut State) -> State) -> State {
+    fn replace(&self, change: impl FnOnce(&mut IteratorState) -> IteratorState) -> IteratorState {
         let mut state = self.state.lock();
         let new = change(&mut state);
         std::mem::replace(&mut *state, new)
@@ -272,27 +273,27 @@ impl TimelogIter {
     /// Runs a read; an `is_last` outcome or an error ends the iterator.
     fn read<T>(
         &self,
-        read: impl FnOnce(&mut Reading) -> PyResult<T>,
+        read: impl FnOnce(&mut EntryReading) -> PyResult<T>,
         is_last: impl FnOnce(&T) -> bool,
     ) -> PyResult<Option<T>> {
         let mut reading = match self.replace(|state| match state {
-            State::Ready(_) | State::Busy => State::Busy,
-            State::BusyClosed => State::BusyClosed,
-            State::Done | State::Objects(_) => State::Done,
+            IteratorState::Ready(_) | IteratorState::Busy => IteratorState::Busy,
+            IteratorState::BusyClosed => IteratorState::BusyClosed,
+            IteratorState::Done | IteratorState::Objects(_) => IteratorState::Done,
         }) {
-            State::Ready(reading) => reading,
-            State::Done | State::Objects(_) => return Ok(None),
-            State::Busy | State::BusyClosed => return Err(already_read()),
+            IteratorState::Ready(reading) => reading,
+            IteratorState::Done | IteratorState::Objects(_) => return Ok(None),
+            IteratorState::Busy | IteratorState::BusyClosed => return Err(already_read()),
         };
         let outcome = read(&mut reading);
         let is_over = outcome.as_ref().map_or(true, is_last);
         let mut state = self.state.lock();
-        let was_closed = matches!(*state, State::BusyClosed);
+        let was_closed = matches!(*state, IteratorState::BusyClosed);
         let old = if is_over || was_closed {
-            *state = State::Done;
+            *state = IteratorState::Done;
             Some(reading)
         } else {
-            *state = State::Ready(reading);
+            *state = IteratorState::Ready(reading);
             None
         };
         // Dropped without the lock: a snapshot going away may remove files.
@@ -340,8 +341,10 @@ impl TimelogIter {
     fn close(&self) -> PyResult<()> {
         let mut state = self.lock()?;
         let closed = match &*state {
-            State::Ready(_) | State::Objects(_) | State::Done => State::Done,
-            State::Busy | State::BusyClosed => State::BusyClosed,
+            IteratorState::Ready(_) | IteratorState::Objects(_) | IteratorState::Done => {
+                IteratorState::Done
+            }
+            IteratorState::Busy | IteratorState::BusyClosed => IteratorState::BusyClosed,
         };
         let old = std::mem::replace(&mut *state, closed);
         drop(state);
@@ -353,23 +356,25 @@ impl TimelogIter {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let state = self.lock()?;
         match &*state {
-            State::Objects(objects) => Ok(objects.slice.left()),
-            State::Ready(_) => {
+            IteratorState::Objects(objects) => Ok(objects.slice.left()),
+            IteratorState::Ready(_) => {
                 drop(state);
                 let left = self.read(|reading| reading.left(py), |_| false)?;
                 Ok(usize::try_from(left.unwrap_or_default())?)
             }
-            State::Busy => Err(already_read()),
-            State::BusyClosed | State::Done => Ok(0),
+            IteratorState::Busy => Err(already_read()),
+            IteratorState::BusyClosed | IteratorState::Done => Ok(0),
         }
     }
 
     /// Give pages of the same range, as the log holds them now.
     fn view(&self, py: Python<'_>) -> PyResult<PageSpanIter> {
         let owner = match &*self.lock()? {
-            State::Objects(objects) => Some(objects.owner.clone_ref(py)),
-            State::Ready(reading) => reading.owner.as_ref().map(|owner| owner.clone_ref(py)),
-            State::Busy | State::BusyClosed | State::Done => None,
+            IteratorState::Objects(objects) => Some(objects.owner.clone_ref(py)),
+            IteratorState::Ready(reading) => {
+                reading.owner.as_ref().map(|owner| owner.clone_ref(py))
+            }
+            IteratorState::Busy | IteratorState::BusyClosed | IteratorState::Done => None,
         };
         match owner {
             Some(owner) => PageSpanIter::of(owner.bind(py), self.range, false),
@@ -380,15 +385,17 @@ impl TimelogIter {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Some(state) = self.state.try_lock() else { return Ok(()) };
         match &*state {
-            State::Objects(objects) => {
+            IteratorState::Objects(objects) => {
                 visit.call(&objects.owner)?;
                 objects.pairs.visit(&visit)?;
                 // Leaves that the log, or another reader, holds too are shown by the log.
                 let sole = objects.slice.parts().filter(|part| part.is_sole());
                 sole.flat_map(|part| part.leaf_values()).try_for_each(|object| object.visit(&visit))
             }
-            State::Ready(reading) => reading.owner.iter().try_for_each(|owner| visit.call(owner)),
-            State::Busy | State::BusyClosed | State::Done => Ok(()),
+            IteratorState::Ready(reading) => {
+                reading.owner.iter().try_for_each(|owner| visit.call(owner))
+            }
+            IteratorState::Busy | IteratorState::BusyClosed | IteratorState::Done => Ok(()),
         }
     }
 
@@ -400,7 +407,8 @@ impl TimelogIter {
     #[getter]
     fn closed(&self) -> bool {
         // One that is being read has not come to its end.
-        self.lock().is_ok_and(|state| matches!(*state, State::Done | State::BusyClosed))
+        self.lock()
+            .is_ok_and(|state| matches!(*state, IteratorState::Done | IteratorState::BusyClosed))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -414,11 +422,13 @@ impl TimelogIter {
 
     fn __repr__(&self) -> PyResult<String> {
         Ok(match &*self.lock()? {
-            State::Objects(objects) => {
+            IteratorState::Objects(objects) => {
                 format!("<TimelogIter {} remaining={}>", self.range, objects.slice.left())
             }
-            State::Ready(_) | State::Busy => format!("<TimelogIter {}>", self.range),
-            State::Done | State::BusyClosed => "<TimelogIter closed>".to_owned(),
+            IteratorState::Ready(_) | IteratorState::Busy => {
+                format!("<TimelogIter {}>", self.range)
+            }
+            IteratorState::Done | IteratorState::BusyClosed => "<TimelogIter closed>".to_owned(),
         })
     }
 }

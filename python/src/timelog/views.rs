@@ -107,12 +107,11 @@ impl Page {
     }
 
     /// What can be made an object without the lock of the page.
-    fn value(&self, row: usize) -> Option<Value> {
+    fn value(&self, row: usize) -> Option<PageValue> {
         match &self.rows {
-            PageRows::Objects(part) => part.values().get(row).cloned().map(Value::Object),
-            PageRows::Stored(block, decoder) => {
-                (row < block.len()).then(|| Value::Stored(Arc::clone(block), decoder.clone(), row))
-            }
+            PageRows::Objects(part) => part.values().get(row).cloned().map(PageValue::Object),
+            PageRows::Stored(block, decoder) => (row < block.len())
+                .then(|| PageValue::Stored(Arc::clone(block), decoder.clone(), row)),
         }
     }
 
@@ -129,12 +128,12 @@ impl Page {
 }
 
 /// A value on its way out of a page.
-enum Value {
+enum PageValue {
     Object(Object),
     Stored(Arc<EntryBlock>, Decoder, usize),
 }
 
-impl Value {
+impl PageValue {
     fn into_bound(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Object(object) => Ok(object.into_bound(py)),

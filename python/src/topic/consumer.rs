@@ -83,11 +83,11 @@ pub(crate) struct Consumer {
     /// The topic that is meant where none is named.
     topic: Option<String>,
     idle_timeout: Option<Duration>,
-    state: Lock<State>,
+    state: Lock<ConsumerState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ConsumerState {
     /// None once closed.
     consumer: Option<ConsumerModel>,
     /// What iterating has read and not given yet, and the next row of the first.
@@ -97,7 +97,7 @@ struct State {
     undone: BTreeMap<TopicPartition, u64>,
 }
 
-impl State {
+impl ConsumerState {
     fn open(&mut self) -> PyResult<&mut ConsumerModel> {
         self.consumer
             .as_mut()
@@ -163,12 +163,12 @@ impl Consumer {
             Ok(consumer)
         })?;
         let (ahead, undone) = (VecDeque::new(), BTreeMap::new());
-        let state = State { consumer: Some(consumer), ahead, row: 0, undone };
+        let state = ConsumerState { consumer: Some(consumer), ahead, row: 0, undone };
         Ok(Self { handle, topic, idle_timeout, state: Lock::new(state) })
     }
 
     /// Held while the consumer reads: whoever waits for it has let go of the interpreter.
-    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, ConsumerState>> {
         self.handle.store()?;
         Ok(self.state.lock())
     }
@@ -197,7 +197,7 @@ impl Consumer {
         py: Python<'_>,
         timeout: Option<Duration>,
         limits: PollLimits,
-        take: impl Fn(&mut State, Vec<Polled>, bool) -> Option<T>,
+        take: impl Fn(&mut ConsumerState, Vec<Polled>, bool) -> Option<T>,
     ) -> PyResult<T> {
         let timeout_ns =
             timeout.map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));

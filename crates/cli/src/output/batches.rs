@@ -40,10 +40,10 @@ pub(crate) enum FileFormat {
     Json,
 }
 
-type Batches<'a> = &'a mut dyn Iterator<Item = timestrata::Result<RecordBatch>>;
+type PrintedBatches<'a> = &'a mut dyn Iterator<Item = timestrata::Result<RecordBatch>>;
 
 /// Writes batches to stdout; gives how many rows there were.
-pub(crate) fn show(schema: &SchemaRef, batches: Batches<'_>, format: Format) -> Result<u64> {
+pub(crate) fn show(schema: &SchemaRef, batches: PrintedBatches<'_>, format: Format) -> Result<u64> {
     let stdout = std::io::stdout();
     let format = match format {
         Format::Table => return show_table(schema, batches),
@@ -61,7 +61,7 @@ pub(crate) fn show(schema: &SchemaRef, batches: Batches<'_>, format: Format) -> 
 pub(crate) fn write(
     out: impl Write + Send,
     schema: &SchemaRef,
-    batches: Batches<'_>,
+    batches: PrintedBatches<'_>,
     format: FileFormat,
 ) -> Result<u64> {
     let is_closed = Arc::new(AtomicBool::new(false));
@@ -94,7 +94,7 @@ impl<W: Write> Write for Watched<W> {
 fn write_rows(
     mut out: impl Write + Send,
     schema: &SchemaRef,
-    batches: Batches<'_>,
+    batches: PrintedBatches<'_>,
     format: FileFormat,
 ) -> Result<u64> {
     let rows = match format {
@@ -133,7 +133,10 @@ fn write_rows(
     Ok(rows)
 }
 
-fn each(batches: Batches<'_>, mut write: impl FnMut(&RecordBatch) -> Result<()>) -> Result<u64> {
+fn each(
+    batches: PrintedBatches<'_>,
+    mut write: impl FnMut(&RecordBatch) -> Result<()>,
+) -> Result<u64> {
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
@@ -144,7 +147,7 @@ fn each(batches: Batches<'_>, mut write: impl FnMut(&RecordBatch) -> Result<()>)
 }
 
 /// Aligned columns need all rows at once, so there are not more than somebody may look at.
-fn show_table(schema: &SchemaRef, batches: Batches<'_>) -> Result<u64> {
+fn show_table(schema: &SchemaRef, batches: PrintedBatches<'_>) -> Result<u64> {
     let (mut all, mut rows) = (vec![RecordBatch::new_empty(SchemaRef::clone(schema))], 0);
     for batch in batches {
         let batch = batch?;

@@ -24,7 +24,7 @@ const ROWS_OF_LARGE: usize = 32;
 
 /// Where the values of a column come from.
 #[derive(Debug)]
-enum Column {
+enum EntryColumn {
     /// The one that is shown at this place.
     Shown(usize),
     /// Whatever entries have by this name, as text.
@@ -36,7 +36,7 @@ pub(crate) struct EntryRows {
     hits: Hits,
     shown: ShownColumns,
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<EntryColumn>,
     /// Whether nobody has named columns.
     is_whole: bool,
     /// Entries of which those from a row on are still to come.
@@ -58,9 +58,9 @@ impl EntryRows {
         let (mut fields, mut origins) = (Vec::new(), Vec::new());
         for name in columns.unwrap_or(&own) {
             let (field, column) = match all.column_with_name(name) {
-                Some((place, field)) => (field.clone(), Column::Shown(place)),
+                Some((place, field)) => (field.clone(), EntryColumn::Shown(place)),
                 None => {
-                    let column = Column::Named { name: name.clone(), is_seen: false };
+                    let column = EntryColumn::Named { name: name.clone(), is_seen: false };
                     (Field::new(name, DataType::Utf8, true), column)
                 }
             };
@@ -95,7 +95,7 @@ impl EntryRows {
         let schema = SchemaRef::clone(&self.schema);
         let rows = write(&schema, &mut self)?;
         for column in &self.columns {
-            if let Column::Named { name, is_seen: false } = column
+            if let EntryColumn::Named { name, is_seen: false } = column
                 && rows > 0
             {
                 tell(format_args!("warning: no entry has a label or field '{name}'"));
@@ -137,13 +137,13 @@ impl EntryRows {
         };
         let kept = entries.columns().slice(start, rows);
         let columns = self.columns.iter_mut().map(|column| match column {
-            Column::Shown(place) => {
+            EntryColumn::Shown(place) => {
                 let sources = self.shown.sources(*place);
                 let sources: Vec<_> =
                     sources.into_iter().map(|column| Arc::clone(kept.column(column))).collect();
                 self.shown.show(*place, &sources)
             }
-            Column::Named { name, is_seen } => {
+            EntryColumn::Named { name, is_seen } => {
                 let entries = entries.iter().skip(start).take(rows);
                 Some(texts(entries, name, is_seen))
             }

@@ -109,7 +109,7 @@ impl CsvRows {
                         return Err((self.header.get(column).cloned(), problem));
                     }
                 }
-                batch.push_value(time, &Record { header: &self.header, record: &self.record })
+                batch.push_value(time, &CsvRecord { header: &self.header, record: &self.record })
             }
         };
         pushed.map_err(|error| (None, error.to_string()))
@@ -125,12 +125,12 @@ impl CsvRows {
 }
 
 /// A record as a map from column names to typed values. All fields are known to be UTF-8.
-struct Record<'a> {
+struct CsvRecord<'a> {
     header: &'a [String],
     record: &'a ByteRecord,
 }
 
-impl Serialize for Record<'_> {
+impl Serialize for CsvRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.header.len()))?;
         for (column, field) in self.header.iter().zip(self.record) {

@@ -14,9 +14,9 @@ use super::kinds::can_refer;
 use super::positions::{At, Lines, Range};
 use super::symbols::{Symbol, Symbols, has_role};
 use super::wire::{Decoded, Document};
-use crate::diff::{Diff, Put};
+use crate::diff::Diff;
 use crate::files::Skipped;
-use crate::nodes::{self, EXTERNAL, FILE, node_id, set, set_names};
+use crate::nodes::{self, EXTERNAL, FILE, Put, node_id, set, set_names};
 
 /// The kind of edge for what is named and not called.
 const REFERENCES: &str = "references";

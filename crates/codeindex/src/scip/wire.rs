@@ -60,18 +60,18 @@ pub(super) struct Document<'a> {
 pub(super) type Wrong = String;
 pub(super) type Decoded<T> = std::result::Result<T, Wrong>;
 
-enum Value<'a> {
+enum WireValue<'a> {
     Number(u64),
     Bytes(&'a [u8]),
     Other,
 }
 
 /// The fields of a message, one after the other.
-struct Fields<'a> {
+struct WireFields<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> WireFields<'a> {
     fn number(&mut self) -> Decoded<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -94,16 +94,16 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    fn field(&mut self) -> Decoded<(u64, Value<'a>)> {
+    fn field(&mut self) -> Decoded<(u64, WireValue<'a>)> {
         let tag = self.number()?;
         let value = match tag & 7 {
-            0 => Value::Number(self.number()?),
-            1 => self.take(8).map(|_| Value::Other)?,
+            0 => WireValue::Number(self.number()?),
+            1 => self.take(8).map(|_| WireValue::Other)?,
             2 => {
                 let length = self.number()?;
-                Value::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take(length)?)
             }
-            5 => self.take(4).map(|_| Value::Other)?,
+            5 => self.take(4).map(|_| WireValue::Other)?,
             kind => return Err(format!("a field is of kind {kind}, which the format hasn't")),
         };
         match tag >> 3 {
@@ -113,8 +113,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Decoded<(u64, Value<'a>)>;
+impl<'a> Iterator for WireFields<'a> {
+    type Item = Decoded<(u64, WireValue<'a>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -128,8 +128,8 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-fn fields(bytes: &[u8]) -> Fields<'_> {
-    Fields { rest: bytes }
+fn fields(bytes: &[u8]) -> WireFields<'_> {
+    WireFields { rest: bytes }
 }
 
 /// One message, whose fields have been walked.
@@ -148,7 +148,7 @@ fn decode<M: Message>(bytes: &[u8]) -> Decoded<M> {
 /// The messages in the fields of one number, decoded as they are asked for.
 fn messages<M: Message>(bytes: &[u8], wanted: u64) -> impl Iterator<Item = Decoded<M>> {
     fields(bytes).filter_map(move |field| match field {
-        Ok((number, Value::Bytes(bytes))) if number == wanted => Some(decode(bytes)),
+        Ok((number, WireValue::Bytes(bytes))) if number == wanted => Some(decode(bytes)),
         Ok(_) => None,
         Err(wrong) => Some(Err(wrong)),
     })
@@ -165,11 +165,11 @@ impl<'a> Index<'a> {
         let (mut metadata, mut documents) = (None, Vec::new());
         for field in fields(bytes) {
             match field.map_err(broken)? {
-                (field::INDEX_METADATA, Value::Bytes(bytes)) => {
+                (field::INDEX_METADATA, WireValue::Bytes(bytes)) => {
                     let found: Metadata = decode(bytes).map_err(broken)?;
                     metadata = Some(found);
                 }
-                (field::INDEX_DOCUMENTS, Value::Bytes(bytes)) => {
+                (field::INDEX_DOCUMENTS, WireValue::Bytes(bytes)) => {
                     documents.push(Document::of(bytes).map_err(broken)?);
                 }
                 _ => {}
@@ -238,12 +238,14 @@ impl<'a> Document<'a> {
         let mut document = Self { bytes, path: "", language: "", text: None, encoding };
         for field in fields(bytes) {
             match field? {
-                (field::DOCUMENT_PATH, Value::Bytes(path)) => document.path = text(path)?,
-                (field::DOCUMENT_LANGUAGE, Value::Bytes(name)) => document.language = text(name)?,
-                (field::DOCUMENT_TEXT, Value::Bytes(all)) => {
+                (field::DOCUMENT_PATH, WireValue::Bytes(path)) => document.path = text(path)?,
+                (field::DOCUMENT_LANGUAGE, WireValue::Bytes(name)) => {
+                    document.language = text(name)?
+                }
+                (field::DOCUMENT_TEXT, WireValue::Bytes(all)) => {
                     document.text = Some(text(all)?).filter(|text| !text.is_empty());
                 }
-                (field::DOCUMENT_ENCODING, Value::Number(number)) => {
+                (field::DOCUMENT_ENCODING, WireValue::Number(number)) => {
                     let known = i32::try_from(number).ok().and_then(protobuf::Enum::from_i32);
                     document.encoding = known.unwrap_or(encoding);
                 }

@@ -31,12 +31,12 @@ const HELD_BACK_PART: usize = 8;
 
 /// Sorted batches in the order in which they were added.
 #[derive(Debug, Default)]
-struct Batches {
+struct SortedBatches {
     list: Vec<PreparedBatch>,
     bytes: u64,
 }
 
-impl Batches {
+impl SortedBatches {
     fn push(&mut self, batch: PreparedBatch) {
         self.bytes += batch.bytes() as u64 + BATCH_BYTES;
         self.list.push(batch);
@@ -52,9 +52,9 @@ impl Batches {
 pub(super) struct StreamRows {
     stream: Arc<Stream>,
     order: KeyOrder,
-    gathered: Batches,
+    gathered: SortedBatches,
     /// Rows at or below `last_key`.
-    late: Batches,
+    late: SortedBatches,
     /// The run under way.
     rising: Option<RunWriter>,
     /// Leading key of the last row that went to a run under way.
@@ -68,8 +68,8 @@ impl StreamRows {
         Ok(Self {
             order: KeyOrder::new(&stream)?,
             stream,
-            gathered: Batches::default(),
-            late: Batches::default(),
+            gathered: SortedBatches::default(),
+            late: SortedBatches::default(),
             rising: None,
             last_key: None,
             full: Vec::new(),

@@ -15,22 +15,22 @@ use crate::{Settings, Stream};
 
 /// Where a run lies to a damaged one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum SideOfDamage {
     Older,
     Newer,
     Left,
     Right,
 }
 
-fn side(run: &RunMeta, damaged: &RunMeta) -> Option<Side> {
+fn side(run: &RunMeta, damaged: &RunMeta) -> Option<SideOfDamage> {
     if run.seq_max < damaged.seq_min {
-        Some(Side::Older)
+        Some(SideOfDamage::Older)
     } else if damaged.seq_max < run.seq_min {
-        Some(Side::Newer)
+        Some(SideOfDamage::Newer)
     } else if run.key_max < damaged.key_min {
-        Some(Side::Left)
+        Some(SideOfDamage::Left)
     } else if damaged.key_max < run.key_min {
-        Some(Side::Right)
+        Some(SideOfDamage::Right)
     } else {
         // Of the same commit, over the same keys: it can't be moved without the damaged one.
         None
@@ -55,9 +55,10 @@ pub(crate) fn choose_around(
     if let Some(plan) = choose::drop_covered(runs, tombstones) {
         return Some(plan);
     }
-    let mut groups: BTreeMap<Vec<Side>, Vec<RunMeta>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<SideOfDamage>, Vec<RunMeta>> = BTreeMap::new();
     for run in runs.iter().filter(|run| !is_damaged(run)) {
-        let sides: Option<Vec<Side>> = damaged.iter().map(|damaged| side(run, damaged)).collect();
+        let sides: Option<Vec<SideOfDamage>> =
+            damaged.iter().map(|damaged| side(run, damaged)).collect();
         if let Some(sides) = sides {
             groups.entry(sides).or_default().push(run.clone());
         }

@@ -122,12 +122,12 @@ fn choose(
 }
 
 /// A file that was read whole.
-struct Content {
+struct ManifestFile {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Content>> {
+fn read(disk: &dyn Disk, path: &Path) -> Result<Option<ManifestFile>> {
     let file = match disk.open(path, OpenMode::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -137,7 +137,7 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Content>> {
         file.len().map_err(|error| Error::io("read the manifest's length", path, error))?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     file.read_at(0, &mut bytes).map_err(|error| Error::io("read the manifest", path, error))?;
-    Ok(Some(Content { path: path.to_owned(), bytes }))
+    Ok(Some(ManifestFile { path: path.to_owned(), bytes }))
 }
 
 fn read_copy(disk: &dyn Disk, path: &Path) -> Result<Option<Parsed>> {
@@ -173,8 +173,8 @@ pub(crate) struct Parsed {
 }
 
 /// Reads what can be read, up to a number of edits. An error is one of the header.
-fn parse(content: Content, frames_max: usize) -> Result<Parsed> {
-    let Content { path, bytes } = content;
+fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
+    let ManifestFile { path, bytes } = content;
     let header = ManifestHeader::decode(&bytes).map_err(|error| Error::header(&path, error))?;
     let mut state = ManifestState::default();
     let mut end = MANIFEST_HEADER_BYTES as u64;
@@ -200,7 +200,7 @@ fn parse(content: Content, frames_max: usize) -> Result<Parsed> {
             let message = format!("an edit makes no sense: {problem}");
             let bad = Error::corruption(&path, offset, message);
             // What the half of it has left is no state: that of the edits before is.
-            let before = parse(Content { path, bytes }, frames)?;
+            let before = parse(ManifestFile { path, bytes }, frames)?;
             return Ok(Parsed { stop: Stop::Bad(bad), ..before });
         }
         end = base + payload.len() as u64;

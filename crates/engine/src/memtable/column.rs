@@ -14,14 +14,14 @@ use crate::cell::CellKind;
 #[derive(Debug)]
 pub(super) struct ColumnBuilder {
     data_type: DataType,
-    values: Values,
+    values: ColumnValues,
     /// Only where the column is nullable.
     nulls: Option<NullBufferBuilder>,
     rows: usize,
 }
 
 #[derive(Debug)]
-enum Values {
+enum ColumnValues {
     Bool(BooleanBufferBuilder),
     I8(Vec<i8>),
     I16(Vec<i16>),
@@ -53,22 +53,22 @@ enum Values {
 macro_rules! with_numbers {
     ($values:expr, $vec:ident => $body:expr, $($other:tt)+) => {
         match $values {
-            Values::I8($vec) => $body,
-            Values::I16($vec) => $body,
-            Values::I32($vec) => $body,
-            Values::I64($vec) => $body,
-            Values::U8($vec) => $body,
-            Values::U16($vec) => $body,
-            Values::U32($vec) => $body,
-            Values::U64($vec) => $body,
-            Values::F32($vec) => $body,
-            Values::F64($vec) => $body,
+            ColumnValues::I8($vec) => $body,
+            ColumnValues::I16($vec) => $body,
+            ColumnValues::I32($vec) => $body,
+            ColumnValues::I64($vec) => $body,
+            ColumnValues::U8($vec) => $body,
+            ColumnValues::U16($vec) => $body,
+            ColumnValues::U32($vec) => $body,
+            ColumnValues::U64($vec) => $body,
+            ColumnValues::F32($vec) => $body,
+            ColumnValues::F64($vec) => $body,
             $($other)+
         }
     };
 }
 
-impl Values {
+impl ColumnValues {
     fn new(kind: CellKind, data_type: &DataType) -> Self {
         let is_long = matches!(data_type, DataType::LargeBinary | DataType::LargeUtf8);
         match kind {
@@ -97,7 +97,7 @@ impl ColumnBuilder {
     /// `None` for columns of which no [`Cell`] can be.
     pub(super) fn new(field: &Field) -> Option<Self> {
         let data_type = field.data_type().clone();
-        let values = Values::new(CellKind::of_field(field)?, &data_type);
+        let values = ColumnValues::new(CellKind::of_field(field)?, &data_type);
         let nulls = field.is_nullable().then(|| NullBufferBuilder::new(0));
         Some(Self { data_type, values, nulls, rows: 0 })
     }
@@ -107,28 +107,30 @@ impl ColumnBuilder {
     pub(super) fn append(&mut self, cell: Cell<'_>) -> usize {
         let mut variable_bytes = 0;
         match (&mut self.values, cell) {
-            (Values::I64(values), Cell::Int(value)) => values.push(value),
-            (Values::Short { ends, bytes }, Cell::Bytes(value)) => {
+            (ColumnValues::I64(values), Cell::Int(value)) => values.push(value),
+            (ColumnValues::Short { ends, bytes }, Cell::Bytes(value)) => {
                 variable_bytes = append_variable(ends, bytes, value);
             }
-            (Values::Short { ends, bytes }, Cell::Text(value)) => {
+            (ColumnValues::Short { ends, bytes }, Cell::Text(value)) => {
                 variable_bytes = append_variable(ends, bytes, value.as_bytes());
             }
-            (Values::F64(values), Cell::Float(value)) => values.push(value),
-            (Values::U64(values), Cell::UInt(value)) => values.push(value),
-            (Values::Fixed { bytes, .. }, Cell::Bytes(value)) => bytes.extend_from_slice(value),
-            (Values::Bool(values), Cell::Bool(value)) => values.append(value),
-            (Values::I32(values), Cell::Int(value)) => values.push(value as i32),
-            (Values::I16(values), Cell::Int(value)) => values.push(value as i16),
-            (Values::I8(values), Cell::Int(value)) => values.push(value as i8),
-            (Values::U32(values), Cell::UInt(value)) => values.push(value as u32),
-            (Values::U16(values), Cell::UInt(value)) => values.push(value as u16),
-            (Values::U8(values), Cell::UInt(value)) => values.push(value as u8),
-            (Values::F32(values), Cell::Float(value)) => values.push(value as f32),
-            (Values::Long { ends, bytes }, Cell::Bytes(value)) => {
+            (ColumnValues::F64(values), Cell::Float(value)) => values.push(value),
+            (ColumnValues::U64(values), Cell::UInt(value)) => values.push(value),
+            (ColumnValues::Fixed { bytes, .. }, Cell::Bytes(value)) => {
+                bytes.extend_from_slice(value)
+            }
+            (ColumnValues::Bool(values), Cell::Bool(value)) => values.append(value),
+            (ColumnValues::I32(values), Cell::Int(value)) => values.push(value as i32),
+            (ColumnValues::I16(values), Cell::Int(value)) => values.push(value as i16),
+            (ColumnValues::I8(values), Cell::Int(value)) => values.push(value as i8),
+            (ColumnValues::U32(values), Cell::UInt(value)) => values.push(value as u32),
+            (ColumnValues::U16(values), Cell::UInt(value)) => values.push(value as u16),
+            (ColumnValues::U8(values), Cell::UInt(value)) => values.push(value as u8),
+            (ColumnValues::F32(values), Cell::Float(value)) => values.push(value as f32),
+            (ColumnValues::Long { ends, bytes }, Cell::Bytes(value)) => {
                 variable_bytes = append_variable(ends, bytes, value);
             }
-            (Values::Long { ends, bytes }, Cell::Text(value)) => {
+            (ColumnValues::Long { ends, bytes }, Cell::Text(value)) => {
                 variable_bytes = append_variable(ends, bytes, value.as_bytes());
             }
             (_, Cell::Null) => return self.append_null(),
@@ -143,11 +145,11 @@ impl ColumnBuilder {
 
     fn append_null(&mut self) -> usize {
         with_numbers!(&mut self.values, values => values.push(Default::default()),
-            Values::Bool(values) => values.append(false),
-            Values::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
-            Values::Short { ends, bytes } => ends.push(bytes.len() as i32),
-            Values::Long { ends, bytes } => ends.push(bytes.len() as i64),
-            Values::Nothing => {}
+            ColumnValues::Bool(values) => values.append(false),
+            ColumnValues::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
+            ColumnValues::Short { ends, bytes } => ends.push(bytes.len() as i32),
+            ColumnValues::Long { ends, bytes } => ends.push(bytes.len() as i64),
+            ColumnValues::Nothing => {}
         );
         self.rows += 1;
         match &mut self.nulls {
@@ -167,21 +169,21 @@ impl ColumnBuilder {
             Cell::Bytes(&bytes[start..])
         }
         match &self.values {
-            Values::Bool(values) => Cell::Bool(values.get_bit(self.rows - 1)),
-            Values::I8(values) => Cell::Int(last(values).into()),
-            Values::I16(values) => Cell::Int(last(values).into()),
-            Values::I32(values) => Cell::Int(last(values).into()),
-            Values::I64(values) => Cell::Int(last(values)),
-            Values::U8(values) => Cell::UInt(last(values).into()),
-            Values::U16(values) => Cell::UInt(last(values).into()),
-            Values::U32(values) => Cell::UInt(last(values).into()),
-            Values::U64(values) => Cell::UInt(last(values)),
-            Values::F32(values) => Cell::Float(last(values).into()),
-            Values::F64(values) => Cell::Float(last(values)),
-            Values::Fixed { width, bytes } => Cell::Bytes(&bytes[bytes.len() - width..]),
-            Values::Short { ends, bytes } => tail(ends, bytes),
-            Values::Long { ends, bytes } => tail(ends, bytes),
-            Values::Nothing => Cell::Null,
+            ColumnValues::Bool(values) => Cell::Bool(values.get_bit(self.rows - 1)),
+            ColumnValues::I8(values) => Cell::Int(last(values).into()),
+            ColumnValues::I16(values) => Cell::Int(last(values).into()),
+            ColumnValues::I32(values) => Cell::Int(last(values).into()),
+            ColumnValues::I64(values) => Cell::Int(last(values)),
+            ColumnValues::U8(values) => Cell::UInt(last(values).into()),
+            ColumnValues::U16(values) => Cell::UInt(last(values).into()),
+            ColumnValues::U32(values) => Cell::UInt(last(values).into()),
+            ColumnValues::U64(values) => Cell::UInt(last(values)),
+            ColumnValues::F32(values) => Cell::Float(last(values).into()),
+            ColumnValues::F64(values) => Cell::Float(last(values)),
+            ColumnValues::Fixed { width, bytes } => Cell::Bytes(&bytes[bytes.len() - width..]),
+            ColumnValues::Short { ends, bytes } => tail(ends, bytes),
+            ColumnValues::Long { ends, bytes } => tail(ends, bytes),
+            ColumnValues::Nothing => Cell::Null,
         }
     }
 
@@ -190,20 +192,20 @@ impl ColumnBuilder {
     pub(super) fn finish(&mut self, keep: bool) -> ArrayRef {
         let rows = mem::take(&mut self.rows);
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
-        if matches!(self.values, Values::Nothing) {
+        if matches!(self.values, ColumnValues::Nothing) {
             return new_null_array(&self.data_type, rows);
         }
         let mut data = ArrayData::builder(self.data_type.clone()).len(rows).nulls(nulls);
         data = with_numbers!(&mut self.values, values => data.add_buffer(finished(values, keep)),
-            Values::Bool(values) => data.add_buffer(values.finish().into_inner()),
-            Values::Fixed { bytes, .. } => data.add_buffer(finished(bytes, keep)),
-            Values::Short { ends, bytes } => {
+            ColumnValues::Bool(values) => data.add_buffer(values.finish().into_inner()),
+            ColumnValues::Fixed { bytes, .. } => data.add_buffer(finished(bytes, keep)),
+            ColumnValues::Short { ends, bytes } => {
                 data.add_buffer(offsets(ends, keep)).add_buffer(finished(bytes, keep))
             }
-            Values::Long { ends, bytes } => {
+            ColumnValues::Long { ends, bytes } => {
                 data.add_buffer(offsets(ends, keep)).add_buffer(finished(bytes, keep))
             }
-            Values::Nothing => data
+            ColumnValues::Nothing => data
         );
         #[expect(clippy::expect_used, reason = "the buffers were filled above, to their type")]
         let data = data.build().expect("a column builder's buffers fit its type");
@@ -213,24 +215,24 @@ impl ColumnBuilder {
     /// Makes room for as many rows and bytes as a full builder had.
     pub(super) fn reserve(&mut self, rows: usize, variable_bytes: usize) {
         with_numbers!(&mut self.values, values => values.reserve(rows),
-            Values::Bool(values) => values.reserve(rows),
-            Values::Fixed { width, bytes } => bytes.reserve(rows * *width),
-            Values::Short { ends, bytes } => {
+            ColumnValues::Bool(values) => values.reserve(rows),
+            ColumnValues::Fixed { width, bytes } => bytes.reserve(rows * *width),
+            ColumnValues::Short { ends, bytes } => {
                 ends.reserve(rows);
                 bytes.reserve(variable_bytes);
             }
-            Values::Long { ends, bytes } => {
+            ColumnValues::Long { ends, bytes } => {
                 ends.reserve(rows);
                 bytes.reserve(variable_bytes);
             }
-            Values::Nothing => {}
+            ColumnValues::Nothing => {}
         );
     }
 
     /// Bytes of all values of variable width.
     pub(super) fn variable_bytes(&self) -> usize {
         match &self.values {
-            Values::Short { bytes, .. } | Values::Long { bytes, .. } => bytes.len(),
+            ColumnValues::Short { bytes, .. } | ColumnValues::Long { bytes, .. } => bytes.len(),
             _ => 0,
         }
     }
@@ -242,11 +244,11 @@ impl ColumnBuilder {
         }
         let nulls = self.nulls.as_ref().map_or(0, NullBufferBuilder::allocated_size);
         let values = with_numbers!(&self.values, values => held(values),
-            Values::Bool(values) => values.capacity() / 8,
-            Values::Fixed { bytes, .. } => held(bytes),
-            Values::Short { ends, bytes } => held(ends) + held(bytes),
-            Values::Long { ends, bytes } => held(ends) + held(bytes),
-            Values::Nothing => 0,
+            ColumnValues::Bool(values) => values.capacity() / 8,
+            ColumnValues::Fixed { bytes, .. } => held(bytes),
+            ColumnValues::Short { ends, bytes } => held(ends) + held(bytes),
+            ColumnValues::Long { ends, bytes } => held(ends) + held(bytes),
+            ColumnValues::Nothing => 0,
         );
         nulls + values
     }
@@ -257,11 +259,11 @@ impl ColumnBuilder {
             size_of::<T>()
         }
         with_numbers!(&self.values, values => width(values),
-            Values::Bool(_) => 1,
-            Values::Fixed { width, .. } => *width,
-            Values::Short { .. } => size_of::<i32>(),
-            Values::Long { .. } => size_of::<i64>(),
-            Values::Nothing => size_of::<i32>(),
+            ColumnValues::Bool(_) => 1,
+            ColumnValues::Fixed { width, .. } => *width,
+            ColumnValues::Short { .. } => size_of::<i32>(),
+            ColumnValues::Long { .. } => size_of::<i64>(),
+            ColumnValues::Nothing => size_of::<i32>(),
         )
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn read(
     let mut core = recovery::build_core(&folder, &path, &plan.state, &known)?;
     // Streams that are not there are passed over.
     core.next_stream = StreamId(u64::MAX);
-    let mut reading = Reading { plan, unknown: BTreeSet::new(), commits: BTreeMap::new() };
+    let mut reading = LogReading { plan, unknown: BTreeSet::new(), commits: BTreeMap::new() };
     let wal_dir = dir.join(WAL_DIR);
     let mut segments = wal::segment_ids(&*io.disk, &wal_dir)?;
     segments.retain(|id| *id >= plan.log_floor);
@@ -79,14 +79,14 @@ pub(super) fn read(
     Ok(FromLog { memtables, commits, last_seq: core.last_seq })
 }
 
-struct Reading<'a> {
+struct LogReading<'a> {
     plan: &'a RepairPlan,
     /// Streams that nothing tells of.
     unknown: BTreeSet<StreamId>,
     commits: BTreeMap<StreamId, u64>,
 }
 
-impl Reading<'_> {
+impl LogReading<'_> {
     /// Reads some segments one after the other. Where that ends before their end because of damage: the
     /// segment in which it did.
     fn stretch(

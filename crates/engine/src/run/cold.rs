@@ -42,7 +42,7 @@ pub(super) struct ColdFooter {
 
 /// Types that a file's columns are decoded to.
 #[derive(Debug)]
-struct Reading {
+struct DecodedTypes {
     schema: SchemaRef,
     metadata: ArrowReaderMetadata,
 }
@@ -55,12 +55,12 @@ pub(super) struct ColdFile {
     cache: Arc<BlockCache>,
     schema: SchemaRef,
     /// The file's own types; the others are made when somebody wants them.
-    stored: Reading,
+    stored: DecodedTypes,
     /// For each column whether it is read as views where views are wanted.
     has_views: Vec<bool>,
-    viewed: OnceLock<Reading>,
+    viewed: OnceLock<DecodedTypes>,
     /// All text by its dictionaries.
-    by_dictionary: OnceLock<Reading>,
+    by_dictionary: OnceLock<DecodedTypes>,
     lead_column: usize,
     /// Bloom filters of the leading key, as row groups were asked for.
     filters: Vec<OnceLock<Option<Sbbf>>>,
@@ -125,7 +125,7 @@ impl ColdFile {
             file,
             run,
             cache,
-            stored: Reading { schema: Arc::clone(&schema), metadata },
+            stored: DecodedTypes { schema: Arc::clone(&schema), metadata },
             schema,
             has_views,
             viewed: OnceLock::new(),
@@ -191,7 +191,7 @@ impl ColdFile {
     }
 
     /// How columns of a block are best read: text that is stored by dictionaries alone by these.
-    fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&Reading> {
+    fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&DecodedTypes> {
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.stored.metadata.parquet_schema();
         let mut texts = group.columns().iter().enumerate().filter_map(|(leaf, chunk)| {
@@ -218,9 +218,9 @@ impl ColdFile {
     /// The file with other types for some fields.
     fn read_as<'a>(
         &self,
-        slot: &'a OnceLock<Reading>,
+        slot: &'a OnceLock<DecodedTypes>,
         other: impl Fn(usize, &FieldRef) -> Option<FieldRef>,
-    ) -> Result<&'a Reading> {
+    ) -> Result<&'a DecodedTypes> {
         if let Some(reading) = slot.get() {
             return Ok(reading);
         }
@@ -232,7 +232,7 @@ impl ColdFile {
         let metadata = Arc::clone(self.stored.metadata.metadata());
         let metadata = ArrowReaderMetadata::try_new(metadata, options)
             .map_err(|error| self.file.bad(0, error.to_string()).caused_by(error))?;
-        Ok(slot.get_or_init(|| Reading { schema, metadata }))
+        Ok(slot.get_or_init(|| DecodedTypes { schema, metadata }))
     }
 
     /// Decodes columns of one block, in ascending order and without a look at the cache.

@@ -47,7 +47,7 @@ impl Pacing {
 }
 
 /// One of the two sources.
-struct Side<'a, S> {
+struct PairSide<'a, S> {
     keys: &'a [S],
     row: usize,
     /// Rows from here on are not for this loop.
@@ -83,7 +83,7 @@ pub(super) fn merge_pair<L: Lead>(
         let rows = &lane.keys[lane.row..lane.end];
         let below = gallop(rows.len(), |row| L::load(&rows[row]) < bound);
         let held = builder.index_of(lane.loaded, &mut lane.held);
-        Side { keys: lane.keys, row: lane.row, end: lane.row + below, held, older }
+        PairSide { keys: lane.keys, row: lane.row, end: lane.row + below, held, older }
     };
     let first_is_older = first.cursor < second.cursor;
     let (mut many, mut few) = (side(first, first_is_older), side(second, !first_is_older));
@@ -106,7 +106,7 @@ pub(super) fn merge_pair<L: Lead>(
     rows
 }
 
-impl<S> Side<'_, S> {
+impl<S> PairSide<'_, S> {
     /// The next rows, which are gone past.
     #[inline]
     fn take(&mut self, rows: usize) -> Piece {
@@ -118,8 +118,8 @@ impl<S> Side<'_, S> {
 
 /// Rows gone past, and how many of them are in `pieces`.
 fn merge_keep<L: Lead>(
-    many: &mut Side<'_, L::Stored>,
-    few: &mut Side<'_, L::Stored>,
+    many: &mut PairSide<'_, L::Stored>,
+    few: &mut PairSide<'_, L::Stored>,
     pieces: &mut Vec<Piece>,
     room: usize,
     goes_before: impl Fn(L::Value, L::Value) -> bool,
@@ -145,8 +145,8 @@ fn merge_keep<L: Lead>(
 
 /// As [`merge_keep`]; of two equals only the newer is kept, and in one source no key is twice.
 fn merge_latest<L: Lead>(
-    many: &mut Side<'_, L::Stored>,
-    few: &mut Side<'_, L::Stored>,
+    many: &mut PairSide<'_, L::Stored>,
+    few: &mut PairSide<'_, L::Stored>,
     pieces: &mut Vec<Piece>,
     room: usize,
 ) -> (usize, usize) {
@@ -177,7 +177,7 @@ fn merge_latest<L: Lead>(
 
 /// How many rows hold `before`, counted from the next one on.
 #[inline]
-fn count<L: Lead>(side: &Side<'_, L::Stored>, before: impl Fn(L::Value) -> bool) -> usize {
+fn count<L: Lead>(side: &PairSide<'_, L::Stored>, before: impl Fn(L::Value) -> bool) -> usize {
     let rest = &side.keys[side.row..side.end];
     let Some((next, behind)) = rest.split_first_chunk::<KEYS_AT_ONCE>() else {
         return rest.iter().take_while(|key| before(L::load(key))).count();

@@ -12,13 +12,13 @@ const STRIDE: usize = 32;
 
 /// Disjoint ascending pieces, none empty.
 #[derive(Debug)]
-struct Pieces {
+struct TombstonePieces {
     list: Vec<Tombstone>,
     /// The newest delete of each [`STRIDE`] of them.
     newest: Vec<SeqNo>,
 }
 
-impl Pieces {
+impl TombstonePieces {
     fn new(list: Vec<Tombstone>) -> Self {
         let newest = list.chunks(STRIDE).map(|stride| {
             let seqs = stride.iter().map(|piece| piece.seq);
@@ -76,10 +76,10 @@ impl Pieces {
 /// Some range deletes of a stream. Immutable, so that views share it.
 #[derive(Debug)]
 pub(super) struct Layer {
-    pieces: Pieces,
+    pieces: TombstonePieces,
     /// The same keys without regard to which delete is whose, where that makes fewer pieces: what is
     /// hidden of a source that is older than all of the deletes.
-    joined: Option<Pieces>,
+    joined: Option<TombstonePieces>,
     oldest: SeqNo,
     newest: SeqNo,
 }
@@ -98,8 +98,8 @@ impl Layer {
         for piece in &list {
             push(&mut joined, Tombstone { seq: newest, ..*piece });
         }
-        let joined = (joined.len() < list.len()).then(|| Pieces::new(joined));
-        Self { pieces: Pieces::new(list), joined, oldest, newest }
+        let joined = (joined.len() < list.len()).then(|| TombstonePieces::new(joined));
+        Self { pieces: TombstonePieces::new(list), joined, oldest, newest }
     }
 
     /// What two layers tell together.
@@ -125,7 +125,7 @@ impl Layer {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |pieces: &Pieces| pieces.list.capacity() * size_of::<Tombstone>();
+        let bytes = |pieces: &TombstonePieces| pieces.list.capacity() * size_of::<Tombstone>();
         size_of::<Self>() + bytes(&self.pieces) + self.joined.as_ref().map_or(0, bytes)
     }
 
@@ -139,7 +139,7 @@ impl Layer {
     }
 
     /// Where to look for deletes newer than `than`.
-    fn newer(&self, than: SeqNo) -> Option<&Pieces> {
+    fn newer(&self, than: SeqNo) -> Option<&TombstonePieces> {
         match &self.joined {
             _ if self.newest <= than => None,
             Some(joined) if self.oldest > than => Some(joined),

@@ -31,7 +31,7 @@ impl Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct LoggedColumn {
     kind: Kind,
     /// Its place in the bitmap of nulls.
     null_bit: Option<usize>,
@@ -40,7 +40,7 @@ struct Column {
 /// How rows of one schema are written: made once, used for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct RowLayout {
-    columns: Vec<Column>,
+    columns: Vec<LoggedColumn>,
     bitmap_bytes: usize,
     /// The fewest bytes of a row. One of no bytes could stand any number of times in a body.
     row_bytes_min: usize,
@@ -64,10 +64,10 @@ impl RowLayout {
             };
             let null_bit = field.is_nullable().then_some(nullable_columns);
             nullable_columns += usize::from(field.is_nullable());
-            columns.push(Column { kind, null_bit });
+            columns.push(LoggedColumn { kind, null_bit });
         }
         let bitmap_bytes = nullable_columns.div_ceil(8);
-        let values = columns.iter().filter(|column: &&Column| column.null_bit.is_none());
+        let values = columns.iter().filter(|column: &&LoggedColumn| column.null_bit.is_none());
         let row_bytes_min = bitmap_bytes + values.map(|c| c.kind.bytes_min()).sum::<usize>();
         Ok(Self { columns, bitmap_bytes, row_bytes_min })
     }

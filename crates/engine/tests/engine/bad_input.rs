@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::support::*;
 use arrow_array::{
     ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use crate::support::*;
 use timestrata_engine::{
     Cell, Changes, Durability, ErrorKind, KeyRange, LeadKey, Retention, ScanSpec, Settings, Store,
     StreamId, StreamSpec,

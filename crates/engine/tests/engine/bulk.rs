@@ -8,16 +8,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use arrow_array::cast::AsArray;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use crate::support::*;
 use timestrata_engine::{
     BulkCommit, Cell, Changes, Durability, ErrorKind, Io, KeyRange, Merge, ScanSpec, Settings,
     Store, StreamId, StreamSpec,
 };
 use timestrata_io::{Rng, SeededRng};
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Rows of 200 bytes and more: a few hundred of them are more than a tiny store keeps in memory.
 fn long(time: i64, name: &str) -> Pair {

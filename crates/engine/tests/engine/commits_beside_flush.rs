@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::{self, ThreadId};
 
 use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{Durability, Io, Settings, Store, StreamId};
 use timestrata_io::sync::Mutex;
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Rows that another thread commits when its moment comes: more than a segment of the log holds.
 const ROWS_BESIDE: i64 = 24;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Settings, Store, StreamId};
 use timestrata_io::sync::Mutex;
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Notes what is written and synced, and fails where it is told to.
 #[derive(Debug, Default)]

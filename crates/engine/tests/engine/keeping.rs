@@ -9,11 +9,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{
     Access, Changes, Durability, ErrorKind, Io, KeyRange, Maintenance, Retention, ScanSpec,
     Settings, Store,
 };
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 fn pinned(store: &Store, pin: &str, name: &str) -> Vec<Pair> {
     let stream = store.expect_stream(name).unwrap();

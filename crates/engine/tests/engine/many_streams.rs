@@ -11,13 +11,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use proptest::prelude::*;
 use crate::support::*;
+use crate::watched_disk::{Step as Call, WatchedDisk, Watcher};
+use proptest::prelude::*;
 use timestrata_engine::{
     Cell, Durability, ErrorKind, Io, RowAppender, Settings, Store, StreamId, StreamSpec,
 };
 use timestrata_io::sync::Mutex;
-use crate::watched_disk::{Step as Call, WatchedDisk, Watcher};
 
 /// Counts syncs by the name of what is synced, and has writes of runs fail where it is told to.
 #[derive(Debug)]

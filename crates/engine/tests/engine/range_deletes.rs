@@ -9,13 +9,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use proptest::prelude::*;
 use crate::support::*;
+use crate::watched_disk::{Step as Call, WatchedDisk, Watcher};
+use proptest::prelude::*;
 use timestrata_engine::{
     Cell, Changes, Durability, Io, KeyRange, LeadKey, ScanSpec, Settings, Snapshot, Store, StreamId,
 };
 use timestrata_io::sync::Mutex;
-use crate::watched_disk::{Step as Call, WatchedDisk, Watcher};
 
 const KEYS: std::ops::Range<i64> = 0..24;
 

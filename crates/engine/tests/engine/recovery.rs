@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::support::*;
-use timestrata_engine::{Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Settings, Store};
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
+use timestrata_engine::{Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Settings, Store};
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_written() {

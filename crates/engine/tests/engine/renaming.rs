@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
 use crate::support::*;
+use arrow_schema::{DataType, Field, Schema};
 use timestrata_engine::{Access, BLOCK_ROWS_PROPERTY, Durability, ErrorKind, StreamId};
 
 fn property(name: &str, value: &str) -> (String, String) {

@@ -1,8 +1,8 @@
 //! A range cut into parts is still all of the range, and the parts are of about the same size.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use proptest::prelude::*;
 use crate::support::{Pair, delete, insert, keep, latest, pair, read_spec, tiny};
+use proptest::prelude::*;
 use timestrata_engine::{Durability, KeyRange, LeadKey, ScanSpec, Store, StreamId};
 
 fn rows(times: &[i64]) -> Vec<Pair> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{
     BusyPolicy, Changes, Durability, ErrorKind, Io, Retention, Settings, Store,
 };
@@ -17,7 +18,6 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::with_default;
 use tracing::{Event, Metadata, Subscriber};
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// What was told: `target level message field=value ...`.
 #[derive(Debug, Clone, Default)]

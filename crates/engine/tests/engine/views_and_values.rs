@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::support::tiny;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMillisecondType;
 use arrow_array::{RecordBatch, StringArray, TimestampMillisecondArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
-use crate::support::tiny;
 use timestrata_engine::{
     Changes, Durability, KeyRange, RunFormat, ScanSpec, Snapshot, Store, StreamId, StreamSpec,
 };

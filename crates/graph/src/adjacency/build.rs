@@ -13,12 +13,12 @@ const EDGES_MAX: usize = u32::MAX as usize;
 
 /// Edges in columns, whatever their order.
 #[derive(Debug, Default)]
-struct Columns {
+struct EdgeColumns {
     sources: Vec<u32>,
     rows: Rows,
 }
 
-impl Columns {
+impl EdgeColumns {
     fn len(&self) -> usize {
         self.sources.len()
     }
@@ -61,7 +61,7 @@ impl Columns {
 #[derive(Debug, Default)]
 pub struct Builder {
     numbers: Numbers,
-    edges: Columns,
+    edges: EdgeColumns,
     /// The source of the edge before: those of a source come one after the other.
     source: Option<(BlockId, u32)>,
 }
@@ -186,8 +186,8 @@ fn sort_row(places: &mut [u32], others: &[u32], kinds: &[u16], row: &mut Vec<(u6
 }
 
 /// The edges in that order; of several with the same source, kind and target the last.
-fn last_of_each(edges: &Columns, order: &[u32]) -> Columns {
-    let mut sorted = Columns::default();
+fn last_of_each(edges: &EdgeColumns, order: &[u32]) -> EdgeColumns {
+    let mut sorted = EdgeColumns::default();
     sorted.reserve(order.len());
     let key = |place: u32| (edges.sources.get(place as usize), edges.rows.key(place as usize));
     for (at, place) in order.iter().enumerate() {
@@ -204,7 +204,7 @@ fn last_of_each(edges: &Columns, order: &[u32]) -> Columns {
 }
 
 /// The same edges as their targets see them.
-fn rows_in(edges: &Columns, order: &[u32]) -> Rows {
+fn rows_in(edges: &EdgeColumns, order: &[u32]) -> Rows {
     fn gather<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
         let mut gathered = Vec::with_capacity(column.len());
         gathered.extend(order.iter().filter_map(|place| column.get(*place as usize).copied()));

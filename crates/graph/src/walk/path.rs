@@ -55,7 +55,7 @@ struct Meeting {
 }
 
 /// The search from one end.
-struct End<'a> {
+struct SearchEnd<'a> {
     steps: &'a mut Vec<Step>,
     direction: Direction,
     mark: u16,
@@ -63,7 +63,7 @@ struct End<'a> {
     front: usize,
 }
 
-impl End<'_> {
+impl SearchEnd<'_> {
     fn waiting(&self) -> usize {
         self.steps.len() - self.front
     }
@@ -91,8 +91,9 @@ fn meet(
     let Scratch { marks, ends: [ahead, back], .. } = scratch;
     let mark = marks.begin(view.nodes(), 2);
     let direction = options.direction;
-    let mut ahead = End { steps: ahead, direction, mark, front: 0 };
-    let mut back = End { steps: back, direction: direction.reversed(), mark: mark + 1, front: 0 };
+    let mut ahead = SearchEnd { steps: ahead, direction, mark, front: 0 };
+    let mut back =
+        SearchEnd { steps: back, direction: direction.reversed(), mark: mark + 1, front: 0 };
     ahead.begin(marks, source);
     back.begin(marks, target);
     if source.max(target) as usize >= view.nodes() {
@@ -126,12 +127,12 @@ fn meet(
 fn expand(
     view: &View,
     marks: &mut Marks,
-    near: &mut End<'_>,
+    near: &mut SearchEnd<'_>,
     far_mark: u16,
     edges: &EdgeFilter,
     nodes_max: usize,
 ) -> ControlFlow<Stop> {
-    let End { steps, direction, mark, front } = near;
+    let SearchEnd { steps, direction, mark, front } = near;
     let end = steps.len();
     for place in *front..end {
         let Some(step) = steps.get(place).copied() else { break };

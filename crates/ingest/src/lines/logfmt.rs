@@ -15,7 +15,7 @@ use super::time;
 
 /// A value as it stands in a line.
 #[derive(Debug, Clone, PartialEq)]
-enum Value<'a> {
+enum LogfmtValue<'a> {
     /// There is a key alone.
     None,
     /// Without quotes.
@@ -30,7 +30,7 @@ pub(super) fn parse(line: &str, members: &mut Members, entry: &mut NewEntry) -> 
     let mut has_pair = false;
     for pair in Pairs(Cursor::new(line)) {
         let (key, value) = pair?;
-        has_pair |= value != Value::None;
+        has_pair |= value != LogfmtValue::None;
         add(members, key, &value);
     }
     if !has_pair {
@@ -44,20 +44,20 @@ pub(super) fn is_likely(line: &str) -> bool {
     let mut pairs = 0;
     for pair in Pairs(Cursor::new(line)) {
         match pair {
-            Ok((_, value)) if value != Value::None => pairs += 1,
+            Ok((_, value)) if value != LogfmtValue::None => pairs += 1,
             _ => return false,
         }
     }
     pairs >= 2
 }
 
-fn add(members: &mut Members, key: &str, value: &Value<'_>) {
+fn add(members: &mut Members, key: &str, value: &LogfmtValue<'_>) {
     let role = Role::of(key);
     let member = members.begin(key, role);
     match value {
-        Value::None => cbor::bool(members.out(), true),
-        Value::Quoted(text) => cbor::text(members.out(), text),
-        Value::Bare(text) => {
+        LogfmtValue::None => cbor::bool(members.out(), true),
+        LogfmtValue::Quoted(text) => cbor::text(members.out(), text),
+        LogfmtValue::Bare(text) => {
             // From the digits: a float has too few for nanoseconds.
             if let Some(Role::Time(_)) = role {
                 members.set_time(member, time::of_number(text.as_bytes()));
@@ -112,7 +112,7 @@ impl fmt::Write for Rest<'_> {
 struct Pairs<'a>(Cursor<'a>);
 
 impl<'a> Iterator for Pairs<'a> {
-    type Item = Result<(&'a str, Value<'a>), Flaw>;
+    type Item = Result<(&'a str, LogfmtValue<'a>), Flaw>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.0.eat(' ') || self.0.eat('\t') {}
@@ -128,7 +128,7 @@ impl<'a> Iterator for Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    fn pair(&mut self) -> Result<(&'a str, Value<'a>), Flaw> {
+    fn pair(&mut self) -> Result<(&'a str, LogfmtValue<'a>), Flaw> {
         let key = self.0.until(b" \t=\"");
         if key.is_empty() {
             return Err(Flaw::unread("a value without a key"));
@@ -137,16 +137,16 @@ impl<'a> Pairs<'a> {
             return Err(Flaw::unread(format!("a quote behind the key {}", shown(key))));
         }
         if !self.0.eat('=') {
-            return Ok((key, Value::None));
+            return Ok((key, LogfmtValue::None));
         }
         if !self.0.rest().starts_with('"') {
-            return Ok((key, Value::Bare(self.0.until(b" \t"))));
+            return Ok((key, LogfmtValue::Bare(self.0.until(b" \t"))));
         }
         let quoted = self.0.quoted().ok_or_else(|| Flaw::unread("a quote that does not end"))?;
         if !self.0.is_empty() && !self.0.rest().starts_with([' ', '\t']) {
             return Err(Flaw::unread(format!("no space behind the value of {}", shown(key))));
         }
-        Ok((key, Value::Quoted(unescaped(quoted))))
+        Ok((key, LogfmtValue::Quoted(unescaped(quoted))))
     }
 }
 

@@ -44,7 +44,7 @@ impl Role {
 }
 
 /// What was found for a role: the rank, the member's number, what it says.
-type Found<T> = Option<(u8, usize, T)>;
+type FoundRole<T> = Option<(u8, usize, T)>;
 
 /// Moves the members of a line to their places in an entry: those with a role that can be read as
 /// such, and all others to its fields. Where that leaves nothing to search, the line is the message.
@@ -89,7 +89,7 @@ pub(super) fn fill_once(
     members.repeated().map_or(Ok(()), |name| Err(Flaw::repeated(name)))
 }
 
-fn offer<T>(found: &mut Found<T>, rank: u8, index: usize, read: impl FnOnce() -> Option<T>) {
+fn offer<T>(found: &mut FoundRole<T>, rank: u8, index: usize, read: impl FnOnce() -> Option<T>) {
     if found.as_ref().is_none_or(|(known, ..)| rank < *known)
         && let Some(value) = read()
     {
@@ -97,7 +97,7 @@ fn offer<T>(found: &mut Found<T>, rank: u8, index: usize, read: impl FnOnce() ->
     }
 }
 
-fn at<T>(found: &Found<T>) -> Option<usize> {
+fn at<T>(found: &FoundRole<T>) -> Option<usize> {
     found.as_ref().map(|(_, index, _)| *index)
 }
 

@@ -33,13 +33,13 @@ const FIXED_32: u64 = 5;
 /// Values of a row by their keys: a map as it is on the wire. A body that has a key twice is read all the
 /// same, and text that is no UTF-8 is told of as other values are that don't fit.
 #[derive(Clone, PartialEq, Message)]
-struct Row {
+struct ProtobufRow {
     #[prost(message, repeated, tag = "1")]
-    values: Vec<Value>,
+    values: Vec<ProtobufValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Value {
+struct ProtobufValue {
     #[prost(string, tag = "1")]
     key: String,
     #[prost(bytes = "vec", tag = "2")]
@@ -60,7 +60,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let mut columns: BTreeMap<String, Seen> = BTreeMap::new();
     while sample.len() < options.sample_rows && bytes < options.sample_bytes {
         let Some(row) = messages.next()? else { break };
-        for Value { key, text } in &row.values {
+        for ProtobufValue { key, text } in &row.values {
             bytes += key.len() + text.len();
             let seen = columns.entry(key.clone()).or_default();
             if let Some(text) = nulls.typed(Cell { text: Some(text), is_quoted: false }) {
@@ -93,7 +93,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
 struct ProtobufRows {
     assembly: Assembly,
     /// Rows that were read to infer types, and are given out first.
-    sample: std::vec::IntoIter<Row>,
+    sample: std::vec::IntoIter<ProtobufRow>,
     messages: Messages,
     places: HashMap<String, usize>,
     columns: Vec<Column>,
@@ -104,7 +104,7 @@ struct ProtobufRows {
 }
 
 impl ProtobufRows {
-    fn next_row(&mut self) -> Result<Option<Row>> {
+    fn next_row(&mut self) -> Result<Option<ProtobufRow>> {
         match self.sample.next() {
             Some(row) => Ok(Some(row)),
             None => self.messages.next(),
@@ -125,8 +125,8 @@ impl Batches for ProtobufRows {
             };
             self.row += 1;
             let place = Place::Row(self.row);
-            let is_unknown = |value: &&Value| !self.places.contains_key(&value.key);
-            if let Some(Value { key, text }) = row.values.iter().find(is_unknown) {
+            let is_unknown = |value: &&ProtobufValue| !self.places.contains_key(&value.key);
+            if let Some(ProtobufValue { key, text }) = row.values.iter().find(is_unknown) {
                 let why = "is in a column that the sample has not; a larger sample may have it";
                 bad.push(BadRow::value(place, key, text, why));
                 if self.assembly.is_first_enough() {
@@ -135,7 +135,7 @@ impl Batches for ProtobufRows {
                 continue;
             }
             numbers.push(self.row);
-            for Value { key, text } in row.values {
+            for ProtobufValue { key, text } in row.values {
                 bytes += text.len();
                 let column = self.places.get(&key).and_then(|at| values.get_mut(*at));
                 if let Some(column) = column {
@@ -168,14 +168,14 @@ struct Messages {
 }
 
 impl Messages {
-    fn next(&mut self) -> Result<Option<Row>> {
+    fn next(&mut self) -> Result<Option<ProtobufRow>> {
         loop {
             let Some(tag) = self.varint()? else { return Ok(None) };
             match (tag >> 3, tag & 7) {
                 (ROWS, BYTES) => {
                     let message = self.bytes()?;
                     self.rows += 1;
-                    let row = Row::decode(message.as_slice());
+                    let row = ProtobufRow::decode(message.as_slice());
                     return row
                         .map(Some)
                         .map_err(|error| self.malformed(&format!("the row is damaged ({error})")));

@@ -13,7 +13,7 @@ use crate::DiskFile;
 use crate::parts::{Access, read_at};
 
 #[derive(Debug)]
-enum Content {
+enum MemoryContent {
     Open(Vec<u8>),
     Sealed(Bytes),
 }
@@ -21,16 +21,16 @@ enum Content {
 /// A file, whatever its names.
 #[derive(Debug)]
 pub(super) struct Node {
-    content: RwLock<Content>,
+    content: RwLock<MemoryContent>,
 }
 
 impl Default for Node {
     fn default() -> Self {
-        Self { content: RwLock::new(Content::Open(Vec::new())) }
+        Self { content: RwLock::new(MemoryContent::Open(Vec::new())) }
     }
 }
 
-impl Content {
+impl MemoryContent {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Open(bytes) => bytes,
@@ -53,11 +53,11 @@ impl Node {
     pub(super) fn zeroed(bytes: u64) -> io::Result<Self> {
         let mut content = Vec::new();
         resize(&mut content, bytes)?;
-        Ok(Self { content: RwLock::new(Content::Open(content)) })
+        Ok(Self { content: RwLock::new(MemoryContent::Open(content)) })
     }
 
     pub(super) fn holding(bytes: &[u8]) -> Self {
-        Self { content: RwLock::new(Content::Open(bytes.to_vec())) }
+        Self { content: RwLock::new(MemoryContent::Open(bytes.to_vec())) }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -133,12 +133,12 @@ impl DiskFile for MemoryFile {
 
     fn map(&self) -> io::Result<Bytes> {
         let mut content = self.node.content.write();
-        if let Content::Open(bytes) = &mut *content {
-            *content = Content::Sealed(Bytes::from(std::mem::take(bytes)));
+        if let MemoryContent::Open(bytes) = &mut *content {
+            *content = MemoryContent::Sealed(Bytes::from(std::mem::take(bytes)));
         }
         match &*content {
-            Content::Sealed(bytes) => Ok(bytes.clone()),
-            Content::Open(_) => unreachable!("it was sealed just above"),
+            MemoryContent::Sealed(bytes) => Ok(bytes.clone()),
+            MemoryContent::Open(_) => unreachable!("it was sealed just above"),
         }
     }
 }

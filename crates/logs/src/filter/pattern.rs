@@ -22,11 +22,11 @@ const REQUIRED_BYTES_MIN: usize = 3;
 /// [`Filter`](super::Filter).
 #[derive(Clone)]
 pub struct Pattern {
-    kind: Kind,
+    kind: PatternKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum PatternKind {
     Phrase(Phrase),
     Regex(Box<Expression>),
 }
@@ -77,7 +77,7 @@ impl Pattern {
             return Err("an empty phrase; for an empty text, compare with =\"\"".to_owned());
         };
         Ok(Self {
-            kind: Kind::Phrase(Phrase {
+            kind: PatternKind::Phrase(Phrase {
                 text: text.into(),
                 is_prefix,
                 finder,
@@ -119,7 +119,7 @@ impl Pattern {
         let Required { text, words } = Required::of(&hir);
         let finder = Some(text).filter(|text| text.len() >= REQUIRED_BYTES_MIN);
         Ok(Self {
-            kind: Kind::Regex(Box::new(Expression {
+            kind: PatternKind::Regex(Box::new(Expression {
                 source: source.into(),
                 ignores_case,
                 regex,
@@ -131,9 +131,9 @@ impl Pattern {
 
     pub(super) fn form(&self) -> Form<'_> {
         match &self.kind {
-            Kind::Phrase(phrase) if phrase.is_prefix => Form::Prefix(&phrase.text),
-            Kind::Phrase(phrase) => Form::Phrase(&phrase.text),
-            Kind::Regex(regex) => {
+            PatternKind::Phrase(phrase) if phrase.is_prefix => Form::Prefix(&phrase.text),
+            PatternKind::Phrase(phrase) => Form::Phrase(&phrase.text),
+            PatternKind::Regex(regex) => {
                 Form::Regex { source: &regex.source, ignores_case: regex.ignores_case }
             }
         }
@@ -143,17 +143,17 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         let text = text.as_bytes();
         match &self.kind {
-            Kind::Phrase(phrase) => {
+            PatternKind::Phrase(phrase) => {
                 phrase.finder.places(text).any(|place| phrase.is_bounded(text, place))
             }
-            Kind::Regex(regex) => regex.regex.is_match(text),
+            PatternKind::Regex(regex) => regex.regex.is_match(text),
         }
     }
 
     /// Whether a number or a truth value matches: words and phrases by being equal to it, others by
     /// its decimal text.
     pub(super) fn is_match_of_value(&self, value: Scalar<'_>) -> bool {
-        if let Kind::Phrase(Phrase { is_prefix: false, value: known, .. }) = &self.kind {
+        if let PatternKind::Phrase(Phrase { is_prefix: false, value: known, .. }) = &self.kind {
             return known.order_of(value).is_some_and(std::cmp::Ordering::is_eq);
         }
         match value {
@@ -168,7 +168,7 @@ impl Pattern {
     /// Whether a whole number of any size matches, as those of 64 bits do.
     pub(super) fn is_match_of_whole(&self, value: &BigInt) -> bool {
         match &self.kind {
-            Kind::Phrase(Phrase { is_prefix: false, value: known, .. }) => {
+            PatternKind::Phrase(Phrase { is_prefix: false, value: known, .. }) => {
                 known.order_of_whole(value).is_some_and(std::cmp::Ordering::is_eq)
             }
             _ => self.is_match(&value.to_string()),
@@ -178,8 +178,8 @@ impl Pattern {
     /// Whether there may be a number or a truth value that matches.
     pub(super) fn may_match_values(&self) -> bool {
         match &self.kind {
-            Kind::Phrase(phrase) => phrase.is_prefix || phrase.value != Value::Text,
-            Kind::Regex(_) => true,
+            PatternKind::Phrase(phrase) => phrase.is_prefix || phrase.value != Value::Text,
+            PatternKind::Regex(_) => true,
         }
     }
 
@@ -190,14 +190,14 @@ impl Pattern {
     pub fn rows(&self, text: &[u8], offsets: &[i32], mut hit: impl FnMut(usize)) {
         let rows = RowTexts { text, offsets };
         match &self.kind {
-            Kind::Phrase(phrase) => {
+            PatternKind::Phrase(phrase) => {
                 let judge = |row: &[u8], place| match phrase.is_bounded(row, place) {
                     true => Verdict::Match,
                     false => Verdict::NotHere,
                 };
                 rows.find(&phrase.finder, judge, hit);
             }
-            Kind::Regex(regex) => {
+            PatternKind::Regex(regex) => {
                 let Some(finder) = &regex.finder else {
                     let rows = rows.each().enumerate();
                     return rows.for_each(|(index, row)| {
@@ -219,8 +219,8 @@ impl Pattern {
     /// others.
     pub fn words(&self) -> Vec<String> {
         let phrase = match &self.kind {
-            Kind::Phrase(phrase) => phrase,
-            Kind::Regex(regex) => return regex.words.clone(),
+            PatternKind::Phrase(phrase) => phrase,
+            PatternKind::Regex(regex) => return regex.words.clone(),
         };
         let mut found = words_in(&phrase.text);
         if phrase.is_prefix && phrase.text.ends_with(words::is_word_char) {

@@ -106,7 +106,7 @@ impl Counts {
     }
 }
 
-type Fields = HashMap<String, Counts>;
+type FacetFields = HashMap<String, Counts>;
 
 impl LogsView {
     /// The values that fields have among the entries that a query wants, whatever its limit; the fields
@@ -118,7 +118,7 @@ impl LogsView {
         let mut columns = vec![LEVEL, LABELS, FIELDS];
         columns.extend(self.layout().promoted.iter().map(|known| known.column));
         let counts = FilteredScan::new(self, query, &columns).fold(
-            Fields::new,
+            FacetFields::new,
             |counts, batch| count(counts, batch, &options.fields),
             |all, part| {
                 for (name, more) in part {
@@ -148,7 +148,7 @@ fn facet(field: String, counts: Counts, options: &FacetsOptions) -> Facet {
     Facet { field, count, values, others }
 }
 
-fn count(counts: &mut Fields, batch: &HitBatch<'_>, wanted: &[String]) {
+fn count(counts: &mut FacetFields, batch: &HitBatch<'_>, wanted: &[String]) {
     for row in batch.hits.set_indices() {
         if wanted.is_empty() {
             if let Some(level) = batch.rows.columns.level(row) {
@@ -173,7 +173,7 @@ fn count(counts: &mut Fields, batch: &HitBatch<'_>, wanted: &[String]) {
     }
 }
 
-fn add_value(counts: &mut Fields, name: &str, value: FieldValue<'_>) {
+fn add_value(counts: &mut FacetFields, name: &str, value: FieldValue<'_>) {
     match value {
         FieldValue::Scalar(Scalar::Text(text)) => add(counts, name, text),
         value if value.is_null() => {}
@@ -181,7 +181,7 @@ fn add_value(counts: &mut Fields, name: &str, value: FieldValue<'_>) {
     }
 }
 
-fn add(counts: &mut Fields, name: &str, value: &str) {
+fn add(counts: &mut FacetFields, name: &str, value: &str) {
     if let Some(known) = counts.get_mut(name) {
         known.add(value, 1);
     } else if counts.len() < FIELDS_COUNTED_MAX {

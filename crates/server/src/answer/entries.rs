@@ -67,7 +67,7 @@ pub(crate) async fn of_entries(
 ) -> Result<Response> {
     let asked = query.clone();
     let (first, rest) = run_query(&Handle::current(), &query, move || {
-        let mut writer = Writer::new(form, by, asked, begin()?);
+        let mut writer = EntryWriter::new(form, by, asked, begin()?);
         Ok((writer.piece()?, writer))
     })
     .await?;
@@ -89,7 +89,9 @@ pub(crate) async fn of_entries(
 }
 
 /// The next piece, and what comes behind it. No thread waits for the client to take it.
-async fn next(mut writer: Writer) -> Option<(io::Result<Bytes>, Option<(Option<Bytes>, Writer)>)> {
+async fn next(
+    mut writer: EntryWriter,
+) -> Option<(io::Result<Bytes>, Option<(Option<Bytes>, EntryWriter)>)> {
     if writer.is_done {
         return None;
     }
@@ -107,7 +109,7 @@ async fn next(mut writer: Writer) -> Option<(io::Result<Bytes>, Option<(Option<B
     }
 }
 
-struct Writer {
+struct EntryWriter {
     form: EntriesForm,
     by: Clock,
     query: RunningQuery,
@@ -117,7 +119,7 @@ struct Writer {
     is_done: bool,
 }
 
-impl Writer {
+impl EntryWriter {
     fn new(form: EntriesForm, by: Clock, query: RunningQuery, found: Found) -> Self {
         let (is_begun, has_entries, is_done) = (false, false, false);
         Self { form, by, query, found: Batches::new(found), is_begun, has_entries, is_done }

@@ -27,8 +27,8 @@ pub(super) fn write(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<(), Ar
         let fields = batch.schema_ref().fields().iter().zip(batch.columns());
         let columns = fields
             .enumerate()
-            .map(|(place, (field, array))| Column::new(place, field, array.as_ref(), &options));
-        let mut columns: Vec<Column<'_>> = columns.collect::<Result<_, _>>()?;
+            .map(|(place, (field, array))| JsonColumn::new(place, field, array.as_ref(), &options));
+        let mut columns: Vec<JsonColumn<'_>> = columns.collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
             if !std::mem::take(&mut is_first) {
                 out.push(b',');
@@ -48,14 +48,14 @@ fn bytes_of(batch: &RecordBatch) -> usize {
     batch.num_rows() * names.sum::<usize>()
 }
 
-struct Column<'a> {
+struct JsonColumn<'a> {
     /// What stands before each value: the name, and what parts it from the column before.
     name: Short,
     nulls: Option<&'a NullBuffer>,
-    values: Values<'a>,
+    values: JsonValues<'a>,
 }
 
-enum Values<'a> {
+enum JsonValues<'a> {
     Text(&'a StringArray),
     Floats(&'a Float64Array, zmij::Buffer),
     Integers(&'a Int64Array, itoa::Buffer),
@@ -63,7 +63,7 @@ enum Values<'a> {
     Others(NullableEncoder<'a>),
 }
 
-impl<'a> Column<'a> {
+impl<'a> JsonColumn<'a> {
     fn new(
         place: usize,
         field: &'a FieldRef,
@@ -73,17 +73,17 @@ impl<'a> Column<'a> {
         let mut name = if place > 0 { b",".to_vec() } else { Vec::new() };
         quote(field.name(), &mut name);
         name.push(b':');
-        let others = || make_encoder(field, array, options).map(Values::Others);
+        let others = || make_encoder(field, array, options).map(JsonValues::Others);
         let values = match array.data_type() {
-            DataType::Utf8 => Values::Text(array.as_string()),
+            DataType::Utf8 => JsonValues::Text(array.as_string()),
             DataType::Float64 => {
-                Values::Floats(array.as_primitive::<Float64Type>(), zmij::Buffer::new())
+                JsonValues::Floats(array.as_primitive::<Float64Type>(), zmij::Buffer::new())
             }
             DataType::Int64 => {
-                Values::Integers(array.as_primitive::<Int64Type>(), itoa::Buffer::new())
+                JsonValues::Integers(array.as_primitive::<Int64Type>(), itoa::Buffer::new())
             }
             DataType::Timestamp(_, _) => match TimeTexts::of(array) {
-                Some(times) => Values::Times(times),
+                Some(times) => JsonValues::Times(times),
                 None => others()?,
             },
             _ => others()?,
@@ -99,24 +99,24 @@ impl<'a> Column<'a> {
             return;
         }
         match &mut self.values {
-            Values::Text(texts) => quote(texts.value(row), out),
-            Values::Floats(values, buffer) => match values.value(row) {
+            JsonValues::Text(texts) => quote(texts.value(row), out),
+            JsonValues::Floats(values, buffer) => match values.value(row) {
                 value if value.is_finite() => {
                     out.extend_from_slice(buffer.format_finite(value).as_bytes());
                 }
                 // JSON has no other numbers.
                 _ => out.extend_from_slice(b"null"),
             },
-            Values::Integers(values, buffer) => {
+            JsonValues::Integers(values, buffer) => {
                 out.extend_from_slice(buffer.format(values.value(row)).as_bytes());
             }
-            Values::Times(times) => {
+            JsonValues::Times(times) => {
                 out.push(b'"');
                 times.append(row, out);
                 out.push(b'"');
             }
             // Columns without a validity map may have nulls of their own.
-            Values::Others(encoder) => match encoder.is_null(row) {
+            JsonValues::Others(encoder) => match encoder.is_null(row) {
                 true => out.extend_from_slice(b"null"),
                 false => encoder.encode(row, out),
             },

@@ -14,11 +14,11 @@ use crate::error::Result;
 #[derive(Clone, PartialEq, Message)]
 struct Batch {
     #[prost(message, repeated, tag = "1")]
-    rows: Vec<Row>,
+    rows: Vec<ProtobufRow>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Row {
+struct ProtobufRow {
     /// Columns without a value in the row are absent.
     #[prost(btree_map = "string, string", tag = "1")]
     values: BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub(super) fn encode(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<
             let values = cells
                 .filter(|(_, column)| column.is_valid(row))
                 .map(|((field, shown), _)| (field.name().clone(), shown.value(row).to_string()));
-            message.rows.push(Row { values: values.collect() });
+            message.rows.push(ProtobufRow { values: values.collect() });
         }
     }
     Ok(message.encode_to_vec())

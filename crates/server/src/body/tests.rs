@@ -11,13 +11,13 @@ async fn reader(length: usize, announced: Option<u64>) -> BodyReader {
 async fn a_body_that_is_announced_to_be_short_is_here_before_it_is_read() {
     for length in [0, 1, 1 << 20] {
         let mut reader = reader(length, Some(length as u64)).await;
-        assert!(matches!(reader.pieces, Pieces::Here(_)), "{length}");
+        assert!(matches!(reader.pieces, BodyPieces::Here(_)), "{length}");
         let mut read = Vec::new();
         reader.read_to_end(&mut read).unwrap();
         assert_eq!(read.len(), length);
     }
     for (length, announced) in [((1 << 20) + 1, Some((1 << 20) + 1)), (5, None)] {
         let reader = reader(length, announced).await;
-        assert!(matches!(reader.pieces, Pieces::Arriving(_)), "{length}");
+        assert!(matches!(reader.pieces, BodyPieces::Arriving(_)), "{length}");
     }
 }

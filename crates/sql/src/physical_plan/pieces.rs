@@ -69,16 +69,16 @@ fn copy(array: &dyn Array) -> Result<ArrayRef, ArrowError> {
 }
 
 /// Gives a piece of a buffer to [`Bytes`], so that it can be a buffer of its own.
-struct Piece(Buffer);
+struct BufferPiece(Buffer);
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for BufferPiece {
     fn as_ref(&self) -> &[u8] {
         self.0.as_slice()
     }
 }
 
 fn exact_buffer(buffer: &Buffer) -> Buffer {
-    Buffer::from(Bytes::from_owner(Piece(buffer.clone())))
+    Buffer::from(Bytes::from_owner(BufferPiece(buffer.clone())))
 }
 
 fn exact_bits(bits: &BooleanBuffer) -> BooleanBuffer {

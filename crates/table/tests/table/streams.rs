@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{Access, Io, Maintenance, Settings, Store};
 use timestrata_table::{Table, TableOptions};
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Counts the syncs of the manifest: one an edit.
 #[derive(Debug, Default)]

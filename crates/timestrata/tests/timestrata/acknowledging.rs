@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use arrow_array::{Int64Array, RecordBatch, TimestampSecondArray};
 use timestrata_engine::{
     Access, Durability, ErrorKind, Io, KeyRange, LeadKey, Maintenance, Result, Settings, Store,
@@ -23,7 +24,6 @@ use timestrata_timelog::{Timelog, TimelogOptions};
 use timestrata_topic::{
     Consumer, ConsumerOptions, PollLimits, Record, SendOptions, Topic, TopicOptions,
 };
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Lets the next sync fail when it is told to; later ones do what they should.
 #[derive(Debug, Default)]

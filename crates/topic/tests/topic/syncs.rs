@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{Access, Disk, Io, Maintenance, Settings, Store};
 use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_topic::{
     Consumer, ConsumerOptions, PollLimits, Record, SendOptions, Topic, TopicOptions,
 };
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// Counts syncs, and can hold them back.
 #[derive(Debug, Default)]

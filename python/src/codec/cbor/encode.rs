@@ -58,7 +58,7 @@ pub(crate) fn encode_as(
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
     let bytes_max = out.len().saturating_add(VALUE_BYTES_MAX);
-    let mut writer = Writer { out: mem::take(out), bytes_max, depth: 0, keys };
+    let mut writer = CborWriter { out: mem::take(out), bytes_max, depth: 0, keys };
     let outcome = writer.value(value);
     *out = writer.out;
     outcome.map_err(|failure| failure.into_error(name))
@@ -74,7 +74,7 @@ pub(crate) enum Keys {
 }
 
 /// Why a value was refused, with the way to it, innermost step first. Built only on failure.
-struct Failure {
+struct EncodeFailure {
     steps: Vec<String>,
     reason: Reason,
 }
@@ -85,7 +85,7 @@ enum Reason {
     Python(PyErr),
 }
 
-impl Failure {
+impl EncodeFailure {
     fn inside(mut self: Box<Self>, step: impl FnOnce() -> String) -> Box<Self> {
         // A cycle would name every level; the outer ones are the ones to look at.
         if self.steps.len() >= 8 {
@@ -105,38 +105,38 @@ impl Failure {
     }
 }
 
-impl From<PyErr> for Box<Failure> {
+impl From<PyErr> for Box<EncodeFailure> {
     fn from(error: PyErr) -> Self {
-        Box::new(Failure { steps: Vec::new(), reason: Reason::Python(error) })
+        Box::new(EncodeFailure { steps: Vec::new(), reason: Reason::Python(error) })
     }
 }
 
-fn type_failure(message: String) -> Box<Failure> {
-    Box::new(Failure { steps: Vec::new(), reason: Reason::Type(message) })
+fn type_failure(message: String) -> Box<EncodeFailure> {
+    Box::new(EncodeFailure { steps: Vec::new(), reason: Reason::Type(message) })
 }
 
-fn refusal(kind: ErrorKind, message: String) -> Box<Failure> {
-    Box::new(Failure { steps: Vec::new(), reason: Reason::Refused(kind, message) })
+fn refusal(kind: ErrorKind, message: String) -> Box<EncodeFailure> {
+    Box::new(EncodeFailure { steps: Vec::new(), reason: Reason::Refused(kind, message) })
 }
 
 #[cold]
-fn too_large() -> Box<Failure> {
+fn too_large() -> Box<EncodeFailure> {
     refusal(
         ErrorKind::TooLarge,
         format!("the encoded value is larger than {VALUE_BYTES_MAX} bytes"),
     )
 }
 
-type Outcome = Result<(), Box<Failure>>;
+type Outcome = Result<(), Box<EncodeFailure>>;
 
-struct Writer {
+struct CborWriter {
     out: Vec<u8>,
     bytes_max: usize,
     depth: usize,
     keys: Keys,
 }
 
-impl Writer {
+impl CborWriter {
     /// An item's major type and number, in the shortest form, and `bytes` behind them: what most
     /// of encoding a small object is.
     #[inline(always)]
@@ -204,7 +204,7 @@ impl Writer {
     ///
     /// Runs no Python code where it succeeds, so that a borrowed `value` is still there.
     #[inline(always)]
-    fn scalar(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Box<Failure>> {
+    fn scalar(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Box<EncodeFailure>> {
         if let Some(text) = exactly::<PyString>(value) {
             self.string(Major::Text, utf8(text)?)?;
         } else if value.is_exact_instance_of::<PyInt>() {

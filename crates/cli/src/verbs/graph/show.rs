@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
         for shown in shown_edges(&view, of.id, direction, kind)? {
             // A reference stands in the file of who refers.
             let file = if direction == Direction::In { &shown } else { of };
-            out.print(&shown, Some(&End { of, file, is_one_of_many }))?;
+            out.print(&shown, Some(&ShownEnd { of, file, is_one_of_many }))?;
             is_any = true;
         }
     }
@@ -184,7 +184,7 @@ pub(super) fn path(arguments: &PathArgs) -> Result<()> {
 }
 
 /// The other end of what is shown.
-struct End<'a> {
+struct ShownEnd<'a> {
     /// What was asked about.
     of: &'a Shown,
     /// Whose file the places of the reference are in.
@@ -205,7 +205,7 @@ impl Printer {
     }
 
     /// Prints what was found; of one end of an edge, a line for each place where it is referred to.
-    fn print(&mut self, shown: &Shown, end: Option<&End<'_>>) -> Result<()> {
+    fn print(&mut self, shown: &Shown, end: Option<&ShownEnd<'_>>) -> Result<()> {
         let written = match self.format {
             ShownFormat::Text => self.print_text(shown, end),
             ShownFormat::Json => self.print_json(shown, end),
@@ -213,17 +213,17 @@ impl Printer {
         written.map_err(Failure::output)
     }
 
-    fn print_text(&mut self, shown: &Shown, end: Option<&End<'_>>) -> io::Result<()> {
+    fn print_text(&mut self, shown: &Shown, end: Option<&ShownEnd<'_>>) -> io::Result<()> {
         let guessed = if shown.is_by_name { " (by its name only)" } else { "" };
         let Shown { kind, qualified, .. } = shown;
         let of = match end {
-            Some(End { of, is_one_of_many: true, .. }) => {
+            Some(ShownEnd { of, is_one_of_many: true, .. }) => {
                 format!(", of {} {} [{}]", of.kind, of.qualified, place(of))
             }
             _ => String::new(),
         };
         // What stands in something is referred to nowhere.
-        let Some(End { file, .. }) = end.filter(|_| !shown.sites.is_empty()) else {
+        let Some(ShownEnd { file, .. }) = end.filter(|_| !shown.sites.is_empty()) else {
             return writeln!(self.out, "{}: {kind} {qualified}{guessed}{of}", place(shown));
         };
         let path = file.path.as_deref().unwrap_or("-");
@@ -234,7 +234,7 @@ impl Printer {
         Ok(())
     }
 
-    fn print_json(&mut self, shown: &Shown, end: Option<&End<'_>>) -> io::Result<()> {
+    fn print_json(&mut self, shown: &Shown, end: Option<&ShownEnd<'_>>) -> io::Result<()> {
         let place = |site: &timestrata_codeindex::Site| json!([site.line, site.column]);
         let mut value = json!({
             "id": shown.id.to_string(),
@@ -245,7 +245,7 @@ impl Printer {
             "sites": shown.sites.iter().map(place).collect::<Vec<_>>(),
             "by_name_only": shown.is_by_name,
         });
-        if let (Some(End { of, .. }), Some(value)) = (end, value.as_object_mut()) {
+        if let (Some(ShownEnd { of, .. }), Some(value)) = (end, value.as_object_mut()) {
             let of = json!({ "id": of.id.to_string(), "kind": of.kind, "name": of.qualified, "path": of.path });
             value.insert("of".to_owned(), of);
         }

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memmem};
 
-use super::{Step, step};
+use super::{JournalStep, step};
 use crate::lines::pieces::End;
 
 /// Bytes of a line end and an empty line.
@@ -31,14 +31,16 @@ impl Cutter {
                 return End::without_gap(unread, is_all, bytes_max);
             }
             match step(unread.get(self.whole..).unwrap_or_default(), is_all) {
-                Step::Field(_, bytes) => self.whole += bytes,
-                Step::Gap(bytes) => return End::at(self.whole, self.whole + bytes, bytes_max),
-                Step::Unfinished(bytes)
+                JournalStep::Field(_, bytes) => self.whole += bytes,
+                JournalStep::Gap(bytes) => {
+                    return End::at(self.whole, self.whole + bytes, bytes_max);
+                }
+                JournalStep::Unfinished(bytes)
                     if !is_all && self.whole.saturating_add(bytes) <= bytes_max =>
                 {
                     self.needed = self.whole + bytes;
                 }
-                Step::Unfinished(_) | Step::Malformed(_) => {
+                JournalStep::Unfinished(_) | JournalStep::Malformed(_) => {
                     *self = Self { is_text: true, ..Self::default() };
                 }
             }

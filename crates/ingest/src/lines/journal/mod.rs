@@ -22,7 +22,7 @@ use super::roles::{self, Role};
 const LENGTH_BYTES: usize = 8;
 
 /// What a text begins with.
-enum Step<'a> {
+enum JournalStep<'a> {
     /// A field, and how many bytes it takes.
     Field(Field<'a>, usize),
     /// An empty line of so many bytes.
@@ -47,14 +47,14 @@ pub(super) fn parse(
 ) -> Result<bool, Flaw> {
     members.clear();
     let mut is_utf8 = true;
-    for field in Fields(text) {
+    for field in JournalFields(text) {
         let field = field?;
         is_utf8 &= add(members, &field, bare_name(field.name));
     }
     if members.may_repeat(0) {
         members.clear();
         let clashing = clashing(text)?;
-        for field in Fields(text) {
+        for field in JournalFields(text) {
             let field = field?;
             let bare = bare_name(field.name);
             let is_clashing = clashing.contains(&bare.to_ascii_lowercase());
@@ -71,7 +71,7 @@ pub(super) fn is_likely(start: &[u8]) -> bool {
     const FIRST: [&str; 2] = ["__CURSOR", "__REALTIME_TIMESTAMP"];
     let gaps = start.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let start = start.get(gaps..).unwrap_or_default();
-    Fields(start).map_while(Result::ok).any(|field| FIRST.contains(&field.name))
+    JournalFields(start).map_while(Result::ok).any(|field| FIRST.contains(&field.name))
 }
 
 /// The name without the underscores that mark who vouches for a field.
@@ -110,7 +110,7 @@ fn time(rank: u8, text: &[u8]) -> (Option<Role>, Option<i64>) {
 fn clashing(text: &[u8]) -> Result<HashSet<String>, Flaw> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut clashing = HashSet::new();
-    for field in Fields(text) {
+    for field in JournalFields(text) {
         let field = field?;
         let bare = bare_name(field.name).to_ascii_lowercase();
         if *seen.entry(bare.clone()).or_insert(field.name) != field.name {
@@ -121,18 +121,22 @@ fn clashing(text: &[u8]) -> Result<HashSet<String>, Flaw> {
 }
 
 /// The fields of an entry. A flaw is the last of them.
-struct Fields<'a>(&'a [u8]);
+struct JournalFields<'a>(&'a [u8]);
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for JournalFields<'a> {
     type Item = Result<Field<'a>, Flaw>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (field, rest) = match step(self.0, true) {
-            Step::Gap(bytes) if bytes >= self.0.len() => return None,
-            Step::Field(field, bytes) => (Ok(field), self.0.get(bytes..).unwrap_or_default()),
-            Step::Gap(_) => (Err(Flaw::unread("an empty line within an entry")), &[][..]),
-            Step::Unfinished(_) => (Err(Flaw::unread("a value that ends too early")), &[][..]),
-            Step::Malformed(why) => (Err(Flaw::unread(why)), &[][..]),
+            JournalStep::Gap(bytes) if bytes >= self.0.len() => return None,
+            JournalStep::Field(field, bytes) => {
+                (Ok(field), self.0.get(bytes..).unwrap_or_default())
+            }
+            JournalStep::Gap(_) => (Err(Flaw::unread("an empty line within an entry")), &[][..]),
+            JournalStep::Unfinished(_) => {
+                (Err(Flaw::unread("a value that ends too early")), &[][..])
+            }
+            JournalStep::Malformed(why) => (Err(Flaw::unread(why)), &[][..]),
         };
         self.0 = rest;
         Some(field)
@@ -140,43 +144,43 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// What a text begins with. `is_all`: nothing follows it, and it needs no line end.
-fn step(text: &[u8], is_all: bool) -> Step<'_> {
+fn step(text: &[u8], is_all: bool) -> JournalStep<'_> {
     let end = match memchr(b'\n', text) {
         Some(end) => end,
         None if is_all => text.len(),
-        None => return Step::Unfinished(text.len() + 1),
+        None => return JournalStep::Unfinished(text.len() + 1),
     };
     let line = text.get(..end).unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.is_empty() {
-        return Step::Gap(end + 1);
+        return JournalStep::Gap(end + 1);
     }
     let (name, value) = match memchr(b'=', line).and_then(|at| line.split_at_checked(at)) {
         Some((name, value)) => (name, value.get(1..)),
         None => (line, None),
     };
-    let Some(name) = name_of(name) else { return Step::Malformed("no NAME=value") };
+    let Some(name) = name_of(name) else { return JournalStep::Malformed("no NAME=value") };
     match value {
-        Some(value) => Step::Field(Field { name, value }, end + 1),
+        Some(value) => JournalStep::Field(Field { name, value }, end + 1),
         None => long_value(text, name, end + 1, is_all),
     }
 }
 
 /// A value behind its length, which stands at `start`.
-fn long_value<'a>(text: &'a [u8], name: &'a str, start: usize, is_all: bool) -> Step<'a> {
+fn long_value<'a>(text: &'a [u8], name: &'a str, start: usize, is_all: bool) -> JournalStep<'a> {
     let first = start + LENGTH_BYTES;
     let Some(length) = text.get(start..first).and_then(|length| length.try_into().ok()) else {
-        return Step::Unfinished(first);
+        return JournalStep::Unfinished(first);
     };
     let length = usize::try_from(u64::from_le_bytes(length)).ok();
     let Some(end) = length.and_then(|length| first.checked_add(length)) else {
-        return Step::Malformed("a value of a length that can't be");
+        return JournalStep::Malformed("a value of a length that can't be");
     };
     match (text.get(first..end), text.get(end)) {
-        (Some(value), Some(b'\n')) => Step::Field(Field { name, value }, end + 1),
-        (Some(value), None) if is_all => Step::Field(Field { name, value }, end + 1),
-        (_, Some(_)) => Step::Malformed("a value that does not end where its length says"),
-        _ => Step::Unfinished(end.saturating_add(1)),
+        (Some(value), Some(b'\n')) => JournalStep::Field(Field { name, value }, end + 1),
+        (Some(value), None) if is_all => JournalStep::Field(Field { name, value }, end + 1),
+        (_, Some(_)) => JournalStep::Malformed("a value that does not end where its length says"),
+        _ => JournalStep::Unfinished(end.saturating_add(1)),
     }
 }
 

@@ -38,7 +38,7 @@ impl RecordForm {
     pub(super) fn records(self, bytes: &[u8], line: u64) -> Vec<Record> {
         match self {
             Self::Lines => lines(bytes, line),
-            Self::Values => Values { bytes, at: 0, line }.collect(),
+            Self::Values => JsonValues { bytes, at: 0, line }.collect(),
         }
     }
 }
@@ -48,7 +48,7 @@ impl Boundary for RecordForm {
         match self {
             Self::Lines => memchr::memrchr(b'\n', bytes).map(|at| at + 1),
             // What ends with the bytes may go on behind them.
-            Self::Values => Values { bytes, at: 0, line: 1 }
+            Self::Values => JsonValues { bytes, at: 0, line: 1 }
                 .map(|(record, _)| record.end)
                 .take_while(|end| *end < bytes.len())
                 .last(),
@@ -67,13 +67,13 @@ fn lines(bytes: &[u8], line: u64) -> Vec<Record> {
 }
 
 /// Values one behind the other, with what may stand between them in an array.
-struct Values<'b> {
+struct JsonValues<'b> {
     bytes: &'b [u8],
     at: usize,
     line: u64,
 }
 
-impl Iterator for Values<'_> {
+impl Iterator for JsonValues<'_> {
     type Item = Record;
 
     fn next(&mut self) -> Option<Record> {

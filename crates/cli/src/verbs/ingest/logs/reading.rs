@@ -83,7 +83,7 @@ impl Reading {
         let name = input::name(path);
         let path = path.to_owned();
         let read = move || {
-            let lines = Lines { skipped: skip_lines, targets, sender: sender.clone() };
+            let lines = LinesRead { skipped: skip_lines, targets, sender: sender.clone() };
             let outcome = lines.read(&path, options, clock, &bar);
             // Who no longer wants entries doesn't want to know either.
             let _ = sender.send(outcome.map(Event::Ended));
@@ -130,13 +130,13 @@ impl Reading {
 }
 
 /// What the thread that reads knows.
-struct Lines {
+struct LinesRead {
     skipped: u64,
     targets: Receiver<Target>,
     sender: SyncSender<Result<Event>>,
 }
 
-impl Lines {
+impl LinesRead {
     /// Reads all of a file.
     fn read(
         self,
