@@ -83,8 +83,8 @@ impl Catalog {
         if tables.len() == 1 { tables.pop() } else { None }
     }
 
-    /// As [`table`](Self::table), of one that is asked for.
-    pub(crate) fn expect(&self, name: &str) -> timestrata_engine::Result<SqlTable> {
+    /// As [`table`](Self::table), of one that has to be there.
+    pub(crate) fn require(&self, name: &str) -> timestrata_engine::Result<SqlTable> {
         self.table(name).ok_or_else(|| self.no_table(name))
     }
 

@@ -66,7 +66,7 @@ async fn change(
     dml: DmlStatement,
 ) -> Result<QueryResult> {
     let writer = execution.writer()?;
-    let table = catalog.expect(dml.table_name.table())?;
+    let table = catalog.require(dml.table_name.table())?;
     let rows = match dml.op {
         WriteOp::Insert(InsertOp::Append) => {
             insert(execution, state, writer, table.name, &dml.input).await?
@@ -85,7 +85,7 @@ pub(crate) fn predicate_of(execution: &Execution, sql: &str, params: Params) -> 
     let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
     match &plan {
         LogicalPlan::Dml(dml) if matches!(dml.op, WriteOp::Delete) => {
-            let table = catalog.expect(dml.table_name.table())?;
+            let table = catalog.require(dml.table_name.table())?;
             predicate(&state, &table, &dml.input, execution.query.as_ref())
         }
         _ => Err(unsupported()),

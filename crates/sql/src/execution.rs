@@ -97,7 +97,7 @@ impl Execution {
 
     /// A table by its name.
     pub(crate) fn table(&self, name: &str) -> Result<SqlTable> {
-        self.catalog()?.expect(name)
+        self.catalog()?.require(name)
     }
 
     fn parse(&self, sql: &str) -> Result<Statement> {
