@@ -213,9 +213,11 @@ fn one_place_puts_edits_of_the_manifest_together() {
         if HOMES.iter().any(|home| file.path.starts_with(home)) {
             continue;
         }
-        // An operation says what is to change; the edit that makes it durable is `Edit`'s.
-        if code_of(file).contains("VersionEdit") {
-            found.push(format!("{}: VersionEdit: use `Edit` of `state`", file.path));
+        let code = code_of(file);
+        // An operation says what is to change, and is given to `Edit` and to nothing else.
+        let is_given = |(at, _): (usize, &str)| code[..at].trim_end().ends_with("edit.change(");
+        if code.contains("VersionEdit") || !code.match_indices("ManifestOp::").all(is_given) {
+            found.push(format!("{}: use `Edit` of `state`", file.path));
         }
     }
     expect_none("edits of the manifest that are put together elsewhere", &found);
