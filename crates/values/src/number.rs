@@ -7,6 +7,8 @@ const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
+/// Whole numbers of so many digits are floats exactly.
+const EXACT_DIGITS: usize = 15;
 /// Integers up to here are floats exactly.
 const FLOAT_INTEGER_MAX: i64 = 1 << 53;
 
@@ -104,12 +106,17 @@ pub fn has_leading_zeros(text: &[u8]) -> bool {
     matches!(text.strip_prefix(b"-").unwrap_or(text), [b'0', _, ..])
 }
 
+/// Whether a float in place of this text would be another number: it is a whole one of too many digits.
+pub fn loses_digits(text: &[u8]) -> bool {
+    // The length alone tells it of nearly all.
+    text.len() > EXACT_DIGITS && is_whole(text) && !is_float_exactly(text)
+}
+
 /// Whether a whole number (digits, behind a `-` at most) is a float to its last digit, or is written as one is
 /// that has so few digits: `100000000000000000000000` is the nearest to no other number of one digit.
-pub fn is_float_exactly(text: &[u8]) -> bool {
+fn is_float_exactly(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
-    // Below 10^15 each is one.
-    if digits.len() < 16 {
+    if digits.len() <= EXACT_DIGITS {
         return true;
     }
     let Some(value) = float(digits).filter(|value| value.is_finite()) else { return false };
@@ -131,10 +138,10 @@ mod tests {
     #[test]
     fn whole_numbers_are_floats_to_the_last_digit_or_not() {
         for text in ["0", "-123456789012345", "9007199254740992", "100000000000000000000000"] {
-            assert!(is_float_exactly(text.as_bytes()), "{text}");
+            assert!(!loses_digits(text.as_bytes()), "{text}");
         }
         for text in ["9007199254740993", "-9007199254740993", "123456789012345678901234567890"] {
-            assert!(!is_float_exactly(text.as_bytes()), "{text}");
+            assert!(loses_digits(text.as_bytes()), "{text}");
         }
     }
 

@@ -157,7 +157,7 @@ impl Column {
 
 /// A number; but no whole one that would lose digits.
 fn float(text: &[u8]) -> Result<f64, Option<Unfit>> {
-    match number::is_whole(text) && !number::is_float_exactly(text) {
+    match number::loses_digits(text) {
         true => Err(Some(Unfit::OutOfRange)),
         false => number::float(text).ok_or(None),
     }

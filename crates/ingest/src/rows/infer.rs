@@ -98,7 +98,7 @@ impl Seen {
 
     fn number_or_time(&mut self, text: &[u8]) -> u8 {
         if number::is_whole(text) {
-            self.loses_digits |= !number::is_float_exactly(text);
+            self.loses_digits |= number::loses_digits(text);
             let Some(value) = number::integer(text) else { return HUGE };
             self.bound(value);
             return if number::has_leading_zeros(text) { HUGE } else { INTEGER };
