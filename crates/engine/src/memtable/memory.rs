@@ -15,8 +15,13 @@ use super::chunks::failed;
 const SLACK_BYTES: usize = 4096;
 
 /// Bytes of the allocations that a batch holds, each counted once: columns read from one
-/// file or message often share one.
+/// file or message often share one. (Of few bytes it may be counted more than once.)
 pub(super) fn held_bytes(batch: &RecordBatch) -> usize {
+    let at_most = batch.columns().iter().map(|column| column.get_buffer_memory_size()).sum();
+    if at_most <= SLACK_BYTES {
+        // Of single rows, which are merged over and over, looking closer costs more than it tells.
+        return at_most;
+    }
     let mut allocations = Vec::with_capacity(2 * batch.num_columns());
     for column in batch.columns() {
         collect(&column.to_data(), &mut allocations);
@@ -42,11 +47,15 @@ fn address(buffer: &Buffer) -> usize {
 
 /// The batch itself, or a copy where it would keep far more memory alive than its rows need.
 pub(super) fn compacted(batch: RecordBatch) -> crate::Result<RecordBatch> {
+    let held = held_bytes(&batch);
+    if held <= SLACK_BYTES {
+        return Ok(batch);
+    }
     let needed: Result<usize, ArrowError> =
         batch.columns().iter().map(|column| column.to_data().get_slice_memory_size()).sum();
     // Types whose need Arrow can't tell are left alone.
     let Ok(needed) = needed else { return Ok(batch) };
-    if held_bytes(&batch) <= 2 * needed + SLACK_BYTES {
+    if held <= 2 * needed + SLACK_BYTES {
         return Ok(batch);
     }
     crate::memory::ask(needed, "to copy rows")?;
