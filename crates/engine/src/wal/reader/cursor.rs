@@ -132,7 +132,12 @@ impl SegmentCursor {
         let start = offset / WINDOW_ALIGNMENT * WINDOW_ALIGNMENT;
         let take = (offset - start + length).max(WINDOW_BYTES).min(self.len - start);
         let mut bytes = self.take_window();
-        bytes.resize(take as usize, 0);
+        if bytes.capacity() < take as usize {
+            // New memory is zero without being written to.
+            bytes = vec![0; take as usize];
+        } else {
+            bytes.resize(take as usize, 0);
+        }
         let read = self.file.read_at(start, &mut bytes);
         read.map_err(|source| Error::io("read the log", &self.path, source).at_offset(start))?;
         self.window = Bytes::from(bytes);
