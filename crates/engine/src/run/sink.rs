@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use timestrata_format::BlockExtent;
-use timestrata_format::checksum::Crc32c;
+use timestrata_format::checksum::{Crc32c, joined};
 use timestrata_io::DiskFile;
 
 /// Bytes gathered before a write goes to the file. Few enough to stay in a core's cache.
@@ -23,6 +23,20 @@ pub(super) struct Sums {
     pub(super) tail_crc: u32,
 }
 
+/// Bytes that the same checksums cover.
+#[derive(Debug, Default)]
+struct Piece {
+    crc: Crc32c,
+    bytes: u64,
+}
+
+impl Piece {
+    fn update(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+}
+
 /// An appending writer that knows the checksum of everything that went through it.
 #[derive(Debug)]
 pub(super) struct Sink {
@@ -31,16 +45,18 @@ pub(super) struct Sink {
     written: u64,
     /// Bytes of the file that were sent on to the disk.
     sent_on: u64,
-    file_crc: Crc32c,
+    /// What has come since a checksum of any kind ended. Each byte is gone through once, here.
+    piece: Piece,
+    file_crc: u32,
     /// Bytes of the data that one checksum covers.
     block_bytes: usize,
-    block_crc: Crc32c,
+    block_crc: u32,
     block_filled: usize,
     block_crcs: Vec<u32>,
     /// Where the extent under way begins, and its checksum so far.
     extent_start: u64,
-    extent_crc: Crc32c,
-    tail_crc: Option<Crc32c>,
+    extent_crc: u32,
+    tail_crc: Option<u32>,
     /// The first failure of the file. Encoders wrap errors in their own ways; here the
     /// operating system's error is kept as it was, so that a full disk can be told.
     failure: Option<io::Error>,
@@ -56,13 +72,14 @@ impl Sink {
             buffer: Vec::with_capacity(BUFFER_BYTES),
             written: 0,
             sent_on: 0,
-            file_crc: Crc32c::new(),
+            piece: Piece::default(),
+            file_crc: 0,
             block_bytes: block_bytes.max(1) as usize,
-            block_crc: Crc32c::new(),
+            block_crc: 0,
             block_filled: 0,
             block_crcs: Vec::new(),
             extent_start: 0,
-            extent_crc: Crc32c::new(),
+            extent_crc: 0,
             tail_crc: None,
             failure: None,
             broken: false,
@@ -81,27 +98,30 @@ impl Sink {
 
     /// What has come since the last call, or since the beginning.
     pub(super) fn take_extent(&mut self) -> BlockExtent {
+        self.end_piece();
         let start = std::mem::replace(&mut self.extent_start, self.written);
-        let crc = std::mem::take(&mut self.extent_crc).value();
+        let crc = std::mem::take(&mut self.extent_crc);
         BlockExtent { start, end: self.written, crc }
     }
 
     /// Ends the data: gives its checksums; what comes from here on is the tail.
     pub(super) fn begin_tail(&mut self) -> Vec<u32> {
         assert!(self.tail_crc.is_none(), "the tail of a run begins once");
+        self.end_piece();
         if self.block_filled > 0 {
             self.end_block();
         }
-        self.tail_crc = Some(Crc32c::new());
+        self.tail_crc = Some(0);
         std::mem::take(&mut self.block_crcs)
     }
 
     /// The checksums of the whole file.
-    pub(super) fn sums(&self) -> Sums {
+    pub(super) fn sums(&mut self) -> Sums {
+        self.end_piece();
         Sums {
             file_bytes: self.written,
-            file_crc: self.file_crc.value(),
-            tail_crc: self.tail_crc.as_ref().map_or(0, Crc32c::value),
+            file_crc: self.file_crc,
+            tail_crc: self.tail_crc.unwrap_or_default(),
         }
     }
 
@@ -119,18 +139,30 @@ impl Sink {
     }
 
     fn end_block(&mut self) {
-        let block = std::mem::take(&mut self.block_crc);
-        self.block_crcs.push(block.value());
+        self.block_crcs.push(std::mem::take(&mut self.block_crc));
         self.block_filled = 0;
+    }
+
+    /// Adds what has come to all that it is a part of.
+    fn end_piece(&mut self) {
+        let Piece { crc, bytes } = std::mem::take(&mut self.piece);
+        let piece_crc = crc.value();
+        let add = |sum: &mut u32| *sum = joined(*sum, piece_crc, bytes);
+        add(&mut self.file_crc);
+        match &mut self.tail_crc {
+            Some(tail_crc) => add(tail_crc),
+            None => [&mut self.extent_crc, &mut self.block_crc].into_iter().for_each(add),
+        }
     }
 
     fn add_to_blocks(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let space = self.block_bytes - self.block_filled;
             let (now, later) = bytes.split_at(space.min(bytes.len()));
-            self.block_crc.update(now);
+            self.piece.update(now);
             self.block_filled += now.len();
             if self.block_filled == self.block_bytes {
+                self.end_piece();
                 self.end_block();
             }
             bytes = later;
@@ -183,13 +215,9 @@ impl Sink {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.usable()?;
-        self.file_crc.update(bytes);
-        match &mut self.tail_crc {
-            Some(tail_crc) => tail_crc.update(bytes),
-            None => {
-                self.extent_crc.update(bytes);
-                self.add_to_blocks(bytes);
-            }
+        match self.tail_crc {
+            Some(_) => self.piece.update(bytes),
+            None => self.add_to_blocks(bytes),
         }
         self.written += bytes.len() as u64;
         let direct = bytes.len() >= DIRECT_BYTES_MIN;
