@@ -105,6 +105,17 @@ def test_what_a_block_prints_is_held_against_its_page(tmp_path: Path) -> None:
         session.run("page", next(iter(blocks.blocks("```sh\nexit 3\n```\n"))))
 
 
+def test_a_server_of_a_page_runs_beside_its_other_lines(tmp_path: Path) -> None:
+    session = blocks.Session(tmp_path, environment())
+    served, refused = blocks.blocks(
+        "```sh\ntimestrata serve ./s\ncurl -s localhost:8080/tables\n```\n```output\n...[]...\n```\n"
+        "```sh\ntimestrata serve ./trades.csv --no-such-option\ntrue\n```\n"
+    )
+    session.run("page", served)
+    with pytest.raises(blocks.DocumentError, match="page:8: the server does not listen"):
+        session.run("page", refused)
+
+
 def test_links_lead_to_where_the_site_has_a_page() -> None:
     places = {"docs/a/b.md": "a/b.md", "docs/c.md": "c.md", "SECURITY.md": "project/security.md"}
     text = "[c](../c.md#x) [s](../../SECURITY.md) [code](../../crates/x.rs) [w](https://w.w/x.md)"

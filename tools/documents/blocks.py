@@ -3,6 +3,8 @@
 What a block is comes of the word behind its fence:
 
 - `python` is run, `sh` is given to bash, `sql` to `store.sql` of the page's open `store`;
+- where the first line of `sh` is `timestrata serve DIR`, that server runs beside the block's other lines,
+  on a free port to which their `localhost:8080` leads;
 - `output`, right behind one of these, is what it prints (`...` stands for anything);
 - `json`, `toml` and `csv` have to be in that form; with `title="NAME"` the block becomes that file;
 - `pycon` is held by `doctest`, in the names of the page's `python`;
@@ -22,6 +24,7 @@ import io
 import json
 import re
 import subprocess
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,6 +36,8 @@ FORMS = frozenset({"json", "toml", "csv"})
 ELSEWHERE = frozenset({"rust"})
 NO_CODE = frozenset({"text", "ebnf"})
 SECONDS_MAX = 120
+SERVE = "timestrata serve "
+SERVED = "localhost:8080"
 
 FENCE = re.compile(
     r"^(?:<!-- not run: (?P<reason>.+?) -->\n+)?"
@@ -129,6 +134,32 @@ class Session:
         return ""
 
     def _sh(self, place: str, code: str) -> str:
+        first, _, others = code.partition("\n")
+        if not first.startswith(SERVE):
+            return self._bash(place, code)
+        with self._serving(place, first) as address:
+            return self._bash(place, others.replace(SERVED, address))
+
+    @contextlib.contextmanager
+    def _serving(self, place: str, command: str) -> Iterator[str]:
+        """A server that runs meanwhile; gives its address."""
+        said = self.folder / "server.log"
+        with said.open("wb") as log:
+            server = subprocess.Popen(
+                ["bash", "-c", f"exec {command} --listen 127.0.0.1:0"],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            yield _address(place, server, said)
+        finally:
+            server.terminate()
+            server.wait(SECONDS_MAX)
+
+    def _bash(self, place: str, code: str) -> str:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", code],
             cwd=self.folder,
@@ -147,6 +178,20 @@ class Session:
         if "store" not in self.names:
             raise DocumentError(f"{place}: the page has no open store yet")
         return table(self.names["store"].sql(code).to_pylist())
+
+
+def _address(place: str, server: subprocess.Popen[bytes], said: Path) -> str:
+    """Where a server listens, once it says so."""
+    end = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < end:
+        ended = server.poll() is not None
+        text = said.read_text(encoding="utf-8")
+        if address := re.search(r"listening on http://(\S+)\n", text):
+            return address[1]
+        if ended:
+            break
+        time.sleep(0.02)
+    raise DocumentError(f"{place}: the server does not listen\n{text}")
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
