@@ -75,7 +75,14 @@ fn info_tells_what_people_know_by_its_name() {
     assert_eq!(streams[2]["last"], "2024-05-01T12:00:00Z");
     let text = runner.ok(&["info", "store"]);
     assert!(text.contains("3 streams") && text.contains("3 blocks, 3 edges"), "{text}");
-    assert!(!text.contains("ev/") && !text.contains("g/"), "{text}");
+    // Only the names count: the folder's own, in the first line, may end in a "g" by chance.
+    let names: Vec<_> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("name"))
+        .skip(2)
+        .map(|line| line.split_whitespace().next().unwrap_or_default())
+        .collect();
+    assert_eq!(names, ["ev", "g", "t"], "{text}");
     // Who asks for a part gets it, and a table shows its columns before anything is compacted.
     assert!(runner.ok(&["info", "store", "ev/1"]).contains("ev/1"));
     let table = runner.ok(&["info", "store", "t"]);
