@@ -1,7 +1,7 @@
 """The rows of the Time Series Benchmark Suite's use case `cpu-only`, made from a fixed seed by its rule.
 
-A row a host every few seconds, in order of time and then of hosts. Each field is a random walk with steps of N(0, 1) that is
-clamped to 0..100; what is written of it is the whole number below, as a float.
+A row a host every few seconds, in order of time and then of hosts. Each field is a random walk with steps of
+N(0, 1) that is clamped to 0..100; what is written of it is the whole number below, as a float.
 """
 
 from __future__ import annotations

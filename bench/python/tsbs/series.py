@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
-from itertools import cycle
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
 
-from bench.python.common.race import Work
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.data import SERIES, START, hostname
 from bench.python.tsbs.queries import literal, same
@@ -27,18 +26,12 @@ def one_series(bench: Bench) -> None:
     room = int((shape.end - START - HOUR).total_seconds())
     starts = [START + timedelta(seconds=chance.randint(0, room)) for _ in hosts]
 
-    def polars(window: timedelta | None) -> Work:
-        given = cycle(zip(hosts, starts, strict=True))
-
-        def ask() -> pa.Table:
-            host, start = next(given)
-            rows = pl.scan_parquet(parquet).filter(pl.col("hostname") == host)
-            if window is not None:
-                time = pl.col("time")
-                rows = rows.filter((time >= start) & (time < start + window))
-            return rows.collect().to_arrow()
-
-        return ask
+    def polars(at: int, window: timedelta | None) -> pa.Table:
+        rows = pl.scan_parquet(parquet).filter(pl.col("hostname") == hosts[at])
+        if window is not None:
+            time = pl.col("time")
+            rows = rows.filter((time >= starts[at]) & (time < starts[at] + window))
+        return rows.collect().to_arrow()
 
     def query(host: str, start: datetime, window: timedelta | None) -> str:
         during = window and f" AND time >= {literal(start)} AND time < {literal(start + window)}"
@@ -50,4 +43,4 @@ def one_series(bench: Bench) -> None:
             pairs = zip(hosts, starts, strict=True)
             queries = [same(query(host, start, window)) for host, start in pairs]
             title = f"{name} of one series of {shape.hosts}"
-            asked(bench, on, title, queries, others={POLARS: polars(window)})
+            asked(bench, on, title, queries, others={POLARS: partial(polars, window=window)})

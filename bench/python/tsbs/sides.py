@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
@@ -86,6 +86,10 @@ def fill(on: Sides, name: str, rows: pa.Table, **options: Any) -> None:
     on.duck.checkpoint()
 
 
+# What a side is asked in the turn of some number.
+Ask = Callable[[int], pa.Table]
+
+
 def asked(
     bench: Bench,
     on: Sides,
@@ -94,22 +98,27 @@ def asked(
     *,
     aim: float | None = 1.0,
     places: Sequence[int] | None = None,
-    others: dict[str, Work] | None = None,
+    others: Mapping[str, Ask] | None = None,
 ) -> None:
-    """Races both sides through the same queries, one a turn, once each side has answered the first."""
-    ours, duck = cycle(queries), cycle(queries)
-    on.ask(queries[0].ours)
-    on.duck.ask(queries[0].duck)
+    """Races all sides through the same queries, one a turn, once each side has answered the first."""
+    asks: dict[str, Ask] = {
+        OURS: lambda at: on.ask(queries[at].ours),
+        DUCK: lambda at: on.duck.ask(queries[at].duck),
+        **(others or {}),
+    }
+    for ask in asks.values():
+        ask(0)
+
+    def in_turns(ask: Ask) -> Work:
+        numbers = cycle(range(len(queries)))
+        return lambda: ask(next(numbers))
+
     race(
         bench,
         name,
         1,
-        {
-            OURS: lambda: on.ask(next(ours).ours),
-            DUCK: lambda: on.duck.ask(next(duck).duck),
-            **(others or {}),
-        },
-        {} if aim is None else dict.fromkeys((DUCK, *(others or {})), aim),
+        {side: in_turns(ask) for side, ask in asks.items()},
+        {} if aim is None else {side: aim for side in asks if side != OURS},
         unit="ms",
         rounds=ROUNDS,
         answer=lambda table: Answer(table, places),
