@@ -18,10 +18,8 @@ INGESTED_ROWS = 10_000
 
 def all_queries(bench: Bench, on: Sides, shape: Shape, where: str) -> None:
     for name, query in QUERIES.items():
-        try:
-            asked(bench, on, f"{name}, {where}", query.drawn(shape, f"{name}, {where}", ROUNDS))
-        except Exception as error:
-            bench.fail(f"{name}, {where}", error)
+        title = f"{name}, {where}"
+        asked(bench, on, title, query.drawn(shape, title, ROUNDS))
 
 
 def compacted(bench: Bench, full: Shape, where: str) -> None:

@@ -106,8 +106,12 @@ def asked(
         DUCK: lambda at: on.duck.ask(queries[at].duck),
         **(others or {}),
     }
-    for ask in asks.values():
-        ask(0)
+    try:
+        for ask in asks.values():
+            ask(0)
+    except Exception as error:
+        bench.fail(name, error)
+        return
 
     def in_turns(ask: Ask) -> Work:
         numbers = cycle(range(len(queries)))
