@@ -127,14 +127,17 @@ def last_minutes(of: Params) -> Sql:
 
 
 def last_point(_: Params) -> Sql:
-    """The newest row of each host."""
+    """The newest row of each host, of which there is one: hosts have a row a time.
+
+    For DuckDB the join is the quickest by far: its newest times leave out most of the table, where `arg_max` of each
+    column and `DISTINCT ON` read all of it.
+    """
     columns = ["time", *TAGS, *FIELDS]
-    newest = [
-        name if name == "hostname" else f"arg_max({name}, time) AS {name}" for name in columns
-    ]
+    newest = "SELECT hostname, max(time) AS time FROM cpu GROUP BY hostname"
     return Sql(
         ours=f"SELECT {', '.join(columns)} FROM latest_on(cpu, time, hostname)",
-        duck=f"SELECT {', '.join(newest)} FROM cpu GROUP BY hostname",
+        duck=f"SELECT cpu.* FROM cpu JOIN ({newest}) AS newest "
+        "ON cpu.hostname = newest.hostname AND cpu.time = newest.time",
     )
 
 
