@@ -10,7 +10,7 @@ SUITE ?= engine
 HOURS ?= 1
 # Those of timestrata-bench, and all that there are.
 SUITES_RUST = engine logs
-SUITES = all $(SUITES_RUST) graph table timelog topic
+SUITES = all $(SUITES_RUST) graph table timelog topic tsbs
 
 # With QUICK=1 all sizes are small: that it works is shown, and no figure says much.
 QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
@@ -32,7 +32,7 @@ help:
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
-	@echo "                        table, timelog, topic, all; QUICK=1: only whether they work"
+	@echo "                        table, timelog, topic, tsbs, all; QUICK=1: only whether they work"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
@@ -121,7 +121,7 @@ ifneq ($(filter graph all,$(SUITE)),)
 	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph -- $(QUICKLY)
 endif
-ifneq ($(filter graph logs table timelog all,$(SUITE)),)
+ifneq ($(filter graph logs table timelog tsbs all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 endif
 ifneq ($(filter graph all,$(SUITE)),)
@@ -135,6 +135,9 @@ ifneq ($(filter logs table all,$(SUITE)),)
 endif
 ifneq ($(filter table all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.table $(QUICKLY)
+endif
+ifneq ($(filter tsbs all,$(SUITE)),)
+	@$(IN_BENCH) python -m bench.python.tsbs $(QUICKLY)
 endif
 ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)

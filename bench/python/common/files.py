@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -21,3 +22,12 @@ def bytes_of(path: Path) -> int:
     if path.is_file():
         return path.stat().st_size
     return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+
+
+def made(path: Path, write: Callable[[Path], object]) -> Path:
+    """The file of that name, written if it isn't there; it gets its name once it is whole."""
+    if not path.exists():
+        begun = path.with_name(f"{path.name}.begun")
+        write(begun)
+        begun.replace(path)
+    return path

@@ -29,6 +29,7 @@ class Suite:
 
 SUITES = (
     Suite("table", "Tables", ("table",), "beside DuckDB, polars, SQLite and DataFusion, over the same rows"),
+    Suite("tsbs", "Tables, by a public benchmark", ("tsbs",), "beside DuckDB's own table, on the rows and queries of TSBS, the Time Series Benchmark Suite"),
     Suite("timelog", "Time logs", ("timelog",), "beside timelog-lib in memory; on a disk beside SQLite, RocksDB and LMDB"),
     Suite("logs", "Logs", ("logs", "logs-python"), "from Rust, then beside ripgrep, grep, DuckDB and SQLite's FTS5"),
     Suite("topic", "Topics", ("topic",), "beside merkql, another log that can be proved, the disk, and SHA-256"),

@@ -6,7 +6,7 @@ import gzip
 import importlib.util
 import io
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
+
+from bench.python.common.files import made
 
 CHUNK_ROWS = 1_000_000
 SYMBOLS = 50
@@ -78,15 +80,6 @@ def write_csv(path: Path, tables: Iterator[pa.Table]) -> Path:
             writer.write_table(text)
         if writer:
             writer.close()
-    return path
-
-
-def made(path: Path, write: Callable[[Path], object]) -> Path:
-    """The file of that name, written if it isn't there; it gets its name once it is whole."""
-    if not path.exists():
-        begun = path.with_name(f"{path.name}.begun")
-        write(begun)
-        begun.replace(path)
     return path
 
 

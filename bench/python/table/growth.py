@@ -7,11 +7,11 @@ import time
 
 import timestrata
 
-from bench.python.common.files import fresh
+from bench.python.common.files import fresh, made
 from bench.python.common.report import Measure
 from bench.python.common.sample import percentile, quiet, timed
 from bench.python.table.bench import Bench
-from bench.python.table.data import chunks, made, write_csv
+from bench.python.table.data import chunks, write_csv
 from bench.python.table.sides import moment, run_bytes
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)

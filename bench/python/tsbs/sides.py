@@ -1,0 +1,129 @@
+"""A store of ours and a DuckDB file with the same rows, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import timestrata
+
+from bench.python.common.files import fresh
+from bench.python.common.race import OURS, Work, race
+from bench.python.tsbs.answers import Answer
+from bench.python.tsbs.bench import Bench
+from bench.python.tsbs.queries import Sql
+
+DUCK = f"DuckDB {duckdb.__version__}"
+THREADS, ROUNDS = 2, 7
+
+
+class Duck:
+    """A DuckDB file. Times in it have no zone, and are UTC: that is the quicker of its types."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = fresh(path)
+        fresh(path.with_name(f"{path.name}.wal"))
+        self.connection = duckdb.connect(path)
+        self.connection.execute(f"SET threads = {THREADS}; SET TimeZone = 'UTC'")
+
+    def create(self, name: str, schema: pa.Schema) -> None:
+        self.append(name, schema.empty_table(), "CREATE TABLE {} AS SELECT")
+
+    def append(self, name: str, rows: pa.Table, how: str = "INSERT INTO {} SELECT") -> None:
+        zoned = [field.name for field in rows.schema if pa.types.is_timestamp(field.type)]
+        plain = ", ".join(f"CAST({column} AS TIMESTAMP) AS {column}" for column in zoned)
+        self.connection.register("given", rows)
+        self.connection.execute(f"{how.format(name)} * REPLACE ({plain}) FROM given")
+        self.connection.unregister("given")
+
+    def ask(self, query: str) -> pa.Table:
+        return self.connection.sql(query).to_arrow_table()
+
+    def checkpoint(self) -> None:
+        self.connection.execute("CHECKPOINT")
+
+
+@dataclass
+class Sides:
+    """The same rows on both sides."""
+
+    store: timestrata.Store
+    duck: Duck
+
+    def ask(self, query: str) -> pa.Table:
+        return self.store.sql(query).to_arrow()
+
+
+@contextmanager
+def opened(bench: Bench) -> Iterator[Sides]:
+    """Both sides, without rows."""
+    with timestrata.open(fresh(bench.dir / "tsbs.store")) as store:
+        duck = Duck(bench.dir / "tsbs.duckdb")
+        try:
+            yield Sides(store, duck)
+        finally:
+            duck.connection.close()
+
+
+def table_of(on: Sides, name: str, schema: pa.Schema, **options: Any) -> timestrata.Table:
+    """A table of ours, and DuckDB's of the same columns beside it."""
+    on.duck.create(name, schema)
+    return on.store.table(name, schema=schema, **options)
+
+
+def fill(on: Sides, name: str, rows: pa.Table, **options: Any) -> None:
+    """A table of that name on both sides, compacted here and written to its file there."""
+    table = table_of(on, name, rows.schema, **options)
+    table.append(rows)
+    on.store.compact(name)
+    on.duck.append(name, rows)
+    on.duck.checkpoint()
+
+
+# What a side is asked in the turn of some number.
+Ask = Callable[[int], pa.Table]
+
+
+def asked(
+    bench: Bench,
+    on: Sides,
+    name: str,
+    queries: Sequence[Sql],
+    *,
+    aim: float | None = 1.0,
+    places: Sequence[int] | None = None,
+    others: Mapping[str, Ask] | None = None,
+) -> None:
+    """Races all sides through the same queries, one a turn, once each side has answered the first."""
+    asks: dict[str, Ask] = {
+        OURS: lambda at: on.ask(queries[at].ours),
+        DUCK: lambda at: on.duck.ask(queries[at].duck),
+        **(others or {}),
+    }
+    try:
+        for ask in asks.values():
+            ask(0)
+    except Exception as error:
+        bench.fail(name, error)
+        return
+
+    def in_turns(ask: Ask) -> Work:
+        numbers = cycle(range(len(queries)))
+        return lambda: ask(next(numbers))
+
+    race(
+        bench,
+        name,
+        1,
+        {side: in_turns(ask) for side, ask in asks.items()},
+        {} if aim is None else {side: aim for side in asks if side != OURS},
+        unit="ms",
+        rounds=ROUNDS,
+        answer=lambda table: Answer(table, places),
+    )
