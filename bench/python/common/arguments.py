@@ -15,7 +15,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
 
 def parser_of(suite: str, description: str | None) -> argparse.ArgumentParser:
     """A parser of what every suite may be told."""
-    parser = argparse.ArgumentParser(prog=f"python -m bench.{suite}", description=description)
+    parser = argparse.ArgumentParser(prog=f"python -m bench.python.{suite}", description=description)
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
     parser.add_argument("--only", default="", help="only groups whose name holds this")
     parser.add_argument("--dir", type=Path, default=TARGET / f"bench-{suite}", help="for stores")

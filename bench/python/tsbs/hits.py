@@ -28,5 +28,5 @@ def hits(bench: Bench) -> None:
                 refused.append(f"query {number}: {type(error).__name__}: {error}")
                 print(f"{name:<70} refused: {error}", flush=True)
                 continue
-            asked(bench, on, name, [same(query.text)], aim=None, places=query.places)
+            asked(bench, on, name, [same(query.text)], aims={}, places=query.places)
     bench.told("hits, queries that are refused", "queries", len(refused), "; ".join(refused))

@@ -39,8 +39,9 @@ def one_series(bench: Bench) -> None:
 
     with opened(bench) as on:
         fill(on, "cpu", bench.files.rows(shape), time="time", tags=list(shape.tags))
-        for name, window in (("an hour", HOUR), ("all", None)):
+        for name, window, aim in (("an hour", HOUR, 3.0), ("all", None, 1.0)):
             pairs = zip(hosts, starts, strict=True)
             queries = [same(query(host, start, window)) for host, start in pairs]
             title = f"{name} of one series of {shape.hosts}"
-            asked(bench, on, title, queries, others={POLARS: partial(polars, window=window)})
+            others = {POLARS: partial(polars, window=window)}
+            asked(bench, on, title, queries, aims={DUCK: aim, POLARS: aim}, others=others)

@@ -96,7 +96,7 @@ def asked(
     name: str,
     queries: Sequence[Sql],
     *,
-    aim: float | None = 1.0,
+    aims: Mapping[str, float],
     places: Sequence[int] | None = None,
     others: Mapping[str, Ask] | None = None,
 ) -> None:
@@ -122,7 +122,7 @@ def asked(
         name,
         1,
         {side: in_turns(ask) for side, ask in asks.items()},
-        {} if aim is None else {side: aim for side in asks if side != OURS},
+        dict(aims),
         unit="ms",
         rounds=ROUNDS,
         answer=lambda table: Answer(table, places),
