@@ -8,6 +8,10 @@ from bench.python.common.run import Run
 from bench.python.tsbs.data import Files, Shape
 
 
+# How often each query is asked, each time about another window and other hosts.
+ROUNDS, ROUNDS_QUICK = 7, 2
+
+
 @dataclass(kw_only=True)
 class Bench(Run):
     """A run of this suite."""
@@ -17,3 +21,7 @@ class Bench(Run):
     def shape(self, full: Shape) -> Shape:
         """As many rows as that, or few of them in a quick run."""
         return full.few() if self.quick else full
+
+    @property
+    def rounds(self) -> int:
+        return ROUNDS_QUICK if self.quick else ROUNDS

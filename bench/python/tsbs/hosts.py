@@ -11,7 +11,7 @@ from bench.python.common.report import Measure
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.data import DAY_OF_400, HOURS_OF_4000, Shape
 from bench.python.tsbs.queries import QUERIES
-from bench.python.tsbs.sides import DUCK, ROUNDS, Sides, asked, fill, opened, table_of
+from bench.python.tsbs.sides import DUCK, Sides, asked, fill, opened, table_of
 
 INGESTED_ROWS = 10_000
 AIM, AIM_INGESTED = 1.2, 0.7
@@ -22,7 +22,7 @@ AIM_SIZE = 1.25
 def all_queries(bench: Bench, on: Sides, shape: Shape, where: str, aim: float) -> None:
     for name, query in QUERIES.items():
         title = f"{name}, {where}"
-        asked(bench, on, title, query.drawn(shape, title, ROUNDS), aims={DUCK: aim})
+        asked(bench, on, title, query.drawn(shape, title, bench.rounds), aims={DUCK: aim})
 
 
 def compacted(bench: Bench, full: Shape, where: str) -> None:

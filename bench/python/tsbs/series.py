@@ -12,7 +12,7 @@ import pyarrow as pa
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.data import SERIES, START, hostname
 from bench.python.tsbs.queries import literal, same
-from bench.python.tsbs.sides import ROUNDS, asked, fill, opened
+from bench.python.tsbs.sides import DUCK, asked, fill, opened
 
 HOUR = timedelta(hours=1)
 POLARS = f"polars {pl.__version__}, Parquet sorted by series"
@@ -22,7 +22,7 @@ def one_series(bench: Bench) -> None:
     shape = bench.shape(SERIES)
     parquet = bench.files.by_series(shape)
     chance = random.Random(17)
-    hosts = [hostname(number) for number in chance.sample(range(shape.hosts), ROUNDS)]
+    hosts = [hostname(number) for number in chance.sample(range(shape.hosts), bench.rounds)]
     room = int((shape.end - START - HOUR).total_seconds())
     starts = [START + timedelta(seconds=chance.randint(0, room)) for _ in hosts]
 

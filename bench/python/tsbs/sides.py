@@ -20,7 +20,7 @@ from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.queries import Sql
 
 DUCK = f"DuckDB {duckdb.__version__}"
-THREADS, ROUNDS = 2, 7
+THREADS = 2
 
 
 class Duck:
@@ -124,6 +124,6 @@ def asked(
         {side: in_turns(ask) for side, ask in asks.items()},
         dict(aims),
         unit="ms",
-        rounds=ROUNDS,
+        rounds=bench.rounds,
         answer=lambda table: Answer(table, places),
     )
