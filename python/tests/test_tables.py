@@ -125,6 +125,30 @@ def test_upsert_keys(store: timestrata.Store) -> None:
         store.table("by_id", key="time")
 
 
+def test_a_table_has_its_key_and_tags_in_the_order_that_they_were_named_in(tmp_path: Path) -> None:
+    def opened(store: timestrata.Store) -> timestrata.Table:
+        return store.table("t", key=["time", "symbol"], tags=["venue", "symbol", "area"])
+
+    rows = {
+        "time": ["2024-01-01"] * 3,
+        "symbol": ["A", "B", "A"],
+        "venue": ["x"] * 3,
+        "area": ["y"] * 3,
+        "price": [1, 2, 3],
+    }
+    for again in range(2):
+        with timestrata.open(tmp_path / "s") as store:
+            for table in (opened(store), opened(store), store.table("t")):
+                table.append(rows)
+                assert table.tags == ["venue", "symbol", "area"]
+                found = table.row(("2024-01-01", "A"))
+                assert found is not None and found["price"] == 3, again
+            # Tags have no order that anything goes by.
+            store.table("t", tags=["area", "symbol", "venue"])
+            with pytest.raises(timestrata.AlreadyExistsError, match="exists with tags"):
+                store.table("t", tags=["area", "symbol"])
+
+
 def test_ids_are_handed_out(store: timestrata.Store) -> None:
     table = store.table("t", ids=True)
     table.append({"time": ["2024-01-01", "2024-01-02"], "x": [1, 2]})

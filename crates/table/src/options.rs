@@ -15,6 +15,9 @@ const INDEX_MODEL: &str = "table-index";
 const INDEX_PROPERTY: &str = "index";
 const KEY_PROPERTY: &str = "key";
 const TAG_PROPERTY: &str = "tag";
+/// The properties that say in which order the columns of a key, or tags, were named: see [`columns_named`].
+const KEY_ORDER_PROPERTY: &str = "key_order";
+const TAG_ORDER_PROPERTY: &str = "tag_order";
 const HANDED_OUT_PROPERTY: &str = "ids";
 const HANDED_OUT: &str = "handed-out";
 const CREATED_PROPERTY: &str = "created_ns";
@@ -118,8 +121,8 @@ impl TableOptions {
             property(MODEL_PROPERTY, MODEL),
             property(CREATED_PROPERTY, store.wall_ns().to_string()),
         ];
-        properties.extend(key.iter().map(|column| property(KEY_PROPERTY, column)));
-        properties.extend(self.tags.iter().map(|column| property(TAG_PROPERTY, column)));
+        properties.extend(columns_named(KEY_PROPERTY, KEY_ORDER_PROPERTY, &key));
+        properties.extend(columns_named(TAG_PROPERTY, TAG_ORDER_PROPERTY, &self.tags));
         if self.hand_out_ids {
             properties.push(property(HANDED_OUT_PROPERTY, HANDED_OUT));
         }
@@ -158,6 +161,34 @@ impl TableOptions {
 
 fn property(key: &str, value: impl Into<String>) -> (String, String) {
     (key.to_owned(), value.into())
+}
+
+/// Properties that name columns, one each. A stream keeps its properties sorted, so one more says the order that the columns
+/// were named in, where it is another: for each its place among the sorted ones.
+fn columns_named(name: &str, order: &str, columns: &[String]) -> Vec<(String, String)> {
+    let mut sorted = columns.to_vec();
+    sorted.sort_unstable();
+    let mut named: Vec<_> = columns.iter().map(|column| property(name, column)).collect();
+    if sorted != columns {
+        let places = columns.iter().filter_map(|column| sorted.binary_search(column).ok());
+        let places: Vec<String> = places.map(|place| place.to_string()).collect();
+        named.push(property(order, places.join(",")));
+    }
+    named
+}
+
+/// The columns that [`columns_named`] has named, in their order; sorted, where an earlier build did not tell it.
+fn named_columns(stream: &Stream, name: &str, order: &str) -> Vec<String> {
+    let mut sorted: Vec<String> = properties_of(stream, name).map(str::to_owned).collect();
+    sorted.sort_unstable();
+    let column_at = |place: &str| sorted.get(place.parse::<usize>().ok()?).cloned();
+    let told = stream
+        .property(order)
+        .and_then(|places| places.split(',').map(column_at).collect::<Option<Vec<String>>>());
+    match told {
+        Some(columns) if are_same(&columns, &sorted) => columns,
+        _ => sorted,
+    }
 }
 
 /// Names that begin with two underscores are the store's own.
@@ -227,8 +258,7 @@ impl Definition {
     /// `InvalidArgument` if the stream is no table.
     pub(super) fn of(stream: &Stream) -> Result<Self> {
         expect_model(stream, "table", MODEL)?;
-        let all = |wanted| properties_of(stream, wanted).map(str::to_owned).collect::<Vec<_>>();
-        let key = all(KEY_PROPERTY);
+        let key = named_columns(stream, KEY_PROPERTY, KEY_ORDER_PROPERTY);
         let merge = if key.is_empty() { Merge::Keep } else { Merge::Latest };
         let known = |column: &String| stream.schema().index_of(column).is_ok();
         if stream.spec().merge != merge || !key.iter().all(known) {
@@ -240,7 +270,7 @@ impl Definition {
         }
         Ok(Self {
             key,
-            tags: all(TAG_PROPERTY),
+            tags: named_columns(stream, TAG_PROPERTY, TAG_ORDER_PROPERTY),
             hands_out_ids: stream.property(HANDED_OUT_PROPERTY) == Some(HANDED_OUT),
             index: stream.property(INDEX_PROPERTY).map(str::to_owned),
             created_ns: stream.property(CREATED_PROPERTY).and_then(|ns| ns.parse().ok()),
@@ -262,11 +292,21 @@ impl Definition {
         if !wanted.key.is_empty() && wanted.key != self.key {
             return differs("key", &self.key, &wanted.key);
         }
-        if !wanted.tags.is_empty() && wanted.tags != self.tags {
+        if !wanted.tags.is_empty() && !are_same(&wanted.tags, &self.tags) {
             return differs("tags", &self.tags, &wanted.tags);
         }
         Ok(())
     }
+}
+
+/// Whether both name the same columns.
+fn are_same(one: &[String], other: &[String]) -> bool {
+    let sorted = |names: &[String]| {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names
+    };
+    sorted(one) == sorted(other)
 }
 
 /// The schema of a stream, for callers that add columns to it.
