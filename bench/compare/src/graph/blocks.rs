@@ -61,7 +61,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     );
     bench.report(
         Measure::new("block read, cold", "ns", cold.median())
-            .against("the aim (the seed tells 12 us)", COLD_NS, Better::Lower)
+            .against("the aim (what it replaces tells 12 us)", COLD_NS, Better::Lower)
             .aim(1.0)
             .note(format!("{note}, each for the first time")),
     );
@@ -88,7 +88,7 @@ fn hot(bench: &mut Bench, view: &GraphView, ids: &[BlockId]) -> Result<()> {
     }
     bench.report(
         Measure::new("block read, hot", "ns", samples.median())
-            .against("the aim (the seed tells 23 ns)", HOT_NS, Better::Lower)
+            .against("the aim (what it replaces tells 23 ns)", HOT_NS, Better::Lower)
             .aim(1.0)
             .note(format!(
                 "median of {} rounds of {repeats} times {} blocks of {CONTENT_BYTES} bytes that were \

@@ -24,7 +24,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     ] {
         bench.report(
             Measure::new(format!("memory an edge: {what}"), "B/edge", figure(name)? / edges as f64)
-                .against("the aim (the seed tells 128 B, its peer 250)", AIM, Better::Lower)
+                .against("the aim (what it replaces tells 128 B, its peer 250)", AIM, Better::Lower)
                 .aim(1.0)
                 .note(note.clone()),
         );

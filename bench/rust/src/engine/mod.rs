@@ -26,7 +26,7 @@ use timestrata_bench::{Batches, Group, Result, Watch};
 use timestrata_engine::{Changes, Durability, ScanSpec, Settings, Store, StreamId, StreamSpec};
 
 /// Single rows a second that the seed (a time log in C and Python) reports.
-const SEED_APPENDS: f64 = 8.08e6;
+const PUBLISHED_APPENDS: f64 = 8.08e6;
 
 /// All groups, in the order of the report.
 pub(crate) const GROUPS: [Group; 16] = [
