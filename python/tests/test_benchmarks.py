@@ -39,6 +39,7 @@ def test_a_report_keeps_what_other_suites_measured(report: ModuleType, tmp_path:
     path.write_text(json.dumps([{**lines[0], "suite": "engine"}, *lines]))
     report.merge_into(path, "timelog", [report.told("b", "us", 2.0)], whole=False)
     assert names(path) == [("engine", "a"), ("timelog", "a"), ("timelog", "b")]
+    assert len(path.read_text().splitlines()) == 5, "a line each"
     report.merge_into(path, "timelog", [report.told("c", "us", 2.0)], whole=True)
     assert names(path) == [("engine", "a"), ("timelog", "c")]
 

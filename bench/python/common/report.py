@@ -102,6 +102,7 @@ def merge_into(path: Path, suite: str, new: Iterable[Measure], *, whole: bool) -
     merged = sorted(kept + lines, key=lambda form: str(form["suite"]))
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".json.new")
-    text = json.dumps(merged, indent=2, ensure_ascii=False) + "\n"
-    unfinished.write_text(text, encoding="utf-8")
+    # A line a measure, so that a difference of two reports shows which ones differ.
+    text = ",\n".join(json.dumps(form, ensure_ascii=False) for form in merged)
+    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
     os.replace(unfinished, path)

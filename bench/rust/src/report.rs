@@ -38,8 +38,10 @@ pub fn read(path: &Path) -> Result<Vec<Measure>> {
 /// As [`read`].
 pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> Result<()> {
     let merged = merge(read(path)?, suite, new, others);
-    let mut text = serde_json::to_vec_pretty(&merged)?;
-    text.push(b'\n');
+    // A line a measure, so that a difference of two reports shows which ones differ.
+    let lines =
+        merged.iter().map(serde_json::to_string).collect::<std::result::Result<Vec<_>, _>>()?;
+    let text = format!("[\n{}\n]\n", lines.join(",\n"));
     let disk = OsDisk::new();
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         disk.create_dir(folder)?;
@@ -48,7 +50,7 @@ pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> 
     if disk.exists(&unfinished)? {
         disk.remove(&unfinished)?;
     }
-    disk.open(&unfinished, OpenMode::CreateNew)?.write_at(0, &text)?;
+    disk.open(&unfinished, OpenMode::CreateNew)?.write_at(0, text.as_bytes())?;
     Ok(disk.rename(&unfinished, path)?)
 }
 
@@ -135,6 +137,9 @@ mod tests {
         merge_into(&path, "engine", &[measure("engine", "b", 2.0)], Others::Keep)?;
         let names: Vec<_> = read(&path)?.into_iter().map(|measure| measure.name).collect();
         assert_eq!(names, ["a", "b"]);
+        assert_eq!(std::fs::read_to_string(&path)?.lines().count(), 4, "a line each");
+        merge_into(&path, "engine", &[], Others::Replace)?;
+        assert_eq!(read(&path)?.len(), 0);
         Ok(())
     }
 }
