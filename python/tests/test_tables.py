@@ -149,6 +149,21 @@ def test_a_table_has_its_key_and_tags_in_the_order_that_they_were_named_in(tmp_p
                 store.table("t", tags=["area", "symbol"])
 
 
+def test_rows_are_found_by_a_key_without_the_time_in_the_order_that_it_was_named_in(
+    tmp_path: Path,
+) -> None:
+    for price in (1, 2):
+        with timestrata.open(tmp_path / "s") as store:
+            table = store.table("t", key=["zone", "id"])
+            time = f"2024-01-0{price}"
+            table.append({"time": [time] * 2, "id": [7, 8], "zone": ["b", "a"], "price": [price, 10 * price]})
+            store.compact("t")
+            # A row of the same key takes the place of the one before, at another time too.
+            assert table.count() == 2
+            found = [table.row(key) for key in (("b", 7), ("a", 8), ("a", 7))]
+            assert [row and row["price"] for row in found] == [price, 10 * price, None]
+
+
 def test_ids_are_handed_out(store: timestrata.Store) -> None:
     table = store.table("t", ids=True)
     table.append({"time": ["2024-01-01", "2024-01-02"], "x": [1, 2]})
