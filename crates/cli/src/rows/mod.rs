@@ -1,4 +1,7 @@
 //! Rows of the user's files, one at a time, straight into a batch of a time log.
+//!
+//! Not by the readers of `timestrata::ingest`: they give columns that have one type each, and here each value keeps the
+//! type that it is written with.
 
 mod csv;
 mod field;
@@ -9,6 +12,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use clap::ValueEnum;
 use timestrata::timelog::{EntryBatch, Unit, VALUE_BYTES_MAX};
+use timestrata::values::lines::BYTE_ORDER_MARK;
 
 use crate::failure::{Failure, Result};
 use crate::input::{Bounded, Input, could_not_read};
@@ -17,9 +21,6 @@ use crate::times::{self, Integers};
 /// Bytes of one row as text, at most: its value must fit into a log, and text takes more
 /// room than what it says.
 const ROW_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
-
-/// What some programs put before text in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How the rows of a file are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
