@@ -15,7 +15,7 @@ use timestrata::timelog::{EntryBatch, Unit, VALUE_BYTES_MAX};
 use timestrata::values::lines::BYTE_ORDER_MARK;
 
 use crate::failure::{Failure, Result};
-use crate::input::{Bounded, Input, could_not_read};
+use crate::input::{Bounded, UnpackedInput, could_not_read};
 use crate::times::{self, Integers};
 
 /// Bytes of one row as text, at most: its value must fit into a log, and text takes more
@@ -90,8 +90,12 @@ pub(crate) enum Rows {
 
 impl Rows {
     /// Begins to read a file; without a `format` its first byte decides.
-    pub(crate) fn open(input: Input, format: Option<Format>, rules: &RowRules) -> Result<Self> {
-        let Input { name, reader } = input;
+    pub(crate) fn open(
+        input: UnpackedInput,
+        format: Option<Format>,
+        rules: &RowRules,
+    ) -> Result<Self> {
+        let UnpackedInput { name, reader } = input;
         let (bounded, allowance) = Bounded::new(reader, ROW_BYTES_MAX);
         let mut reader: RowReader = BufReader::with_capacity(1 << 16, bounded);
         let format = match format {
