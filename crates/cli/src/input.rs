@@ -27,7 +27,7 @@ const START_BYTES_MIN: usize = 4;
 const START_BYTES_MAX: usize = 64 << 10;
 
 /// What a user's file turned out to be, ready to be read.
-pub(crate) struct Input {
+pub(crate) struct UnpackedInput {
     /// What to call it in messages.
     pub(crate) name: String,
     /// Its bytes, unpacked.
@@ -41,7 +41,7 @@ pub(crate) fn name(path: &Path) -> String {
 
 /// Opens a file, or stdin for `-`. What is read counts on `bar`.
 #[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
-pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Input> {
+pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<UnpackedInput> {
     if path == Path::new("-") {
         return unpack(name(path), bar.wrap_read(io::stdin().lock()));
     }
@@ -75,7 +75,7 @@ pub(crate) fn total_bytes(paths: &[impl AsRef<Path>]) -> Option<u64> {
 }
 
 /// Looks at the first bytes, and unpacks gzip and Zstandard.
-fn unpack(name: String, mut reader: impl Read + 'static) -> Result<Input> {
+fn unpack(name: String, mut reader: impl Read + 'static) -> Result<UnpackedInput> {
     let start = read_start(&mut reader).map_err(|cause| could_not_read(&name, &cause))?;
     let other = OTHERS.iter().find(|(magic, ..)| start.starts_with(magic));
     if let Some((_, packer, unpacker)) = other {
@@ -97,7 +97,7 @@ fn unpack(name: String, mut reader: impl Read + 'static) -> Result<Input> {
     } else {
         Box::new(whole)
     };
-    Ok(Input { name, reader })
+    Ok(UnpackedInput { name, reader })
 }
 
 /// What the first reads give: enough to know the file by, and no more than must be waited for.

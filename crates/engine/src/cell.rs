@@ -11,6 +11,9 @@ use arrow_array::types::{
 use arrow_array::{Array, PrimitiveArray, downcast_temporal_array};
 use arrow_schema::{DataType, Field, TimeUnit};
 
+/// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
+pub(crate) const CELL_BYTES_MAX: usize = 1 << 30;
+
 /// A value for one column. The variant must fit the column's type exactly; nothing is cast.
 ///
 /// ```
@@ -116,16 +119,17 @@ impl<'a> Cell<'a> {
             _ => return None,
         })
     }
+}
 
-    /// Length of a value whose column may be of variable width.
-    #[inline]
-    pub(crate) fn variable_bytes(&self) -> usize {
-        match self {
-            Self::Bytes(value) => value.len(),
-            Self::Text(value) => value.len(),
-            _ => 0,
-        }
-    }
+/// Bytes of a row's values whose columns may be of variable width.
+#[inline]
+pub(crate) fn variable_bytes_of(cells: &[Cell<'_>]) -> usize {
+    let length = |cell: &Cell<'_>| match cell {
+        Cell::Bytes(value) => value.len(),
+        Cell::Text(value) => value.len(),
+        _ => 0,
+    };
+    cells.iter().map(length).sum()
 }
 
 fn signed<T>(array: &PrimitiveArray<T>, row: usize) -> Cell<'static>
@@ -163,6 +167,7 @@ pub(crate) enum CellKind {
 
 impl CellKind {
     /// How a column of this type is kept; `None` for types that come in record batches only.
+    #[inline]
     pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         use DataType as T;
         Some(match data_type {
@@ -188,10 +193,70 @@ impl CellKind {
 
     /// The same, but for a column that single rows may leave null although they can't express its
     /// values: lists.
+    #[inline]
     pub(crate) fn of_field(field: &Field) -> Option<Self> {
-        let takes_only_null = field.is_nullable() && matches!(field.data_type(), DataType::List(_));
-        Self::of(field.data_type()).or(takes_only_null.then_some(Self::Nothing))
+        Self::of(field.data_type()).or_else(|| {
+            let takes_only_null = matches!(field.data_type(), DataType::List(_));
+            (takes_only_null && field.is_nullable()).then_some(Self::Nothing)
+        })
     }
+
+    /// Gives the bytes of a value to `take`, as the log has them; false, and nothing is given, if a column of
+    /// this kind takes no such value. Null is the column's to take, and not one here.
+    ///
+    /// The one list of what fits: who only asks lets `take` do nothing, which leaves the checks.
+    #[inline]
+    pub(crate) fn put(self, cell: Cell<'_>, mut take: impl FnMut(&[u8])) -> bool {
+        let take = &mut take;
+        match (self, cell) {
+            (Self::Bool, Cell::Bool(value)) => put(Some([u8::from(value)]), take),
+            (Self::Int8, Cell::Int(value)) => put(narrow(value, i8::to_le_bytes), take),
+            (Self::Int16, Cell::Int(value)) => put(narrow(value, i16::to_le_bytes), take),
+            (Self::Int32, Cell::Int(value)) => put(narrow(value, i32::to_le_bytes), take),
+            (Self::Int64, Cell::Int(value)) => put(Some(value.to_le_bytes()), take),
+            (Self::UInt8, Cell::UInt(value)) => put(narrow(value, u8::to_le_bytes), take),
+            (Self::UInt16, Cell::UInt(value)) => put(narrow(value, u16::to_le_bytes), take),
+            (Self::UInt32, Cell::UInt(value)) => put(narrow(value, u32::to_le_bytes), take),
+            (Self::UInt64, Cell::UInt(value)) => put(Some(value.to_le_bytes()), take),
+            // Rounded to the nearest; only what would become infinite is refused.
+            (Self::Float32, Cell::Float(value)) => {
+                let fits = !value.is_finite() || (value as f32).is_finite();
+                put(fits.then_some((value as f32).to_le_bytes()), take)
+            }
+            (Self::Float64, Cell::Float(value)) => put(Some(value.to_le_bytes()), take),
+            (Self::FixedBytes(width), Cell::Bytes(value)) if value.len() == width => {
+                take(value);
+                true
+            }
+            (Self::Bytes, Cell::Bytes(value)) => put_variable(value, take),
+            (Self::Text, Cell::Text(value)) => put_variable(value.as_bytes(), take),
+            _ => false,
+        }
+    }
+}
+
+/// The bytes of an integer in a narrower type, if that has it.
+#[inline]
+fn narrow<T, N: TryFrom<T>, const BYTES: usize>(
+    value: T,
+    bytes: impl FnOnce(N) -> [u8; BYTES],
+) -> Option<[u8; BYTES]> {
+    N::try_from(value).ok().map(bytes)
+}
+
+#[inline]
+fn put<const BYTES: usize>(value: Option<[u8; BYTES]>, take: &mut impl FnMut(&[u8])) -> bool {
+    value.map(|bytes| take(&bytes)).is_some()
+}
+
+/// A value behind its length, if it is not too long.
+#[inline]
+fn put_variable(value: &[u8], take: &mut impl FnMut(&[u8])) -> bool {
+    let length = u32::try_from(value.len()).ok().filter(|_| value.len() <= CELL_BYTES_MAX);
+    let Some(length) = length else { return false };
+    take(&length.to_le_bytes());
+    take(value);
+    true
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Sn
 
 use super::adjacency::BlockId;
 use super::block::{self, Block, NewBlock};
-use super::edge::{Edge, EdgeKey, Side, check_kind};
-use super::handle::{Graph, Shared};
+use super::edge::{Edge, EdgeKey, EdgeSide, check_kind};
+use super::handle::{Graph, SharedGraph};
 use super::ordered::Ordered;
 use super::read;
 
@@ -223,7 +223,7 @@ impl Graph {
         for change in &changes.list {
             staged.add(change)?;
         }
-        let Shared { name, edges_out, .. } = &*self.shared;
+        let SharedGraph { name, edges_out, .. } = &*self.shared;
         self.shared.kinds.lock().add(name, &staged.edges, &snapshot, *edges_out)?;
         let all = staged.changes(others)?;
         let version = |block: Option<(NewBlock<'_>, u32)>| block.map(|(_, version)| version);
@@ -281,7 +281,7 @@ impl Graph {
 
 /// Changes that are being put together, on top of what a snapshot has.
 struct Staged<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedGraph,
     snapshot: &'a Snapshot,
     has_blocks: bool,
     /// Blocks that will be there, or not.
@@ -303,7 +303,7 @@ enum EarlierVersion<'a> {
 }
 
 impl<'a> Staged<'a> {
-    fn new(shared: &'a Shared, snapshot: &'a Snapshot) -> Result<Self> {
+    fn new(shared: &'a SharedGraph, snapshot: &'a Snapshot) -> Result<Self> {
         let has_blocks = snapshot.min_key(shared.blocks, &timestrata_engine::KeyRange::ALL)?;
         Ok(Self {
             shared,
@@ -406,13 +406,13 @@ impl<'a> Staged<'a> {
     }
 
     fn unlink_all(&mut self, which: &Unlinked) -> Result<()> {
-        let keys_at = |side: Side, id: BlockId| -> Result<Vec<EdgeKey>> {
+        let keys_at = |side: EdgeSide, id: BlockId| -> Result<Vec<EdgeKey>> {
             let edges = self.shared.edges_of(self.snapshot, side, id)?;
             Ok(edges.into_iter().map(|edge| edge.key).collect())
         };
         let mut keys = match which {
-            Unlinked::Source(id) => keys_at(Side::Out, *id)?,
-            Unlinked::Target(id) => keys_at(Side::In, *id)?,
+            Unlinked::Source(id) => keys_at(EdgeSide::Out, *id)?,
+            Unlinked::Target(id) => keys_at(EdgeSide::In, *id)?,
             Unlinked::Kind(kind) => self.shared.keys_of_kind(self.snapshot, kind)?,
         };
         let added = match which {
@@ -453,7 +453,7 @@ impl<'a> Staged<'a> {
             }
         }
         let Ordered { linked, unlinked } = Ordered::new(&self.edges);
-        let is_kept = |side: Side| side == Side::Out || !is_planted(Plant::OneDirection);
+        let is_kept = |side: EdgeSide| side == EdgeSide::Out || !is_planted(Plant::OneDirection);
         for (side, rows) in linked.edge_rows()?.into_iter().filter(|(side, _)| is_kept(*side)) {
             changes = changes.insert(self.shared.edges(side), rows);
         }

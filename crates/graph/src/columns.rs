@@ -24,12 +24,12 @@ fn invalid(message: String) -> Error {
 }
 
 /// Columns of one batch.
-struct Columns<'a> {
+struct BatchColumns<'a> {
     batch: RecordBatch,
     what: &'a str,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> BatchColumns<'a> {
     fn of(batch: &RecordBatch, what: &'a str, known: &[&str]) -> Result<Self> {
         let batch = normalize(batch)?;
         for field in batch.schema_ref().fields() {
@@ -158,7 +158,7 @@ impl BlockColumns {
     /// # Errors
     /// `InvalidData` for a column that blocks don't have, or of another type; names it.
     pub fn of(batch: &RecordBatch) -> Result<Self> {
-        let columns = Columns::of(batch, "blocks", &BLOCK_COLUMNS)?;
+        let columns = BatchColumns::of(batch, "blocks", &BLOCK_COLUMNS)?;
         let content = columns.needed("content")?;
         let is_text = content.data_type() == &DataType::Utf8;
         let wanted = if is_text { DataType::Utf8 } else { DataType::LargeBinary };
@@ -202,7 +202,7 @@ impl BlockColumns {
 /// # Errors
 /// `InvalidData` for a column that edges don't have, or of another type; names it.
 pub fn add_edges(batch: &RecordBatch, edges: &mut Vec<Edge>) -> Result<()> {
-    let columns = Columns::of(batch, "edges", &EDGE_COLUMNS)?;
+    let columns = BatchColumns::of(batch, "edges", &EDGE_COLUMNS)?;
     for name in ["source", "kind", "target"] {
         columns.needed(name)?;
     }

@@ -8,7 +8,7 @@ use arrow_array::{Array, Float64Array, RecordBatch, StringArray, TimestampNanose
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind, Result};
 
-pub(super) use super::adjacency::Side;
+pub(super) use super::adjacency::EdgeSide;
 use super::adjacency::{BlockId, Direction};
 use super::block::ID_BYTES;
 use super::json::refuse_object;
@@ -112,7 +112,7 @@ pub(super) fn check_kind(kind: &str) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-impl Side {
+impl EdgeSide {
     /// The sides from which edges are seen in a direction.
     pub(super) fn of(direction: Direction) -> &'static [Self] {
         match direction {
@@ -149,7 +149,7 @@ impl Side {
 
 /// Rows of one of the two streams, as columns whose types are known.
 pub(super) struct EdgeRows<'a> {
-    side: Side,
+    side: EdgeSide,
     lead: &'a [[u8; 16]],
     kinds: &'a StringArray,
     last: &'a [[u8; 16]],
@@ -162,7 +162,7 @@ pub(super) struct EdgeRows<'a> {
 impl<'a> EdgeRows<'a> {
     /// # Errors
     /// `Corruption` for other columns than those of edges.
-    pub(super) fn of(side: Side, rows: &'a RecordBatch) -> Result<Self> {
+    pub(super) fn of(side: EdgeSide, rows: &'a RecordBatch) -> Result<Self> {
         let find = || {
             let column = |index: usize| rows.columns().get(index);
             let ids = |index: usize| {
@@ -194,8 +194,8 @@ impl<'a> EdgeRows<'a> {
         let side = self.side;
         let kinds = self.kinds.iter().map(Option::unwrap_or_default);
         self.lead.iter().zip(kinds).zip(self.last).map(move |((lead, kind), last)| match side {
-            Side::Out => (BlockId::new(*lead), kind, BlockId::new(*last)),
-            Side::In => (BlockId::new(*last), kind, BlockId::new(*lead)),
+            EdgeSide::Out => (BlockId::new(*lead), kind, BlockId::new(*last)),
+            EdgeSide::In => (BlockId::new(*last), kind, BlockId::new(*lead)),
         })
     }
 

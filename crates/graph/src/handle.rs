@@ -11,7 +11,7 @@ use timestrata_values::name;
 
 use super::block;
 use super::cache::BlockCache;
-use super::edge::Side;
+use super::edge::EdgeSide;
 use super::kinds::KnownKinds;
 use super::latest::LatestVersions;
 use super::options::{GraphOptions, GraphPart};
@@ -21,14 +21,14 @@ use super::walk::ScratchPool;
 /// The graphs of an open store that are in use.
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
-    by_stream: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    by_stream: Mutex<HashMap<StreamId, Arc<SharedGraph>>>,
     /// Held while a graph is made or removed, which are several steps.
     changing: Mutex<()>,
 }
 
 /// What all handles of a graph share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedGraph {
     pub(super) name: String,
     pub(super) options: GraphOptions,
     pub(super) blocks: StreamId,
@@ -72,7 +72,7 @@ pub(super) struct Shared {
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) store: Store,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedGraph>,
     /// Of the blocks. It holds the store open, as this handle does.
     pub(super) appender: Arc<Mutex<Option<RowAppender>>>,
 }
@@ -105,8 +105,8 @@ impl Graph {
         // What a crash left of one that was being removed has its edges.
         drop_parts(store, name)?;
         let mut specs = vec![
-            part_spec(name, GraphPart::EdgesOut, Side::Out.schema(), &Side::Out.key()),
-            part_spec(name, GraphPart::EdgesIn, Side::In.schema(), &Side::In.key()),
+            part_spec(name, GraphPart::EdgesOut, EdgeSide::Out.schema(), &EdgeSide::Out.key()),
+            part_spec(name, GraphPart::EdgesIn, EdgeSide::In.schema(), &EdgeSide::In.key()),
         ];
         if options.keep_versions > 1 {
             specs.push(part_spec(name, GraphPart::Versions, block::schema(), &["id", "version"]));
@@ -132,7 +132,7 @@ impl Graph {
         // What an older snapshot has, such as a pin's, may be other than what there is from now on.
         let opened_at = store.snapshot()?.seq();
         let part = |part: GraphPart| Ok(store.expect_stream(&part.stream_name(name))?.id());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedGraph {
             name: name.to_owned(),
             options,
             blocks: stream.id(),

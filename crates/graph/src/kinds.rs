@@ -6,7 +6,7 @@ use timestrata_engine::{Error, ErrorKind, Result, Snapshot, StreamId};
 
 use super::adjacency::KINDS_MAX;
 use super::changes::EdgeChange;
-use super::edge::{EdgeRows, Side};
+use super::edge::{EdgeRows, EdgeSide};
 use super::loading::columns_needed;
 
 /// So many kinds are taken without a look at those that are there: hardly any graph has more.
@@ -76,7 +76,7 @@ fn read(snapshot: &Snapshot, edges: StreamId, names: &mut HashSet<Box<str>>) -> 
     for rows in snapshot.scan(edges, &columns_needed())? {
         let rows = rows?;
         let mut last = None;
-        for (_, kind, _) in EdgeRows::of(Side::Out, &rows)?.keys() {
+        for (_, kind, _) in EdgeRows::of(EdgeSide::Out, &rows)?.keys() {
             if last != Some(kind) && !names.contains(kind) {
                 names.insert(kind.into());
             }

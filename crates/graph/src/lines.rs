@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use timestrata_engine::{Durability, Error, ErrorKind, Result};
+use timestrata_values::lines::NumberedLines;
 use timestrata_values::time::parse as parse_time;
 
 use super::adjacency::BlockId;
@@ -236,15 +237,15 @@ impl Graph {
         durability: Durability,
     ) -> Result<ImportedEdges> {
         let (mut blocks, mut edges, mut names) = (Vec::new(), Vec::new(), BTreeMap::new());
-        for (number, line) in (1_u64..).zip(lines.lines()) {
-            let invalid =
-                |why: &str| Error::new(ErrorKind::InvalidData, format!("line {number}: {why}"));
-            let line = line.map_err(|error| invalid(&error.to_string()))?;
-            if line.trim().is_empty() {
-                continue;
-            }
+        let invalid = |number: u64, why: &str| {
+            Error::new(ErrorKind::InvalidData, format!("line {number}: {why}"))
+        };
+        let mut lines = NumberedLines::new(lines);
+        while lines.advance().map_err(|error| invalid(lines.number(), &error.to_string()))? {
+            let Some(row) = lines.row() else { continue };
+            let invalid = |why: &str| invalid(lines.number(), why);
             let parts: LineParts<'_> =
-                serde_json::from_str(&line).map_err(|error| invalid(&error.to_string()))?;
+                serde_json::from_slice(row).map_err(|error| invalid(&error.to_string()))?;
             match parts.contains_key("block") {
                 true => blocks.push(ReadBlock::of(&parts).map_err(|why| invalid(&why))?),
                 false => {

@@ -7,8 +7,8 @@ use timestrata_engine::{KeyRange, Result, ScanSpec, Snapshot};
 use timestrata_io::sync::spawn;
 
 use super::adjacency::{Builder, Delta, Edge, Kinds, View};
-use super::edge::{EdgeRows, Side};
-use super::handle::{Graph, Shared};
+use super::edge::{EdgeRows, EdgeSide};
+use super::handle::{Graph, SharedGraph};
 use super::resident::Begun;
 use super::view::GraphView;
 
@@ -83,11 +83,11 @@ impl GraphView {
 }
 
 /// Reads all edges.
-fn load(snapshot: &Snapshot, shared: &Shared, edges: u64) -> Result<View> {
+fn load(snapshot: &Snapshot, shared: &SharedGraph, edges: u64) -> Result<View> {
     let mut builder = Builder::with_capacity(usize::try_from(edges).unwrap_or(0));
     let mut kinds = Kinds::default();
     for rows in snapshot.scan(shared.edges_out, &columns_needed())? {
-        edges_in(Side::Out, &rows?, &mut kinds, |edge, _| builder.push(edge))?;
+        edges_in(EdgeSide::Out, &rows?, &mut kinds, |edge, _| builder.push(edge))?;
     }
     let base = Arc::new(builder.finish());
     let delta = Arc::new(Delta::new(&base));
@@ -101,7 +101,7 @@ pub(super) fn columns_needed() -> ScanSpec {
 
 /// Gives each edge of some rows, with the name of its kind.
 pub(super) fn edges_in(
-    side: Side,
+    side: EdgeSide,
     rows: &RecordBatch,
     kinds: &mut Kinds,
     mut each: impl FnMut(&Edge, &str) -> Result<()>,

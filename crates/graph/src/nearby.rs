@@ -15,7 +15,7 @@ use hashbrown::{HashMap, HashSet};
 use timestrata_engine::{Error, ErrorKind, Result, ScanSpec};
 
 use super::adjacency::{BlockId, Builder, Delta, Edge, Kinds, View};
-use super::edge::Side;
+use super::edge::EdgeSide;
 use super::loading::{columns_needed, edges_in};
 use super::read;
 use super::view::GraphView;
@@ -163,12 +163,12 @@ impl<'v> Nearby<'v> {
     fn read_block(&mut self, id: BlockId) -> Result<()> {
         let Self { of, along, edges, kinds, seen, ahead, .. } = self;
         let depth = *seen.entry(id).or_insert(0);
-        for side in Side::of(along.direction) {
+        for side in EdgeSide::of(along.direction) {
             let spec = ScanSpec { range: read::range_of(id), ..columns_needed() };
             for rows in of.snapshot.scan(of.shared.edges(*side), &spec)? {
                 edges_in(*side, &rows?, kinds, |edge, kind| {
                     edges.push(*edge);
-                    let other = if *side == Side::Out { edge.target } else { edge.source };
+                    let other = if *side == EdgeSide::Out { edge.target } else { edge.source };
                     // One step more than the walk goes: it tells whether there was more.
                     if depth < along.depth_max && along.counts(kind, edge) {
                         seen.entry(other).or_insert_with(|| {

@@ -16,7 +16,7 @@ use timestrata_engine::Result;
 
 use super::block::{ID_BYTES, unmade};
 use super::changes::EdgeChange;
-use super::edge::{Edge, EdgeKey, Side};
+use super::edge::{Edge, EdgeKey, EdgeSide};
 
 /// What orders an edge in a stream: one end, the rank of its kind, the other end.
 type Order = (u128, u32, u128);
@@ -77,14 +77,14 @@ impl<'a, T> Many<'a, T> {
     fn rows(
         &self,
         columns: &[ArrayRef],
-        schema: impl Fn(Side) -> Schema,
-    ) -> Result<Vec<(Side, RecordBatch)>> {
+        schema: impl Fn(EdgeSide) -> Schema,
+    ) -> Result<Vec<(EdgeSide, RecordBatch)>> {
         let make = || {
             let mut others = take_arrays(columns, &self.by_target(), None)?;
             others.swap(0, 2);
             let batch = |side, columns| RecordBatch::try_new(Arc::new(schema(side)), columns);
-            let out = batch(Side::Out, columns.to_vec())?;
-            Ok(vec![(Side::Out, out), (Side::In, batch(Side::In, others)?)])
+            let out = batch(EdgeSide::Out, columns.to_vec())?;
+            Ok(vec![(EdgeSide::Out, out), (EdgeSide::In, batch(EdgeSide::In, others)?)])
         };
         make().map_err(|error: ArrowError| unmade(&error))
     }
@@ -119,7 +119,7 @@ impl<'a> Ordered<'a> {
 
 impl Many<'_, &Edge> {
     /// Edges as rows of both streams, each in its order; none if there are no edges.
-    pub(super) fn edge_rows(&self) -> Result<Vec<(Side, RecordBatch)>> {
+    pub(super) fn edge_rows(&self) -> Result<Vec<(EdgeSide, RecordBatch)>> {
         if self.each.is_empty() {
             return Ok(Vec::new());
         }
@@ -152,7 +152,7 @@ impl Many<'_, &Edge> {
 
 impl Many<'_, &EdgeKey> {
     /// Keys as rows of both streams, each in its order; none if there are no keys.
-    pub(super) fn key_rows(&self) -> Result<Vec<(Side, RecordBatch)>> {
+    pub(super) fn key_rows(&self) -> Result<Vec<(EdgeSide, RecordBatch)>> {
         match self.each.is_empty() {
             true => Ok(Vec::new()),
             false => self.rows(&self.key_columns()?, |side| Schema::new(side.fields())),

@@ -8,8 +8,8 @@ use timestrata_engine::{
 
 use super::adjacency::BlockId;
 use super::block::{Block, column};
-use super::edge::{Edge, EdgeKey, EdgeRows, Side};
-use super::handle::Shared;
+use super::edge::{Edge, EdgeKey, EdgeRows, EdgeSide};
+use super::handle::SharedGraph;
 
 /// The block with a key: of an id, or of an id and a version.
 pub(super) fn block(
@@ -43,11 +43,11 @@ pub(super) fn version_numbers(
     Ok(numbers.values().to_vec())
 }
 
-impl Shared {
-    pub(super) fn edges(&self, side: Side) -> StreamId {
+impl SharedGraph {
+    pub(super) fn edges(&self, side: EdgeSide) -> StreamId {
         match side {
-            Side::Out => self.edges_out,
-            Side::In => self.edges_in,
+            EdgeSide::Out => self.edges_out,
+            EdgeSide::In => self.edges_in,
         }
     }
 
@@ -57,7 +57,7 @@ impl Shared {
     }
 
     /// The edges of a block in one direction, in key order.
-    pub(super) fn edges_of(&self, at: &Snapshot, side: Side, id: BlockId) -> Result<Vec<Edge>> {
+    pub(super) fn edges_of(&self, at: &Snapshot, side: EdgeSide, id: BlockId) -> Result<Vec<Edge>> {
         let spec = ScanSpec { range: range_of(id), ..ScanSpec::default() };
         let rows = at.collect(self.edges(side), &spec)?;
         Ok(EdgeRows::of(side, &rows)?.edges().collect())
@@ -68,7 +68,7 @@ impl Shared {
         let mut keys = Vec::new();
         for rows in snapshot.scan(self.edges_out, &ScanSpec::default())? {
             let rows = rows?;
-            let all = EdgeRows::of(Side::Out, &rows)?;
+            let all = EdgeRows::of(EdgeSide::Out, &rows)?;
             let found = all.keys().filter(|(_, is, _)| *is == kind);
             keys.extend(found.map(|(source, kind, target)| EdgeKey {
                 source,

@@ -9,8 +9,8 @@ use timestrata_engine::{Cell, KeyRange, Result, Scan, ScanSpec, Snapshot};
 
 use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
-use super::edge::{Edge, EdgeRows, Side};
-use super::handle::{Graph, Shared};
+use super::edge::{Edge, EdgeRows, EdgeSide};
+use super::handle::{Graph, SharedGraph};
 use super::read;
 
 /// A graph at one snapshot: what is written later is not in it. Cheap to clone.
@@ -36,7 +36,7 @@ use super::read;
 /// ```
 #[derive(Debug, Clone)]
 pub struct GraphView {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedGraph>,
     pub(super) snapshot: Snapshot,
     /// Whether the store is another process's, of whose commits nobody tells.
     pub(super) follows: bool,
@@ -199,10 +199,10 @@ impl GraphView {
     /// What reading may fail with.
     pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
         let mut edges = Vec::new();
-        for side in Side::of(direction) {
+        for side in EdgeSide::of(direction) {
             let found = self.shared.edges_of(&self.snapshot, *side, id)?;
             let is_new = |edge: &Edge| {
-                let is_again = *side == Side::In
+                let is_again = *side == EdgeSide::In
                     && direction == Direction::Both
                     && edge.key.source == edge.key.target;
                 !is_again && (kinds.is_empty() || kinds.contains(&&*edge.key.kind))
@@ -219,7 +219,7 @@ impl GraphView {
     pub fn all_edges(&self) -> Result<impl Iterator<Item = Result<Edge>>> {
         Ok(self.scan_edges()?.flat_map(|rows| {
             let edges = rows.and_then(|rows| {
-                Ok(EdgeRows::of(Side::Out, &rows)?.edges().collect::<Vec<Edge>>())
+                Ok(EdgeRows::of(EdgeSide::Out, &rows)?.edges().collect::<Vec<Edge>>())
             });
             let (edges, error) = match edges {
                 Ok(edges) => (edges, None),

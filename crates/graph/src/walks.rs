@@ -11,7 +11,7 @@ use timestrata_engine::{Result, ScanSpec};
 
 use super::adjacency::{self, BlockId, Direction, EdgeFilter, KindFilter, Kinds, View};
 use super::block::{self, unmade};
-use super::edge::{EdgeRows, Side};
+use super::edge::{EdgeRows, EdgeSide};
 use super::nearby::Edges;
 use super::read;
 use super::view::GraphView;
@@ -479,7 +479,7 @@ impl GraphView {
             }
             for rows in self.snapshot.scan(self.shared.edges_out, &spec)? {
                 let rows = rows?;
-                let kept: BooleanArray = EdgeRows::of(Side::Out, &rows)?
+                let kept: BooleanArray = EdgeRows::of(EdgeSide::Out, &rows)?
                     .keys()
                     .map(|(_, _, target)| Some(within.contains(&target)))
                     .collect();
@@ -489,7 +489,7 @@ impl GraphView {
         let joined = |schema, rows: &[RecordBatch]| {
             concat_batches(&schema, rows).map_err(|error: ArrowError| unmade(&error))
         };
-        Ok((joined(block::schema(), &blocks)?, joined(Side::Out.schema(), &edges)?))
+        Ok((joined(block::schema(), &blocks)?, joined(EdgeSide::Out.schema(), &edges)?))
     }
 
     /// All edges in memory, for what needs them all.

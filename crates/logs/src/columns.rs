@@ -17,7 +17,7 @@ const TEXTS: [usize; 2] = [MESSAGE, LABELS];
 /// Those of a log's columns that were read, with their types told once. What was not read is as if it
 /// were null.
 #[derive(Debug, Clone)]
-pub(super) struct Columns {
+pub(super) struct EntryColumns {
     layout: Arc<Layout>,
     /// Those of [`TIMES`].
     times: [Option<TimestampNanosecondArray>; 2],
@@ -29,7 +29,7 @@ pub(super) struct Columns {
     promoted: Vec<Option<FieldColumn>>,
 }
 
-impl Columns {
+impl EntryColumns {
     /// `column` gives a column by its place in the log's stream, if it was read.
     pub(super) fn new<'a>(
         layout: Arc<Layout>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_values::time::text as rfc3339;
 
-use super::columns::Columns;
+use super::columns::EntryColumns;
 use super::layout::Layout;
 use super::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
 use super::value::write_text;
@@ -30,13 +30,13 @@ use super::{FieldValue, Fields, Labels, Level, NewEntry, Scalar};
 #[derive(Debug, Clone)]
 pub struct Entries {
     batch: RecordBatch,
-    columns: Columns,
+    columns: EntryColumns,
 }
 
 impl Entries {
     /// `batch` has all columns of the layout's stream.
     pub(super) fn new(batch: RecordBatch, layout: Arc<Layout>) -> Self {
-        let columns = Columns::new(layout, |column| batch.columns().get(column));
+        let columns = EntryColumns::new(layout, |column| batch.columns().get(column));
         Self { columns, batch }
     }
 
@@ -97,7 +97,7 @@ pub struct EntryRef<'a> {
 }
 
 impl<'a> EntryRef<'a> {
-    fn columns(&self) -> &'a Columns {
+    fn columns(&self) -> &'a EntryColumns {
         &self.entries.columns
     }
 

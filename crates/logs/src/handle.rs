@@ -6,7 +6,7 @@ use timestrata_engine::{Result, RowAppender, Snapshot, Store, Stream, StreamId};
 use timestrata_io::sync::Mutex;
 use timestrata_values::name;
 
-use super::hub::{Hub, Shared};
+use super::hub::{Hub, SharedLog};
 use super::layout::RowMemory;
 use super::options::is_logs;
 use super::{LogsOptions, LogsView};
@@ -35,7 +35,7 @@ pub struct Logs {
     pub(super) stream: Arc<Stream>,
     pub(super) message_bytes_max: usize,
     pub(super) columns_max: usize,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedLog>,
     /// It holds the store, so it is the handle's, and not in what the store holds.
     pub(super) writer: Arc<Mutex<RowWriter>>,
 }

@@ -15,21 +15,21 @@ use super::promote::Sampler;
 /// All logs of a store that somebody has opened.
 #[derive(Debug, Default)]
 pub(super) struct Hub {
-    logs: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    logs: Mutex<HashMap<StreamId, Arc<SharedLog>>>,
     /// Held while a log is removed, so that nobody removes one of its name that was made since.
     pub(super) removing: Mutex<()>,
 }
 
 impl Hub {
     /// What the handles of a log share; made at the first call.
-    pub(super) fn shared(&self, store: &Store, stream: &Arc<Stream>) -> Result<Arc<Shared>> {
+    pub(super) fn shared(&self, store: &Store, stream: &Arc<Stream>) -> Result<Arc<SharedLog>> {
         let mut logs = self.logs.lock();
         if let Some(shared) = logs.get(&stream.id()) {
             return Ok(Arc::clone(shared));
         }
         let newest = store.snapshot_of(stream.id())?.max_key(stream.id(), &KeyRange::ALL)?;
         let last = newest.and_then(LeadKey::time).unwrap_or(i64::MIN);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedLog {
             writing: Mutex::new(Writing {
                 last,
                 layout: Arc::new(Layout::new(Arc::clone(stream))),
@@ -50,7 +50,7 @@ impl Hub {
 
 /// What the handles of one log share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedLog {
     /// Held from giving entries their timestamps until they are committed, so that the order of
     /// timestamps is that of commits: whoever has read up to one has missed nothing before it.
     pub(super) writing: Mutex<Writing>,
@@ -80,7 +80,7 @@ impl Writing {
     }
 }
 
-impl Shared {
+impl SharedLog {
     /// Wakes who waits for entries.
     pub(super) fn announce(&self) {
         // Whoever begins to wait looks for entries again before it does.

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, Strin
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{Result, Stream};
 
-use super::columns::Columns;
+use super::columns::EntryColumns;
 use super::field_column::FieldColumn;
 use super::layout::{ColumnKind, Layout, Promoted};
 use super::options::{FIELDS, LEVEL, OWN_COLUMNS};
@@ -84,7 +84,7 @@ impl ShownColumns {
     }
 
     fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> ArrayRef {
-        let columns = Columns::new(Arc::clone(&self.layout), |column| match column {
+        let columns = EntryColumns::new(Arc::clone(&self.layout), |column| match column {
             FIELDS => Some(fields),
             _ => {
                 let place = self.layout.promoted.iter().position(|known| known.column == column)?;

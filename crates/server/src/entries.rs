@@ -27,14 +27,14 @@ impl Batch {
     }
 }
 
-/// Batches, each of which is read when the one before was handed out.
+/// The entries of batches, each of which is read when the one before was handed out.
 #[derive(Debug)]
-pub(crate) struct Batches<I> {
+pub(crate) struct EntryCursor<I> {
     rest: I,
     batch: Option<Batch>,
 }
 
-impl<I: Iterator<Item = Result<Entries>>> Batches<I> {
+impl<I: Iterator<Item = Result<Entries>>> EntryCursor<I> {
     pub(crate) fn new(rest: I) -> Self {
         Self { rest, batch: None }
     }

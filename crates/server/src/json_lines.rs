@@ -1,5 +1,7 @@
 //! A JSON document as JSON lines: an object, or a list of them, written over as many lines as its
 //! writer liked.
+//!
+//! It stands before the readers of lines, which are `timestrata_ingest`'s.
 
 use std::io::{self, Read};
 

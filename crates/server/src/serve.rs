@@ -14,7 +14,7 @@ use crate::connections;
 use crate::log_tcp::LogTcp;
 use crate::metrics::Metrics;
 use crate::routes::router;
-use crate::state::{AppState, Shared};
+use crate::state::{AppState, ServerState};
 use crate::write_timeout::Listener;
 
 /// A server that listens, and answers once it runs.
@@ -57,7 +57,7 @@ impl Server {
         };
         let sql = Sql::open(&store, options)?;
         let (stop, stopping) = watch::channel(false);
-        let shared = Shared {
+        let shared = ServerState {
             requests: Arc::new(Semaphore::new(config.requests_max)),
             tails: Arc::new(Semaphore::new(config.tails_max)),
             metrics: Metrics::new(),

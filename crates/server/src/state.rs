@@ -18,11 +18,12 @@ use crate::metrics::Metrics;
 /// Cheap to clone: one for all.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServerState>,
 }
 
+/// The store, and what all requests to it go by and count on.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) store: Store,
     pub(crate) sql: Sql,
     pub(crate) config: Config,
@@ -38,9 +39,9 @@ pub(crate) struct Shared {
 }
 
 impl std::ops::Deref for AppState {
-    type Target = Shared;
+    type Target = ServerState;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &ServerState {
         &self.shared
     }
 }

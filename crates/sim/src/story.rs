@@ -79,7 +79,7 @@ impl Promises {
 
 /// A story that is a part of one that several write.
 #[derive(Debug, Clone)]
-struct Shared {
+struct JournalPart {
     journal: Arc<Journal>,
     /// The commit that was begun last.
     current: usize,
@@ -96,7 +96,7 @@ pub(crate) struct Story<M: Model> {
     events: Vec<(u64, Event)>,
     /// The models that pins see, by commit: a pin outlives a history that a crash cut.
     pinned: BTreeMap<u64, M>,
-    shared: Option<Shared>,
+    shared: Option<JournalPart>,
 }
 
 impl<M: Model> Story<M> {
@@ -108,7 +108,7 @@ impl<M: Model> Story<M> {
 
     /// The part of a journal that one of several writes.
     pub(crate) fn shared(journal: Arc<Journal>) -> Self {
-        Self { shared: Some(Shared { journal, current: 0 }), ..Self::new() }
+        Self { shared: Some(JournalPart { journal, current: 0 }), ..Self::new() }
     }
 
     /// Whether others commit to the store as well.

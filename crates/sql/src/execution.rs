@@ -23,14 +23,14 @@ use crate::params::Params;
 use crate::result::{BlockingResult, QueryResult, wait_for};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
-use crate::shared::Shared;
+use crate::shared::SharedSession;
 use crate::statement;
 use crate::writer::SqlWriter;
 
 /// What statements are planned and run with.
 #[derive(Clone)]
 pub(crate) struct Execution {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedSession>,
     pub(crate) snapshot: Option<Snapshot>,
     /// What it is for.
     pub(crate) query: Option<RunningQuery>,

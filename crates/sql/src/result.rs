@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::error::from_datafusion;
 use crate::governed::governed_stream;
-use crate::shared::Shared;
+use crate::shared::SharedSession;
 
 /// How often who waits for rows looks whether they are still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -112,13 +112,13 @@ impl Stream for QueryResult {
 /// ```
 pub struct BlockingResult {
     /// What it works on, and the store for as long as rows may come.
-    shared: Arc<Shared>,
+    shared: Arc<SharedSession>,
     result: Option<QueryResult>,
     schema: SchemaRef,
 }
 
 impl BlockingResult {
-    pub(crate) fn new(shared: Arc<Shared>, result: QueryResult) -> Self {
+    pub(crate) fn new(shared: Arc<SharedSession>, result: QueryResult) -> Self {
         let schema = Arc::clone(&result.schema);
         result.query.as_ref().inspect(|query| query.rest());
         Self { shared, result: Some(result), schema }

@@ -13,7 +13,7 @@ use crate::schema::SqlModel;
 use crate::session;
 use crate::writer::SqlWriter;
 
-pub(crate) struct Shared {
+pub(crate) struct SharedSession {
     pub(crate) store: Store,
     pub(crate) options: SqlOptions,
     pub(crate) state: SessionState,
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     starting: Mutex<()>,
 }
 
-impl Shared {
+impl SharedSession {
     pub(crate) fn new(
         store: &Store,
         options: SqlOptions,
@@ -67,7 +67,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedSession {
     fn drop(&mut self) {
         // It may be dropped on a thread that must not wait.
         if let Some(runtime) = self.runtime.take() {

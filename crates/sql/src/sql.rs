@@ -16,7 +16,7 @@ use crate::params::Params;
 use crate::result::{BlockingResult, QueryResult};
 use crate::schema::SqlModel;
 use crate::selection::{Selection, deletion};
-use crate::shared::Shared;
+use crate::shared::SharedSession;
 use crate::tables::TableWriter;
 use crate::writer::{Predicate, SqlWriter};
 
@@ -70,7 +70,7 @@ impl Sql {
         models: Vec<Arc<dyn SqlModel>>,
         writer: Option<Arc<dyn SqlWriter>>,
     ) -> Result<Self> {
-        let shared = Arc::new(Shared::new(store, options, models, writer)?);
+        let shared = Arc::new(SharedSession::new(store, options, models, writer)?);
         Ok(Self { execution: Execution { shared, snapshot: None, query: None } })
     }
 

@@ -39,11 +39,12 @@ use super::{TableView, time};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Table {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedTable>,
 }
 
+/// What all handles of a table share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedTable {
     pub(super) store: Store,
     pub(super) id: StreamId,
     /// The stream from identities to times.
@@ -157,7 +158,7 @@ impl Table {
         let index = layout.definition.index.as_ref();
         let index = index.map(|name| store.expect_stream(name)).transpose()?;
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedTable {
                 store: store.clone(),
                 id,
                 index: index.map(|stream| stream.id()),

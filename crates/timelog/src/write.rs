@@ -44,11 +44,12 @@ const CHUNK_BYTES_MAX: usize = 16 << 20;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Timelog {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTimelog>,
 }
 
+/// What all handles of a time log share.
 #[derive(Debug)]
-struct Shared {
+struct SharedTimelog {
     store: Store,
     stream: Arc<Stream>,
     codec: Codec,
@@ -128,7 +129,7 @@ impl Timelog {
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let (codec, unit) = options::of_stream(&stream)?;
         let writer = Mutex::new(RowWriter::default());
-        let shared = Shared { store: store.clone(), stream, codec, unit, writer };
+        let shared = SharedTimelog { store: store.clone(), stream, codec, unit, writer };
         Ok(Self { shared: Arc::new(shared) })
     }
 

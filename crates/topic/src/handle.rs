@@ -34,7 +34,7 @@ struct Now {
 
 /// What all handles of a topic share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedTopic {
     /// What tells this topic from another of the same name, made before or after it.
     pub(super) id: StreamId,
     pub(super) name: String,
@@ -69,7 +69,7 @@ pub(super) struct Shared {
 #[derive(Debug, Clone)]
 pub struct Topic {
     pub(super) store: Store,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedTopic>,
     /// By partition. They hold the store, so they are the handle's, and not in what the store holds.
     pub(super) appenders: Arc<Mutex<HashMap<u32, Arc<Mutex<RowAppender>>>>>,
 }
@@ -118,7 +118,7 @@ impl Topic {
             None => {
                 let partitions = partitions(store, stream, 0..options.partitions)?;
                 let now = Now { stream: Arc::clone(stream), options, partitions };
-                let shared = Arc::new(Shared {
+                let shared = Arc::new(SharedTopic {
                     id: stream.id(),
                     name: stream.name().to_owned(),
                     created_ns: options::created_ns(stream),
@@ -335,7 +335,7 @@ fn partitions(store: &Store, topic: &Stream, numbers: Range<u32>) -> Result<Vec<
     numbers.map(|number| Partition::open(store, topic, number).map(Arc::new)).collect()
 }
 
-impl Shared {
+impl SharedTopic {
     /// Takes over what was changed of the topic's stream: other options, more partitions.
     fn take_over(&self, store: &Store) -> Result<()> {
         let stream = store.stream_of(self.id).map_err(|_| self.removed())?;

@@ -10,13 +10,13 @@ use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, Store, St
 use timestrata_io::sync::{Condvar, Mutex};
 
 use super::group::{Groups, TopicPartition};
-use super::handle::{Shared, Topic};
+use super::handle::{SharedTopic, Topic};
 use super::state::{self, StateKind, StateRow};
 
 /// One for each open store.
 #[derive(Debug, Default)]
 pub(super) struct Hub {
-    pub(super) topics: Mutex<HashMap<StreamId, Arc<Shared>>>,
+    pub(super) topics: Mutex<HashMap<StreamId, Arc<SharedTopic>>>,
     /// Held while a topic is made or removed, which are several steps.
     pub(super) changing: Mutex<()>,
     pub(super) groups: Groups,

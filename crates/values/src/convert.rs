@@ -87,7 +87,8 @@ fn is_of_kind(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether a cast makes no value another one: what has no place in the new type becomes null instead.
+/// Whether a cast makes no value another one: what has no place in the new type becomes null instead. So it is
+/// where the engine widens, but for large integers as floats, which it rounds.
 fn is_exact(from: &DataType, to: &DataType) -> bool {
     use DataType as T;
     match (from, to) {
@@ -109,9 +110,10 @@ pub fn wider(column: &DataType, data: &DataType) -> Option<DataType> {
     let is_number = |data_type: &DataType| data_type.is_integer() || data_type.is_floating();
     let widest = if column.is_integer() && data.is_integer() {
         // Into the column's own type they don't fit, or this would not be asked.
-        match [column, data].contains(&&DataType::UInt64) {
-            true => DataType::Float64,
-            false => DataType::Int64,
+        let is_held = |own: &&DataType| **own == DataType::Int64 || widens(own, &DataType::Int64);
+        match [column, data].iter().all(is_held) {
+            true => DataType::Int64,
+            false => DataType::Float64,
         }
     } else if is_number(column) && is_number(data) {
         DataType::Float64
@@ -317,6 +319,9 @@ mod tests {
         }
         assert_eq!(wider(&T::Int32, &T::Int64), Some(T::Int64));
         assert_eq!(wider(&T::UInt8, &T::UInt64), Some(T::Float64));
+        assert_eq!(wider(&T::UInt64, &T::Int8), Some(T::Float64));
+        assert_eq!(wider(&T::Int8, &T::UInt32), Some(T::Int64));
+        assert_eq!(wider(&T::Int64, &T::Int32), None);
         assert_eq!(wider(&T::Boolean, &T::Int64), Some(T::Utf8));
         assert_eq!(wider(&T::Binary, &T::Int64), None);
     }

@@ -1,8 +1,8 @@
-//! Times, numbers, names and ranges, as every model reads and writes them.
+//! Times, numbers, names, ranges and lines, as every model reads and writes them.
 //!
 //! What two models would otherwise each have a copy of: the one reader of times ([`Instant`],
 //! [`time`]) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
-//! and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
+//! text as numbered lines ([`lines`]), and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
 //! Values of log entries and of graphs are CBOR items, which [`cbor`] appends to memory.
 //! Nothing here keeps state, and but for what deletes a range or looks a stream up by its name
 //! nothing touches a store.
@@ -11,6 +11,7 @@
 pub mod cbor;
 pub mod convert;
 pub mod instant;
+pub mod lines;
 pub mod name;
 mod normalize;
 pub mod number;

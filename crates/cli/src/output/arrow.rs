@@ -13,7 +13,7 @@ use ciborium::Value;
 use timestrata::table::time_array;
 use timestrata::timelog::Unit;
 
-use super::columns::{Column, Columns};
+use super::columns::{Column, OutputColumns};
 use super::{Request, cell};
 use crate::failure::{Failure, Result};
 
@@ -21,7 +21,11 @@ const BATCH_ROWS: usize = 8192;
 /// Bytes of text and binary values in one column of one batch, about, at most.
 const BATCH_BYTES_MAX: usize = 64 << 20;
 
-pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
+pub(super) fn write(
+    out: &mut impl Write,
+    request: &Request,
+    columns: &mut OutputColumns,
+) -> Result<u64> {
     let fields: Vec<Field> =
         columns.list.iter().map(|column| field(column, request.unit)).collect();
     let schema = Arc::new(Schema::new(fields));
@@ -72,7 +76,7 @@ enum Builder {
     Text(StringBuilder),
 }
 
-fn builders(columns: &Columns) -> Vec<Builder> {
+fn builders(columns: &OutputColumns) -> Vec<Builder> {
     let builder = |column: &Column| match column.data_type {
         _ if column.is_time() => Builder::Time(Vec::new()),
         DataType::Boolean => Builder::Bool(BooleanBuilder::new()),

@@ -72,11 +72,11 @@ impl Column {
 
 /// The columns of an output, in order.
 #[derive(Debug, Clone)]
-pub(super) struct Columns {
+pub(super) struct OutputColumns {
     pub(super) list: Vec<Column>,
 }
 
-impl Columns {
+impl OutputColumns {
     /// Those that the user named.
     pub(super) fn named(names: &[String]) -> Self {
         Self { list: names.iter().map(|name| Column::new(name)).collect() }

@@ -3,10 +3,14 @@
 use std::io::Write;
 
 use super::Request;
-use super::columns::Columns;
+use super::columns::OutputColumns;
 use crate::failure::{Failure, Result};
 
-pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
+pub(super) fn write(
+    out: &mut impl Write,
+    request: &Request,
+    columns: &mut OutputColumns,
+) -> Result<u64> {
     let mut writer = csv::Writer::from_writer(out);
     let header = columns.list.iter().map(|column| column.name.as_str());
     writer.write_record(header).map_err(failed)?;

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use timestrata::timelog::Unit;
 
 use super::cell::AsJson;
-use super::columns::Columns;
+use super::columns::OutputColumns;
 use super::{Request, TIME};
 use crate::failure::{Failure, Result};
 use crate::times;
@@ -28,7 +28,11 @@ pub(super) fn write_whole(out: &mut impl Write, request: &Request) -> Result<u64
 }
 
 /// Rows with the columns asked for; a field that a row lacks is null.
-pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
+pub(super) fn write(
+    out: &mut impl Write,
+    request: &Request,
+    columns: &mut OutputColumns,
+) -> Result<u64> {
     let mut rows = 0;
     for row in request.rows() {
         let row = row?;

@@ -20,7 +20,7 @@ use timestrata::timelog::{Codec, Entry, Selection, Unit};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
-use columns::Columns;
+use columns::OutputColumns;
 pub(crate) use entries::EntryRows;
 
 /// Writes text to stdout.
@@ -142,10 +142,10 @@ pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
     }
     let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
     let mut columns = match (&request.columns, format) {
-        (Some(names), Format::Arrow) => Columns::found(request)?.only(names),
-        (Some(names), _) => Columns::named(names),
-        (None, Format::Json) => Columns::named(&[]),
-        (None, _) => Columns::found(request)?,
+        (Some(names), Format::Arrow) => OutputColumns::found(request)?.only(names),
+        (Some(names), _) => OutputColumns::named(names),
+        (None, Format::Json) => OutputColumns::named(&[]),
+        (None, _) => OutputColumns::found(request)?,
     };
     let rows = match format {
         Format::Table => table::write(&mut out, request, &mut columns),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::Request;
-use super::columns::Columns;
+use super::columns::OutputColumns;
 use crate::failure::{Failure, Result};
 
 /// Rows that decide how wide the columns are.
@@ -11,7 +11,11 @@ const SAMPLE_ROWS: usize = 1000;
 /// Characters of a cell that are shown.
 const CELL_CHARACTERS_MAX: usize = 60;
 
-pub(super) fn write(out: &mut impl Write, request: &Request, columns: &mut Columns) -> Result<u64> {
+pub(super) fn write(
+    out: &mut impl Write,
+    request: &Request,
+    columns: &mut OutputColumns,
+) -> Result<u64> {
     let mut table = Table::new(columns.list.iter().map(|column| column.name.as_str()));
     for row in request.rows() {
         let row = row?;

@@ -1,27 +1,25 @@
 //! Rows of JSON lines: one object a line.
 
 use std::collections::HashSet;
-use std::io::BufRead;
 
 use ciborium::Value;
 use timestrata::timelog::EntryBatch;
+use timestrata::values::lines::NumberedLines;
 
-use super::{BYTE_ORDER_MARK, BadRow, RowError, RowReader, RowRules};
+use super::{BadRow, RowError, RowReader, RowRules};
 use crate::input::{Allowance, could_not_read};
 use crate::times::shorten;
 
 /// The rows of one file of JSON lines.
 pub(crate) struct JsonRows {
     pub(super) name: String,
-    reader: RowReader,
+    lines: NumberedLines<RowReader>,
     allowance: Allowance,
-    line: u64,
-    text: Vec<u8>,
 }
 
 impl JsonRows {
     pub(super) fn new(name: String, reader: RowReader, allowance: Allowance) -> Self {
-        Self { name, reader, allowance, line: 0, text: Vec::new() }
+        Self { name, lines: NumberedLines::new(reader), allowance }
     }
 
     /// Reads one line into `batch`, skipping empty ones; false at the end.
@@ -30,44 +28,32 @@ impl JsonRows {
         rules: &RowRules,
         batch: &mut EntryBatch,
     ) -> std::result::Result<bool, RowError> {
-        loop {
-            self.text.clear();
-            let read = self
-                .reader
-                .read_until(b'\n', &mut self.text)
-                .map_err(|cause| RowError::Input(could_not_read(&self.name, &cause)))?;
-            if read == 0 {
-                return Ok(false);
-            }
+        let failed = |cause| RowError::Input(could_not_read(&self.name, &cause));
+        while self.lines.advance().map_err(failed)? {
             self.allowance.renew();
-            self.line += 1;
-            if self.line == 1 && self.text.starts_with(BYTE_ORDER_MARK) {
-                self.text.drain(..BYTE_ORDER_MARK.len());
-            }
-            if !self.text.trim_ascii().is_empty() {
-                break;
-            }
+            let Some(row) = self.lines.row() else { continue };
+            return match push_row(row, rules, batch) {
+                Ok(()) => Ok(true),
+                Err((column, problem)) => {
+                    Err(RowError::Bad(BadRow { line: self.lines.number(), column, problem }))
+                }
+            };
         }
-        match push_line(&self.text, rules, batch) {
-            Ok(()) => Ok(true),
-            Err((column, problem)) => {
-                Err(RowError::Bad(BadRow { line: self.line, column, problem }))
-            }
-        }
+        Ok(false)
     }
 }
 
 /// Puts the object of one line into the batch, or says which name in it is wrong, and how.
-fn push_line(
-    line: &[u8],
+fn push_row(
+    row: &[u8],
     rules: &RowRules,
     batch: &mut EntryBatch,
 ) -> std::result::Result<(), (Option<String>, String)> {
     let whole = |problem: String| (None, problem);
-    let value: Value = serde_json::from_slice(line)
-        .map_err(|cause| whole(format!("not JSON: {cause} in '{}'", shown(line))))?;
+    let value: Value = serde_json::from_slice(row)
+        .map_err(|cause| whole(format!("not JSON: {cause} in '{}'", shown(row))))?;
     let Value::Map(fields) = &value else {
-        return Err(whole(format!("not a JSON object: '{}'", shown(line))));
+        return Err(whole(format!("not a JSON object: '{}'", shown(row))));
     };
     let mut seen = HashSet::with_capacity(fields.len());
     for name in fields.iter().filter_map(|(name, _)| name.as_text()) {
@@ -107,6 +93,6 @@ fn time_of(value: &Value, rules: &RowRules) -> std::result::Result<i64, String> 
     }
 }
 
-fn shown(line: &[u8]) -> String {
-    shorten(String::from_utf8_lossy(line).trim())
+fn shown(row: &[u8]) -> String {
+    shorten(String::from_utf8_lossy(row).trim())
 }

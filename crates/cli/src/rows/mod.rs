@@ -1,4 +1,7 @@
 //! Rows of the user's files, one at a time, straight into a batch of a time log.
+//!
+//! Not by the readers of `timestrata::ingest`: they give columns that have one type each, and here each value keeps the
+//! type that it is written with.
 
 mod csv;
 mod field;
@@ -9,17 +12,15 @@ use std::io::{BufRead, BufReader, Read};
 
 use clap::ValueEnum;
 use timestrata::timelog::{EntryBatch, Unit, VALUE_BYTES_MAX};
+use timestrata::values::lines::BYTE_ORDER_MARK;
 
 use crate::failure::{Failure, Result};
-use crate::input::{Bounded, Input, could_not_read};
+use crate::input::{Bounded, UnpackedInput, could_not_read};
 use crate::times::{self, Integers};
 
 /// Bytes of one row as text, at most: its value must fit into a log, and text takes more
 /// room than what it says.
 const ROW_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
-
-/// What some programs put before text in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How the rows of a file are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,8 +90,12 @@ pub(crate) enum Rows {
 
 impl Rows {
     /// Begins to read a file; without a `format` its first byte decides.
-    pub(crate) fn open(input: Input, format: Option<Format>, rules: &RowRules) -> Result<Self> {
-        let Input { name, reader } = input;
+    pub(crate) fn open(
+        input: UnpackedInput,
+        format: Option<Format>,
+        rules: &RowRules,
+    ) -> Result<Self> {
+        let UnpackedInput { name, reader } = input;
         let (bounded, allowance) = Bounded::new(reader, ROW_BYTES_MAX);
         let mut reader: RowReader = BufReader::with_capacity(1 << 16, bounded);
         let format = match format {

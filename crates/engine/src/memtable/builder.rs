@@ -8,6 +8,7 @@ use timestrata_format::SeqNo;
 use super::chunk::Commits;
 use super::chunks::Settled;
 use super::column::ColumnBuilder;
+use crate::cell::variable_bytes_of;
 use crate::{Cell, Stream};
 
 /// With fewer rows than this a seal copies, so that the builder keeps its buffers: readers
@@ -65,7 +66,7 @@ impl RowBuilder {
     /// Bytes of a row, at most.
     #[inline]
     pub(super) fn bytes_of(&self, cells: &[Cell<'_>]) -> usize {
-        self.row_bytes + cells.iter().map(Cell::variable_bytes).sum::<usize>()
+        self.row_bytes + variable_bytes_of(cells)
     }
 
     /// Whether it is not full with one row more, of so many bytes.

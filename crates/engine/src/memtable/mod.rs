@@ -38,7 +38,7 @@ use chunk::{Chunk, Commits};
 pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
 pub(crate) use prepared::PreparedBatch;
-pub(crate) use row::{CELL_BYTES_MAX, check_row};
+pub(crate) use row::check_row;
 pub use row_batch::RowBatch;
 pub(crate) use view::MemtableView;
 

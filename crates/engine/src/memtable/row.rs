@@ -4,11 +4,8 @@ use std::cmp::Ordering;
 
 use arrow_schema::{DataType, Field};
 
-use crate::cell::CellKind;
+use crate::cell::{CELL_BYTES_MAX, CellKind};
 use crate::{Cell, Error, ErrorKind, Result, Stream};
-
-/// Length of one value at most, in bytes: well inside Arrow's 32-bit offsets.
-pub(crate) const CELL_BYTES_MAX: usize = 1 << 30;
 
 /// Whether `cells` are one row of the stream: their number, types, nulls and sizes.
 ///
@@ -31,30 +28,10 @@ pub(crate) fn check_row(stream: &Stream, cells: &[Cell<'_>]) -> Result<()> {
 
 #[inline]
 fn fits(field: &Field, cell: Cell<'_>) -> bool {
-    use DataType as T;
-    match (field.data_type(), cell) {
-        (
-            T::Timestamp(_, _) | T::Int64 | T::Date64 | T::Time64(_) | T::Duration(_),
-            Cell::Int(_),
-        )
-        | (T::UInt64, Cell::UInt(_))
-        | (T::Float64, Cell::Float(_))
-        | (T::Boolean, Cell::Bool(_)) => true,
-        (T::Binary | T::LargeBinary, Cell::Bytes(value)) => value.len() <= CELL_BYTES_MAX,
-        (T::Utf8 | T::LargeUtf8, Cell::Text(value)) => value.len() <= CELL_BYTES_MAX,
-        (T::FixedSizeBinary(width), Cell::Bytes(value)) => {
-            usize::try_from(*width).is_ok_and(|width| width == value.len())
-        }
-        (T::Int32 | T::Date32 | T::Time32(_), Cell::Int(value)) => i32::try_from(value).is_ok(),
-        (T::Int16, Cell::Int(value)) => i16::try_from(value).is_ok(),
-        (T::Int8, Cell::Int(value)) => i8::try_from(value).is_ok(),
-        (T::UInt32, Cell::UInt(value)) => u32::try_from(value).is_ok(),
-        (T::UInt16, Cell::UInt(value)) => u16::try_from(value).is_ok(),
-        (T::UInt8, Cell::UInt(value)) => u8::try_from(value).is_ok(),
-        // Rounded to the nearest; only what would become infinite is refused.
-        (T::Float32, Cell::Float(value)) => !value.is_finite() || (value as f32).is_finite(),
-        (_, Cell::Null) => field.is_nullable() && CellKind::of_field(field).is_some(),
-        _ => false,
+    match (CellKind::of_field(field), cell) {
+        (None, _) => false,
+        (Some(_), Cell::Null) => field.is_nullable(),
+        (Some(kind), cell) => kind.put(cell, |_| {}),
     }
 }
 

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use super::column::ColumnBuilder;
 use super::row::{check_row, inexpressible};
+use crate::cell::variable_bytes_of;
 use crate::{Cell, Error, ErrorKind, Result, Stream};
 
 /// Bytes of variable width in one batch: Arrow's shorter offsets reach no further.
@@ -76,8 +77,7 @@ impl RowBatch {
     /// or if the batch would have more than 2 GiB of text and bytes; the batch is as it was.
     pub fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         check_row(&self.stream, cells)?;
-        let variable_bytes =
-            self.variable_bytes + cells.iter().map(Cell::variable_bytes).sum::<usize>();
+        let variable_bytes = self.variable_bytes + variable_bytes_of(cells);
         if variable_bytes > VARIABLE_BYTES_MAX {
             return Err(Error::new(
                 ErrorKind::TooLarge,

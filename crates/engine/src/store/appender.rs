@@ -6,6 +6,7 @@ use timestrata_format::SeqNo;
 use timestrata_format::wal::ALIGNED_PAYLOAD_BYTES_MIN;
 
 use super::handle::Handle;
+use crate::cell::variable_bytes_of;
 use crate::memtable;
 use crate::state::{Engine, Slot, StoreState, no_stream};
 use crate::wal::{RowLayout, RowRecord};
@@ -121,7 +122,7 @@ impl RowAppender {
 
     fn try_place(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
         // Before the work for a record that the log takes in pieces only.
-        if cells.iter().map(Cell::variable_bytes).sum::<usize>() >= ALIGNED_PAYLOAD_BYTES_MIN {
+        if variable_bytes_of(cells) >= ALIGNED_PAYLOAD_BYTES_MIN {
             return Ok(None);
         }
         let encoded = self.encode(cells);
@@ -162,8 +163,8 @@ impl RowAppender {
         if self.handle.engine.wal.is_none() {
             return memtable::check_row(&self.stream, cells);
         }
-        // The encoding takes what the check takes and nothing else, so the cells are gone through once; the
-        // check is made for what it says of a cell that doesn't fit.
+        // The encoding takes what the check takes, so the cells are gone through once; the check is made for
+        // what it says of a cell that doesn't fit.
         let layout = &self.layout;
         self.record.set(&self.stream, |out| layout.encode(cells, out)).or_else(|error| {
             memtable::check_row(&self.stream, cells)?;

@@ -9,8 +9,7 @@ use arrow_schema::Schema;
 use timestrata_format::DecodeError;
 use timestrata_format::input::Input;
 
-use crate::cell::CellKind as Kind;
-use crate::memtable::CELL_BYTES_MAX;
+use crate::cell::{CELL_BYTES_MAX, CellKind as Kind};
 use crate::{Cell, Error, ErrorKind, Result};
 
 /// Rows of up to so many columns are decoded without an allocation.
@@ -73,7 +72,7 @@ impl RowLayout {
     }
 
     /// Appends one row: one cell a column, each of its column's type. It takes exactly the rows that
-    /// `memtable::check_row` takes. On an error `out` may hold a part of the row.
+    /// `memtable::check_row` takes: both ask [`Kind::put`]. On an error `out` may hold a part of the row.
     pub(crate) fn encode(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<()> {
         if cells.len() != self.columns.len() {
             return Err(Error::new(
@@ -87,7 +86,7 @@ impl RowLayout {
             match (cell, column.null_bit) {
                 (Cell::Null, Some(bit)) => out[bitmap + bit / 8] |= 1 << (bit % 8),
                 _ => {
-                    if !put_cell(column.kind, *cell, out) {
+                    if !column.kind.put(*cell, |bytes| out.extend_from_slice(bytes)) {
                         return Err(misfit(index, column.kind, cell));
                     }
                 }
@@ -135,50 +134,6 @@ impl RowLayout {
 
 fn misfit(index: usize, kind: Kind, cell: &Cell<'_>) -> Error {
     Error::new(ErrorKind::InvalidData, format!("column {index} takes {kind:?}, not {cell:?}"))
-}
-
-/// Appends a value; false if it is not one of that kind.
-fn put_cell(kind: Kind, cell: Cell<'_>, out: &mut Vec<u8>) -> bool {
-    fn put<T, const N: usize>(
-        value: Option<T>,
-        bytes: impl FnOnce(T) -> [u8; N],
-        out: &mut Vec<u8>,
-    ) -> bool {
-        value.map(|value| out.extend_from_slice(&bytes(value))).is_some()
-    }
-    match (kind, cell) {
-        (Kind::Bool, Cell::Bool(value)) => put(Some(u8::from(value)), u8::to_le_bytes, out),
-        (Kind::Int8, Cell::Int(value)) => put(i8::try_from(value).ok(), i8::to_le_bytes, out),
-        (Kind::Int16, Cell::Int(value)) => put(i16::try_from(value).ok(), i16::to_le_bytes, out),
-        (Kind::Int32, Cell::Int(value)) => put(i32::try_from(value).ok(), i32::to_le_bytes, out),
-        (Kind::Int64, Cell::Int(value)) => put(Some(value), i64::to_le_bytes, out),
-        (Kind::UInt8, Cell::UInt(value)) => put(u8::try_from(value).ok(), u8::to_le_bytes, out),
-        (Kind::UInt16, Cell::UInt(value)) => put(u16::try_from(value).ok(), u16::to_le_bytes, out),
-        (Kind::UInt32, Cell::UInt(value)) => put(u32::try_from(value).ok(), u32::to_le_bytes, out),
-        (Kind::UInt64, Cell::UInt(value)) => put(Some(value), u64::to_le_bytes, out),
-        (Kind::Float32, Cell::Float(value)) => {
-            let fits = !value.is_finite() || (value as f32).is_finite();
-            put(fits.then_some(value as f32), f32::to_le_bytes, out)
-        }
-        (Kind::Float64, Cell::Float(value)) => put(Some(value), f64::to_le_bytes, out),
-        (Kind::FixedBytes(width), Cell::Bytes(bytes)) if bytes.len() == width => {
-            out.extend_from_slice(bytes);
-            true
-        }
-        (Kind::Bytes, Cell::Bytes(bytes)) => put_variable(bytes, out),
-        (Kind::Text, Cell::Text(text)) => put_variable(text.as_bytes(), out),
-        _ => false,
-    }
-}
-
-fn put_variable(bytes: &[u8], out: &mut Vec<u8>) -> bool {
-    if bytes.len() > CELL_BYTES_MAX {
-        return false;
-    }
-    let Ok(length) = u32::try_from(bytes.len()) else { return false };
-    out.extend_from_slice(&length.to_le_bytes());
-    out.extend_from_slice(bytes);
-    true
 }
 
 #[inline]

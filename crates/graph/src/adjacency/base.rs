@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::numbers::Numbers;
-use super::{ALWAYS, BlockId, Neighbor, Side, Weight, valid_from_of};
+use super::{ALWAYS, BlockId, EdgeSide, Neighbor, Weight, valid_from_of};
 
 /// All edges of one side, row after row; in each row in order of kind and number.
 #[derive(Debug, Default)]
@@ -136,29 +136,29 @@ impl Base {
     }
 
     #[inline]
-    pub(super) fn rows(&self, side: Side) -> &Rows {
+    pub(super) fn rows(&self, side: EdgeSide) -> &Rows {
         match side {
-            Side::Out => &self.out,
-            Side::In => &self.into,
+            EdgeSide::Out => &self.out,
+            EdgeSide::In => &self.into,
         }
     }
 
     /// Where a node's row lies; an empty range for what is no node of the base.
     #[inline]
-    pub(super) fn row(&self, number: u32, side: Side) -> Range<usize> {
+    pub(super) fn row(&self, number: u32, side: EdgeSide) -> Range<usize> {
         let number = number as usize;
         let Some([starts, ends]) = self.starts.get(number..).and_then(|rest| rest.first_chunk())
         else {
             return 0..0;
         };
         match side {
-            Side::Out => starts[0] as usize..ends[0] as usize,
-            Side::In => starts[1] as usize..ends[1] as usize,
+            EdgeSide::Out => starts[0] as usize..ends[0] as usize,
+            EdgeSide::In => starts[1] as usize..ends[1] as usize,
         }
     }
 
     /// The place of an edge among those that go out.
     pub(super) fn find(&self, source: u32, kind: u16, target: u32) -> Option<usize> {
-        self.out.find(self.row(source, Side::Out), kind, target)
+        self.out.find(self.row(source, EdgeSide::Out), kind, target)
     }
 }

@@ -6,7 +6,7 @@ use super::base::Base;
 use super::bits::Bits;
 use super::numbers::{NODES_MAX, too_many};
 use super::sorted::{Sorted, SortedPlace};
-use super::{ALWAYS, BlockId, Edge, EdgeFilter, Neighbor, Side, Weight, valid_from_of};
+use super::{ALWAYS, BlockId, Edge, EdgeFilter, EdgeSide, Neighbor, Weight, valid_from_of};
 
 /// A change of one edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -227,21 +227,21 @@ impl Delta {
         self.more_edges
     }
 
-    fn side(&self, side: Side) -> &Changes {
+    fn side(&self, side: EdgeSide) -> &Changes {
         match side {
-            Side::Out => &self.out,
-            Side::In => &self.into,
+            EdgeSide::Out => &self.out,
+            EdgeSide::In => &self.into,
         }
     }
 
     /// Whether any edge of a node has changed.
     #[inline]
-    pub(super) fn touches(&self, number: u32, side: Side) -> bool {
+    pub(super) fn touches(&self, number: u32, side: EdgeSide) -> bool {
         self.side(side).nodes.has(number)
     }
 
     /// Edges that a node has more than in the base; fewer below zero.
-    pub(super) fn more_edges_of(&self, number: u32, side: Side) -> i64 {
+    pub(super) fn more_edges_of(&self, number: u32, side: EdgeSide) -> i64 {
         let changes = self.side(side).edges.from(Key::first_of(number, 0));
         let of_node = changes.take_while(|(key, _)| key.node == number);
         of_node
@@ -251,7 +251,7 @@ impl Delta {
 
     /// Where the changed edges of a node begin, from a kind on.
     #[inline(never)]
-    pub(super) fn seek(&self, number: u32, kind: u16, side: Side) -> SortedPlace {
+    pub(super) fn seek(&self, number: u32, kind: u16, side: EdgeSide) -> SortedPlace {
         self.side(side).edges.seek(&Key::first_of(number, kind))
     }
 
@@ -261,7 +261,7 @@ impl Delta {
         &self,
         place: &mut SortedPlace,
         number: u32,
-        side: Side,
+        side: EdgeSide,
     ) -> Option<(u16, u32, Changed)> {
         let (key, changed) = self.side(side).edges.at(place)?;
         (key.node == number).then_some((key.kind, key.other, *changed))

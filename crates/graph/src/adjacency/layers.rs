@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::base::Rows;
 use super::sorted::SortedPlace;
-use super::{BlockId, Direction, EdgeFilter, Neighbor, Side, View};
+use super::{BlockId, Direction, EdgeFilter, EdgeSide, Neighbor, View};
 
 /// How far the edges of a node have been gone through. It borrows nothing, so that a walk can keep
 /// many for the next walk to use their memory.
@@ -16,7 +16,7 @@ pub(crate) struct Cursor {
     end: u32,
     /// The next changed edge, if any edge of the node has changed.
     changes: Option<SortedPlace>,
-    side: Side,
+    side: EdgeSide,
     /// Whether the other side is to follow.
     is_first: bool,
 }
@@ -57,7 +57,7 @@ impl View {
     /// How many edges a node has, of every kind and time; none for what is no node.
     #[inline]
     pub fn degree(&self, number: u32, direction: Direction) -> usize {
-        let of_side = |side: Side| {
+        let of_side = |side: EdgeSide| {
             let settled = self.base.row(number, side).len();
             if !self.delta.touches(number, side) {
                 return settled;
@@ -66,9 +66,9 @@ impl View {
             usize::try_from(degree).unwrap_or_default()
         };
         match direction {
-            Direction::Out => of_side(Side::Out),
-            Direction::In => of_side(Side::In),
-            Direction::Both => of_side(Side::Out) + of_side(Side::In),
+            Direction::Out => of_side(EdgeSide::Out),
+            Direction::In => of_side(EdgeSide::In),
+            Direction::Both => of_side(EdgeSide::Out) + of_side(EdgeSide::In),
         }
     }
 
@@ -84,10 +84,10 @@ impl View {
         // Each side by its name, and not in turn: that one of them is meant is then known where
         // the edges are gone through.
         if direction != Direction::In {
-            self.visit_side(number, Side::Out, filter, &mut each)?;
+            self.visit_side(number, EdgeSide::Out, filter, &mut each)?;
         }
         if direction != Direction::Out {
-            self.visit_side(number, Side::In, filter, &mut each)?;
+            self.visit_side(number, EdgeSide::In, filter, &mut each)?;
         }
         ControlFlow::Continue(())
     }
@@ -96,7 +96,7 @@ impl View {
     fn visit_side<B>(
         &self,
         number: u32,
-        side: Side,
+        side: EdgeSide,
         filter: &EdgeFilter,
         each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
@@ -119,7 +119,7 @@ impl View {
     fn visit_changed<B>(
         &self,
         number: u32,
-        side: Side,
+        side: EdgeSide,
         filter: &EdgeFilter,
         each: &mut impl FnMut(Neighbor) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
@@ -133,13 +133,13 @@ impl View {
     /// Before the first edge of a node.
     #[inline(always)]
     pub(crate) fn cursor(&self, number: u32, direction: Direction, filter: &EdgeFilter) -> Cursor {
-        let side = if direction == Direction::In { Side::In } else { Side::Out };
+        let side = if direction == Direction::In { EdgeSide::In } else { EdgeSide::Out };
         let cursor = self.cursor_of_side(number, side, filter);
         Cursor { is_first: direction == Direction::Both, ..cursor }
     }
 
     #[inline(always)]
-    fn cursor_of_side(&self, number: u32, side: Side, filter: &EdgeFilter) -> Cursor {
+    fn cursor_of_side(&self, number: u32, side: EdgeSide, filter: &EdgeFilter) -> Cursor {
         let row = row_for(self.base.rows(side), self.base.row(number, side), filter);
         let changes = match self.delta.touches(number, side) {
             true => Some(self.delta.seek(number, filter.kinds.only().unwrap_or_default(), side)),
@@ -161,7 +161,7 @@ impl View {
             if next.is_some() || !cursor.is_first {
                 return next;
             }
-            *cursor = self.cursor_of_side(cursor.number, Side::In, filter);
+            *cursor = self.cursor_of_side(cursor.number, EdgeSide::In, filter);
         }
     }
 

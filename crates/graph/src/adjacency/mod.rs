@@ -116,7 +116,7 @@ impl Direction {
 
 /// One of the two lists that have each edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum EdgeSide {
     /// By source.
     Out,
     /// By target.

@@ -64,6 +64,22 @@ fn a_list_of_names_puts_a_block_for_each_name_once() {
 }
 
 #[test]
+fn lines_of_json_may_be_blank_and_a_bad_one_is_named_by_its_number() {
+    let store = memory();
+    let graph = graph(&store);
+    let edge = format!("{{\"source\": \"{0}\", \"kind\": \"k\", \"target\": \"{0}\"}}", id(1));
+    let lines = format!("\u{feff}\r\n \n{edge}\r\n\n{edge}");
+    let import = |lines: &str| {
+        graph.import_lines(lines.as_bytes(), &EdgeList::default(), Durability::Written)
+    };
+    assert_eq!(import(&lines).unwrap().edges, 2);
+    assert_eq!(import(&format!("\u{feff}{edge}")).unwrap().edges, 1);
+    let error = import(&format!("{lines}\n{edge},")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert!(error.message().starts_with("line 6: "), "{error}");
+}
+
+#[test]
 fn a_list_that_is_none_is_refused_and_nothing_is_linked() {
     let store = memory();
     let graph = graph(&store);

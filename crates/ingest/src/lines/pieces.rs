@@ -1,17 +1,17 @@
 //! An input in pieces of one entry each: lines, or the lines of an entry of the journal.
 //!
-//! No more than a longest line and what is read at once is ever held of it.
+//! No more than a longest line and what is read at once is ever held of it: what is longer comes in parts, which is why
+//! this is no [`NumberedLines`](timestrata_values::lines::NumberedLines).
 
 use std::io::Read;
 
 use memchr::{memchr, memchr_iter};
 use timestrata_engine::Result;
+use timestrata_values::lines::BYTE_ORDER_MARK;
 
 use super::buffer::Buffer;
 use super::journal::{self, GAP_BYTES_MAX};
 use super::{Format, SourceOptions};
-
-const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// Where an entry ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

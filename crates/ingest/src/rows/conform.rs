@@ -16,7 +16,7 @@ use super::infer::Seen;
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid, shorten};
 use super::schema::{ColumnLayout, FoundColumn, may_be_time};
-use super::{Batches, Rows, names};
+use super::{BatchReader, Rows, names};
 
 /// Batches of one Arrow input as they were written.
 pub(super) trait RawBatches: Send {
@@ -120,7 +120,7 @@ impl Conformed {
     }
 }
 
-impl Batches for Conformed {
+impl BatchReader for Conformed {
     fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
         let Some(batch) = self.next_rows()? else { return Ok(None) };
         let mut bad = Vec::new();

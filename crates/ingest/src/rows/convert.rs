@@ -6,11 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_values::instant::{self, Instant, Unfit};
-use timestrata_values::number;
 use timestrata_values::time::relabeled;
+use timestrata_values::{convert, number};
 
 use super::report::shorten;
 
@@ -308,9 +307,10 @@ impl Fill<'_> {
         });
         let as_text = Column { data_type: DataType::Utf8, is_required: false, ..*self.column };
         let texts = Fill { column: &as_text, ..*self }.texts(kept).array;
-        let options = CastOptions { safe: true, ..CastOptions::default() };
-        let array = cast_with_options(&texts, data_type, &options)
-            .unwrap_or_else(|_| arrow_array::new_null_array(data_type, texts.len()));
+        let array = convert::cast(&texts, data_type).map_or_else(
+            |_| arrow_array::new_null_array(data_type, texts.len()),
+            |converted| converted.column,
+        );
         // What was there and is gone was not of the type.
         let lost = cells.enumerate().filter(|(at, _)| array.is_null(*at));
         let bad = lost.filter_map(|(at, cell)| {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 use timestrata_engine::{DiskFile, Error, ErrorKind, Result};
+use timestrata_values::lines::BYTE_ORDER_MARK;
 
 use super::options::{Compression, Format};
 use super::report::invalid;
@@ -18,7 +19,6 @@ const READ_BYTES: usize = 256 << 10;
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
-const UTF8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 /// The largest window of Zstandard that is unpacked: 128 MiB, as its own tools do.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
@@ -134,8 +134,8 @@ impl Opened {
         if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
             return Err(invalid(name, "this is UTF-16 text: convert it to UTF-8"));
         }
-        if start.starts_with(UTF8_MARK) {
-            let mut mark = [0; 3];
+        if start.starts_with(BYTE_ORDER_MARK) {
+            let mut mark = [0; BYTE_ORDER_MARK.len()];
             reader.read_exact(&mut mark).map_err(|cause| could_not_read(name, cause))?;
             start.drain(..mark.len());
         }

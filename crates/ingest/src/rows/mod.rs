@@ -57,8 +57,8 @@ pub use options::{Compression, Format, OnError, ReadOptions};
 pub use report::{BadRow, Place, ReadReport, SKIPS_LISTED_MAX};
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 
-/// Batches of one form of input.
-trait Batches: Send {
+/// Reads the batches of one form of input.
+trait BatchReader: Send {
     /// The next batch, which may have no rows; `None` at the end. Counts in `report` what was left out.
     fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>>;
 }
@@ -67,7 +67,7 @@ trait Batches: Send {
 struct Rows {
     schema: SchemaRef,
     time: Option<String>,
-    batches: Box<dyn Batches>,
+    batches: Box<dyn BatchReader>,
 }
 
 /// Rows of an input, as an iterator of batches. An error ends it.

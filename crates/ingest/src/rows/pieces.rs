@@ -1,4 +1,5 @@
-//! An input of text cut into pieces of whole rows, each with the line on which it begins.
+//! An input of text cut into pieces of whole rows, each with the line on which it begins: of many rows each, so that
+//! workers parse them beside each other.
 
 use std::io::Read;
 

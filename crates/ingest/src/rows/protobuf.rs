@@ -15,7 +15,7 @@ use super::input::{self, Opened};
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid};
 use super::schema::{ColumnLayout, FoundColumn};
-use super::{Batches, Rows, names};
+use super::{BatchReader, Rows, names};
 
 const READ_BYTES: usize = 64 << 10;
 /// Bytes of values behind which a batch is given out.
@@ -112,7 +112,7 @@ impl ProtobufRows {
     }
 }
 
-impl Batches for ProtobufRows {
+impl BatchReader for ProtobufRows {
     fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
         // The rows of the batch, by column; and the number of each.
         let mut values: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::new(); self.columns.len()];

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_io::sync::Mutex;
 
-use super::Batches;
+use super::BatchReader;
 use super::pieces::{Cutter, PIECE_BYTES, Piece};
 use super::report::{BadRow, ReadReport};
 
@@ -97,7 +97,7 @@ impl Pieces {
     }
 }
 
-impl Batches for Pieces {
+impl BatchReader for Pieces {
     fn next(&mut self, report: &mut ReadReport) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.ready.pop_front() {

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
-use crate::columns::Columns;
+use crate::columns::EntryColumns;
 use crate::filter::{Expr, Pattern, Target, Term, Test};
 use crate::layout::{ColumnKind, Layout};
 use crate::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
@@ -22,12 +22,12 @@ pub(super) struct SearchedRows<'a> {
     batch: &'a RecordBatch,
     /// Which of the stream's columns the batch has, in its order.
     read: &'a [usize],
-    pub(super) columns: Columns,
+    pub(super) columns: EntryColumns,
 }
 
 impl<'a> SearchedRows<'a> {
     pub(super) fn new(batch: &'a RecordBatch, read: &'a [usize], layout: &Arc<Layout>) -> Self {
-        let columns = Columns::new(Arc::clone(layout), |column| find(batch, read, column));
+        let columns = EntryColumns::new(Arc::clone(layout), |column| find(batch, read, column));
         Self { batch, read, columns }
     }
 

@@ -12,7 +12,7 @@ use timestrata_logs::{Clock, Entries, EntryRef};
 use tokio::runtime::Handle;
 
 use super::{JSON, accepted};
-use crate::entries::Batches;
+use crate::entries::EntryCursor;
 use crate::error::Result;
 use crate::query_task::run_query;
 
@@ -113,7 +113,7 @@ struct EntryWriter {
     form: EntriesForm,
     by: Clock,
     query: RunningQuery,
-    found: Batches<Found>,
+    found: EntryCursor<Found>,
     is_begun: bool,
     has_entries: bool,
     is_done: bool,
@@ -122,7 +122,7 @@ struct EntryWriter {
 impl EntryWriter {
     fn new(form: EntriesForm, by: Clock, query: RunningQuery, found: Found) -> Self {
         let (is_begun, has_entries, is_done) = (false, false, false);
-        Self { form, by, query, found: Batches::new(found), is_begun, has_entries, is_done }
+        Self { form, by, query, found: EntryCursor::new(found), is_begun, has_entries, is_done }
     }
 
     /// The next piece. The time until the client takes it is the client's.

@@ -6,7 +6,7 @@ use timestrata_logs::{Hits, Logs, LogsView, Position, Query};
 
 use super::metadata;
 use super::service::Range;
-use crate::entries::Batches;
+use crate::entries::EntryCursor;
 
 /// Bytes that are sent at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -33,7 +33,7 @@ pub(super) struct Reading {
     running: RunningQuery,
     progress: Progress,
     /// Rows on their way, and memory for them, while there is somebody to take them.
-    found: Option<Batches<Hits>>,
+    found: Option<EntryCursor<Hits>>,
 }
 
 impl Reading {
@@ -74,10 +74,10 @@ impl Reading {
         {
             let after = self.progress.last.map(|time| Position { time, timestamp: time });
             let hits = self.view.search(&Query { after, ..query.clone() })?;
-            self.found = Some(Batches::new(hits));
+            self.found = Some(EntryCursor::new(hits));
         }
         while out.len() < PIECE_BYTES {
-            let next = self.found.as_mut().map_or(Ok(None), Batches::next)?;
+            let next = self.found.as_mut().map_or(Ok(None), EntryCursor::next)?;
             let Some(entry) = next else {
                 out.push_str(END);
                 self.progress.is_done = true;

@@ -72,7 +72,7 @@ impl DiskFile for SimFile {
         let mut world = self.turn();
         world.begin_read()?;
         let seen = Arc::clone(&world.node(self.id)?.seen);
-        Ok(Bytes::from_owner(Shared(seen)))
+        Ok(Bytes::from_owner(FileBytes(seen)))
     }
 }
 
@@ -82,9 +82,10 @@ impl Drop for SimFile {
     }
 }
 
-struct Shared(Arc<Vec<u8>>);
+/// What a file had in it when it was mapped.
+struct FileBytes(Arc<Vec<u8>>);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for FileBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }

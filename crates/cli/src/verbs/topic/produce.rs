@@ -1,11 +1,12 @@
 //! `timestrata produce`.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use timestrata::topic::{OwnedRecord, Record, SendOptions, Topic};
+use timestrata::values::lines::NumberedLines;
 use timestrata::{Access, Durability, ErrorKind};
 
 use super::super::{counted, open};
@@ -53,14 +54,14 @@ enum LineFormat {
     Json,
 }
 
-/// The record of a line.
-fn record_of(arguments: &ProduceArgs, line: Vec<u8>) -> std::result::Result<OwnedRecord, String> {
+/// The record of a line. Each is one: a blank line of text is an empty value.
+fn record_of(arguments: &ProduceArgs, line: &[u8]) -> std::result::Result<OwnedRecord, String> {
     if arguments.format == LineFormat::Json {
-        let value = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+        let value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         return OwnedRecord::of_json(&value).map_err(|error| error.message().to_owned());
     }
     let Some(separator) = &arguments.key_separator else {
-        return Ok(OwnedRecord { value: Some(line), ..OwnedRecord::default() });
+        return Ok(OwnedRecord { value: Some(line.to_vec()), ..OwnedRecord::default() });
     };
     let separator = separator.as_bytes();
     let place = line.windows(separator.len().max(1)).position(|window| window == separator);
@@ -79,9 +80,9 @@ pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
         }
         found => found?,
     };
-    let mut reader = BufReader::new(input.reader);
+    let mut lines = NumberedLines::new(BufReader::new(input.reader));
     let mut waiting = Vec::new();
-    let (mut number, mut sent) = (0_u64, 0_u64);
+    let mut sent = 0_u64;
     let failed = |sent: u64, number: u64, what: String| {
         let sent = counted(sent, "record");
         Failure::failed(
@@ -90,25 +91,19 @@ pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
         )
     };
     loop {
-        let mut line = Vec::new();
-        let read = reader.read_until(b'\n', &mut line);
-        let is_end = read.map_err(|error| failed(sent, number + 1, error.to_string()))? == 0;
+        let read = lines.advance();
+        let is_end = !read.map_err(|error| failed(sent, lines.number(), error.to_string()))?;
         if !is_end {
-            number += 1;
-            if line.last() == Some(&b'\n') {
-                line.pop();
-            }
-            let parsed = record_of(arguments, line);
-            match parsed {
+            match record_of(arguments, lines.line()) {
                 Ok(record) => waiting.push(record),
                 Err(what) => {
                     sent += send(arguments, &topic, &mut waiting)?;
-                    return Err(failed(sent, number, what));
+                    return Err(failed(sent, lines.number(), what));
                 }
             }
         }
         // Nothing more is there at once: who waits for it is not to wait for others.
-        if is_end || waiting.len() >= arguments.batch || reader.buffer().is_empty() {
+        if is_end || waiting.len() >= arguments.batch || lines.reader().buffer().is_empty() {
             sent += send(arguments, &topic, &mut waiting)?;
         }
         if is_end {

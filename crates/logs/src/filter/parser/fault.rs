@@ -6,7 +6,7 @@ use timestrata_engine::{Error, ErrorKind};
 use winnow::error::{ErrMode, ParserError};
 use winnow::stream::Location;
 
-use super::Input;
+use super::FilterText;
 
 /// Most characters of what was found that are shown.
 const FOUND_CHARS_MAX: usize = 20;
@@ -28,7 +28,7 @@ impl Fault {
     }
 
     /// Something else than what comes next.
-    pub(super) fn expected(what: &str, input: &Input<'_>) -> ErrMode<Self> {
+    pub(super) fn expected(what: &str, input: &FilterText<'_>) -> ErrMode<Self> {
         let problem = format!("expected {what}, found {}", found(input));
         ErrMode::Backtrack(Self { at: input.current_token_start(), problem: problem.into() })
     }
@@ -52,10 +52,10 @@ impl Fault {
 }
 
 /// What combinators fail with by themselves. It is not shown: those that call them know better.
-impl ParserError<Input<'_>> for Fault {
+impl ParserError<FilterText<'_>> for Fault {
     type Inner = Self;
 
-    fn from_input(input: &Input<'_>) -> Self {
+    fn from_input(input: &FilterText<'_>) -> Self {
         Self { at: input.current_token_start(), problem: "not understood".into() }
     }
 

@@ -15,7 +15,7 @@ use winnow::token::one_of;
 
 use super::{Expr, Literal, NESTING_MAX, Op, Pattern, REGEXES_MAX, Target, Test, Value};
 
-type Input<'i> = Stateful<LocatingSlice<&'i str>, State>;
+type FilterText<'i> = Stateful<LocatingSlice<&'i str>, State>;
 type Failure = ErrMode<Fault>;
 type Parsed<T> = Result<T, Failure>;
 
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, Error> {
     })
 }
 
-fn filter(input: &mut Input<'_>) -> Parsed<Expr> {
+fn filter(input: &mut FilterText<'_>) -> Parsed<Expr> {
     blanks(input)?;
     if input.is_empty() {
         return Ok(Expr::All);
@@ -53,19 +53,19 @@ fn filter(input: &mut Input<'_>) -> Parsed<Expr> {
     Ok(expr)
 }
 
-fn any_of(input: &mut Input<'_>) -> Parsed<Expr> {
+fn any_of(input: &mut FilterText<'_>) -> Parsed<Expr> {
     let others = repeat(0.., preceded(keyword("or"), cut_err(all_of)));
     (all_of, others).map(|(first, others)| Expr::any_of(first, others)).parse_next(input)
 }
 
-fn all_of(input: &mut Input<'_>) -> Parsed<Expr> {
+fn all_of(input: &mut FilterText<'_>) -> Parsed<Expr> {
     let other = alt((preceded(keyword("and"), cut_err(negated)), negated));
     (negated, repeat(0.., other))
         .map(|(first, others)| Expr::all_of(first, others))
         .parse_next(input)
 }
 
-fn negated(input: &mut Input<'_>) -> Parsed<Expr> {
+fn negated(input: &mut FilterText<'_>) -> Parsed<Expr> {
     let sign = alt((one_of(['-', '!']).void(), keyword("not")));
     let negation = preceded(sign, nested(negated)).map(Expr::negation);
     let group = delimited(('(', blanks), nested(any_of), close);
@@ -74,8 +74,10 @@ fn negated(input: &mut Input<'_>) -> Parsed<Expr> {
 
 /// What stands behind a sign or a parenthesis that has been read; not too deep, as each level takes
 /// some of the stack.
-fn nested<'i>(inner: fn(&mut Input<'i>) -> Parsed<Expr>) -> impl Parser<Input<'i>, Expr, Failure> {
-    move |input: &mut Input<'i>| {
+fn nested<'i>(
+    inner: fn(&mut FilterText<'i>) -> Parsed<Expr>,
+) -> impl Parser<FilterText<'i>, Expr, Failure> {
+    move |input: &mut FilterText<'i>| {
         if input.state.nesting == NESTING_MAX {
             let problem =
                 format!("more than {NESTING_MAX} parentheses and negations in each other");
@@ -88,14 +90,14 @@ fn nested<'i>(inner: fn(&mut Input<'i>) -> Parsed<Expr>) -> impl Parser<Input<'i
     }
 }
 
-fn close(input: &mut Input<'_>) -> Parsed<()> {
+fn close(input: &mut FilterText<'_>) -> Parsed<()> {
     match opt((')', blanks)).parse_next(input)? {
         Some(_) => Ok(()),
         None => Err(Fault::expected("a term or \")\"", input).cut()),
     }
 }
 
-fn term(input: &mut Input<'_>) -> Parsed<Expr> {
+fn term(input: &mut FilterText<'_>) -> Parsed<Expr> {
     let no_term = alt((eof.void(), ')'.void(), keyword("and"), keyword("or")));
     if peek(opt(no_term)).parse_next(input)?.is_some() {
         return Err(Fault::expected("a term", input));
@@ -124,7 +126,7 @@ fn term(input: &mut Input<'_>) -> Parsed<Expr> {
 }
 
 /// What stands in parentheses behind a name.
-fn tests(target: Target, input: &mut Input<'_>) -> Parsed<Expr> {
+fn tests(target: Target, input: &mut FilterText<'_>) -> Parsed<Expr> {
     input.state.within = Some(target);
     let expr = nested(any_of).parse_next(input)?;
     input.state.within = None;
@@ -133,7 +135,7 @@ fn tests(target: Target, input: &mut Input<'_>) -> Parsed<Expr> {
 }
 
 /// What a target has to contain; for one that has no text, what it has to be.
-fn test(target: Target, input: &mut Input<'_>) -> Parsed<Expr> {
+fn test(target: Target, input: &mut FilterText<'_>) -> Parsed<Expr> {
     let star = ('*', peek(not(one_of(is_bare_char))));
     if opt(star).parse_next(input)?.is_some() {
         return Ok(match target {
@@ -152,7 +154,7 @@ fn test(target: Target, input: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-fn pattern(target: &Target, input: &mut Input<'_>) -> Parsed<Pattern> {
+fn pattern(target: &Target, input: &mut FilterText<'_>) -> Parsed<Pattern> {
     let start = input.current_token_start();
     let pattern = if let Some(text) = opt(quoted('"')).parse_next(input)? {
         let is_prefix = opt('*').parse_next(input)?.is_some();
@@ -182,7 +184,7 @@ fn pattern(target: &Target, input: &mut Input<'_>) -> Parsed<Pattern> {
     pattern.map_err(|problem| Fault::at(start, problem))
 }
 
-fn comparison(target: Target, op: Op, input: &mut Input<'_>) -> Parsed<Expr> {
+fn comparison(target: Target, op: Op, input: &mut FilterText<'_>) -> Parsed<Expr> {
     let start = input.checkpoint();
     let at = input.current_token_start();
     let literal = if let Some(text) = opt(quoted('"')).parse_next(input)? {

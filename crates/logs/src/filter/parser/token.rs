@@ -6,7 +6,7 @@ use winnow::stream::Location;
 use winnow::token::{any, none_of, one_of, take_while};
 
 use super::fault::Fault;
-use super::{Failure, Input, Parsed};
+use super::{Failure, FilterText, Parsed};
 use crate::filter::{NAME_BYTES_MAX, Op, Target};
 
 const KEYWORDS: [&str; 3] = ["and", "or", "not"];
@@ -39,29 +39,29 @@ pub(super) fn is_bare_char(c: char) -> bool {
     !c.is_whitespace() && !matches!(c, '(' | ')' | '"' | '`')
 }
 
-pub(super) fn blanks(input: &mut Input<'_>) -> Parsed<()> {
+pub(super) fn blanks(input: &mut FilterText<'_>) -> Parsed<()> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
 /// A keyword, in any case; but before an operator it is a name.
-pub(super) fn keyword<'i>(word: &'static str) -> impl Parser<Input<'i>, (), Failure> {
+pub(super) fn keyword<'i>(word: &'static str) -> impl Parser<FilterText<'i>, (), Failure> {
     let is_word = move |text: &&str| text.eq_ignore_ascii_case(word);
     (bare.verify(is_word), not(alt((one_of(OPERATORS).void(), "!=".void()))), blanks).void()
 }
 
 /// A text without quotes: up to a blank, a parenthesis or a quote, and, where it may be a name, up to an
 /// operator.
-pub(super) fn bare<'i>(input: &mut Input<'i>) -> Parsed<&'i str> {
+pub(super) fn bare<'i>(input: &mut FilterText<'i>) -> Parsed<&'i str> {
     if input.state.within.is_some() { bare_value(input) } else { bare_name(input) }
 }
 
 /// A text without quotes where no name can be. That it begins with an operator is a slip, as in
 /// `status:>=500` or `status==500`.
-pub(super) fn bare_value<'i>(input: &mut Input<'i>) -> Parsed<&'i str> {
+pub(super) fn bare_value<'i>(input: &mut FilterText<'i>) -> Parsed<&'i str> {
     preceded(not(one_of(OPERATORS)), take_while(1.., is_bare_char)).parse_next(input)
 }
 
-fn bare_name<'i>(input: &mut Input<'i>) -> Parsed<&'i str> {
+fn bare_name<'i>(input: &mut FilterText<'i>) -> Parsed<&'i str> {
     let is_plain = |c| is_bare_char(c) && c != '!' && !OPERATORS.contains(&c);
     let piece = alt((take_while(1.., is_plain).void(), ('!', not('=')).void()));
     let pieces = repeat::<_, _, (), _, _>(1.., piece);
@@ -69,7 +69,7 @@ fn bare_name<'i>(input: &mut Input<'i>) -> Parsed<&'i str> {
 }
 
 /// A name, and the operator without which it is none.
-pub(super) fn name(input: &mut Input<'_>) -> Parsed<(Target, Operator)> {
+pub(super) fn name(input: &mut FilterText<'_>) -> Parsed<(Target, Operator)> {
     let start = input.current_token_start();
     if let Some(name) = opt(quoted('`')).parse_next(input)? {
         let Some(operator) = opt(operator).parse_next(input)? else {
@@ -102,7 +102,7 @@ fn check_name(start: usize, name: &str) -> Parsed<()> {
 }
 
 /// A colon, or a comparison, which may have blanks around it.
-fn operator(input: &mut Input<'_>) -> Parsed<Operator> {
+fn operator(input: &mut FilterText<'_>) -> Parsed<Operator> {
     let comparison = alt((
         "!=".value(Operator::Differs),
         "<=".value(Operator::Compares(Op::LessOrEqual)),
@@ -115,11 +115,11 @@ fn operator(input: &mut Input<'_>) -> Parsed<Operator> {
 }
 
 /// A text in quotes of a kind.
-pub(super) fn quoted<'i>(quote: char) -> impl Parser<Input<'i>, String, Failure> {
-    move |input: &mut Input<'i>| {
+pub(super) fn quoted<'i>(quote: char) -> impl Parser<FilterText<'i>, String, Failure> {
+    move |input: &mut FilterText<'i>| {
         let start = input.current_token_start();
         let plain = none_of([quote, '\\']);
-        let piece = alt((plain, |input: &mut Input<'i>| escape(quote, input)));
+        let piece = alt((plain, |input: &mut FilterText<'i>| escape(quote, input)));
         let text: String = preceded(quote, repeat(0.., piece)).parse_next(input)?;
         match opt(quote).parse_next(input)? {
             Some(_) => Ok(text),
@@ -128,7 +128,7 @@ pub(super) fn quoted<'i>(quote: char) -> impl Parser<Input<'i>, String, Failure>
     }
 }
 
-fn escape(quote: char, input: &mut Input<'_>) -> Parsed<char> {
+fn escape(quote: char, input: &mut FilterText<'_>) -> Parsed<char> {
     let start = input.current_token_start();
     match preceded('\\', any).parse_next(input)? {
         'n' => Ok('\n'),
@@ -144,7 +144,7 @@ fn escape(quote: char, input: &mut Input<'_>) -> Parsed<char> {
 }
 
 /// The source of a regular expression, its slashes without backslashes, and whether it ignores case.
-pub(super) fn regex(input: &mut Input<'_>) -> Parsed<(String, bool)> {
+pub(super) fn regex(input: &mut FilterText<'_>) -> Parsed<(String, bool)> {
     let start = input.current_token_start();
     let plain = take_while(1.., |c| !matches!(c, '/' | '\\'));
     let piece = alt((plain, r"\/".value("/"), ('\\', any).take()));

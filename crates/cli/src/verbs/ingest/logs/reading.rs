@@ -16,7 +16,7 @@ use timestrata::{Clock, Error, ErrorKind};
 
 use super::load::BATCH_BYTES;
 use crate::failure::{Failure, Result};
-use crate::input::{self, Input, could_not_read};
+use crate::input::{self, UnpackedInput, could_not_read};
 use crate::interrupt::Interrupt;
 
 /// Bytes that are read, and then handed on as entries, at once.
@@ -145,7 +145,7 @@ impl LinesRead {
         clock: Option<Arc<dyn Clock>>,
         bar: &ProgressBar,
     ) -> Result<SourceReport> {
-        let Input { name, reader } = input::open(path, bar)?;
+        let UnpackedInput { name, reader } = input::open(path, bar)?;
         let reader = without_lines(reader, self.skipped, &name)?;
         let outbox = Rc::new(RefCell::new(None));
         let reader = Announced { reader, outbox: Rc::clone(&outbox) };
