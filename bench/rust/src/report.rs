@@ -37,11 +37,7 @@ pub fn read(path: &Path) -> Result<Vec<Measure>> {
 /// # Errors
 /// As [`read`].
 pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> Result<()> {
-    let merged = merge(read(path)?, suite, new, others);
-    // A line a measure, so that a difference of two reports shows which ones differ.
-    let lines =
-        merged.iter().map(serde_json::to_string).collect::<std::result::Result<Vec<_>, _>>()?;
-    let text = format!("[\n{}\n]\n", lines.join(",\n"));
+    let text = text(&merge(read(path)?, suite, new, others))?;
     let disk = OsDisk::new();
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         disk.create_dir(folder)?;
@@ -52,6 +48,13 @@ pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> 
     }
     disk.open(&unfinished, OpenMode::CreateNew)?.write_at(0, text.as_bytes())?;
     Ok(disk.rename(&unfinished, path)?)
+}
+
+/// A line a measure, so that a difference of two reports shows which ones differ.
+fn text(measures: &[Measure]) -> Result<String> {
+    let lines: std::result::Result<Vec<_>, _> =
+        measures.iter().map(serde_json::to_string).collect();
+    Ok(format!("[\n{}\n]\n", lines?.join(",\n")))
 }
 
 fn merge(old: Vec<Measure>, suite: &str, new: &[Measure], others: Others) -> Vec<Measure> {
@@ -135,9 +138,10 @@ mod tests {
         let path = dir.path().join("folder").join("latest.json");
         merge_into(&path, "engine", &[measure("engine", "a", 1.0)], Others::Replace)?;
         merge_into(&path, "engine", &[measure("engine", "b", 2.0)], Others::Keep)?;
-        let names: Vec<_> = read(&path)?.into_iter().map(|measure| measure.name).collect();
+        let found = read(&path)?;
+        let names: Vec<_> = found.iter().map(|measure| measure.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
-        assert_eq!(std::fs::read_to_string(&path)?.lines().count(), 4, "a line each");
+        assert_eq!(text(&found)?.lines().count(), 4, "a line each");
         merge_into(&path, "engine", &[], Others::Replace)?;
         assert_eq!(read(&path)?.len(), 0);
         Ok(())
