@@ -17,8 +17,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{
-    Access, Cell, Changes, Durability, Io, KeyRange, LeadKey, Maintenance, Merge, RunFormat,
-    Settings, Store, StreamId, StreamSpec,
+    Access, COLD_BLOCK_ROWS_PROPERTY, Cell, Changes, Durability, Io, KeyRange, LeadKey,
+    Maintenance, Merge, RunFormat, SERIES_PROPERTY, Settings, Store, StreamId, StreamSpec,
 };
 use timestrata_io::{ManualClock, MemoryDisk, OpenMode, SeededRng};
 
@@ -35,6 +35,7 @@ fn main() {
         let streams = Streams::create(&store);
         write_runs(&store, &streams);
         write_altered(&store);
+        write_by_series(&store);
         write_log(&store, &streams);
         if is_killed {
             machine.tear(&store, &streams);
@@ -253,6 +254,36 @@ fn write_altered(store: &Store) {
     bulk.insert(id, noted(200..300)).unwrap();
     bulk.commit().unwrap();
     store.commit(Changes::new().insert(id, noted(5..8)), WRITTEN).unwrap();
+}
+
+/// A stream whose rows lie by series in its cold run, with floats that are stored as decimal numbers.
+fn write_by_series(store: &Store) {
+    const ROWS: i64 = 1_500;
+    let fields = vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("sensor", DataType::Utf8, true),
+        Field::new("celsius", DataType::Float64, true),
+    ];
+    let properties = [(SERIES_PROPERTY, "sensor"), (COLD_BLOCK_ROWS_PROPERTY, "512")];
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        ..StreamSpec::new("readings", Arc::new(Schema::new(fields)))
+    };
+    let id = store.create_stream(spec).unwrap();
+    let sensors = (0..ROWS).map(|row| (row % 20 != 7).then(|| format!("sensor {}", row % 20)));
+    // Each sensor has a temperature of its own, which is off by some hundredths without a pattern.
+    let noise = |row: i64| (row * 2_654_435_761) >> 9 & 0x3f;
+    let celsius = (0..ROWS).map(|row| (row % 9 != 5).then(|| row % 20 * 300 + noise(row)));
+    let celsius = celsius.map(|hundredths| hundredths.map(|n| n as f64 / 100.0));
+    let rows = batch(vec![
+        ("time", Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| row / 20)))),
+        ("sensor", Arc::new(StringArray::from_iter(sensors))),
+        ("celsius", Arc::new(Float64Array::from_iter(celsius))),
+    ]);
+    store.commit(Changes::new().insert(id, rows), WRITTEN).unwrap();
+    store.compact(Some(id)).unwrap();
+    store.commit(Changes::new().delete_range(id, KeyRange::times(30, 40)), WRITTEN).unwrap();
 }
 
 /// Commits of each kind that only the log holds, until the store is closed.

@@ -48,14 +48,17 @@ pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
-pub use scan::{ColumnSize, PruneFilter, Row, Scan, ScanEstimate, ScanSpec, Values};
+pub use scan::{
+    ColumnBounds, ColumnSize, PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter,
+    ScanSpec, Share, Values,
+};
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{Access, BulkCommit, RowAppender, Store, StoreStats, StreamStats};
 pub use stream::{
-    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, Stream, StreamSpec, WORDS_PROPERTY,
-    widens,
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, SERIES_PROPERTY, Stream, StreamSpec,
+    WORDS_PROPERTY, widens,
 };
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{

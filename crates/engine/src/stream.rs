@@ -29,6 +29,11 @@ pub const BLOCK_ROWS_PROPERTY: &str = "block_rows";
 /// rows cheaper, and text a little less compressed. A decimal number, at least 1.
 pub const COLD_BLOCK_ROWS_PROPERTY: &str = "cold_block_rows";
 
+/// The property that names a column whose values tell series apart, such as a host or a sensor; once for each such
+/// column. Blocks of cold runs of streams that keep all rows by time have the rows of a series
+/// side by side then, where that takes no more room to speak of.
+pub const SERIES_PROPERTY: &str = "tag";
+
 /// The property of streams whose cold runs tell which words each block may have, in the text of all
 /// `Utf8` columns and of the CBOR items in `Binary` columns, whose names are its value, separated by
 /// commas; see [`crate::Snapshot::prune`].
@@ -195,6 +200,7 @@ pub struct Stream {
     stored_schema: SchemaRef,
     block_rows: Option<usize>,
     cold_block_rows: Option<usize>,
+    series_columns: Vec<usize>,
     schema_version: u16,
 }
 
@@ -243,6 +249,11 @@ impl Stream {
         let block_rows = number(&spec, BLOCK_ROWS_PROPERTY, 1)?;
         let cold_block_rows = number(&spec, COLD_BLOCK_ROWS_PROPERTY, 1)?;
         let schema_version = number(&spec, SCHEMA_VERSION_PROPERTY, 0)?.unwrap_or(0);
+        let has_series = spec.merge == Merge::Keep && lead == LeadKind::Time;
+        let named = spec.properties.iter().filter(|(key, _)| has_series && key == SERIES_PROPERTY);
+        // A name without a column is no reason to refuse a stream: it only says how rows best lie.
+        let series_columns =
+            named.filter_map(|(_, name)| spec.schema.index_of(name).ok()).collect();
         Ok(Self {
             id,
             spec,
@@ -251,6 +262,7 @@ impl Stream {
             stored_schema,
             block_rows,
             cold_block_rows,
+            series_columns,
             schema_version,
         })
     }
@@ -343,6 +355,11 @@ impl Stream {
     /// The same of its cold runs.
     pub(crate) fn cold_block_rows(&self) -> Option<usize> {
         self.cold_block_rows
+    }
+
+    /// The columns that tell series apart.
+    pub(crate) fn series_columns(&self) -> &[usize] {
+        &self.series_columns
     }
 
     /// Whether blocks of its cold runs tell which words they may have.

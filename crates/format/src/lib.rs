@@ -13,6 +13,7 @@ pub mod input;
 mod key;
 pub mod manifest;
 mod run;
+mod run_layout;
 mod run_origin;
 mod scrub;
 pub mod wal;
@@ -25,10 +26,11 @@ pub use key::{KeyRange, LeadKey};
 pub use run::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
 };
+pub use run_layout::RunLayout;
 pub use run_origin::{BlockExtent, RunOrigin};
 pub use scrub::{SCRUB_MARK_BYTES, ScrubMark};
 pub use word_filters::WordFilters;
 
 /// The version of all file formats of this build. A store records the version that wrote
 /// it; a build opens its own version and every earlier one, and refuses later ones.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Error, ErrorKind, Merge, Result, Retention, RunFormat, Store, Stream, StreamSpec,
+    Error, ErrorKind, Merge, Result, Retention, RunFormat, SERIES_PROPERTY, Store, Stream,
+    StreamSpec,
 };
 use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
@@ -14,7 +15,6 @@ const MODEL: &str = "table";
 const INDEX_MODEL: &str = "table-index";
 const INDEX_PROPERTY: &str = "index";
 const KEY_PROPERTY: &str = "key";
-const TAG_PROPERTY: &str = "tag";
 /// The properties that say in which order the columns of a key, or tags, were named: see [`columns_named`].
 const KEY_ORDER_PROPERTY: &str = "key_order";
 const TAG_ORDER_PROPERTY: &str = "tag_order";
@@ -122,7 +122,7 @@ impl TableOptions {
             property(CREATED_PROPERTY, store.wall_ns().to_string()),
         ];
         properties.extend(columns_named(KEY_PROPERTY, KEY_ORDER_PROPERTY, &key));
-        properties.extend(columns_named(TAG_PROPERTY, TAG_ORDER_PROPERTY, &self.tags));
+        properties.extend(columns_named(SERIES_PROPERTY, TAG_ORDER_PROPERTY, &self.tags));
         if self.hand_out_ids {
             properties.push(property(HANDED_OUT_PROPERTY, HANDED_OUT));
         }
@@ -270,7 +270,7 @@ impl Definition {
         }
         Ok(Self {
             key,
-            tags: named_columns(stream, TAG_PROPERTY, TAG_ORDER_PROPERTY),
+            tags: named_columns(stream, SERIES_PROPERTY, TAG_ORDER_PROPERTY),
             hands_out_ids: stream.property(HANDED_OUT_PROPERTY) == Some(HANDED_OUT),
             index: stream.property(INDEX_PROPERTY).map(str::to_owned),
             created_ns: stream.property(CREATED_PROPERTY).and_then(|ns| ns.parse().ok()),

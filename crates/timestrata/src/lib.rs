@@ -84,8 +84,8 @@ pub use timestrata_engine::{
     ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, Io, KeyRange,
     LeadKey, LeadKind, Maintenance, Merge, MissingRange, PinInfo, QuarantinedFile, RecoveryReport,
     RepairOptions, RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RunFormat,
-    Scan, ScanSpec, ScrubStats, SeqNo, Settings, Snapshot, Store, StoreId, StoreStats, Stream,
-    StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    Scan, ScanSpec, ScrubStats, SeqNo, Settings, Share, Snapshot, Store, StoreId, StoreStats,
+    Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use timestrata_format::manifest::ManifestOp;
-use timestrata_format::{LeadKey, RunId, RunMeta, SeqNo, StreamId, Tombstone};
+use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StreamId, Tombstone};
 
 use timestrata_io::sync::MutexGuard;
 use tracing::Level;
@@ -14,7 +14,7 @@ use tracing::Level;
 use crate::compaction::{self, CompactionPlan, Rewrite};
 use crate::key::KeyView;
 use crate::manifest::ManifestLog;
-use crate::run::{Lineage, Provenance, RunWriter, writer_in};
+use crate::run::{DecimalColumn, Lineage, Provenance, RunWriter, decimal_columns, writer_in};
 use crate::scan::{Source, merge_sources};
 use crate::state::{Edit, Engine, Slot, StoreState, StreamState, Version, heeded};
 use crate::tombstones::Tombstones;
@@ -199,7 +199,7 @@ impl Engine {
     ) -> Result<Option<Vec<RunMeta>>> {
         let inputs: Vec<_> =
             target.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
-        let sources = inputs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
+        let sources: Vec<_> = inputs.iter().map(|run| Arc::clone(run) as Arc<dyn Source>).collect();
         let metas: Vec<&RunMeta> = inputs.iter().map(|run| &run.meta).collect();
         let provenance = Provenance {
             seq_min: metas.iter().map(|meta| meta.seq_min).min().unwrap_or_default(),
@@ -212,6 +212,11 @@ impl Engine {
                 .max()
                 .unwrap_or_default(),
         };
+        let decimals = match plan.format {
+            // What can't be read now ends the merge, which tells of it.
+            RunFormat::Cold => decimal_columns(&target.stream, &sources).unwrap_or_default(),
+            RunFormat::Hot => Vec::new(),
+        };
         let merged = merge_sources(&target.stream, sources, tombstones, !plan.drop_delete_markers);
         let mut outputs = Outputs {
             engine: self,
@@ -219,6 +224,7 @@ impl Engine {
             plan,
             provenance,
             tombstones,
+            decimals,
             writer: None,
             last_key: None,
             done: Vec::new(),
@@ -339,6 +345,8 @@ struct Outputs<'a> {
     plan: &'a Rewrite,
     provenance: Provenance,
     tombstones: &'a Tombstones,
+    /// Columns of floats that are decimal numbers.
+    decimals: Vec<DecimalColumn>,
     writer: Option<RunWriter>,
     /// Key of the last row written.
     last_key: Option<LeadKey>,
@@ -396,7 +404,10 @@ impl Outputs<'_> {
     }
 
     fn write_piece(&mut self, piece: &RecordBatch) -> Result<()> {
-        let create = || self.engine.new_run(&self.target.stream, self.plan.format);
+        let create = || {
+            let run = self.engine.new_run(&self.target.stream, self.plan.format)?;
+            Ok(run.with_decimals(&self.decimals))
+        };
         let writer = writer_in(&mut self.writer, create)?;
         let before = writer.bytes_written();
         writer.write(piece)?;

@@ -8,6 +8,9 @@ use arrow_select::concat::concat_batches;
 /// a whole column of a block, and offsets of strings must fit in 32 bits.
 const BLOCK_BYTES_MAX: usize = 64 << 20;
 
+/// Zone maps count rows in 32 bits.
+const BLOCK_ROWS_MAX: usize = 1 << 24;
+
 /// Takes batches of any size in key order and gives blocks in the same order.
 #[derive(Debug)]
 pub(super) struct BlockBuilder {
@@ -20,9 +23,18 @@ pub(super) struct BlockBuilder {
 
 impl BlockBuilder {
     pub(super) fn new(schema: SchemaRef, rows_max: usize) -> Self {
-        // Zone maps count rows in 32 bits.
-        let rows_max = rows_max.clamp(1, 1 << 24);
+        let rows_max = rows_max.clamp(1, BLOCK_ROWS_MAX);
         Self { schema, rows_max, pending: Vec::new(), pending_rows: 0, pending_bytes: 0 }
+    }
+
+    /// The most rows that a block may have.
+    pub(super) fn rows_max(&self) -> usize {
+        self.rows_max
+    }
+
+    /// Lets the blocks that come have at most so many rows.
+    pub(super) fn set_rows_max(&mut self, rows_max: usize) {
+        self.rows_max = rows_max.clamp(1, BLOCK_ROWS_MAX);
     }
 
     /// Takes a batch and puts the blocks that are now full into `blocks`. A batch that fits

@@ -1,4 +1,7 @@
-//! Decoded columns of cold runs, kept in memory up to a number of bytes.
+//! Decoded columns of cold runs, and what is known of their pages, kept in memory up to a number of bytes.
+
+use std::any::Any;
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -25,22 +28,36 @@ pub(super) enum Form {
     Stored,
     /// Views of its text.
     Views,
+    /// Of the column of places: for each row in the order of the key where it lies.
+    ByKey,
+    /// No column: what is known of the pages of all of them.
+    Pages,
+}
+
+#[derive(Debug, Clone)]
+enum Kept {
+    Column(ArrayRef),
+    Pages { known: Arc<dyn Any + Send + Sync>, bytes: usize },
 }
 
 #[derive(Debug, Clone)]
 struct Bytes;
 
-impl Weighter<BlockColumn, ArrayRef> for Bytes {
-    fn weight(&self, _: &BlockColumn, column: &ArrayRef) -> u64 {
+impl Weighter<BlockColumn, Kept> for Bytes {
+    fn weight(&self, _: &BlockColumn, kept: &Kept) -> u64 {
+        let bytes = match kept {
+            Kept::Column(column) => column.get_array_memory_size(),
+            Kept::Pages { bytes, .. } => *bytes,
+        };
         // Zero would mean: never evict.
-        column.get_array_memory_size().max(1) as u64
+        bytes.max(1) as u64
     }
 }
 
 /// The decoded-block cache of a store: one for all of its runs.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
-    columns: Cache<BlockColumn, ArrayRef, Bytes>,
+    kept: Cache<BlockColumn, Kept, Bytes>,
 }
 
 impl BlockCache {
@@ -51,24 +68,24 @@ impl BlockCache {
         options.shards(SHARDS).estimated_items_capacity(items).weight_capacity(bytes_max);
         #[expect(clippy::expect_used, reason = "both capacities are set above")]
         let options = options.build().expect("both capacities are set");
-        let columns = Cache::with_options(
+        let kept = Cache::with_options(
             options,
             Bytes,
             DefaultHashBuilder::default(),
             DefaultLifecycle::default(),
         );
-        Self { columns }
+        Self { kept }
     }
 
     /// Bytes held now.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
-        self.columns.weight()
+        self.kept.weight()
     }
 
-    /// Forgets a run's columns, once its file is gone.
+    /// Forgets all of a run, once its file is gone.
     pub(crate) fn forget(&self, run: RunId) {
-        self.columns.retain(|place, _| place.run != run);
+        self.kept.retain(|place, _| place.run != run);
     }
 
     pub(super) fn get(
@@ -78,7 +95,10 @@ impl BlockCache {
         column: usize,
         form: Form,
     ) -> Option<ArrayRef> {
-        self.columns.get(&place(run, block, column, form)?)
+        match self.kept.get(&place(run, block, column, form)?)? {
+            Kept::Column(column) => Some(column),
+            Kept::Pages { .. } => None,
+        }
     }
 
     pub(super) fn insert(
@@ -90,7 +110,27 @@ impl BlockCache {
         array: ArrayRef,
     ) {
         if let Some(place) = place(run, block, column, form) {
-            self.columns.insert(place, array);
+            self.kept.insert(place, Kept::Column(array));
+        }
+    }
+
+    /// What is known of the pages of a block.
+    pub(super) fn pages<T: Any + Send + Sync>(&self, run: RunId, block: usize) -> Option<Arc<T>> {
+        match self.kept.get(&place(run, block, 0, Form::Pages)?)? {
+            Kept::Pages { known, .. } => known.downcast().ok(),
+            Kept::Column(_) => None,
+        }
+    }
+
+    /// Keeps what is known of the pages of a block, which takes so many bytes.
+    pub(super) fn insert_pages<T: Any + Send + Sync>(
+        &self,
+        (run, block): (RunId, usize),
+        known: Arc<T>,
+        bytes: usize,
+    ) {
+        if let Some(place) = place(run, block, 0, Form::Pages) {
+            self.kept.insert(place, Kept::Pages { known, bytes });
         }
     }
 }
@@ -101,8 +141,6 @@ fn place(run: RunId, block: usize, column: usize, form: Form) -> Option<BlockCol
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::Int64Array;
 
     use super::*;
@@ -118,6 +156,10 @@ mod tests {
         assert!(cache.bytes() > 1 << 19);
         cache.forget(RunId(1));
         assert_eq!(cache.bytes(), 0);
+        cache.insert_pages((RunId(1), 0), Arc::new("known"), 1 << 10);
+        assert_eq!(cache.bytes(), 1 << 10);
+        assert_eq!(cache.pages(RunId(1), 0), Some(Arc::new("known")));
+        assert!(cache.get(RunId(1), 0, 0, Form::Stored).is_none());
     }
 
     #[test]

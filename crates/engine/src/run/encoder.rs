@@ -38,18 +38,20 @@ impl Encoder {
         }
     }
 
-    /// Writes one block: a record batch, or a row group.
+    /// Writes one block: a record batch, or a row group, with the rows of it by `series` if these are some columns. It has
+    /// the columns that the file is to have.
     pub(super) fn write(
         &mut self,
         stream: &Stream,
         block: &RecordBatch,
+        series: &[usize],
     ) -> Result<(), EncodeError> {
         match self {
             Self::Hot(writer) => Ok(writer.write(block)?),
             Self::ColdEmpty(sink) => {
                 let sink = sink.take().ok_or("the encoder could not be set up")?;
-                let properties = writer_properties(stream, block)?;
-                let schema = stream.stored_schema().clone();
+                let properties = writer_properties(stream, block, series)?;
+                let schema = block.schema();
                 let mut writer = Box::new(ArrowWriter::try_new(*sink, schema, Some(properties))?);
                 let result = write_row_group(&mut writer, block);
                 *self = Self::Cold(writer);

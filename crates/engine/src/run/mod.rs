@@ -12,6 +12,7 @@ mod block_builder;
 mod cache;
 mod checked;
 mod cold;
+mod decimals;
 mod dictionary;
 mod encoder;
 mod encodings;
@@ -22,6 +23,7 @@ mod name;
 mod peek;
 mod reader;
 mod scrub;
+mod series;
 mod sink;
 mod tail;
 mod verify;
@@ -33,6 +35,7 @@ mod tests;
 
 pub(crate) use cache::BlockCache;
 pub(crate) use checked::has_whole_tail;
+pub(crate) use decimals::{DecimalColumn, decimal_columns};
 pub(crate) use layout::{check_column_types, children};
 pub(crate) use name::{file_name, parse_file_name};
 pub(crate) use peek::{Peeked, peek};
@@ -45,6 +48,10 @@ const METADATA_KEY: &str = "timestrata.run";
 
 /// The key under which it says where the run comes from, in base64.
 const ORIGIN_KEY: &str = "timestrata.origin";
+
+/// The key under which a cold run's metadata says how its rows and columns are stored, where that is not as the stream
+/// has them.
+const LAYOUT_KEY: &str = "timestrata.layout";
 
 /// The key under which a cold run's metadata says where the filters of its blocks' words lie.
 const WORDS_KEY: &str = "timestrata.words";

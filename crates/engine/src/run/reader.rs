@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
 use timestrata_io::sync::{Mutex, get_or_try_init};
@@ -20,7 +20,10 @@ use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::tail::{self, Zone};
 use crate::key::KeyView;
-use crate::scan::{ColumnSize, PruneFilter, Source, SourceSummary, Values, views};
+use crate::scan::{
+    ColumnSize, PlannedFilter, PruneFilter, RowOrder, Source, SourceSummary, Values, ViewedColumns,
+    views,
+};
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// One run, for reading. Its file is mapped at the first use and stays so: once that has
@@ -69,11 +72,17 @@ impl Content {
         zone: &Zone,
         columns: &[usize],
         text_views: bool,
+        order: RowOrder,
     ) -> Result<Vec<ArrayRef>> {
         match self {
             Self::Hot(hot) => hot.read(block, zone, columns),
-            Self::Cold(cold) => cold.read(block, zone, columns, text_views),
+            Self::Cold(cold) => cold.read(block, zone, columns, text_views, order),
         }
+    }
+
+    /// Whether rows may lie in another order than the key's.
+    fn has_places(&self) -> bool {
+        matches!(self, Self::Cold(cold) if cold.has_places())
     }
 
     /// Decodes columns in ascending order, keeping nothing.
@@ -241,14 +250,30 @@ impl RunReader {
 
     /// Decodes columns of a block; as views those that `views` says, which are all of those that
     /// the stream has views of, or none.
-    fn read_as(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
+    fn read_as(
+        &self,
+        block: usize,
+        columns: &[usize],
+        views: &[bool],
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
         let opened = self.opened()?;
         let unknown = columns.iter().find(|c| **c >= self.stream.stored_schema().fields().len());
         let (Some(zone), None) = (opened.zones.get(block), unknown) else {
             let message = format!("a run has no block {block} with columns {columns:?}");
             return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
         };
-        let read = || self.read_block(opened, (block, zone), columns, views);
+        let read = || self.read_block(opened, (block, zone), columns, views, order);
+        self.of_block(opened, (block, zone), read)
+    }
+
+    /// What is read of a block; tried again where it only shares a checksum with damaged ones.
+    fn of_block(
+        &self,
+        opened: &Opened,
+        (block, zone): (usize, &Zone),
+        read: impl Fn() -> Result<RecordBatch>,
+    ) -> Result<RecordBatch> {
         let outcome = match read() {
             Err(error) if self.is_whole_by_itself(opened, block, &error) => read(),
             outcome => outcome,
@@ -286,19 +311,33 @@ impl RunReader {
         (block, zone): (usize, &Zone),
         columns: &[usize],
         views: &[bool],
+        order: RowOrder,
     ) -> Result<RecordBatch> {
-        let schema = self.stream.stored_schema();
         let arrays = match &opened.evolution {
-            None => opened.content.read(block, zone, columns, !views.is_empty())?,
+            None => opened.content.read(block, zone, columns, !views.is_empty(), order)?,
             Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
-                opened.content.read(block, zone, columns, false)
+                opened.content.read(block, zone, columns, false, order)
             })?,
         };
+        let is_by_key = order == RowOrder::ByKey || !opened.content.has_places();
         for (column, array) in columns.iter().zip(&arrays) {
-            if *column == self.stream.lead_column() {
+            if is_by_key && *column == self.stream.lead_column() {
                 self.check_ends(opened, zone, array)?;
             }
         }
+        self.batch_of(opened, (block, zone.rows as usize), columns, views, arrays)
+    }
+
+    /// A batch of columns of a block, as they were decoded.
+    fn batch_of(
+        &self,
+        opened: &Opened,
+        (block, rows): (usize, usize),
+        columns: &[usize],
+        views: &[bool],
+        arrays: Vec<ArrayRef>,
+    ) -> Result<RecordBatch> {
+        let schema = self.stream.stored_schema();
         let all = columns.iter().copied().eq(0..schema.fields().len());
         let projected =
             if all { Ok(Arc::clone(schema)) } else { schema.project(columns).map(Arc::new) };
@@ -308,8 +347,7 @@ impl RunReader {
             true => (projected, arrays),
             false => views::viewed(projected.fields(), &arrays, views),
         };
-        let options =
-            arrow_array::RecordBatchOptions::new().with_row_count(Some(zone.rows as usize));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(projected, arrays, &options).map_err(|error| {
             let message = format!("block {block} of a run does not fit its stream: {error}");
             opened.content.file().bad(0, message).caused_by(error)
@@ -342,11 +380,40 @@ impl Source for RunReader {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_as(block, columns, &[])
+        self.read_as(block, columns, &[], RowOrder::ByKey)
     }
 
     fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
-        self.read_as(block, columns, views)
+        self.read_as(block, columns, views, RowOrder::ByKey)
+    }
+
+    fn read_viewed(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        self.read_as(block, &wanted.columns, &wanted.views, order)
+    }
+
+    fn read_passing(
+        &self,
+        block: usize,
+        filter: &PlannedFilter,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        let opened = self.opened()?;
+        let (Content::Cold(cold), None, Some(zone)) =
+            (&opened.content, &opened.evolution, opened.zones.get(block))
+        else {
+            return filter.read_whole(self, block, order);
+        };
+        let looked_at = &filter.looked_at;
+        let shown = |columns: Vec<ArrayRef>, rows: usize| {
+            self.batch_of(opened, (block, rows), &looked_at.columns, &looked_at.views, columns)
+        };
+        let read = || cold.read_passing((block, zone), filter, order, &shown);
+        self.of_block(opened, (block, zone), read)
     }
 
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
@@ -383,6 +450,14 @@ impl Source for RunReader {
                 unless_damaged(cold.may_match(&self.stream, block, filter), true)
             }
         }
+    }
+
+    fn decimal_digits(&self, column: usize) -> Result<Option<u32>> {
+        let opened = self.opened()?;
+        Ok(match (&opened.content, &opened.evolution) {
+            (Content::Cold(cold), None) => cold.decimal_digits(column),
+            _ => None,
+        })
     }
 
     fn column_sizes(&self) -> Result<Vec<ColumnSize>> {

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_format::{HeaderError, RunFormat, RunMeta, RunOrigin, StoreId, WordFilters};
+use timestrata_format::{
+    HeaderError, RunFormat, RunLayout, RunMeta, RunOrigin, StoreId, WordFilters,
+};
 pub(super) use timestrata_format::{RunTail, Zone};
 
 use super::sink::Sums;
-use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
+use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Stream};
 
 /// What the manifest says of the run that a tail is of.
@@ -130,6 +132,14 @@ pub(super) fn word_filters(
 /// As [`from_text`].
 pub(super) fn origin(path: &Path, offset: u64, text: Option<&str>) -> Result<Option<RunOrigin>> {
     text.map(|text| entry((path, offset), ORIGIN_KEY, text, RunOrigin::decode)).transpose()
+}
+
+/// Reads how rows and columns are stored; `None` where they are as the stream has them.
+///
+/// # Errors
+/// As [`from_text`].
+pub(super) fn layout(path: &Path, offset: u64, text: Option<&str>) -> Result<Option<RunLayout>> {
+    text.map(|text| entry((path, offset), LAYOUT_KEY, text, RunLayout::decode)).transpose()
 }
 
 fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod pruning;
+mod selected;
 mod types;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use timestrata_io::Io;
 
 use super::{BlockCache, Lineage, Provenance, RunReader, RunWriter};
 use crate::scan::Source;
-use crate::{ErrorKind, Result, Settings, Stream, StreamSpec};
+use crate::{ErrorKind, Result, SERIES_PROPERTY, Settings, Stream, StreamSpec};
 
 const STORE: StoreId = StoreId([9; 16]);
 const FORMATS: [RunFormat; 2] = [RunFormat::Hot, RunFormat::Cold];
@@ -55,6 +56,16 @@ impl Place {
         let settings = Settings { run_batch_rows: 100, ..Settings::default() };
         let stream = Arc::new(Stream::new(StreamId(7), spec).unwrap());
         Self { io, dir, stream, settings, cache: Arc::new(BlockCache::new(1 << 24)) }
+    }
+
+    /// Whose rows are told apart by these columns.
+    fn by_series(schema: SchemaRef, columns: &[&str]) -> Self {
+        let mut place = Self::new(schema);
+        let mut spec = place.stream.spec().clone();
+        let named = columns.iter().map(|name| (SERIES_PROPERTY.to_owned(), (*name).to_owned()));
+        spec.properties.extend(named);
+        place.stream = Arc::new(Stream::new(StreamId(7), spec).unwrap());
+        place
     }
 
     /// With these rows as run 1.

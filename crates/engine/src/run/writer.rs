@@ -4,22 +4,41 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::take::{take, take_record_batch};
+use parquet::errors::ParquetError;
 use timestrata_format::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunFormat, RunId,
-    RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
+    RunLayout, RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
 };
 use timestrata_io::{DiskFile, Io, OpenMode};
 
 use super::block_builder::BlockBuilder;
+use super::decimals::{DecimalColumn, as_decimals};
 use super::encoder::Encoder;
+use super::encodings::{least_cost, series_that_pay};
+use super::series::by_series;
 use super::sink::Sink;
 use super::tail::{self, RunTail, Zone};
-use super::{METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, file_name, word_filter};
+use super::{
+    LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, cold, file_name,
+    word_filter,
+};
 use crate::key::KeyView;
 use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
+
+/// A block whose rows lie by series is as long as so many others: each series has more rows in it.
+const BLOCKS_BY_SERIES: usize = 4;
+/// But it takes about so many bytes in memory at most, unless a block of the usual rows takes more.
+const BYTES_BY_SERIES: usize = 48 << 20;
+/// About what a value of text takes.
+const TEXT_BYTES: usize = 24;
+
+/// Rows of which numbers are stored in both ways, to see which takes less room.
+const NUMBER_TRIAL_ROWS: usize = 16_384;
 
 /// Range deletes that a run tells of at most. Compaction lets go of them where there are so many.
 const TOMBSTONES_MAX: usize = 256;
@@ -74,6 +93,12 @@ pub(crate) struct RunWriter {
     id: RunId,
     format: RunFormat,
     builder: BlockBuilder,
+    /// Rows of a block that lie in the order of the key.
+    block_rows: usize,
+    /// By which columns the rows of each block lie together; `None`: the first block will tell.
+    series: Option<Vec<usize>>,
+    /// Columns of floats that may be stored as decimal numbers; with the first block: that are.
+    decimals: Vec<DecimalColumn>,
     encoder: Encoder,
     /// Bytes of the data that one checksum covers.
     checksum_bytes: u32,
@@ -121,6 +146,9 @@ impl RunWriter {
             true => BLOCK_CHECKSUM_BYTES_SMALL,
             false => BLOCK_CHECKSUM_BYTES,
         };
+        let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
+        let rows_max =
+            if may_lie_by_series { rows_by_series(stream, block_rows) } else { block_rows };
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
@@ -134,7 +162,10 @@ impl RunWriter {
             stream: Arc::clone(stream),
             id,
             format,
-            builder: BlockBuilder::new(stream.stored_schema().clone(), block_rows),
+            builder: BlockBuilder::new(stream.stored_schema().clone(), rows_max),
+            block_rows,
+            series: (!may_lie_by_series).then(Vec::new),
+            decimals: Vec::new(),
             encoder,
             checksum_bytes,
             zones: Vec::new(),
@@ -145,6 +176,15 @@ impl RunWriter {
             delete_markers: 0,
             finished: false,
         })
+    }
+
+    /// The same, with columns all of whose values are decimal numbers: a cold run stores them so where that takes
+    /// less room.
+    pub(crate) fn with_decimals(mut self, decimals: &[DecimalColumn]) -> Self {
+        if self.format == RunFormat::Cold {
+            self.decimals = decimals.to_vec();
+        }
+        self
     }
 
     /// Adds rows: the columns of the stored schema, in key order, none below what came before.
@@ -245,6 +285,7 @@ impl RunWriter {
             (ORIGIN_KEY, tail::to_text(&origin.encode())),
         ];
         entries.extend(words.map(|words| (WORDS_KEY, tail::to_text(&words.encode()))));
+        entries.extend(self.layout().map(|layout| (LAYOUT_KEY, tail::to_text(&layout.encode()))));
         self.encoder.finish(entries).map_err(|error| self.failed("write a run's tail", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         let file = sink.written_out();
@@ -316,7 +357,26 @@ impl RunWriter {
         rest.map_or(Ok(()), |block| self.write_block(&block))
     }
 
+    /// Writes a block as the builder gives it.
     fn write_block(&mut self, block: &RecordBatch) -> Result<()> {
+        if self.series.is_none() {
+            let series = series_that_pay(&self.stream, block)
+                .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
+            if series.is_empty() {
+                self.builder.set_rows_max(self.block_rows);
+            }
+            self.series = Some(series);
+        }
+        // Longer than what comes behind it is only the first block, where its rows turn out not to lie by series.
+        let rows_max = self.builder.rows_max();
+        for start in (0..block.num_rows()).step_by(rows_max) {
+            let rows = rows_max.min(block.num_rows() - start);
+            self.encode_block(&block.slice(start, rows))?;
+        }
+        Ok(())
+    }
+
+    fn encode_block(&mut self, block: &RecordBatch) -> Result<()> {
         let keys = KeyView::of(&self.stream, block)?;
         if let Some((key_min, key_max)) = keys.first().zip(keys.last()) {
             // The gatherer keeps blocks far below 2^32 rows.
@@ -329,13 +389,86 @@ impl RunWriter {
             lengths.push(u32::try_from(filter.len()).unwrap_or(0));
             filters.extend(filter);
         }
-        let written = self.encoder.write(&self.stream, block);
+        let series = self.series.clone().unwrap_or_default();
+        if self.extents.is_empty() && !self.decimals.is_empty() {
+            let smaller = self.smaller_decimals(block, &series);
+            self.decimals = smaller.map_err(|error| {
+                self.failed("choose how numbers of a run are stored", error.into())
+            })?;
+        }
+        let stored = self.as_stored(block, &series);
+        let stored =
+            stored.map_err(|error| self.failed("put rows in their places", error.into()))?;
+        let written = self.encoder.write(&self.stream, &stored, &series);
         written
             .and_then(|()| self.encoder.settle())
             .map_err(|error| self.failed("write a run", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         self.extents.push(sink.take_extent());
         Ok(())
+    }
+
+    /// The columns that the file has, with the rows of a block where they are to lie.
+    fn as_stored(
+        &self,
+        block: &RecordBatch,
+        series: &[usize],
+    ) -> std::result::Result<RecordBatch, ArrowError> {
+        let (schema, layout) = (self.stream.stored_schema(), self.layout());
+        let rows = (!series.is_empty()).then(|| by_series(block, series)).flatten();
+        let mut columns = match &rows {
+            Some(rows) => take_record_batch(block, rows)?.columns().to_vec(),
+            None => block.columns().to_vec(),
+        };
+        for (column, digits) in &self.decimals {
+            if let Some(values) = columns.get_mut(*column) {
+                *values = as_decimals(values, *digits)?;
+            }
+        }
+        columns.extend(rows.map(|rows| Arc::new(rows) as ArrayRef));
+        RecordBatch::try_new(cold::in_file(schema, layout.as_ref()), columns)
+    }
+
+    /// Of the columns that may be stored as decimal numbers those that cost less so.
+    fn smaller_decimals(
+        &self,
+        block: &RecordBatch,
+        series: &[usize],
+    ) -> std::result::Result<Vec<DecimalColumn>, ParquetError> {
+        let rows = block.num_rows().min(NUMBER_TRIAL_ROWS);
+        let order = (!series.is_empty()).then(|| by_series(block, series)).flatten();
+        let order = order.map(|order| order.slice(0, rows));
+        let mut smaller = Vec::new();
+        for (column, digits) in &self.decimals {
+            let Some(values) = block.columns().get(*column) else { continue };
+            let values = match &order {
+                Some(order) => take(values, order, None)?,
+                None => values.slice(0, rows),
+            };
+            if least_cost(&as_decimals(&values, *digits)?)? < least_cost(&values)? {
+                smaller.push((*column, *digits));
+            }
+        }
+        Ok(smaller)
+    }
+
+    /// How rows and columns are stored, where that is not as the stream has them.
+    fn layout(&self) -> Option<RunLayout> {
+        let series = self.series.as_deref().unwrap_or_default();
+        if series.is_empty() && self.decimals.is_empty() {
+            return None;
+        }
+        // A stream has far fewer columns than 2^32.
+        let number = |column: usize| u32::try_from(column).unwrap_or(u32::MAX);
+        Some(RunLayout {
+            format_version: FORMAT_VERSION,
+            series: series.iter().map(|column| number(*column)).collect(),
+            decimals: self
+                .decimals
+                .iter()
+                .map(|(column, digits)| (number(*column), *digits))
+                .collect(),
+        })
     }
 
     /// The error of an encoder: the disk's own, where that is what it was.
@@ -355,6 +488,14 @@ fn block_rows(stream: &Stream, format: RunFormat, settings: &Settings) -> usize 
         RunFormat::Hot => stream.block_rows().unwrap_or(settings.run_batch_rows),
         RunFormat::Cold => stream.cold_block_rows().unwrap_or(settings.run_batch_rows),
     }
+}
+
+/// Rows of a block that lie by series.
+fn rows_by_series(stream: &Stream, block_rows: usize) -> usize {
+    let fields = stream.stored_schema().fields().iter();
+    let widths = fields.map(|field| field.data_type().primitive_width().unwrap_or(TEXT_BYTES));
+    let rows_in_memory = BYTES_BY_SERIES / widths.sum::<usize>().max(1);
+    (block_rows * BLOCKS_BY_SERIES).min(rows_in_memory).max(block_rows)
 }
 
 /// The writer that there is, or a new one.

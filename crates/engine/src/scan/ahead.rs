@@ -13,7 +13,7 @@ use timestrata_io::sync::{Condvar, JoinHandle, Mutex, spawn};
 
 use super::merge::Batches;
 use super::{ScanSpec, StreamView};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, RunningQuery};
 
 /// Threads wait while so much has been read and not taken.
 const BYTES_AHEAD_MAX: usize = 64 << 20;
@@ -24,6 +24,7 @@ const PIECES_AHEAD_A_THREAD: usize = 4;
 struct SharedScan {
     view: Arc<StreamView>,
     spec: ScanSpec,
+    query: Option<RunningQuery>,
     pieces: Vec<KeyRange>,
     pieces_ahead_max: usize,
     state: Mutex<ReadAhead>,
@@ -52,7 +53,11 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Starts up to `spec.threads` threads; `None` where there is too little for them or the
     /// system has none.
-    pub(super) fn start(view: &Arc<StreamView>, spec: &ScanSpec) -> Result<Option<Self>> {
+    pub(super) fn start(
+        view: &Arc<StreamView>,
+        spec: &ScanSpec,
+        query: Option<&RunningQuery>,
+    ) -> Result<Option<Self>> {
         let mut pieces = view.pieces_to_hold(&spec.range)?;
         let threads = spec.threads.min(pieces.len());
         if threads <= 1 {
@@ -64,6 +69,7 @@ impl Ahead {
         let work = Arc::new(SharedScan {
             view: Arc::clone(view),
             spec: ScanSpec { threads: 1, limit: None, ..spec.clone() },
+            query: query.cloned(),
             pieces,
             pieces_ahead_max: threads * PIECES_AHEAD_A_THREAD,
             state: Mutex::default(),
@@ -159,7 +165,8 @@ impl SharedScan {
     fn read_piece(&self, index: usize) -> Result<Vec<RecordBatch>> {
         let Some(range) = self.pieces.get(index) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
-        for batch in self.view.scan(&ScanSpec { range: *range, ..self.spec.clone() })? {
+        let spec = ScanSpec { range: *range, ..self.spec.clone() };
+        for batch in self.view.scan_for(&spec, self.query.as_ref())? {
             batches.push(batch?);
             if self.state.lock().is_over {
                 break;

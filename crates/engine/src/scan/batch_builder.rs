@@ -71,6 +71,11 @@ impl BatchBuilder {
         self.rows >= self.rows_full.min(rows_wanted)
     }
 
+    /// Whether rows wait to be put together.
+    pub(super) fn has_rows(&self) -> bool {
+        self.rows > 0
+    }
+
     /// Rows that are missing for a batch.
     pub(super) fn room(&self, rows_wanted: usize) -> usize {
         self.rows_full.min(rows_wanted).saturating_sub(self.rows)

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_format::{KeyRange, LeadKey, Zone};
 
-use super::Source;
 use super::plan::ScanPlan;
+use super::{RowOrder, Source};
 use crate::Result;
 use crate::key::KeyView;
 use crate::tombstones::Visible;
@@ -28,7 +28,7 @@ pub(super) struct LoadedBlock {
 
 impl LoadedBlock {
     pub(super) fn read(plan: &ScanPlan, source: &dyn Source, block: usize) -> Result<Self> {
-        let batch = plan.read_block(source, block)?;
+        let batch = plan.read_block(source, block, RowOrder::ByKey)?;
         let markers = plan.markers(&batch);
         Ok(Self { block, batch, markers })
     }

@@ -114,7 +114,34 @@ struct KeyedMerge<L: Lead> {
     heads: Vec<Head<L::Value>>,
     ties: Ties,
     builder: BatchBuilder,
+    /// Blocks that may yet be read before the rows there are are given.
+    patience: Patience,
     done: bool,
+}
+
+/// How many blocks a reading with a filter reads until it gives what has passed: one at first, for whoever wants
+/// few rows, then ever more, for those who want all.
+#[derive(Debug)]
+struct Patience {
+    blocks: u32,
+    blocks_left: u32,
+}
+
+impl Patience {
+    const BLOCKS_MAX: u32 = 64;
+
+    fn is_over(&self) -> bool {
+        self.blocks_left == 0
+    }
+
+    fn note_block(&mut self) {
+        self.blocks_left = self.blocks_left.saturating_sub(1);
+    }
+
+    fn begin_anew(&mut self) {
+        self.blocks = (self.blocks * 2).min(Self::BLOCKS_MAX);
+        self.blocks_left = self.blocks;
+    }
 }
 
 impl<L: Lead> KeyedMerge<L> {
@@ -127,6 +154,7 @@ impl<L: Lead> KeyedMerge<L> {
             heads: Vec::new(),
             ties: Ties::default(),
             builder: BatchBuilder::new(Arc::clone(&plan), purpose == Purpose::Count),
+            patience: Patience { blocks: 1, blocks_left: 1 },
             plan,
             done: false,
         };
@@ -139,6 +167,10 @@ impl<L: Lead> KeyedMerge<L> {
     /// One step towards the next batch.
     fn step(&mut self, rows_wanted: usize) -> Result<()> {
         self.open_reached()?;
+        if self.is_late() {
+            self.patience.begin_anew();
+            return self.builder.flush();
+        }
         if self.heads.is_empty() {
             self.done = true;
             return self.builder.flush();
@@ -153,10 +185,15 @@ impl<L: Lead> KeyedMerge<L> {
         Ok(())
     }
 
+    /// Whether what has passed a filter has waited long enough.
+    fn is_late(&self) -> bool {
+        self.plan.filter.is_some() && self.patience.is_over() && self.builder.has_rows()
+    }
+
     /// Reads the blocks of cursors whose turn may have come.
     fn open_reached(&mut self) -> Result<()> {
         while let Some(&Reverse((bound, cursor))) = self.waiting.peek() {
-            if self.heads.first().is_some_and(|head| head.key < bound) {
+            if self.heads.first().is_some_and(|head| head.key < bound) || self.is_late() {
                 break;
             }
             self.waiting.pop();
@@ -166,6 +203,7 @@ impl<L: Lead> KeyedMerge<L> {
             }
             self.ties.forget(cursor);
             self.cursors[cursor].load(&self.plan)?;
+            self.patience.note_block();
             self.hide_older(cursor)?;
             self.place(cursor)?;
         }

@@ -20,6 +20,7 @@ mod plan;
 mod point;
 mod prune;
 mod reverse;
+mod row_filter;
 mod sizes;
 mod source;
 mod split;
@@ -27,6 +28,7 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod unordered;
 mod values;
 mod view;
 pub(crate) mod views;
@@ -42,6 +44,8 @@ use crate::{MissingRange, Result, RunningQuery};
 pub(crate) use merge::merge_sources;
 pub use prune::PruneFilter;
 pub(crate) use prune::SoughtWord;
+pub use row_filter::{ColumnBounds, RowFilter, ScanFilter};
+pub(crate) use row_filter::{PlannedFilter, ViewedColumns};
 pub use sizes::ColumnSize;
 pub(crate) use source::{Source, SourceSummary, StreamView};
 pub use split::ScanEstimate;
@@ -89,6 +93,61 @@ pub struct ScanSpec {
     /// damaged block is given within its keys either: it may have been replaced or deleted there. No
     /// threads read ahead then.
     pub skip_damaged: bool,
+    /// What rows have to pass to be given; `limit` counts those that do. Not for streams that keep the newest row a
+    /// key.
+    pub filter: Option<ScanFilter>,
+    /// Rows may come in any order, which spares putting them in that of the key; and of the rows only a share is wanted.
+    /// Not for streams that keep the newest row a key, nor together with `reverse`.
+    pub any_order: Option<Share>,
+}
+
+/// One of several scans of the same rows in any order, which give each row once between them.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+/// # let mut appender = store.appender(kitchen)?;
+/// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+/// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+/// # }
+/// let snapshot = store.snapshot()?;
+/// let rows = |part| {
+///     let spec = ScanSpec { any_order: Some(Share { part, parts: 2 }), ..ScanSpec::default() };
+///     Ok(snapshot.collect(kitchen, &spec)?.num_rows())
+/// };
+/// let both: timestrata_engine::Result<usize> = [0, 1].into_iter().map(rows).sum();
+/// assert_eq!(both?, 3);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Which of the scans it is, from 0 on.
+    pub part: usize,
+    /// How many there are.
+    pub parts: usize,
+}
+
+impl Share {
+    /// All rows.
+    pub const WHOLE: Self = Self { part: 0, parts: 1 };
+}
+
+/// How rows of a block are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowOrder {
+    /// In the order of the key.
+    ByKey,
+    /// As they lie.
+    Any,
 }
 
 /// Record batches in key order; rows with equal keys in commit order. After an error comes
@@ -121,15 +180,11 @@ pub struct Scan {
     rows_left: usize,
     /// Where damage is left out.
     left_out: Option<Arc<LeftOut>>,
+    /// It ends with an error when that is no longer wanted.
     query: Option<RunningQuery>,
 }
 
 impl Scan {
-    /// The same, for a query: it ends with an error when that is no longer wanted.
-    pub(crate) fn for_query(self, query: Option<&RunningQuery>) -> Self {
-        Self { query: query.cloned(), ..self }
-    }
-
     /// The columns of each batch.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)

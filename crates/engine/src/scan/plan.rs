@@ -4,24 +4,23 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 
-use super::{ScanSpec, Source, views};
+use super::row_filter::{PlannedFilter, ViewedColumns};
+use super::{RowOrder, ScanSpec, Source, views};
 use crate::damage::LeftOut;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
 
 /// Columns to read and columns to give.
 #[derive(Debug)]
 pub(super) struct ScanPlan {
     pub(super) stream: Arc<Stream>,
-    /// Columns of the stored schema that are read.
-    pub(super) read: Vec<usize>,
+    /// Columns of the stored schema that are read, and which of them as views of their text.
+    read: ViewedColumns,
     /// Positions in `read` of the columns given.
     output: Vec<usize>,
     /// The columns given.
     pub(super) schema: SchemaRef,
-    /// Which of `read` are read as views of their text; empty: none.
-    views: Vec<bool>,
     /// Position in `read` of the leading key.
     pub(super) lead: usize,
     /// Positions in `read` of the other key columns; empty where they need not be compared.
@@ -30,6 +29,8 @@ pub(super) struct ScanPlan {
     pub(super) deleted: Option<usize>,
     /// Takes what is damaged, where that is to be left out.
     pub(super) left_out: Option<Arc<LeftOut>>,
+    /// What rows have to pass to be given.
+    pub(super) filter: Option<PlannedFilter>,
 }
 
 /// How the rows of a reading meet each other.
@@ -42,13 +43,24 @@ pub(super) struct RowsMeeting {
 }
 
 impl ScanPlan {
-    /// A plan that gives the columns that `spec` names (all where it names none).
+    /// A plan that gives the columns that `spec` names (all where it names none), for `query` if there is one.
     ///
     /// # Errors
-    /// `InvalidArgument` for a column that isn't there.
-    pub(super) fn new(stream: &Arc<Stream>, spec: &ScanSpec, meeting: RowsMeeting) -> Result<Self> {
+    /// `InvalidArgument` for a column that isn't there, or a filter that the stream can't have.
+    pub(super) fn new(
+        stream: &Arc<Stream>,
+        spec: &ScanSpec,
+        meeting: RowsMeeting,
+        query: Option<&RunningQuery>,
+    ) -> Result<Self> {
         let mut plan = Self::of_columns(stream, spec.columns.as_deref(), meeting)?;
         plan.left_out = spec.skip_damaged.then(Arc::default);
+        let columns = &plan.read.columns;
+        let filter = spec
+            .filter
+            .as_ref()
+            .map(|filter| PlannedFilter::new(stream, columns, filter, spec.text_views, query));
+        plan.filter = filter.transpose()?;
         Ok(if spec.text_views { plan.with_views() } else { plan })
     }
 
@@ -114,23 +126,23 @@ impl ScanPlan {
             .then(|| position_of(stream.schema().fields().len()));
         Self {
             stream: Arc::clone(stream),
-            read,
+            read: ViewedColumns { columns: read, views: Vec::new() },
             output,
             schema,
-            views: Vec::new(),
             lead,
             rest,
             deleted,
             left_out: None,
+            filter: None,
         }
     }
 
     /// The same plan, with views of text.
     fn with_views(mut self) -> Self {
-        self.views = self.read.iter().map(|column| self.stream.has_text_views(*column)).collect();
+        self.read = ViewedColumns::new(&self.stream, self.read.columns, true);
         let given = self.schema.fields().iter().zip(&self.output);
         let fields: Vec<_> = given
-            .map(|(field, position)| match self.views.get(*position) {
+            .map(|(field, position)| match self.read.views.get(*position) {
                 Some(true) => views::viewed_field(field),
                 _ => Arc::clone(field),
             })
@@ -140,11 +152,19 @@ impl ScanPlan {
         self
     }
 
-    /// Reads a block of a source.
-    pub(super) fn read_block(&self, source: &dyn Source, block: usize) -> Result<RecordBatch> {
-        let batch = match self.views.contains(&true) {
-            true => source.read_views(block, &self.read, &self.views)?,
-            false => source.read(block, &self.read)?,
+    /// Reads a block of a source; where there is a filter, of the rows that pass.
+    pub(super) fn read_block(
+        &self,
+        source: &dyn Source,
+        block: usize,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        let batch = match &self.filter {
+            None => source.read_viewed(block, &self.read, order)?,
+            Some(filter) => {
+                filter.check()?;
+                source.read_passing(block, filter, order)?
+            }
         };
         self.check(&batch)?;
         Ok(batch)
@@ -177,22 +197,20 @@ impl ScanPlan {
 
     /// Checks that a block is what was asked for, so that nothing behind this can panic.
     fn check(&self, batch: &RecordBatch) -> Result<()> {
-        if batch.num_columns() != self.read.len() {
+        let columns = &self.read.columns;
+        if batch.num_columns() != columns.len() {
             let message = format!(
                 "a block of stream '{}' was read with {} columns, expected {}",
                 self.stream.name(),
                 batch.num_columns(),
-                self.read.len()
+                columns.len()
             );
             return Err(Error::new(ErrorKind::Corruption, message));
         }
         let fields = self.stream.stored_schema().fields();
-        for (position, (column, array)) in self.read.iter().zip(batch.columns()).enumerate() {
+        for (position, (column, array)) in columns.iter().zip(batch.columns()).enumerate() {
             let field = &fields[*column];
-            let expected = match self.views.get(position) {
-                Some(true) => &DataType::Utf8View,
-                _ => field.data_type(),
-            };
+            let expected = self.read.data_type(position, &self.stream);
             if array.data_type() != expected {
                 let message = format!(
                     "a block of stream '{}' has type {} in column '{}', expected {}",

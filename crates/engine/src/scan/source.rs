@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo, Zone};
 
-use super::{ColumnSize, PruneFilter, Values, views};
+use super::row_filter::{PlannedFilter, ViewedColumns};
+use super::{ColumnSize, PruneFilter, RowOrder, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
@@ -79,6 +80,27 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
         views::of_batch(&self.read(block, columns)?, views)
     }
+    /// Decodes columns of a block.
+    fn read_viewed(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        _order: RowOrder,
+    ) -> Result<RecordBatch> {
+        match wanted.views.as_slice() {
+            [] => self.read(block, &wanted.columns),
+            views => self.read_views(block, &wanted.columns, views),
+        }
+    }
+    /// Decodes the rows of a block that pass a filter: the columns of its reading.
+    fn read_passing(
+        &self,
+        block: usize,
+        filter: &PlannedFilter,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        filter.read_whole(self, block, order)
+    }
     /// Decodes the first `count` columns of a block, which a point read takes all of: the
     /// columns of the stream's schema. Sources that hold blocks decoded lend what they hold.
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
@@ -96,6 +118,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// False only where no row of the block has all that the filter asks for.
     fn may_match(&self, _block: usize, _filter: &PruneFilter) -> Result<bool> {
         Ok(true)
+    }
+    /// How many digits a column of floats has behind the point, where the source knows it unread.
+    fn decimal_digits(&self, _column: usize) -> Result<Option<u32>> {
+        Ok(None)
     }
     /// What each column takes, where the source is a compacted file.
     fn column_sizes(&self) -> Result<Vec<ColumnSize>> {

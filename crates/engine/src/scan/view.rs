@@ -11,9 +11,10 @@ use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
+use super::unordered::Unordered;
 use super::{Row, Scan, ScanSpec, Source, StreamView};
 use crate::tombstones::Visible;
-use crate::{Error, ErrorKind, LeadKind, Result};
+use crate::{Error, ErrorKind, LeadKind, Result, RunningQuery};
 
 /// A source and the parts of it that a reading sees.
 pub(super) type Seen = (Arc<dyn Source>, Visible);
@@ -22,27 +23,46 @@ impl StreamView {
     /// Reads rows in key order.
     ///
     /// # Errors
-    /// `InvalidArgument` for a column that isn't there or a range of other keys than the
-    /// stream's. The batches may be the errors of the sources.
+    /// As [`StreamView::scan_for`].
     pub(crate) fn scan(self: &Arc<Self>, spec: &ScanSpec) -> Result<Scan> {
+        self.scan_for(spec, None)
+    }
+
+    /// Reads rows in key order, for `query` if there is one.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a column that isn't there, a range of other keys than the stream's, or a filter that the
+    /// stream can't have. The batches may be the errors of the sources.
+    pub(crate) fn scan_for(
+        self: &Arc<Self>,
+        spec: &ScanSpec,
+        query: Option<&RunningQuery>,
+    ) -> Result<Scan> {
         let mut seen = self.seen(&spec.range)?;
-        let plan = Arc::new(ScanPlan::new(&self.stream, spec, meeting(&seen))?);
+        if spec.any_order.is_some() && (self.stream.is_latest() || spec.reverse) {
+            let why = "rows of the newest a key, and rows in reverse, come in order";
+            return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
+        }
+        let plan = Arc::new(ScanPlan::new(&self.stream, spec, meeting(&seen), query)?);
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();
         if left_out.is_some() {
             seen = without_unreadable(&plan, seen)?;
         }
         let ahead = match spec.limit {
-            None if spec.threads > 1 && left_out.is_none() => Ahead::start(self, spec)?,
+            None if spec.threads > 1 && left_out.is_none() && spec.any_order.is_none() => {
+                Ahead::start(self, spec, query)?
+            }
             _ => None,
         };
-        let batches: Box<dyn Batches> = match ahead {
-            Some(ahead) => Box::new(ahead),
-            None if spec.reverse => Box::new(Reverse::new(plan, seen)),
-            None => forward(plan, seen, Purpose::Batches)?,
+        let batches: Box<dyn Batches> = match (ahead, spec.any_order) {
+            (Some(ahead), _) => Box::new(ahead),
+            (None, Some(share)) => Box::new(Unordered::new(plan, seen, share)),
+            (None, None) if spec.reverse => Box::new(Reverse::new(plan, seen)),
+            (None, None) => forward(plan, seen, Purpose::Batches)?,
         };
         let rows_left = spec.limit.unwrap_or(usize::MAX);
-        Ok(Scan { schema, batches, rows_left, left_out, query: None })
+        Ok(Scan { schema, batches, rows_left, left_out, query: query.cloned() })
     }
 
     /// All rows of a scan, as one batch.

@@ -32,6 +32,11 @@ pub(crate) fn viewed(
     (Arc::new(Schema::new(fields)), columns)
 }
 
+/// A column, as views of its text where `is_viewed` says so.
+pub(super) fn shown(column: &ArrayRef, is_viewed: bool) -> ArrayRef {
+    if is_viewed { of_column(column) } else { Arc::clone(column) }
+}
+
 /// The same text, as views of its bytes, which stay where they are.
 fn of_column(column: &ArrayRef) -> ArrayRef {
     match column.as_string_opt::<i32>() {

@@ -136,8 +136,7 @@ impl Snapshot {
     /// `NotFound` for a stream that the snapshot doesn't hold, `InvalidArgument` for a bad
     /// column or key; the batches themselves may be `Corruption` or `Io`.
     pub fn scan(&self, stream: StreamId, spec: &ScanSpec) -> Result<Scan> {
-        let scan = self.read(stream)?.scan(spec)?;
-        Ok(scan.for_query(self.query.as_ref()))
+        self.read(stream)?.scan_for(spec, self.query.as_ref())
     }
 
     /// Exact number of rows whose leading key is in `range`; from metadata where that is exact.

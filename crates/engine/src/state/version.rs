@@ -11,7 +11,7 @@ use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
-use crate::scan::{Source, SourceSummary};
+use crate::scan::{PlannedFilter, RowOrder, Source, SourceSummary, ViewedColumns};
 use crate::tombstones::Tombstones;
 use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
 
@@ -210,8 +210,30 @@ impl Source for RunHandle {
         self.noting(self.reader.read_views(block, columns, views))
     }
 
+    fn read_viewed(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        self.noting(self.reader.read_viewed(block, wanted, order))
+    }
+
+    fn read_passing(
+        &self,
+        block: usize,
+        filter: &PlannedFilter,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        self.noting(self.reader.read_passing(block, filter, order))
+    }
+
     fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
         self.reader.values(block, column)
+    }
+
+    fn decimal_digits(&self, column: usize) -> Result<Option<u32>> {
+        self.reader.decimal_digits(column)
     }
 
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {

@@ -8,6 +8,7 @@ mod being_created;
 mod beside_damage;
 mod bulk;
 mod bulk_behind_row;
+mod by_series;
 mod commits_beside_flush;
 mod damage;
 mod failing_disk;

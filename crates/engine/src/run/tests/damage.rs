@@ -4,8 +4,8 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_format::RunTail;
 use timestrata_format::checksum::crc32c;
+use timestrata_format::{FORMAT_VERSION, RunTail};
 use timestrata_io::OpenMode;
 
 use super::*;
@@ -55,9 +55,10 @@ fn every_flipped_byte_is_noticed() {
     }
 }
 
-/// Where the base64 of the run tail lies: format version 1, then the store's id of nines.
+/// Where the base64 of the run tail lies: the format version, then the store's id of nines.
 fn tail_text(bytes: &[u8]) -> std::ops::Range<usize> {
-    let start = bytes.windows(8).position(|window| window == b"AQAAAAkJ").unwrap();
+    let begin = STANDARD.encode([&FORMAT_VERSION.to_le_bytes()[..], &[9, 9]].concat());
+    let start = bytes.windows(8).position(|window| window == begin.as_bytes()).unwrap();
     let in_text = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     start..start + bytes[start..].iter().take_while(|byte| in_text(byte)).count()
 }

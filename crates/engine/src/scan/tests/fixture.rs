@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray,
     TimestampNanosecondArray, UInt64Array,
@@ -13,7 +15,7 @@ use timestrata_format::{LeadKey, SeqNo, StreamId, Tombstone, Zone};
 use timestrata_io::sync::Mutex;
 
 use crate::key::KeyView;
-use crate::scan::{Source, SourceSummary, StreamView};
+use crate::scan::{RowFilter, Source, SourceSummary, StreamView};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, LeadKind, Result, Stream, StreamSpec};
 
@@ -191,6 +193,30 @@ impl Source for VecSource {
             return Err(Error::new(ErrorKind::Corruption, format!("block {block} is broken")));
         }
         Ok(self.batches[block].project(columns).unwrap())
+    }
+}
+
+/// Lets rows through whose payload is no multiple of a number. Looks at the leading key too, to no end.
+#[derive(Debug)]
+pub(super) struct NoMultiple(pub(super) i64);
+
+impl NoMultiple {
+    pub(super) fn lets(&self, payload: i64) -> bool {
+        payload % self.0 != 0
+    }
+}
+
+impl RowFilter for NoMultiple {
+    fn columns(&self) -> &[usize] {
+        &[LEAD, PAYLOAD]
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let payloads = rows.column(1).as_primitive::<Int64Type>();
+        // Of a multiple it says nothing: that is a no.
+        Ok(payloads
+            .iter()
+            .map(|payload| payload.is_some_and(|n| self.lets(n)).then_some(true))
+            .collect())
     }
 }
 

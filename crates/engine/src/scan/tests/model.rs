@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 
-use super::fixture::{Dice, LEAD, PAYLOAD, TestRow, VecSource, lead, stream, view};
+use super::fixture::{Dice, LEAD, NoMultiple, PAYLOAD, TestRow, VecSource, lead, stream, view};
 use crate::key::KeyView;
-use crate::scan::{Row, ScanSpec, Source, StreamView, merge_sources};
+use crate::scan::{Row, ScanFilter, ScanSpec, Share, Source, StreamView, merge_sources};
 use crate::{Cell, LeadKind, Result, Stream};
 
 /// What a random view is made of.
@@ -179,9 +179,10 @@ impl World {
         merged
     }
 
-    fn expected(&self, spec: &ScanSpec) -> Vec<TestRow> {
+    fn expected(&self, spec: &ScanSpec, filter: Option<i64>) -> Vec<TestRow> {
         let mut rows = self.merged();
         rows.retain(|row| !row.deleted && spec.range.contains(row.lead));
+        rows.retain(|row| filter.is_none_or(|number| NoMultiple(number).lets(row.payload)));
         if spec.reverse {
             rows.reverse();
         }
@@ -203,8 +204,8 @@ fn expected_payloads(rows: &[TestRow]) -> Vec<i64> {
     rows.iter().map(|row| row.payload).collect()
 }
 
-fn check_scan(world: &World, spec: &ScanSpec) {
-    let expected = world.expected(spec);
+fn check_scan(world: &World, spec: &ScanSpec, filter: Option<i64>) {
+    let expected = world.expected(spec, filter);
     let scan = world.view.scan(spec).unwrap();
     let schema = scan.schema();
     let batches = scan.collect::<Result<Vec<_>>>().unwrap();
@@ -226,6 +227,26 @@ fn check_scan(world: &World, spec: &ScanSpec) {
     }
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     assert_eq!(rows, expected.len());
+}
+
+/// Without an order it is the same rows.
+fn check_any_order(world: &World, range: KeyRange, number: Option<i64>) {
+    let filter = number.map(|number| ScanFilter::new(NoMultiple(number)));
+    let spec = ScanSpec { range, columns: Some(vec![PAYLOAD]), filter, ..ScanSpec::default() };
+    let expected = world.expected(&spec, number);
+    let parts = 3;
+    let share = |part| ScanSpec { any_order: Some(Share { part, parts }), ..spec.clone() };
+    let scans = (0..parts).map(|part| world.view.scan(&share(part)));
+    if world.stream.is_latest() {
+        assert!(scans.into_iter().all(|scan| scan.is_err()));
+        return;
+    }
+    let batches: Vec<RecordBatch> =
+        scans.flat_map(Result::unwrap).collect::<Result<Vec<_>>>().unwrap();
+    let (mut found, mut expected) = (payloads(&batches, 0), expected_payloads(&expected));
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
 }
 
 /// Views show the same text, in every other column the same values.
@@ -262,13 +283,19 @@ fn check_world(mut world: World, readings: usize) {
         let limit =
             (world.dice.below(2) == 0).then(|| world.dice.below(world.shape.rows_max * 2) as usize);
         let range = if world.dice.below(4) == 0 { KeyRange::ALL } else { world.range() };
+        // One lets nothing through, two half, a million nearly all.
+        let numbers = [None, Some(1), Some(2), Some(1_000_000)];
+        let number = numbers[world.dice.below(4) as usize].filter(|_| !world.stream.is_latest());
         for reverse in [false, true] {
             let threads = world.dice.below(4) as usize;
             let columns = columns.clone();
-            let spec = ScanSpec { range, columns, limit, reverse, threads, ..ScanSpec::default() };
-            check_scan(&world, &spec);
+            let filter = number.map(|number| ScanFilter::new(NoMultiple(number)));
+            let spec =
+                ScanSpec { range, columns, limit, reverse, threads, filter, ..ScanSpec::default() };
+            check_scan(&world, &spec, number);
             check_views(&world, &spec);
         }
+        check_any_order(&world, range, number);
         check_measures(&world, range);
         check_get(&mut world);
     }
@@ -276,7 +303,7 @@ fn check_world(mut world: World, readings: usize) {
 }
 
 fn check_measures(world: &World, range: KeyRange) {
-    let expected = world.expected(&ScanSpec { range, ..ScanSpec::default() });
+    let expected = world.expected(&ScanSpec { range, ..ScanSpec::default() }, None);
     assert_eq!(world.view.count(&range).unwrap(), expected.len() as u64);
     assert_eq!(world.view.min_key(&range).unwrap(), expected.first().map(|row| row.lead));
     assert_eq!(world.view.max_key(&range).unwrap(), expected.last().map(|row| row.lead));

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arrow_array::{BooleanArray, RecordBatch};
 use timestrata_format::manifest::Merge;
 use timestrata_format::{KeyRange, LeadKey, SeqNo, Tombstone};
 
-use super::fixture::{LEAD, PAYLOAD, TestRow, VecSource, stream, view};
-use crate::scan::{ScanSpec, Source, merge_sources};
-use crate::{Cell, ErrorKind, LeadKind, Result, Stream};
+use super::fixture::{LEAD, NoMultiple, PAYLOAD, TestRow, VecSource, stream, view};
+use crate::scan::{RowFilter, ScanFilter, ScanSpec, Source, merge_sources};
+use crate::{Cell, ErrorKind, LeadKind, Result, Settings, Store, Stream};
 
 fn rows(times: impl Iterator<Item = i64>) -> Vec<TestRow> {
     let row = |time| TestRow {
@@ -85,6 +86,86 @@ fn blocks_out_of_the_range_are_not_read() {
     let columns = vec![PAYLOAD, LEAD];
     assert_eq!(reads, [3, 4, 5].map(|block| (block, columns.clone())));
     assert_eq!(second.opened.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_filter_reads_other_columns_only_of_blocks_with_rows_that_pass() {
+    let stream = times();
+    let only = Arc::new(source(&stream, 0..30, 10, 0));
+    let view = view(&stream, &[Arc::clone(&only)], &[]);
+    // Of the payloads from 0 to 29 only 0 is a multiple of 100.
+    let filter = Some(ScanFilter::new(Not(NoMultiple(100))));
+    let spec = ScanSpec { filter, columns: Some(vec![3, PAYLOAD]), ..ScanSpec::default() };
+    let rows = view.collect(&spec).unwrap();
+    assert_eq!(rows.num_rows(), 1);
+    let reads = std::mem::take(&mut *only.reads.lock());
+    let looked_at = vec![LEAD, PAYLOAD];
+    let expected = [(0, looked_at.clone()), (0, vec![3]), (1, looked_at.clone()), (2, looked_at)];
+    assert_eq!(reads, expected);
+}
+
+#[test]
+fn what_has_passed_a_filter_is_given_before_all_is_read() {
+    let stream = times();
+    let only = Arc::new(source(&stream, 0..1_000, 10, 0));
+    let view = view(&stream, &[Arc::clone(&only)], &[]);
+    let filter = Some(ScanFilter::new(Not(NoMultiple(500))));
+    let mut scan = view.scan(&ScanSpec { filter, ..ScanSpec::default() }).unwrap();
+    assert_eq!(scan.next().unwrap().unwrap().num_rows(), 1);
+    let read = only.blocks_read().len();
+    assert!(read < 10, "{read} reads");
+    assert_eq!(scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1);
+}
+
+#[test]
+fn a_scan_with_a_filter_ends_with_its_query_though_nothing_passes() {
+    let stream = times();
+    let only = Arc::new(source(&stream, 0..1_000, 10, 0));
+    let view = view(&stream, &[Arc::clone(&only)], &[]);
+    let store = Store::memory(Settings::default()).unwrap();
+    let query = store.begin_query("nothing of it", None);
+    let filter = Some(ScanFilter::new(Cancelling(store.clone())));
+    let spec = ScanSpec { filter, ..ScanSpec::default() };
+    let mut scan = view.scan_for(&spec, Some(&query)).unwrap();
+    assert_eq!(scan.next().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(only.blocks_read(), [0]);
+    assert!(scan.next().is_none());
+}
+
+#[test]
+fn the_newest_row_a_key_takes_no_filter() {
+    let stream = stream(LeadKind::Time, false, Merge::Latest);
+    let view = view(&stream, &[], &[]);
+    let filter = Some(ScanFilter::new(NoMultiple(2)));
+    let error = view.scan(&ScanSpec { filter, ..ScanSpec::default() }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+/// Lets through what the other one doesn't.
+#[derive(Debug)]
+struct Not(NoMultiple);
+
+impl RowFilter for Not {
+    fn columns(&self) -> &[usize] {
+        self.0.columns()
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        Ok(self.0.passes(rows)?.iter().map(|passes| Some(passes.is_none())).collect())
+    }
+}
+
+/// Lets nothing through, and has all queries end.
+#[derive(Debug)]
+struct Cancelling(Store);
+
+impl RowFilter for Cancelling {
+    fn columns(&self) -> &[usize] {
+        &[PAYLOAD]
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        self.0.queries().iter().for_each(|query| assert!(self.0.cancel_query(query.id)));
+        Ok(BooleanArray::from(vec![false; rows.num_rows()]))
+    }
 }
 
 #[test]

@@ -1,0 +1,468 @@
+//! Cold runs: a Parquet file, mapped; columns are decoded and kept in the store's cache.
+//!
+//! Rows of a block lie in the order of the key, or by series (see [`series`]). The cache has columns
+//! as they are stored; who reads gets them in the order of the key.
+
+mod decode;
+mod pages;
+mod passing;
+mod pruning;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::FilterBuilder;
+use arrow_select::take::take;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
+use parquet::bloom_filter::Sbbf;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use timestrata_format::{RunId, RunLayout, WordFilters};
+
+use self::decode::{Decoded, DecodedTypes};
+use super::cache::{BlockCache, Form};
+use super::checked::{CheckedFile, byte_range, guarded};
+use super::series::{self, PLACE_COLUMN};
+use super::tail::{self, Zone};
+use super::word_filter::BlockWords;
+use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
+use crate::scan::RowOrder;
+use crate::{Error, Result, Stream};
+
+/// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
+const FEW_ROWS_SHARE: usize = 4;
+
+/// So many rows between two that are selected are decoded faster than they are skipped.
+const GAP_ROWS_MAX: usize = 64;
+
+/// Where the rows lie that are selected.
+struct Selected {
+    /// Without the short gaps between them.
+    stretches: Vec<Range<usize>>,
+    /// Rows of all stretches.
+    rows: usize,
+}
+
+impl Selected {
+    fn of(selected: &BooleanArray) -> Self {
+        let mut stretches: Vec<Range<usize>> = Vec::new();
+        for (start, end) in selected.values().set_slices() {
+            match stretches.last_mut() {
+                Some(last) if start - last.end <= GAP_ROWS_MAX => last.end = end,
+                _ => stretches.push(start..end),
+            }
+        }
+        let rows = stretches.iter().map(Range::len).sum();
+        Self { stretches, rows }
+    }
+}
+
+/// Which rows of some stretches are selected.
+fn selected_of(selected: &BooleanArray, stretches: &[Range<usize>]) -> BooleanArray {
+    let mut of_stretches = BooleanBufferBuilder::new(selected.len());
+    for stretch in stretches {
+        of_stretches.append_buffer(&selected.values().slice(stretch.start, stretch.len()));
+    }
+    BooleanArray::new(of_stretches.finish(), None)
+}
+
+/// What the footer says.
+#[derive(Debug)]
+pub(super) struct ColdFooter {
+    /// The columns of the stream as it was, whatever the file has them as.
+    pub(super) schema: SchemaRef,
+    layout: Option<RunLayout>,
+    tail: Bytes,
+    pub(super) tail_text: Option<String>,
+    pub(super) origin_text: Option<String>,
+    /// Where the filters of its blocks' words are, if it has them.
+    pub(super) words_text: Option<String>,
+    metadata: ArrowReaderMetadata,
+}
+
+/// A cold run, open.
+#[derive(Debug)]
+pub(super) struct ColdFile {
+    file: CheckedFile,
+    run: RunId,
+    cache: Arc<BlockCache>,
+    /// The columns of the stream as it was.
+    schema: SchemaRef,
+    /// Where rows lie by series, which the file has one more column for.
+    has_places: bool,
+    /// The file's own types; the others are made when somebody wants them.
+    stored: DecodedTypes,
+    /// For each column whether it is read as views where views are wanted.
+    has_views: Vec<bool>,
+    viewed: OnceLock<DecodedTypes>,
+    /// All text by its dictionaries.
+    by_dictionary: OnceLock<DecodedTypes>,
+    lead_column: usize,
+    /// The end of the file, which was verified.
+    tail: Bytes,
+    /// Bloom filters of the leading key, as row groups were asked for.
+    filters: Vec<OnceLock<Option<Sbbf>>>,
+    words: Option<BlockWords>,
+}
+
+/// Reads the footer, which lies in the verified tail at `tail_start`.
+pub(super) fn read_footer(
+    path: &Path,
+    bytes: &Bytes,
+    tail_start: usize,
+    schema: &SchemaRef,
+) -> Result<ColdFooter> {
+    let unreadable = |error: ParquetError| {
+        let message = format!("the footer of a run can't be read: {error}");
+        Error::corruption(path, tail_start as u64, message).caused_by(error)
+    };
+    guarded(path, || {
+        // Only the tail is given to the decoder: it can't look at unverified bytes.
+        let tail = bytes.slice(tail_start..);
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&tail);
+        let metadata = Arc::new(metadata.map_err(unreadable)?);
+        let entries = metadata.file_metadata().key_value_metadata();
+        let entry = |key: &str| entries?.iter().find(|entry| entry.key == key)?.value.clone();
+        let (tail_text, words_text) = (entry(METADATA_KEY), entry(WORDS_KEY));
+        let origin_text = entry(ORIGIN_KEY);
+        let layout = tail::layout(path, tail_start as u64, entry(LAYOUT_KEY).as_deref())?;
+        let as_today = in_file(schema, layout.as_ref());
+        let as_today = ArrowReaderOptions::new().with_schema(as_today);
+        let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
+            Ok(metadata) => metadata,
+            // Written before its stream got other columns: it knows its own.
+            Err(_) => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())
+                .map_err(unreadable)?,
+        };
+        let schema = of_stream(metadata.schema(), layout.as_ref()).ok_or_else(|| {
+            let message = "the columns of a run are not those that its layout tells of";
+            Error::corruption(path, tail_start as u64, message)
+        })?;
+        Ok(ColdFooter { schema, layout, tail, tail_text, origin_text, words_text, metadata })
+    })
+}
+
+/// Digits that a whole number has which a float has one by one, and more.
+const DECIMAL_PRECISION: u8 = 18;
+
+/// What floats with so many digits behind the point are stored as; `None`: nobody stores them so.
+pub(super) fn decimal_type(digits: u32) -> Option<DataType> {
+    let scale = i8::try_from(digits).ok().filter(|scale| *scale <= 18)?;
+    Some(DataType::Decimal64(DECIMAL_PRECISION, scale))
+}
+
+/// What a file has where its stream has these columns.
+pub(super) fn in_file(schema: &SchemaRef, layout: Option<&RunLayout>) -> SchemaRef {
+    let Some(layout) = layout else { return Arc::clone(schema) };
+    let fields = (0_u32..).zip(schema.fields()).map(|(column, field)| {
+        let digits = layout.decimals.iter().find(|(decimal, _)| *decimal == column);
+        match digits.and_then(|(_, digits)| decimal_type(*digits)) {
+            Some(data_type) => Arc::new(Field::clone(field).with_data_type(data_type)),
+            None => Arc::clone(field),
+        }
+    });
+    let places = (!layout.series.is_empty())
+        .then(|| Arc::new(Field::new(PLACE_COLUMN, DataType::UInt32, false)));
+    let fields: Vec<_> = fields.chain(places).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The opposite; `None` where the file has others.
+fn of_stream(schema: &SchemaRef, layout: Option<&RunLayout>) -> Option<SchemaRef> {
+    let Some(layout) = layout else { return Some(Arc::clone(schema)) };
+    let mut fields = schema.fields().to_vec();
+    if !layout.series.is_empty() {
+        let places = fields.pop()?;
+        if places.name() != PLACE_COLUMN || places.data_type() != &DataType::UInt32 {
+            return None;
+        }
+    }
+    for (column, digits) in &layout.decimals {
+        let field = fields.get_mut(usize::try_from(*column).ok()?)?;
+        if Some(field.data_type()) != decimal_type(*digits).as_ref() {
+            return None;
+        }
+        *field = Arc::new(Field::clone(field).with_data_type(DataType::Float64));
+    }
+    let has = |column: &u32| usize::try_from(*column).is_ok_and(|column| column < fields.len());
+    let is_whole = layout.series.iter().all(has);
+    is_whole.then(|| Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+impl ColdFile {
+    /// A file whose tail agrees with the manifest.
+    pub(super) fn new(
+        file: CheckedFile,
+        run: RunId,
+        cache: Arc<BlockCache>,
+        schema: SchemaRef,
+        stream: &Stream,
+        footer: ColdFooter,
+        zones: &[Zone],
+    ) -> Result<Self> {
+        let metadata = footer.metadata;
+        let groups = metadata.metadata().row_groups();
+        let fits = groups.len() == zones.len()
+            && groups.iter().zip(zones).all(|(g, zone)| g.num_rows() == i64::from(zone.rows));
+        if !fits {
+            return Err(file.bad(0, "the row groups of a run don't fit its zone maps"));
+        }
+        let has_places = footer.layout.is_some_and(|layout| !layout.series.is_empty());
+        let columns = 0..schema.fields().len();
+        let has_views = columns.map(|column| stream.has_text_views(column)).collect();
+        let filters = std::iter::repeat_with(OnceLock::new).take(groups.len()).collect();
+        Ok(Self {
+            file,
+            run,
+            cache,
+            has_places,
+            stored: DecodedTypes {
+                decoded: Decoded::Stored,
+                schema: Arc::clone(metadata.schema()),
+                metadata,
+            },
+            schema,
+            has_views,
+            viewed: OnceLock::new(),
+            by_dictionary: OnceLock::new(),
+            lead_column: stream.lead_column(),
+            tail: footer.tail,
+            filters,
+            words: None,
+        })
+    }
+
+    /// The same, with the filters of its blocks' words.
+    pub(super) fn with_words(mut self, words: Option<WordFilters>) -> Self {
+        self.words = words.map(BlockWords::new);
+        self
+    }
+
+    pub(super) fn file(&self) -> &CheckedFile {
+        &self.file
+    }
+
+    /// How many digits a column of floats has behind the point, where it is stored as decimal numbers.
+    pub(super) fn decimal_digits(&self, column: usize) -> Option<u32> {
+        let stored = self.stored.schema.fields().get(column)?.data_type();
+        match (self.schema.fields().get(column)?.data_type(), stored) {
+            (DataType::Float64, DataType::Decimal64(_, scale)) => u32::try_from(*scale).ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether rows may lie in another order than the key's.
+    pub(super) fn has_places(&self) -> bool {
+        self.has_places
+    }
+
+    /// Columns of one block, from the cache where it has them; text as views if so wished.
+    pub(super) fn read(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+        text_views: bool,
+        order: RowOrder,
+    ) -> Result<Vec<ArrayRef>> {
+        let stored = self.read_stored(block, zone, columns, text_views)?;
+        if order == RowOrder::Any {
+            return Ok(stored);
+        }
+        match self.places(block, zone)? {
+            Some(places) => self.in_order(&stored, &places),
+            None => Ok(stored),
+        }
+    }
+
+    /// Where each row lies, in the order of the key; `None` where rows are stored in that order.
+    fn places(&self, block: usize, zone: &Zone) -> Result<Option<UInt32Array>> {
+        if !self.has_places {
+            return Ok(None);
+        }
+        let column = self.schema.fields().len();
+        if let Some(places) = self.cache.get(self.run, block, column, Form::ByKey) {
+            return Ok(places.as_primitive_opt::<UInt32Type>().cloned());
+        }
+        let rows = (block, zone.rows as usize);
+        let places =
+            self.places_of(block, self.decode_rows(rows, &[column], false, None)?.column(0))?;
+        self.cache.insert(self.run, block, column, Form::ByKey, Arc::new(places.clone()));
+        Ok(Some(places))
+    }
+
+    /// The places that a block's column of them tells.
+    fn places_of(&self, block: usize, stored: &ArrayRef) -> Result<UInt32Array> {
+        stored.as_primitive_opt::<UInt32Type>().and_then(series::by_key).ok_or_else(|| {
+            self.file.bad(0, format!("block {block} of a run has no place for each of its rows"))
+        })
+    }
+
+    fn in_order(&self, columns: &[ArrayRef], order: &UInt32Array) -> Result<Vec<ArrayRef>> {
+        let taken = columns.iter().map(|column| take(column, order, None));
+        taken.collect::<std::result::Result<_, _>>().map_err(|error| {
+            self.file.bad(0, format!("rows of a run can't be put in order: {error}"))
+        })
+    }
+
+    /// Columns of one block as they are stored, from the cache where it has them.
+    fn read_stored(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+        text_views: bool,
+    ) -> Result<Vec<ArrayRef>> {
+        let (found, missing) = self.cached(block, columns, text_views);
+        if missing.is_empty() {
+            return self.joined(block, columns, found, &missing, &[]);
+        }
+        let rows = (block, zone.rows as usize);
+        let decoded = self.decode_rows(rows, &missing, text_views, None)?;
+        for (column, array) in missing.iter().zip(decoded.columns()) {
+            let form = self.form(*column, text_views);
+            self.cache.insert(self.run, block, *column, form, array.clone());
+        }
+        self.joined(block, columns, found, &missing, decoded.columns())
+    }
+
+    /// The same, only the rows that `selected` is set for as they are stored.
+    fn read_stored_selected(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+        text_views: bool,
+        selected: &BooleanArray,
+    ) -> Result<Vec<ArrayRef>> {
+        let Selected { stretches, rows } = Selected::of(selected);
+        if rows.saturating_mul(FEW_ROWS_SHARE) > zone.rows as usize {
+            let whole = self.read_stored(block, zone, columns, text_views)?;
+            return self.chosen(&whole, selected);
+        }
+        let (mut found, missing) = self.cached(block, columns, text_views);
+        for column in found.iter_mut().flatten() {
+            let chosen = self.chosen(std::slice::from_ref(column), selected)?;
+            *column = chosen.into_iter().next().unwrap_or_else(|| Arc::clone(column));
+        }
+        if missing.is_empty() {
+            return self.joined(block, columns, found, &missing, &[]);
+        }
+        let of_stretches = selected_of(selected, &stretches);
+        let selection =
+            RowSelection::from_consecutive_ranges(stretches.into_iter(), zone.rows as usize);
+        let decoded = self.decode_rows((block, rows), &missing, text_views, Some(selection))?;
+        let decoded = self.chosen(decoded.columns(), &of_stretches)?;
+        self.joined(block, columns, found, &missing, &decoded)
+    }
+
+    /// The values that are selected, of columns with as many rows as the selection.
+    fn chosen(&self, columns: &[ArrayRef], selected: &BooleanArray) -> Result<Vec<ArrayRef>> {
+        if selected.true_count() == selected.len() {
+            return Ok(columns.to_vec());
+        }
+        let filter = FilterBuilder::new(selected).optimize().build();
+        let chosen = columns.iter().map(|column| filter.filter(column));
+        let chosen = chosen.collect::<std::result::Result<Vec<_>, _>>();
+        chosen.map_err(|error| self.file.bad(0, error.to_string()))
+    }
+
+    /// Decodes columns of one block, in ascending order and without a look at the cache.
+    pub(super) fn decode(
+        &self,
+        block: usize,
+        zone: &Zone,
+        columns: &[usize],
+        text_views: bool,
+    ) -> Result<RecordBatch> {
+        let rows = (block, zone.rows as usize);
+        if !self.has_places {
+            return self.decode_rows(rows, columns, text_views, None);
+        }
+        let places = self.schema.fields().len();
+        let with_places: Vec<usize> = columns.iter().copied().chain([places]).collect();
+        let mut stored = self.decode_rows(rows, &with_places, text_views, None)?;
+        let places = self.places_of(block, &stored.remove_column(columns.len()))?;
+        let columns = self.in_order(stored.columns(), &places)?;
+        RecordBatch::try_new(stored.schema(), columns)
+            .map_err(|error| self.file.bad(0, error.to_string()))
+    }
+
+    fn form(&self, column: usize, text_views: bool) -> Form {
+        match text_views && self.is_viewed(column) {
+            true => Form::Views,
+            false => Form::Stored,
+        }
+    }
+
+    /// What the cache has of these columns; and the others, in ascending order.
+    fn cached(
+        &self,
+        block: usize,
+        columns: &[usize],
+        text_views: bool,
+    ) -> (Vec<Option<ArrayRef>>, Vec<usize>) {
+        let cached = |column: &usize| {
+            self.cache.get(self.run, block, *column, self.form(*column, text_views))
+        };
+        let found: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
+        let mut missing: Vec<usize> = columns
+            .iter()
+            .zip(&found)
+            .filter_map(|(column, array)| array.is_none().then_some(*column))
+            .collect();
+        missing.sort_unstable();
+        missing.dedup();
+        (found, missing)
+    }
+
+    /// The columns that were found, and those that were missing and have been decoded.
+    fn joined(
+        &self,
+        block: usize,
+        columns: &[usize],
+        found: Vec<Option<ArrayRef>>,
+        missing: &[usize],
+        decoded: &[ArrayRef],
+    ) -> Result<Vec<ArrayRef>> {
+        let joined = columns.iter().zip(found).map(|(column, found)| {
+            found.or_else(|| decoded.get(missing.binary_search(column).ok()?).cloned())
+        });
+        joined
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.file.bad(0, format!("block {block} of a run lacks a column")))
+    }
+
+    fn is_viewed(&self, column: usize) -> bool {
+        self.has_views.get(column).copied().unwrap_or(false)
+    }
+
+    fn groups(&self) -> &[RowGroupMetaData] {
+        self.stored.metadata.metadata().row_groups()
+    }
+
+    /// What a block has of a column; of a nested one its first part.
+    fn chunk(&self, block: usize, column: usize) -> Option<&ColumnChunkMetaData> {
+        let schema = self.stored.metadata.parquet_schema();
+        let mut leaves = 0..schema.num_columns();
+        let leaf = leaves.find(|leaf| schema.get_column_root_idx(*leaf) == column)?;
+        self.groups().get(block)?.columns().get(leaf)
+    }
+
+    /// The bytes of a column chunk. Parquet's own method panics on a negative place.
+    fn chunk_range(&self, chunk: &ColumnChunkMetaData) -> Result<Range<u64>> {
+        let first = match chunk.dictionary_page_offset() {
+            Some(dictionary) => dictionary.min(chunk.data_page_offset()),
+            None => chunk.data_page_offset(),
+        };
+        byte_range(first, chunk.compressed_size())
+            .ok_or_else(|| self.file.bad(0, "a column chunk has a negative place"))
+    }
+}

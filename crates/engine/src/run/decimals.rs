@@ -1,0 +1,195 @@
+//! Floats that are decimal numbers with few digits, such as prices and readings of sensors, stored as whole numbers.
+//!
+//! A price of 101.25 is 10125 hundredths. Whole numbers take few bits for the step from one to the next, where
+//! the bits of floats look like noise; and the quotient that a reader makes of them is the same float, bit by bit,
+//! which is what is looked at here: division rounds to the nearest float, as reading "101.25" does.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal64Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Float64Array};
+use arrow_schema::{ArrowError, DataType};
+
+use super::cold;
+use crate::scan::{RowOrder, Source, ViewedColumns};
+use crate::{Result, Stream};
+
+/// With more digits behind the point than these, a number is mostly no decimal one.
+const DIGITS_MAX: u32 = 6;
+/// Floats below this are whole numbers one by one.
+const WHOLE_MAX: f64 = (1_u64 << 53) as f64;
+
+/// A column of floats, and how many digits all of its values have behind the point at most.
+pub(crate) type DecimalColumn = (usize, u32);
+
+/// The columns all of whose values, in all of some sources, are decimal numbers.
+///
+/// # Errors
+/// Those of reading the sources.
+pub(crate) fn decimal_columns(
+    stream: &Stream,
+    sources: &[Arc<dyn Source>],
+) -> Result<Vec<DecimalColumn>> {
+    let fields = stream.schema().fields().iter().enumerate();
+    let floats = fields.filter(|(_, field)| field.data_type() == &DataType::Float64);
+    let mut found = Vec::new();
+    for (column, _) in floats {
+        if let Some(digits) = digits_of(column, sources)? {
+            found.push((column, digits));
+        }
+    }
+    Ok(found)
+}
+
+fn digits_of(column: usize, sources: &[Arc<dyn Source>]) -> Result<Option<u32>> {
+    let mut all = Digits::default();
+    for source in sources {
+        if let Some(known) = source.decimal_digits(column)? {
+            all.digits = all.digits.max(known);
+            // It is in a file already, so that its numbers are small enough with as many digits as it has.
+            all.greatest = all.greatest.max(WHOLE_MAX / power(known));
+            continue;
+        }
+        let wanted = ViewedColumns { columns: vec![column], views: Vec::new() };
+        for block in 0..source.blocks()?.len() {
+            let values = source.read_viewed(block, &wanted, RowOrder::Any)?;
+            let values = values.columns().first().and_then(|v| v.as_primitive_opt::<Float64Type>());
+            if !values.is_some_and(|values| all.take(values)) {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(all.is_small().then_some(all.digits))
+}
+
+/// What the values so far have in common.
+#[derive(Debug, Default)]
+struct Digits {
+    digits: u32,
+    /// No value is farther from zero.
+    greatest: f64,
+}
+
+impl Digits {
+    /// Looks at more values; false: some of them is no decimal number.
+    fn take(&mut self, values: &Float64Array) -> bool {
+        let greatest = |values: &Float64Array| {
+            values.iter().flatten().fold(0.0_f64, |greatest, value| greatest.max(value.abs()))
+        };
+        while !are_decimal(values, self.digits) {
+            self.digits += 1;
+            if self.digits > DIGITS_MAX {
+                return false;
+            }
+        }
+        self.greatest = self.greatest.max(greatest(values));
+        self.is_small()
+    }
+
+    fn is_small(&self) -> bool {
+        self.greatest * power(self.digits) <= WHOLE_MAX
+    }
+}
+
+fn power(digits: u32) -> f64 {
+    10_f64.powi(digits.cast_signed())
+}
+
+/// Whether all values come back as they were.
+fn are_decimal(values: &Float64Array, digits: u32) -> bool {
+    let factor = power(digits);
+    let comes_back = |value: f64| {
+        let whole = (value * factor).round();
+        whole.abs() <= WHOLE_MAX && (whole as i64 as f64 / factor).to_bits() == value.to_bits()
+    };
+    match values.nulls() {
+        // Without a branch a value, compilers look at several at once.
+        None => values
+            .values()
+            .chunks(1024)
+            .all(|chunk| chunk.iter().fold(true, |all, value| all & comes_back(*value))),
+        Some(_) => values.iter().flatten().all(comes_back),
+    }
+}
+
+/// The same numbers as decimal ones with so many digits.
+///
+/// # Errors
+/// Of floats that are none: whoever looked for them has a bug.
+pub(super) fn as_decimals(
+    column: &ArrayRef,
+    digits: u32,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    let values = column.as_primitive_opt::<Float64Type>();
+    let (Some(values), Some(data_type)) = (values, cold::decimal_type(digits)) else {
+        let message = format!("{} with {digits} digits", column.data_type());
+        return Err(ArrowError::CastError(message));
+    };
+    if !are_decimal(values, digits) {
+        let message = format!("some number has more than {digits} digits behind the point");
+        return Err(ArrowError::CastError(message));
+    }
+    let factor = power(digits);
+    let whole = values.unary::<_, Decimal64Type>(|value| (value * factor).round() as i64);
+    Ok(Arc::new(whole.with_data_type(data_type)))
+}
+
+/// The same numbers as floats, where a column has decimal ones.
+pub(super) fn as_floats(column: &ArrayRef) -> ArrayRef {
+    let whole = column.as_primitive_opt::<Decimal64Type>();
+    let (Some(whole), DataType::Decimal64(_, scale)) = (whole, column.data_type()) else {
+        return Arc::clone(column);
+    };
+    let factor = 10_f64.powi((*scale).into());
+    Arc::new(whole.unary::<_, Float64Type>(|whole| whole as f64 / factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn digits(values: &[f64]) -> Option<u32> {
+        let mut digits = Digits::default();
+        digits.take(&Float64Array::from(values.to_vec())).then_some(digits.digits)
+    }
+
+    #[test]
+    fn numbers_that_do_not_come_back_bit_by_bit_are_no_decimal_ones() {
+        assert_eq!(digits(&[1.0, -5.0, 100.0]), Some(0));
+        assert_eq!(digits(&[1.0, 101.25, -0.5]), Some(2));
+        assert_eq!(digits(&[0.1 + 0.2]), None);
+        for value in [-0.0, f64::NAN, f64::INFINITY, 1e300, 1.0 / 3.0, f64::MIN_POSITIVE] {
+            assert_eq!(digits(&[1.0, value]), None, "{value}");
+        }
+        // Each by itself is one, but both of them are not with the same digits.
+        assert_eq!(digits(&[9e15]), Some(0));
+        assert_eq!(digits(&[9e15, 0.001]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn decimal_numbers_come_back(whole in -1_000_000_000_i64..1_000_000_000, count in 0..7_u32) {
+            let value: f64 = format!("{}e-{count}", whole).parse().unwrap();
+            let column: ArrayRef = Arc::new(Float64Array::from(vec![Some(value), None]));
+            let found = digits(&[value]);
+            prop_assert!(found.is_some_and(|found| found <= count));
+            for digits in [found.unwrap(), count] {
+                let stored = as_decimals(&column, digits).unwrap();
+                prop_assert_eq!(as_floats(&stored).to_data(), column.to_data());
+            }
+        }
+
+        #[test]
+        fn any_float_is_refused_or_comes_back(bits: u64, count in 0..7_u32) {
+            let value = f64::from_bits(bits);
+            let column: ArrayRef = Arc::new(Float64Array::from(vec![value]));
+            if let Ok(stored) = as_decimals(&column, count) {
+                let back = as_floats(&stored);
+                prop_assert_eq!(back.as_primitive::<Float64Type>().value(0).to_bits(), bits);
+            }
+        }
+    }
+}

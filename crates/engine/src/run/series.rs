@@ -1,0 +1,267 @@
+//! Rows of a block by series: those with the same values in some columns lie together, in the order of the key.
+//!
+//! ```text
+//!    in the order of the key          as they are stored
+//!    time  host  cpu                  time  host  cpu   place in the order of the key
+//!      10  b      95                    10  a      12   1
+//!      10  a      12                    20  a      14   2
+//!      20  a      14                    10  b      95   0
+//!      20  b      91                    20  b      91   3
+//! ```
+//!
+//! Who asks for one series then reads a few pages of each block, and not all of them; and neighbours are alike, so
+//! that they take less room. What the order of the key costs is the places, which rise evenly within a series
+//! that comes evenly.
+
+use std::cmp::Ordering;
+use std::hash::BuildHasher;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow_buffer::NullBuffer;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// The name of the column of places, which is a file's last.
+pub(super) const PLACE_COLUMN: &str = "timestrata.place";
+
+/// Of the `columns` as many as are needed to tell the series of a block apart, the one that tells most of them first;
+/// none where rows could not lie together by them.
+pub(super) fn telling(block: &RecordBatch, columns: &[usize]) -> Vec<usize> {
+    let told = |columns: &[usize]| Some(Numbered::of(&values_of(block, columns)?).firsts.len());
+    let each = columns.iter().filter_map(|column| Some((told(&[*column])?, *column)));
+    let mut usable: Vec<(usize, usize)> = each.collect();
+    usable.sort_by_key(|(tells, _)| std::cmp::Reverse(*tells));
+    let usable: Vec<usize> = usable.into_iter().map(|(_, column)| column).collect();
+    let most = told(&usable).unwrap_or(0);
+    let fewest = (1..=usable.len()).find(|count| told(&usable[..*count]) == Some(most));
+    match fewest {
+        Some(count) if most > 1 => usable[..count].to_vec(),
+        // All of them are one series.
+        _ => Vec::new(),
+    }
+}
+
+/// The rows of a block by series: for each place the row that lies there. `None` where a column has a type that
+/// rows can't lie by.
+pub(super) fn by_series(block: &RecordBatch, columns: &[usize]) -> Option<UInt32Array> {
+    let values = values_of(block, columns)?;
+    let Numbered { ids, firsts } = Numbered::of(&values);
+    let mut order: Vec<usize> = (0..firsts.len()).collect();
+    order.sort_unstable_by(|a, b| compare(&values, firsts[*a], firsts[*b]));
+    let mut counts = vec![0_u32; firsts.len()];
+    ids.iter().for_each(|id| counts[*id as usize] += 1);
+    // Where the rows of each series begin.
+    let mut next = vec![0_u32; firsts.len()];
+    let mut begin = 0;
+    for id in order {
+        next[id] = begin;
+        begin += counts[id];
+    }
+    let mut rows = vec![0_u32; ids.len()];
+    for (row, id) in (0_u32..).zip(&ids) {
+        let place = &mut next[*id as usize];
+        rows[*place as usize] = row;
+        *place += 1;
+    }
+    Some(UInt32Array::from(rows))
+}
+
+/// The opposite: for each row in the order of the key the place where it lies. `None` where what a file says are not the
+/// places of so many rows, each once.
+pub(super) fn by_key(rows: &UInt32Array) -> Option<UInt32Array> {
+    const NOWHERE: u32 = u32::MAX;
+    if rows.null_count() > 0 {
+        return None;
+    }
+    let mut places = vec![NOWHERE; rows.len()];
+    for (place, row) in (0_u32..).zip(rows.values()) {
+        let slot = places.get_mut(usize::try_from(*row).ok()?)?;
+        if *slot != NOWHERE {
+            return None;
+        }
+        *slot = place;
+    }
+    Some(UInt32Array::from(places))
+}
+
+/// The values of a column that rows lie by.
+enum SeriesValues<'a> {
+    Text(&'a StringArray),
+    /// Numbers and times, as their bytes.
+    Fixed {
+        bytes: &'a [u8],
+        width: usize,
+        nulls: Option<&'a NullBuffer>,
+    },
+}
+
+impl SeriesValues<'_> {
+    /// The bytes of a value; `None`: it is null.
+    #[inline]
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        match self {
+            Self::Text(text) => text.is_valid(row).then(|| text.value(row).as_bytes()),
+            Self::Fixed { bytes, width, nulls } => {
+                let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                is_there.then(|| bytes.get(row * width..(row + 1) * width)).flatten()
+            }
+        }
+    }
+}
+
+fn values_of<'a>(block: &'a RecordBatch, columns: &[usize]) -> Option<Vec<SeriesValues<'a>>> {
+    columns.iter().map(|column| values(block.columns().get(*column)?)).collect()
+}
+
+fn values(column: &ArrayRef) -> Option<SeriesValues<'_>> {
+    if let Some(text) = column.as_string_opt::<i32>() {
+        return Some(SeriesValues::Text(text));
+    }
+    let width = column.data_type().primitive_width()?;
+    arrow_array::downcast_primitive_array!(
+        column => {
+            let bytes = column.values().inner().as_slice();
+            Some(SeriesValues::Fixed { bytes, width, nulls: column.nulls() })
+        },
+        _ => None,
+    )
+}
+
+fn is_same(values: &[SeriesValues<'_>], one: usize, other: usize) -> bool {
+    values.iter().all(|column| column.get(one) == column.get(other))
+}
+
+/// Text as text; what else there is in an order that is always the same. Nulls come last.
+fn compare(values: &[SeriesValues<'_>], one: usize, other: usize) -> Ordering {
+    let each = values.iter().map(|column| match (column.get(one), column.get(other)) {
+        (Some(one), Some(other)) => one.cmp(other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    });
+    each.fold(Ordering::Equal, Ordering::then)
+}
+
+/// The series of a block, numbered as they come.
+struct Numbered {
+    /// Of each row.
+    ids: Vec<u32>,
+    /// The first row of each.
+    firsts: Vec<usize>,
+}
+
+impl Numbered {
+    /// Who comes after whom is mostly the same each time round: that is tried first, and spares the hashing.
+    fn of(values: &[SeriesValues<'_>]) -> Self {
+        let rows = values.first().map_or(0, |column| match column {
+            SeriesValues::Text(text) => text.len(),
+            SeriesValues::Fixed { bytes, width, .. } => bytes.len() / width.max(&1),
+        });
+        let hashing = DefaultHashBuilder::default();
+        let mut known: HashTable<(u64, u32)> = HashTable::new();
+        let mut found = Self { ids: Vec::with_capacity(rows), firsts: Vec::new() };
+        // After each series the one that came last behind it.
+        let mut successors: Vec<u32> = Vec::new();
+        let mut before: Option<u32> = None;
+        for row in 0..rows {
+            let guess = before.and_then(|before| successors.get(before as usize).copied());
+            let guess = guess.filter(|guess| {
+                found.firsts.get(*guess as usize).is_some_and(|first| is_same(values, *first, row))
+            });
+            let id = guess.unwrap_or_else(|| {
+                let hash = values.iter().fold(0, |hash: u64, column| {
+                    hash.rotate_left(23) ^ hashing.hash_one(column.get(row))
+                });
+                let Self { firsts, .. } = &mut found;
+                let is_it = |entry: &(u64, u32)| {
+                    entry.0 == hash
+                        && (firsts.get(entry.1 as usize))
+                            .is_some_and(|first| is_same(values, *first, row))
+                };
+                match known.entry(hash, is_it, |entry| entry.0) {
+                    Entry::Occupied(entry) => entry.get().1,
+                    Entry::Vacant(entry) => {
+                        // Blocks have far fewer than 2^32 rows.
+                        let id = u32::try_from(firsts.len()).unwrap_or(u32::MAX);
+                        entry.insert((hash, id));
+                        firsts.push(row);
+                        successors.push(u32::MAX);
+                        id
+                    }
+                }
+            });
+            if let Some(successor) = before.and_then(|before| successors.get_mut(before as usize)) {
+                *successor = id;
+            }
+            found.ids.push(id);
+            before = Some(id);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int32Array, Int64Array};
+    use arrow_select::take::take_record_batch;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two columns that tell series apart, and the number of the row.
+    fn block(rows: &[(Option<u8>, u8)]) -> RecordBatch {
+        let hosts = rows.iter().map(|(host, _)| host.map(|host| format!("host {host}")));
+        let cores = rows.iter().map(|(_, core)| i32::from(*core));
+        let numbers = 0..rows.len() as i64;
+        let columns: [(&str, ArrayRef); 3] = [
+            ("host", Arc::new(hosts.collect::<StringArray>())),
+            ("core", Arc::new(Int32Array::from_iter_values(cores))),
+            ("number", Arc::new(Int64Array::from_iter_values(numbers))),
+        ];
+        let columns = columns.map(|(name, column)| (name, column, true));
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    }
+
+    #[test]
+    fn as_few_columns_as_tell_series_apart_are_taken() {
+        let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row % 10 / 5)).collect();
+        assert_eq!(telling(&block(&rows), &[0, 1]), [0]);
+        assert_eq!(telling(&block(&rows), &[1, 0]), [0]);
+        assert_eq!(telling(&block(&rows), &[1]), [1]);
+        let rows: Vec<_> = (0..100).map(|row| (Some(row), 0)).collect();
+        assert_eq!(telling(&block(&rows), &[0, 1]), [0]);
+        assert_eq!(telling(&block(&rows), &[1]), [0_usize; 0]);
+        let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row / 50)).collect();
+        assert_eq!(telling(&block(&rows), &[1, 0]), [0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_by_series_are_those_that_a_stable_sort_gives(
+            rows in prop::collection::vec((prop::option::weighted(0.9, 0..7_u8), 0..3_u8), 0..200)
+        ) {
+            let block = block(&rows);
+            let order = by_series(&block, &[0, 1]).unwrap();
+            let mut expected: Vec<_> = (0..rows.len()).collect();
+            expected.sort_by_key(|row| (rows[*row].0.is_none(), rows[*row]));
+            prop_assert!(order.values().iter().map(|row| *row as usize).eq(expected));
+            let stored = take_record_batch(&block, &order).unwrap();
+            let places = by_key(&order).unwrap();
+            prop_assert_eq!(take_record_batch(&stored, &places).unwrap(), block);
+        }
+
+        #[test]
+        fn what_are_not_the_places_of_all_rows_is_refused(rows in prop::collection::vec(0..6_u32, 0..6)) {
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            let is_whole = sorted.iter().copied().eq(0..rows.len() as u32);
+            prop_assert_eq!(by_key(&UInt32Array::from(rows)).is_some(), is_whole);
+        }
+    }
+
+    #[test]
+    fn places_without_a_value_are_refused() {
+        assert!(by_key(&UInt32Array::from(vec![Some(0), None])).is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! Rows of a block that pass a filter, read without the others.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_select::filter::filter_record_batch;
+use timestrata_format::RunFormat;
+
+use super::{BlockCache, FORMATS, Place, RunReader, STORE, series};
+use crate::Result;
+use crate::scan::{ColumnBounds, PlannedFilter, RowFilter, RowOrder, ScanFilter, Source};
+
+/// Lets through one row in `share` by a fixed rule, in heaps, whatever is in them.
+#[derive(Debug, Clone, Copy)]
+struct Heaps(usize);
+
+impl Heaps {
+    fn of(self, rows: usize) -> BooleanArray {
+        let is_in = |row: usize| (row / 3).wrapping_mul(2_654_435_761) >> 7 & 1023 < 1024 / self.0;
+        (0..rows).map(|row| Some(is_in(row))).collect()
+    }
+}
+
+impl RowFilter for Heaps {
+    fn columns(&self) -> &[usize] {
+        &[1]
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        Ok(self.of(rows.num_rows()))
+    }
+}
+
+fn planned(
+    place: &Place,
+    filter: impl RowFilter + 'static,
+    columns: &[usize],
+    text_views: bool,
+) -> PlannedFilter {
+    PlannedFilter::new(&place.stream, columns, &ScanFilter::new(filter), text_views, None).unwrap()
+}
+
+/// The same columns, whatever their fields are called.
+fn assert_same(found: &RecordBatch, expected: &RecordBatch, what: &str) {
+    assert_eq!(found.num_rows(), expected.num_rows(), "{what}");
+    assert_eq!(found.columns(), expected.columns(), "{what}");
+}
+
+/// Columns of a block, with views of its texts or without.
+fn whole(
+    reader: &RunReader,
+    block: usize,
+    columns: &[usize],
+    texts: &[usize],
+    text_views: bool,
+) -> RecordBatch {
+    let views: Vec<bool> = columns.iter().map(|column| texts.contains(column)).collect();
+    match text_views && views.contains(&true) {
+        true => reader.read_views(block, columns, &views).unwrap(),
+        false => reader.read(block, columns).unwrap(),
+    }
+}
+
+#[test]
+fn rows_that_pass_are_those_of_the_whole_block() {
+    let rows = series(3_000);
+    for format in FORMATS {
+        let mut place = Place::new(rows.schema());
+        place.settings.run_batch_rows = 1_000;
+        let meta = place.write(2, format, std::slice::from_ref(&rows));
+        for columns in [vec![0, 1, 2], vec![2, 0], vec![1, 0], vec![0]] {
+            for text_views in [false, true] {
+                for share in [1024, 100, 5, 2, 1] {
+                    let what = format!("{format:?}, one in {share}, {columns:?}, {text_views}");
+                    // A reader each, whose cache is empty at first and then has all columns.
+                    let reader = place.reader(&meta);
+                    let filter = planned(&place, Heaps(share), &columns, text_views);
+                    let first = reader.read_passing(1, &filter, RowOrder::ByKey).unwrap();
+                    let all = whole(&reader, 1, &columns, &[2], text_views);
+                    let expected = filter_record_batch(&all, &Heaps(share).of(1_000)).unwrap();
+                    assert!(share == 1024 || expected.num_rows() > 0, "{what}");
+                    assert_same(&first, &expected, &what);
+                    assert_same(
+                        &reader.read_passing(1, &filter, RowOrder::ByKey).unwrap(),
+                        &expected,
+                        &what,
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn few_rows_are_not_kept_and_many_are() {
+    let rows = series(3_000);
+    let mut place = Place::new(rows.schema());
+    place.settings.run_batch_rows = 1_000;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    let cache = Arc::new(BlockCache::new(1 << 24));
+    let (stream, path) = (&place.stream, place.path(&meta));
+    let reader = RunReader::open(&place.io, path, STORE, stream, meta, Arc::clone(&cache)).unwrap();
+    let kept_by = |share| {
+        let before = cache.bytes();
+        reader
+            .read_passing(0, &planned(&place, Heaps(share), &[2], false), RowOrder::ByKey)
+            .unwrap();
+        cache.bytes() - before
+    };
+    // What the filter looks at is kept.
+    assert!(kept_by(50) > 0);
+    assert_eq!(kept_by(50), 0);
+    assert!(kept_by(2) > 0);
+}
+
+/// Lets the rows of one host through, and looks at pages that may have some.
+#[derive(Debug)]
+pub(super) struct OfHost {
+    pub(super) host: &'static str,
+    pub(super) pages_left_out: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+fn text(column: &dyn Array, row: usize) -> Option<&str> {
+    match column.as_string_opt::<i32>() {
+        Some(texts) => texts.is_valid(row).then(|| texts.value(row)),
+        None => column.as_string_view().is_valid(row).then(|| column.as_string_view().value(row)),
+    }
+}
+
+impl RowFilter for OfHost {
+    fn columns(&self) -> &[usize] {
+        &[2]
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let hosts = rows.column(0);
+        Ok((0..rows.num_rows()).map(|row| Some(text(hosts, row) == Some(self.host))).collect())
+    }
+    fn may_pass(&self, pages: &[ColumnBounds]) -> Result<Option<BooleanArray>> {
+        let [ColumnBounds { min, max, rows, .. }] = pages else { return Ok(None) };
+        let may = |page: usize| {
+            let may = text(min, page).is_none_or(|min| min <= self.host)
+                && text(max, page).is_none_or(|max| self.host <= max);
+            self.pages_left_out.fetch_add((!may).into(), std::sync::atomic::Ordering::Relaxed);
+            Some(may)
+        };
+        Ok(Some((0..rows.len()).map(may).collect()))
+    }
+}
+
+/// Rows of many hosts, a step of time after the other, each with values of its own.
+pub(super) fn hosts(steps: usize, hosts: usize) -> RecordBatch {
+    let rows = 0..steps * hosts;
+    let host = |row: usize| row * 7 % hosts;
+    let noise = |row: usize| (row.wrapping_mul(2_654_435_761) >> 7 & 15) as f64;
+    let times = rows.clone().map(|row| 10 * (row / hosts) as i64);
+    let values = rows
+        .clone()
+        .map(|row| (host(row) % 11 != 3).then_some(host(row) as f64 * 1e3 + noise(row) / 3.0));
+    let names = rows.map(|row| Some(format!("host {:03}", host(row))));
+    super::batch_of([
+        ("t", Arc::new(Int64Array::from_iter_values(times)), false),
+        ("v", Arc::new(Float64Array::from_iter(values)), true),
+        ("s", Arc::new(StringArray::from_iter(names)), true),
+    ])
+}
+
+#[test]
+fn pages_of_other_series_are_left_out() {
+    let rows = hosts(500, 90);
+    let mut place = Place::by_series(rows.schema(), &["s"]);
+    place.settings.run_batch_rows = 10_000;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    for text_views in [false, true] {
+        let reader = place.reader(&meta);
+        assert_eq!(reader.blocks().unwrap().len(), 2, "40,000 rows and 5,000");
+        for block in 0..2 {
+            let pages_left_out = Arc::default();
+            let filter = OfHost { host: "host 042", pages_left_out: Arc::clone(&pages_left_out) };
+            let filter = planned(&place, filter, &[0, 1, 2], text_views);
+            let found = reader.read_passing(block, &filter, RowOrder::ByKey).unwrap();
+            assert!(found.num_rows() > 50);
+            let all = whole(&reader, block, &[0, 1, 2], &[2], text_views);
+            let is_it =
+                (0..all.num_rows()).map(|row| Some(text(all.column(2), row) == Some("host 042")));
+            let expected = filter_record_batch(&all, &is_it.collect()).unwrap();
+            assert_same(&found, &expected, "one host");
+            let left_out = pages_left_out.load(std::sync::atomic::Ordering::Relaxed);
+            assert!(left_out >= [8, 1][block], "{left_out} pages of block {block}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_lie_by_series_are_read_in_the_order_of_the_key() {
+    let rows = hosts(300, 40);
+    let mut place = Place::by_series(rows.schema(), &["s"]);
+    place.settings.run_batch_rows = 2_000;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    let reader = place.reader(&meta);
+    assert_eq!(reader.blocks().unwrap().len(), 2, "by series they are four times as long");
+    assert_eq!(super::read_all(&reader).unwrap(), rows);
+    assert_eq!(reader.verify_all().unwrap().rows, 12_000);
+}
+
+#[test]
+fn rows_that_take_more_room_by_series_stay_in_the_order_of_the_key() {
+    // A text that says nothing: each value once in a while, with numbers that rise by the row.
+    let rows = series(20_000);
+    let mut place = Place::by_series(rows.schema(), &["s"]);
+    place.settings.run_batch_rows = 2_000;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    let reader = place.reader(&meta);
+    let blocks: Vec<u32> = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect();
+    assert_eq!(blocks, [2_000; 10]);
+    assert_eq!(super::read_all(&reader).unwrap(), rows);
+}

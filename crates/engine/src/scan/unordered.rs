@@ -1,0 +1,138 @@
+//! Reading rows in whatever order they lie: nothing is merged, and blocks whose rows lie by series are not put in
+//! order. Only for streams that keep all rows, where none replaces another.
+//!
+//! Several readers may share the blocks of one range: each takes the blocks of its [`Share`], so that none is decoded
+//! twice, as it would be where a range is cut between two keys of a block.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use timestrata_format::{KeyRange, Zone};
+
+use super::merge::Batches;
+use super::plan::{ScanPlan, unfit};
+use super::view::Seen;
+use super::{RowOrder, Share};
+use crate::Result;
+use crate::key::KeyView;
+
+/// Some sources, block by block.
+pub(super) struct Unordered {
+    plan: Arc<ScanPlan>,
+    shares: Shares,
+    /// Of which blocks are left.
+    seen: VecDeque<Seen>,
+    /// The next block of the first of them.
+    block: usize,
+    ready: VecDeque<RecordBatch>,
+}
+
+impl Unordered {
+    pub(super) fn new(plan: Arc<ScanPlan>, seen: Vec<Seen>, share: Share) -> Self {
+        let shares = Shares::new(share);
+        Self { plan, shares, seen: seen.into(), block: 0, ready: VecDeque::new() }
+    }
+
+    /// Reads the next block; false: there is none.
+    fn step(&mut self) -> Result<bool> {
+        let Some((source, visible)) = self.seen.front() else { return Ok(false) };
+        let blocks = match source.blocks() {
+            Ok(blocks) => blocks,
+            Err(error) => {
+                self.plan.leave_out(error)?;
+                self.next_source();
+                return Ok(true);
+            }
+        };
+        let rest = blocks.get(self.block..).unwrap_or_default();
+        let is_met = |zone: &Zone| {
+            zone.rows > 0 && visible.first_overlap(zone.key_min, zone.key_max).is_some()
+        };
+        let Some(skipped) = rest.iter().position(is_met) else {
+            self.next_source();
+            return Ok(true);
+        };
+        let block = self.block + skipped;
+        let zone = blocks[block];
+        self.block = block + 1;
+        if !self.shares.is_next_ours(zone.rows) {
+            return Ok(true);
+        }
+        let parts: Vec<KeyRange> = match visible.covers(zone.key_min, zone.key_max) {
+            true => vec![KeyRange::ALL],
+            false => visible.parts_over(zone.key_min, zone.key_max).collect(),
+        };
+        match self.plan.read_block(source.as_ref(), block, RowOrder::Any) {
+            Ok(batch) => self.give(&batch, &parts).map(|()| true),
+            Err(error) => self.plan.leave_out(error).map(|()| true),
+        }
+    }
+
+    fn next_source(&mut self) {
+        self.seen.pop_front();
+        self.block = 0;
+    }
+
+    /// Gives the rows of a block that are in some parts of its keys.
+    fn give(&mut self, batch: &RecordBatch, parts: &[KeyRange]) -> Result<()> {
+        let columns = self.plan.output_columns(batch).cloned().collect();
+        let given = self.plan.batch(columns, batch.num_rows())?;
+        if parts.contains(&KeyRange::ALL) {
+            self.ready.extend((given.num_rows() > 0).then_some(given));
+            return Ok(());
+        }
+        let keys = KeyView::of_column(batch.column(self.plan.lead).as_ref())?;
+        if keys.is_sorted() {
+            let rows = parts.iter().map(|part| keys.rows_in(part)).filter(|rows| !rows.is_empty());
+            self.ready.extend(rows.map(|rows| given.slice(rows.start, rows.len())));
+            return Ok(());
+        }
+        let is_seen = |row| parts.iter().any(|part| part.contains(keys.get(row)));
+        let is_seen: BooleanArray = (0..keys.len()).map(|row| Some(is_seen(row))).collect();
+        let given = filter_record_batch(&given, &is_seen).map_err(|error| unfit(&error))?;
+        self.ready.extend((given.num_rows() > 0).then_some(given));
+        Ok(())
+    }
+}
+
+/// Deals blocks out to readers: each block to the one that has the fewest rows by then. All readers of the same
+/// sources come to the same.
+struct Shares {
+    ours: usize,
+    rows: Vec<u64>,
+}
+
+impl Shares {
+    fn new(share: Share) -> Self {
+        Self { ours: share.part, rows: vec![0; share.parts.max(1)] }
+    }
+
+    /// Whether the next block, of so many rows, is for the reader whose share this is.
+    fn is_next_ours(&mut self, rows: u32) -> bool {
+        let next = self.rows.iter_mut().enumerate().min_by_key(|(part, rows)| (**rows, *part));
+        next.is_some_and(|(part, dealt)| {
+            *dealt += u64::from(rows);
+            part == self.ours
+        })
+    }
+}
+
+impl Batches for Unordered {
+    fn next_batch(&mut self, _: usize) -> Option<Result<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    self.seen.clear();
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}

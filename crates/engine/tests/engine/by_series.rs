@@ -1,0 +1,245 @@
+//! Rows that lie by series: what a store gives of them, and what it reads for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use proptest::prelude::*;
+use timestrata_engine::{
+    COLD_BLOCK_ROWS_PROPERTY, Changes, ColumnBounds, Durability, KeyRange, Maintenance, Result,
+    RowFilter, RunFormat, SERIES_PROPERTY, ScanFilter, ScanSpec, Settings, Share, Store, StreamId,
+    StreamSpec,
+};
+
+const HOSTS: i64 = 100;
+const ROWS: i64 = 80_000;
+const BLOCK_ROWS: &str = "8192";
+
+/// Numbers without a pattern: Knuth's linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, below: i64) -> i64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i64 % below
+    }
+}
+
+fn rows() -> RecordBatch {
+    let hosts = (0..ROWS).map(|row| Some(format!("host {:02}", row % HOSTS)));
+    let mut random = Random(1);
+    let loads = (0..ROWS).map(|_| random.below(1_000) as f64 / 100.0);
+    RecordBatch::try_from_iter([
+        ("time", Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| row / HOSTS))) as _),
+        ("host", Arc::new(StringArray::from_iter(hosts)) as _),
+        ("load", Arc::new(Float64Array::from_iter_values(loads)) as _),
+        ("row", Arc::new(Int64Array::from_iter_values(0..ROWS)) as _),
+    ])
+    .unwrap()
+}
+
+/// A stream without rows.
+fn empty() -> (Store, StreamId) {
+    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+    let store = Store::memory(settings).unwrap();
+    let fields = vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("host", DataType::Utf8, true),
+        Field::new("load", DataType::Float64, true),
+        Field::new("row", DataType::Int64, true),
+    ];
+    let properties = [(SERIES_PROPERTY, "host"), (COLD_BLOCK_ROWS_PROPERTY, BLOCK_ROWS)];
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        ..StreamSpec::new("loads", Arc::new(Schema::new(fields)))
+    };
+    let id = store.create_stream(spec).unwrap();
+    (store, id)
+}
+
+/// The rows in a compacted run, as far as a range delete leaves them.
+fn store() -> (Store, StreamId) {
+    let (store, id) = empty();
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.compact(Some(id)).unwrap();
+    let deleted = KeyRange::times(300, 310);
+    store.commit(Changes::new().delete_range(id, deleted), Durability::Written).unwrap();
+    (store, id)
+}
+
+/// The rows of one host; counts the rows that it was shown.
+#[derive(Debug)]
+struct Host(String, Arc<AtomicUsize>);
+
+impl RowFilter for Host {
+    fn columns(&self) -> &[usize] {
+        &[1]
+    }
+
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        self.1.fetch_add(rows.num_rows(), Ordering::Relaxed);
+        let hosts = rows.column(0).as_string_view();
+        Ok(hosts.iter().map(|host| Some(host == Some(self.0.as_str()))).collect())
+    }
+
+    fn may_pass(&self, pages: &[ColumnBounds]) -> Result<Option<BooleanArray>> {
+        let [hosts] = pages else { return Ok(None) };
+        let (min, max) = (hosts.min.as_string_view(), hosts.max.as_string_view());
+        let wanted = self.0.as_str();
+        let may_pass =
+            (0..min.len()).map(|page| Some(min.value(page) <= wanted && wanted <= max.value(page)));
+        Ok(Some(may_pass.collect()))
+    }
+}
+
+/// Numbers of the rows that a scan gives.
+fn numbers(store: &Store, id: StreamId, spec: &ScanSpec) -> Vec<i64> {
+    let spec = ScanSpec { columns: Some(vec![3]), text_views: true, ..spec.clone() };
+    let found = store.snapshot().unwrap().collect(id, &spec).unwrap();
+    found.column(0).as_primitive::<Int64Type>().values().to_vec()
+}
+
+fn expected(range: std::ops::Range<i64>, host: Option<i64>) -> Vec<i64> {
+    let is_there = |row: &i64| {
+        let time = row / HOSTS;
+        range.contains(&time)
+            && !(300..310).contains(&time)
+            && host.is_none_or(|host| row % HOSTS == host)
+    };
+    (0..ROWS).filter(is_there).collect()
+}
+
+#[test]
+fn rows_by_series_are_given_in_the_order_of_the_key_or_each_once_between_shares() {
+    let (store, id) = store();
+    for (lo, hi) in [(0, 800), (3, 299), (295, 305), (799, 800), (650, 652)] {
+        let spec = ScanSpec { range: KeyRange::times(lo, hi), ..ScanSpec::default() };
+        assert_eq!(numbers(&store, id, &spec), expected(lo..hi, None), "{lo}..{hi}");
+        let reverse = ScanSpec { reverse: true, ..spec.clone() };
+        let mut found = numbers(&store, id, &reverse);
+        found.reverse();
+        assert_eq!(found, expected(lo..hi, None), "{lo}..{hi} in reverse");
+        for parts in [1, 2, 7] {
+            let share = |part| Some(Share { part, parts });
+            let share = |part| ScanSpec { any_order: share(part), ..spec.clone() };
+            let mut found: Vec<i64> =
+                (0..parts).flat_map(|part| numbers(&store, id, &share(part))).collect();
+            found.sort_unstable();
+            assert_eq!(found, expected(lo..hi, None), "{lo}..{hi} of {parts} shares");
+        }
+    }
+}
+
+#[test]
+fn of_one_series_a_few_pages_are_decoded() {
+    let (store, id) = store();
+    let shown = Arc::new(AtomicUsize::new(0));
+    let filter = Some(ScanFilter::new(Host(host(42), Arc::clone(&shown))));
+    let spec = ScanSpec { filter, ..ScanSpec::default() };
+    assert_eq!(numbers(&store, id, &spec), expected(0..800, Some(42)));
+    let pages_at_most = 2 * 4_096 * (ROWS / (4 * 8_192) + 1);
+    let shown = shown.load(Ordering::Relaxed) as i64;
+    assert!(shown <= pages_at_most && shown < ROWS / 2, "{shown} of {ROWS} rows were decoded");
+}
+
+/// A round of work: rows from some time on, which may lie before those of earlier rounds, then a range delete.
+#[derive(Debug, Clone)]
+struct Round {
+    first: i64,
+    seed: u64,
+    deleted: Option<(i64, i64)>,
+    compacts: bool,
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    let deleted = prop::option::of((0..900_i64, 1..60_i64));
+    (0..600_i64, any::<u64>(), deleted, any::<bool>()).prop_map(
+        |(first, seed, deleted, compacts)| {
+            let deleted = deleted.map(|(lo, rows)| (lo, lo + rows));
+            Round { first, seed, deleted, compacts }
+        },
+    )
+}
+
+const ROUND_ROWS: i64 = 8_000;
+
+/// Rows as a plain list has them: time, host, number.
+type Known = Vec<(i64, i64, i64)>;
+
+/// Does a round to the store and to the list.
+fn play(store: &Store, id: StreamId, known: &mut Known, round: &Round, number: i64) {
+    // Each host has a row a time, but for some.
+    let mut random = Random(round.seed);
+    let first = number * ROUND_ROWS;
+    let rows = (first..first + ROUND_ROWS).map(|row| {
+        let place = row - first;
+        (round.first + place / 20, place % 20, row)
+    });
+    let rows: Known = rows.filter(|_| random.below(10) > 0).collect();
+    let loads =
+        Float64Array::from_iter_values(rows.iter().map(|_| random.below(1_000) as f64 / 8.0));
+    let batch = RecordBatch::try_from_iter([
+        ("time", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0))) as _),
+        ("host", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| host(row.1)))) as _),
+        ("load", Arc::new(loads) as _),
+        ("row", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2))) as _),
+    ]);
+    let changes = Changes::new().insert(id, batch.unwrap());
+    store.commit(changes, Durability::Written).unwrap();
+    known.extend(rows);
+    if let Some((lo, hi)) = round.deleted {
+        let changes = Changes::new().delete_range(id, KeyRange::times(lo, hi));
+        store.commit(changes, Durability::Written).unwrap();
+        known.retain(|(time, _, _)| !(lo..hi).contains(time));
+    }
+    match round.compacts {
+        true => store.compact(Some(id)).unwrap(),
+        false => store.flush().unwrap(),
+    }
+}
+
+fn host(number: i64) -> String {
+    format!("host {number:02}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// However runs came to lie over each other: late rows, range deletes, compactions of all of it.
+    #[test]
+    fn scans_of_rows_by_series_are_what_a_plain_list_tells(
+        rounds in prop::collection::vec(round(), 1..5),
+        (lo, rows) in (0..900_i64, 1..900_i64),
+        wanted in 0..20_i64,
+    ) {
+        let (store, id) = empty();
+        let mut known = Known::new();
+        for (number, round) in (0..).zip(&rounds) {
+            play(&store, id, &mut known, round, number);
+        }
+        // Rows of one time come in the order in which they were committed.
+        known.sort_by_key(|(time, _, row)| (*time, row / ROUND_ROWS));
+        let range = KeyRange::times(lo, lo + rows);
+        let seen: Known =
+            known.into_iter().filter(|(time, _, _)| (lo..lo + rows).contains(time)).collect();
+        let all: Vec<i64> = seen.iter().map(|row| row.2).collect();
+        let of_host = seen.iter().filter(|row| row.1 == wanted).map(|row| row.2);
+        let mut of_host: Vec<i64> = of_host.collect();
+        let spec = ScanSpec { range, ..ScanSpec::default() };
+        prop_assert_eq!(numbers(&store, id, &spec), all);
+        let shown = Arc::new(AtomicUsize::new(0));
+        let filter = Some(ScanFilter::new(Host(host(wanted), shown)));
+        let filtered = ScanSpec { filter, ..spec };
+        prop_assert_eq!(&numbers(&store, id, &filtered), &of_host);
+        let share = |part| ScanSpec { any_order: Some(Share { part, parts: 2 }), ..filtered.clone() };
+        let mut found: Vec<i64> = (0..2).flat_map(|part| numbers(&store, id, &share(part))).collect();
+        found.sort_unstable();
+        of_host.sort_unstable();
+        prop_assert_eq!(found, of_host);
+    }
+}
