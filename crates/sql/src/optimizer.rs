@@ -76,7 +76,8 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, and ours: before anything else, before limits are pushed down, before its check, and last.
+/// DataFusion's rules, and ours: before anything else, before limits are pushed down, before scans
+/// are wrapped, before its check, and last.
 ///
 /// Without those that push filters through operators: they know a column by its name alone, and take the
 /// first of two that are called the same (as in a projection over a join). Nothing is lost by it: a scan takes
@@ -92,6 +93,8 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     }
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), rule("read_backwards", rewrite::read_backwards));
+    let hidden = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
+    rules.insert(hidden.unwrap_or(rules.len()), rule("filter_scans", rewrite::filter_scans));
     let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
     rules.insert(check.unwrap_or(rules.len()), rule("restore_order", rewrite::restore_order));
     rules.push(rule("compare_numbers", rewrite::compare_numbers));

@@ -35,7 +35,7 @@ pub(crate) fn compare_numbers(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Ex
 
 /// The comparison in its faster form, if it has one. Equality has none: from it DataFusion concludes that
 /// a column has one value, and what is above may count on that.
-fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
+pub(super) fn compared(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
     let comparison = expr.downcast_ref::<BinaryExpr>().and_then(|binary| {
         let column = binary.left().downcast_ref::<Column>()?.index();
         let number = binary.right().downcast_ref::<Literal>()?.value();

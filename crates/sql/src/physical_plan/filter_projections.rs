@@ -28,13 +28,17 @@ pub(crate) fn split_filter_projections(
 }
 
 fn split(filter: &FilterExec) -> Result<Arc<dyn ExecutionPlan>> {
+    let whole = FilterExecBuilder::from(filter).apply_projection(None)?.build()?;
+    Ok(Arc::new(ProjectionExec::try_new(projection_of(filter), Arc::new(whole))?))
+}
+
+/// The columns that a filter chooses of its input's.
+pub(super) fn projection_of(filter: &FilterExec) -> Vec<ProjectionExpr> {
     let schema = filter.input().schema();
     let chosen = filter.projection().iter().flat_map(|chosen| chosen.iter().copied());
     let columns = chosen.map(|index| {
         let name = schema.field(index).name();
         ProjectionExpr { expr: Arc::new(Column::new(name, index)), alias: name.clone() }
     });
-    let columns: Vec<_> = columns.collect();
-    let whole = FilterExecBuilder::from(filter).apply_projection(None)?.build()?;
-    Ok(Arc::new(ProjectionExec::try_new(columns, Arc::new(whole))?))
+    columns.collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! Partitions of a scan follow each other. Aggregates that know their input to be in order hand groups
 //! on as these end, and then a merge in order waits for the first partition while the others stand
-//! still. Without the order all partitions are read at once. A limit above makes the order worth more:
-//! then reading may end early.
+//! still. Without the order all partitions are read at once, and blocks whose rows lie by series are not put
+//! in order. A limit above makes the order worth more: then reading may end early.
 
 use std::sync::Arc;
 

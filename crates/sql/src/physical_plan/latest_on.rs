@@ -2,7 +2,10 @@
 //!
 //! What it remembers are the keys that it has seen, so it needs memory for those only, gives its
 //! first rows at once, and stops where a limit is met. Directly above a scan it asks, before a piece
-//! of the stream is read, whether the piece may have a key that it hasn't seen.
+//! of the stream is read, whether the piece may have a key that it hasn't seen; and of a large one it reads the keys
+//! alone first, and then only the rows that it wants ([`newest`]).
+
+mod newest;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use hashbrown::HashSet;
 use parking_lot::Mutex;
 use timestrata_engine::Values;
 
+use self::newest::NewestOfPieces;
 use super::StreamScan;
 use super::operator::{Inputs, Operator, keys_of, names_of, order_by};
 
@@ -73,7 +77,8 @@ impl Operator<1> for LatestOnSpec {
         let input = match (scan_of(input), self.by.as_slice()) {
             (Some(scan), [by]) if schema.field(*by).data_type() == &DataType::Utf8View => {
                 let seen = Arc::clone(&seen);
-                scan.pieces_wanted(*by, &context, move |values| seen.lock().lacks(values))?
+                let pieces = NewestOfPieces::new(scan, self.time, *by)?;
+                scan.pieces_wanted(&context, move |piece| pieces.wanted(piece, &seen.lock()))?
             }
             _ => input.execute(partition, context)?,
         };
@@ -104,20 +109,21 @@ struct SeenKeys {
 }
 
 impl SeenKeys {
-    /// Whether some of these values of the one column were not seen yet.
-    fn lacks(&self, values: &Values) -> Result<bool> {
-        if self.keys.is_empty() {
-            return Ok(true);
-        }
+    /// Those of these values of the one column that were not seen yet.
+    fn lacking(&self, values: &Values) -> Result<HashSet<Box<[u8]>>> {
+        let mut lacking = HashSet::new();
         let null = values.may_be_null.then(|| new_null_array(&DataType::Utf8View, 1));
         for column in values.columns.iter().chain(&null) {
             let column = cast(column, &DataType::Utf8View)?;
             let rows = self.converter.convert_columns(&[column])?;
-            if rows.iter().any(|row| !self.keys.contains(row.as_ref())) {
-                return Ok(true);
-            }
+            let keys = rows.iter().filter(|row| !self.keys.contains(row.as_ref()));
+            lacking.extend(keys.map(|row| Box::from(row.as_ref())));
         }
-        Ok(false)
+        Ok(lacking)
+    }
+
+    fn has(&self, key: &[u8]) -> bool {
+        self.keys.contains(key)
     }
 
     /// The rows with keys that weren't there before.

@@ -5,6 +5,7 @@ mod asof_join;
 mod compare;
 mod conditions;
 mod filter_projections;
+mod filtered_scan;
 mod forget_order;
 mod gap_fill;
 mod latest_on;
@@ -21,6 +22,7 @@ mod wrapped_expr;
 
 pub(crate) use self::compare::compare_numbers;
 pub(crate) use self::filter_projections::split_filter_projections;
+pub(crate) use self::filtered_scan::filter_scans;
 pub(crate) use self::forget_order::forget_order;
 pub(crate) use self::measure::measure_scans;
 pub(crate) use self::numbered::NumberGroups;

@@ -29,7 +29,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::try_unfold;
 
-use self::keys::Groups;
+pub(super) use self::keys::Groups;
 use self::rows::Grouping;
 use super::operator::recompute;
 

@@ -21,8 +21,11 @@ use datafusion::physical_plan::{
     replace_children_if_necessary,
 };
 use futures::stream::poll_fn;
-use timestrata_engine::{KeyRange, Scan, ScanEstimate, ScanSpec, Snapshot, Values};
+use timestrata_engine::{
+    KeyRange, Merge, Scan, ScanEstimate, ScanFilter, ScanSpec, Share, Snapshot,
+};
 
+use super::filtered_scan::ScanCondition;
 use super::measure;
 use super::operator::streamed;
 use super::pieces::piece;
@@ -42,7 +45,11 @@ pub(crate) struct StreamScan {
     pub(super) columns: Vec<usize>,
     pub(super) ranges: Ranges,
     pub(super) limit: Option<usize>,
+    /// What rows have to pass to be given.
+    condition: Option<Arc<ScanCondition>>,
     reverse: bool,
+    /// Nobody counts on an order of the rows.
+    is_unordered: bool,
     pub(super) estimate: ScanEstimate,
     /// For each partition the ranges that it reads, in the order of reading.
     partitions: Vec<Vec<KeyRange>>,
@@ -81,7 +88,9 @@ impl StreamScan {
             columns,
             ranges,
             limit,
+            condition: None,
             reverse: false,
+            is_unordered: false,
             estimate,
             partitions,
             properties,
@@ -96,17 +105,36 @@ impl StreamScan {
         Self { is_measured: true, statistics: Arc::default(), ..self.clone() }
     }
 
-    /// The same rows, said to be in no order.
+    /// Whether a scan may be made of it that filters: not where somebody counts on how many rows it has, or where a row
+    /// that doesn't pass still takes the place of an older one.
+    pub(super) fn takes_filter(&self) -> bool {
+        let has_filter = self.condition.is_some();
+        !(has_filter
+            || self.limit.is_some()
+            || self.is_measured
+            || self.table.stream.spec().merge == Merge::Latest)
+    }
+
+    /// Only the rows that pass.
+    pub(super) fn filtered(&self, condition: ScanCondition) -> Self {
+        let condition = Some(Arc::new(condition));
+        Self { condition, statistics: Arc::default(), ..self.clone() }
+    }
+
+    /// The same rows, said to be in no order. Where no row takes the place of another they are dealt out to partitions
+    /// by blocks, and not by keys.
     pub(super) fn unordered(&self) -> Self {
         let no_order = None::<LexOrdering>;
         let properties = streamed(self.schema(), no_order, self.partitions.len());
-        Self { properties, ..self.clone() }
+        let is_unordered = self.table.stream.spec().merge == Merge::Keep && !self.reverse;
+        Self { properties, is_unordered, ..self.clone() }
     }
 
     /// The same rows, the greatest key first.
     pub(super) fn reversed(&self) -> Self {
         let mut scan = self.clone();
         scan.reverse = !self.reverse;
+        scan.is_unordered = false;
         scan.partitions.iter_mut().for_each(|ranges| ranges.reverse());
         let parts = self.partitions.len();
         scan.properties =
@@ -174,6 +202,9 @@ impl DisplayAs for StreamScan {
         let schema = self.schema();
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         write!(f, ", columns=[{}]", names.join(", "))?;
+        if let Some(condition) = &self.condition {
+            write!(f, ", filter={}", condition.text())?;
+        }
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
         }
@@ -222,7 +253,10 @@ impl ExecutionPlan for StreamScan {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
+        let ranges = match self.is_unordered {
+            true => self.ranges.as_slice().to_vec(),
+            false => self.partitions.get(partition).cloned().unwrap_or_default(),
+        };
         Ok(self.rows(ranges, None, partition, &context))
     }
 
@@ -270,7 +304,7 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
-    /// The rows of some ranges, of those only that `wants` says so of, if it is there.
+    /// The rows of some ranges; of each what `wants` says, if it is there.
     fn rows(
         &self,
         ranges: Vec<KeyRange>,
@@ -279,6 +313,7 @@ impl StreamScan {
         context: &TaskContext,
     ) -> SendableRecordBatchStream {
         let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let share = Share { part: partition, parts: self.partitions.len() };
         let mut rows = PartitionRows {
             schema: self.schema(),
             snapshot: self.snapshot.clone(),
@@ -286,6 +321,8 @@ impl StreamScan {
                 columns: Some(self.columns.clone()),
                 reverse: self.reverse,
                 text_views: true,
+                any_order: self.is_unordered.then_some(share),
+                filter: self.condition.as_ref().map(ScanCondition::for_scan),
                 ..ScanSpec::default()
             },
             stream: self.table.stream.id(),
@@ -307,26 +344,24 @@ impl StreamScan {
         Box::pin(RecordBatchStreamAdapter::new(self.schema(), pieces))
     }
 
-    /// All rows of a scan in reverse, of all partitions, piece by piece: those of a piece are read
-    /// if `wants` says so of the values that the column at `shown` has in it.
+    /// All rows of a scan in reverse, of all partitions, piece by piece: of a piece those are read that `wants` says.
     pub(super) fn pieces_wanted(
         &self,
-        shown: usize,
         context: &TaskContext,
-        wants: impl Fn(&Values) -> Result<bool> + Send + 'static,
+        wants: impl Fn(&KeyRange) -> Result<Wanted> + Send + 'static,
     ) -> Result<SendableRecordBatchStream> {
-        let (snapshot, stream) = (self.snapshot.clone(), self.table.stream.id());
         let mut pieces = Vec::new();
         for range in self.ranges.as_slice() {
-            pieces.extend(snapshot.pieces(stream, range).map_err(carried)?);
+            let stream = self.table.stream.id();
+            pieces.extend(self.snapshot.pieces(stream, range).map_err(carried)?);
         }
         pieces.reverse();
-        let column = self.columns.get(shown).copied().unwrap_or(usize::MAX);
-        let wants_piece = move |piece: &KeyRange| {
-            let values = snapshot.values(stream, piece, column).map_err(carried)?;
-            values.map_or(Ok(true), |values| wants(&values))
-        };
-        Ok(self.rows(pieces, Some(Box::new(wants_piece)), 0, context))
+        Ok(self.rows(pieces, Some(Box::new(wants)), 0, context))
+    }
+
+    /// Whether rows may be left out by a filter besides those that the scan has.
+    pub(super) fn takes_other_filter(&self) -> bool {
+        self.condition.is_none() && self.table.stream.spec().merge == Merge::Keep
     }
 
     /// Whether rows come in the reverse of key order, and all of them.
@@ -335,7 +370,15 @@ impl StreamScan {
     }
 }
 
-type Wants = dyn Fn(&KeyRange) -> Result<bool> + Send;
+/// What is to be read of a piece of a scan.
+pub(super) enum Wanted {
+    Nothing,
+    /// What the scan gives anyway.
+    All,
+    Rows(ScanFilter),
+}
+
+type Wants = dyn Fn(&KeyRange) -> Result<Wanted> + Send;
 
 /// The rows of one partition: one range after the other, in pieces of a batch.
 struct PartitionRows {
@@ -344,7 +387,7 @@ struct PartitionRows {
     scan: ScanSpec,
     stream: timestrata_engine::StreamId,
     ranges: std::vec::IntoIter<KeyRange>,
-    /// Whether a range has to be read.
+    /// What has to be read of a range.
     wants: Option<Box<Wants>>,
     rows_left: usize,
     batch_rows: usize,
@@ -371,13 +414,14 @@ impl PartitionRows {
                 continue;
             }
             let Some(range) = self.ranges.next() else { break };
-            if let Some(wants) = &self.wants
-                && !wants(&range)?
-            {
-                continue;
-            }
+            let wanted = self.wants.as_ref().map_or(Ok(Wanted::All), |wants| wants(&range))?;
+            let filter = match wanted {
+                Wanted::Nothing => continue,
+                Wanted::All => self.scan.filter.clone(),
+                Wanted::Rows(filter) => Some(filter),
+            };
             let limit = (self.rows_left < usize::MAX).then_some(self.rows_left);
-            let spec = ScanSpec { range, limit, ..self.scan.clone() };
+            let spec = ScanSpec { range, limit, filter, ..self.scan.clone() };
             self.current = Some(self.snapshot.scan(self.stream, &spec).map_err(carried)?);
         }
         Ok(None)

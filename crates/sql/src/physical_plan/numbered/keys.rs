@@ -23,7 +23,7 @@ const LENGTH_BITS: u32 = u32::BITS;
 
 /// The groups of rows, by the values of some columns.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(in crate::physical_plan) struct Groups {
     columns: Vec<Column>,
     /// What numbers of the columns go together: the first two columns, their pairs and the third, and
     /// so on.
@@ -34,13 +34,13 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Groups by columns of these types; `None` if there is none, or one of a type that isn't numbered.
-    pub(super) fn by(types: &[DataType]) -> Option<Self> {
+    pub(in crate::physical_plan) fn by(types: &[DataType]) -> Option<Self> {
         let columns: Vec<Column> = types.iter().map(Column::of).collect::<Option<_>>()?;
         let pairs = columns.iter().skip(1).map(|_| Ids::default()).collect();
         (!columns.is_empty()).then_some(Self { columns, pairs, scratch: Vec::new() })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::physical_plan) fn len(&self) -> usize {
         match (self.pairs.last(), self.columns.first()) {
             (Some(pairs), _) => pairs.len(),
             (None, Some(column)) => column.len(),
@@ -49,7 +49,11 @@ impl Groups {
     }
 
     /// Puts the number of each row's group into `numbers`. The columns have the types that were told.
-    pub(super) fn number(&mut self, columns: &[ArrayRef], numbers: &mut Vec<usize>) -> Result<()> {
+    pub(in crate::physical_plan) fn number(
+        &mut self,
+        columns: &[ArrayRef],
+        numbers: &mut Vec<usize>,
+    ) -> Result<()> {
         let mut each = self.columns.iter_mut().zip(columns);
         numbers.clear();
         if let Some((first, array)) = each.next() {
@@ -58,8 +62,9 @@ impl Groups {
         for ((column, array), pairs) in each.zip(&mut self.pairs) {
             self.scratch.clear();
             column.number(array, &mut self.scratch)?;
+            let mut last = None;
             for (number, next) in numbers.iter_mut().zip(&self.scratch) {
-                *number = pairs.of(pair(*number, *next));
+                *number = repeated(&mut last, pair(*number, *next), |pair| pairs.of(pair));
             }
         }
         Ok(())
@@ -88,6 +93,23 @@ impl Groups {
         self.columns.iter().map(Column::size).sum::<usize>()
             + self.pairs.iter().map(Ids::size).sum::<usize>()
             + self.scratch.capacity() * size_of::<usize>()
+    }
+}
+
+/// The number of a key, which is mostly that of its neighbour where rows lie by series or by time.
+#[inline]
+fn repeated<K: Copy + PartialEq>(
+    last: &mut Option<(K, usize)>,
+    key: K,
+    number: impl FnOnce(K) -> usize,
+) -> usize {
+    match *last {
+        Some((same, number)) if same == key => number,
+        _ => {
+            let number = number(key);
+            *last = Some((key, number));
+            number
+        }
     }
 }
 
@@ -205,8 +227,11 @@ fn number_fixed<T: ArrowPrimitiveType>(
         let value: i64 = value.into();
         value as u64
     };
+    let mut last = None;
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => numbers.extend(array.values().iter().map(|value| ids.of(bits(*value)))),
+        None => numbers.extend(
+            array.values().iter().map(|value| repeated(&mut last, bits(*value), |key| ids.of(key))),
+        ),
         Some(_) => numbers.extend(array.iter().map(|value| match value {
             Some(value) => ids.of(bits(value)),
             None => ids.of_null(),
@@ -233,7 +258,9 @@ impl Texts {
         let has_long = !array.data_buffers().is_empty();
         let has_nulls = array.null_count() > 0;
         if !has_long && !has_nulls {
-            numbers.extend(array.views().iter().map(|view| self.ids.of(*view)));
+            let mut last = None;
+            let views = array.views().iter();
+            numbers.extend(views.map(|view| repeated(&mut last, *view, |key| self.ids.of(key))));
             return;
         }
         for (row, view) in array.views().iter().enumerate() {

@@ -1,0 +1,237 @@
+//! A rule of the optimizer: scans filter their rows themselves, so that of most columns only the rows that
+//! pass are decoded.
+//!
+//! What a scan is asked it is asked of all rows of a block, also of those that are outside its range or deleted.
+//! So it gets only what can't fail on any value: comparisons of a column with a literal, lists, patterns, `IS NULL`, and
+//! what `AND`, `OR` and `NOT` make of these. The other conditions stay in the filter above.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column as LogicalColumn, Result, ScalarValue, internal_datafusion_err};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
+};
+use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
+use datafusion::physical_plan::projection::ProjectionExec;
+use timestrata_engine::{ColumnBounds, RowFilter, ScanFilter};
+
+use super::compare::compared;
+use super::filter_projections::projection_of;
+use super::scan::StreamScan;
+use crate::error::from_datafusion;
+
+/// Gives the conditions of filters to the scans below them, as far as these can take them. Comes behind the rules that
+/// conclude something from a filter, and before scans get a wrapping that hides them.
+pub(crate) fn filter_scans(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let given = plan.downcast_ref::<FilterExec>().map(given_to_scan).transpose()?.flatten();
+        Ok(given.map_or_else(|| Transformed::no(plan), Transformed::yes))
+    })
+    .data()
+}
+
+/// A filter over a scan, as a filter (where one is left) over a scan that filters.
+fn given_to_scan(filter: &FilterExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(scan) = filter.input().downcast_ref::<StreamScan>() else { return Ok(None) };
+    // A limit of the scan counts rows before they are filtered.
+    if !scan.takes_filter() {
+        return Ok(None);
+    }
+    let conditions = split_conjunction(filter.predicate());
+    let (given, mut kept): (Vec<_>, Vec<_>) =
+        conditions.into_iter().cloned().partition(never_fails);
+    if given.is_empty() {
+        return Ok(None);
+    }
+    // What is above may count on a column having one value, which only a filter can say.
+    kept.extend(given.iter().filter(|condition| is_equality(condition)).map(Arc::clone));
+    let condition = ScanCondition::new(scan, conjunction(given))?;
+    let scan: Arc<dyn ExecutionPlan> = Arc::new(scan.filtered(condition));
+    let kept = match (kept.is_empty(), filter.fetch()) {
+        (true, None) => return chosen(filter, scan).map(Some),
+        // The filter ends after so many rows.
+        (true, Some(_)) => Arc::clone(filter.predicate()),
+        (false, _) => conjunction(kept),
+    };
+    let rest = FilterExecBuilder::from(filter).with_predicate(kept).with_input(scan).build()?;
+    Ok(Some(Arc::new(rest)))
+}
+
+/// The columns that a filter gives, of what it is given.
+fn chosen(filter: &FilterExec, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if filter.projection().is_none() {
+        return Ok(input);
+    }
+    let projection = projection_of(filter);
+    Ok(Arc::new(ProjectionExec::try_new(projection, input)?))
+}
+
+/// Whether a condition says something of any value that its columns may have, and ends with none of them.
+fn never_fails(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let is_column = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Column>();
+    let is_literal = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Literal>();
+    if let Some(binary) = condition.downcast_ref::<BinaryExpr>() {
+        let (left, right) = (binary.left(), binary.right());
+        return match binary.op() {
+            Operator::And | Operator::Or => never_fails(left) && never_fails(right),
+            Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq => {
+                is_column(left) && is_literal(right) || is_literal(left) && is_column(right)
+            }
+            _ => false,
+        };
+    }
+    if let Some(list) = condition.downcast_ref::<InListExpr>() {
+        return is_column(list.expr()) && list.list().iter().all(is_literal);
+    }
+    if let Some(like) = condition.downcast_ref::<LikeExpr>() {
+        return is_column(like.expr()) && is_literal(like.pattern());
+    }
+    let not = condition.downcast_ref::<NotExpr>().map(|not| never_fails(not.arg()));
+    let is_null = condition.downcast_ref::<IsNullExpr>().map(|null| is_column(null.arg()));
+    let is_there = condition.downcast_ref::<IsNotNullExpr>().map(|there| is_column(there.arg()));
+    not.or(is_null).or(is_there).unwrap_or(false)
+}
+
+fn is_equality(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    condition.downcast_ref::<BinaryExpr>().is_some_and(|binary| *binary.op() == Operator::Eq)
+}
+
+/// A condition that a scan evaluates.
+#[derive(Debug)]
+pub(super) struct ScanCondition {
+    /// Columns of the stream.
+    columns: Vec<usize>,
+    /// These columns as the table has them.
+    schema: SchemaRef,
+    /// Over these columns.
+    predicate: Arc<dyn PhysicalExpr>,
+    /// The same of the bounds of many rows, where it says something of these.
+    pruning: Option<Arc<PruningPredicate>>,
+    /// The same as it stands in the plan.
+    text: String,
+}
+
+impl ScanCondition {
+    /// Of a predicate over the columns of a scan.
+    fn new(scan: &StreamScan, predicate: Arc<dyn PhysicalExpr>) -> Result<Self> {
+        let text = predicate.to_string();
+        let mut shown = BTreeSet::new();
+        predicate.apply(|expr| {
+            shown.extend(expr.downcast_ref::<Column>().map(Column::index));
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let shown: Vec<usize> = shown.into_iter().collect();
+        let predicate = predicate.transform_up(|expr| {
+            let Some(column) = expr.downcast_ref::<Column>() else {
+                return Ok(Transformed::no(expr));
+            };
+            let place = shown.binary_search(&column.index()).map_err(|_| {
+                internal_datafusion_err!("the condition of a scan has no column {column}")
+            })?;
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as _))
+        });
+        let predicate = predicate.data()?;
+        let columns = shown.iter().map(|index| scan.columns.get(*index).copied());
+        let columns = columns.collect::<Option<Vec<_>>>();
+        let schema = Arc::new(scan.schema().project(&shown)?);
+        let pruning = PruningPredicateBuilder::new().with_file_schema(Arc::clone(&schema));
+        Ok(Self {
+            columns: columns.ok_or_else(|| internal_datafusion_err!("a scan lacks a column"))?,
+            schema,
+            pruning: pruning.build(Arc::clone(&predicate)),
+            predicate: predicate.transform_up(compared).data()?,
+            text,
+        })
+    }
+
+    /// As it stands in the plan.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// For a scan of the engine.
+    pub(super) fn for_scan(self: &Arc<Self>) -> ScanFilter {
+        ScanFilter::new(Shown(Arc::clone(self)))
+    }
+
+    fn evaluate(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let rows = rows.clone().with_schema(Arc::clone(&self.schema))?;
+        let passes = self.predicate.evaluate(&rows)?.into_array(rows.num_rows())?;
+        let passes = passes.as_boolean_opt().cloned();
+        passes.ok_or_else(|| internal_datafusion_err!("the condition of a scan is no condition"))
+    }
+}
+
+/// A condition that the plan holds too.
+#[derive(Debug)]
+struct Shown(Arc<ScanCondition>);
+
+impl RowFilter for Shown {
+    fn columns(&self) -> &[usize] {
+        &self.0.columns
+    }
+
+    fn passes(&self, rows: &RecordBatch) -> timestrata_engine::Result<BooleanArray> {
+        self.0.evaluate(rows).map_err(from_datafusion)
+    }
+
+    fn may_pass(&self, pages: &[ColumnBounds]) -> timestrata_engine::Result<Option<BooleanArray>> {
+        let Some(pruning) = &self.0.pruning else { return Ok(None) };
+        let bounds = PageBounds { schema: &self.0.schema, pages };
+        let may_pass = pruning.prune(&bounds).map_err(from_datafusion)?;
+        Ok(Some(may_pass.into()))
+    }
+}
+
+/// The bounds of several pages, as DataFusion asks for them.
+struct PageBounds<'a> {
+    schema: &'a SchemaRef,
+    pages: &'a [ColumnBounds],
+}
+
+impl PageBounds<'_> {
+    fn of(&self, column: &LogicalColumn) -> Option<&ColumnBounds> {
+        self.pages.get(self.schema.index_of(&column.name).ok()?)
+    }
+}
+
+impl PruningStatistics for PageBounds<'_> {
+    fn min_values(&self, column: &LogicalColumn) -> Option<ArrayRef> {
+        self.of(column).map(|bounds| Arc::clone(&bounds.min))
+    }
+
+    fn max_values(&self, column: &LogicalColumn) -> Option<ArrayRef> {
+        self.of(column).map(|bounds| Arc::clone(&bounds.max))
+    }
+
+    fn num_containers(&self) -> usize {
+        self.pages.first().map_or(0, |bounds| bounds.rows.len())
+    }
+
+    fn null_counts(&self, column: &LogicalColumn) -> Option<ArrayRef> {
+        self.of(column).map(|bounds| Arc::new(bounds.nulls.clone()) as _)
+    }
+
+    fn row_counts(&self) -> Option<ArrayRef> {
+        self.pages.first().map(|bounds| Arc::new(bounds.rows.clone()) as _)
+    }
+
+    fn contained(&self, _: &LogicalColumn, _: &HashSet<ScalarValue>) -> Option<BooleanArray> {
+        None
+    }
+}
