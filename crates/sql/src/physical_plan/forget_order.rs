@@ -3,7 +3,8 @@
 //! Partitions of a scan follow each other. Aggregates that know their input to be in order hand groups
 //! on as these end, and then a merge in order waits for the first partition while the others stand
 //! still. Without the order all partitions are read at once, and blocks whose rows lie by series are not put
-//! in order. A limit above makes the order worth more: then reading may end early.
+//! in order. A limit above makes the order worth more: then reading may end early. Not below a sort by something else,
+//! which reads all there is.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use super::scan::replace_scan;
@@ -19,7 +21,7 @@ use super::scan::replace_scan;
 /// A plan with its aggregates over scans without order, down to where a limit is.
 pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let is_limit = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
-    if is_limit || plan.fetch().is_some() {
+    if is_limit || (plan.fetch().is_some() && !sorts_anew(&plan)?) {
         return Ok(plan);
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
@@ -33,6 +35,13 @@ pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
     let children: Result<Vec<_>> =
         plan.children().into_iter().map(|child| forget_order(Arc::clone(child))).collect();
     replace_children_if_necessary(plan, children?)
+}
+
+/// Whether it puts rows in an order that they don't come in.
+fn sorts_anew(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let Some(sort) = plan.downcast_ref::<SortExec>() else { return Ok(false) };
+    let order = sort.expr().iter().cloned();
+    Ok(!sort.input().properties().eq_properties.ordering_satisfy(order)?)
 }
 
 /// The same rows in no order, if a scan of several partitions lies below filters and projections.

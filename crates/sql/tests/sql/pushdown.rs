@@ -56,6 +56,12 @@ fn partitions_are_aggregated_side_by_side_unless_a_limit_may_end_the_reading() {
     assert!(!text.contains("ordering_mode") && !text.contains("preserve_order"), "{text}");
     let text = plan(&sql, &format!("{bucket} ORDER BY 1 LIMIT 3"));
     assert!(text.contains("ordering_mode=Sorted"), "{text}");
+    // Nothing ends early where all has to be read before the first row is known.
+    let text = plan(&sql, &format!("{bucket} ORDER BY 1 DESC LIMIT 3"));
+    assert!(!text.contains("ordering_mode"), "{text}");
+    let newest = answer(&sql, &format!("{bucket} ORDER BY 1 DESC LIMIT 3"));
+    assert_eq!(newest.len(), 3);
+    assert!(newest.is_sorted_by(|one, other| one > other), "{newest:?}");
     let text = plan(&sql, "SELECT n % 7, last_value(n ORDER BY time) FROM t GROUP BY 1");
     assert!(!text.contains("SortExec"), "{text}");
     let sums = format!("SELECT count(*), sum(n), min(n), max(n) FROM ({bucket})");
