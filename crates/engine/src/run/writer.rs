@@ -32,10 +32,6 @@ use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
 /// A block whose rows lie by series is as long as so many others: each series has more rows in it.
 const BLOCKS_BY_SERIES: usize = 4;
-/// But it takes about so many bytes in memory at most, unless a block of the usual rows takes more.
-const BYTES_BY_SERIES: usize = 48 << 20;
-/// About what a value of text takes.
-const TEXT_BYTES: usize = 24;
 
 /// Rows of which numbers are stored in both ways, to see which takes less room.
 const NUMBER_TRIAL_ROWS: usize = 16_384;
@@ -147,8 +143,9 @@ impl RunWriter {
             false => BLOCK_CHECKSUM_BYTES,
         };
         let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
-        let rows_max =
-            if may_lie_by_series { rows_by_series(stream, block_rows) } else { block_rows };
+        // The builder ends a block sooner whose rows are wide.
+        let blocks = if may_lie_by_series { BLOCKS_BY_SERIES } else { 1 };
+        let rows_max = block_rows.saturating_mul(blocks);
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
@@ -488,14 +485,6 @@ fn block_rows(stream: &Stream, format: RunFormat, settings: &Settings) -> usize 
         RunFormat::Hot => stream.block_rows().unwrap_or(settings.run_batch_rows),
         RunFormat::Cold => stream.cold_block_rows().unwrap_or(settings.run_batch_rows),
     }
-}
-
-/// Rows of a block that lie by series.
-fn rows_by_series(stream: &Stream, block_rows: usize) -> usize {
-    let fields = stream.stored_schema().fields().iter();
-    let widths = fields.map(|field| field.data_type().primitive_width().unwrap_or(TEXT_BYTES));
-    let rows_in_memory = BYTES_BY_SERIES / widths.sum::<usize>().max(1);
-    (block_rows * BLOCKS_BY_SERIES).min(rows_in_memory).max(block_rows)
 }
 
 /// The writer that there is, or a new one.
