@@ -9,6 +9,7 @@ mod filters;
 mod graphs;
 mod logs;
 mod names;
+mod pages;
 mod plans;
 mod pushdown;
 mod scripts;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{Field, FieldRef};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
@@ -14,6 +16,17 @@ use super::super::decimals;
 use super::ColdFile;
 use super::decode::{Decoded, DecodedTypes};
 use crate::scan::{ColumnBounds, ViewedColumns, views};
+
+/// The same bounds, with zeros of floats below all zeros, as Parquet's own are: bounds are compared bit by bit, and values
+/// are not.
+fn least_zero(min: &ArrayRef) -> ArrayRef {
+    match min.as_primitive_opt::<Float64Type>() {
+        Some(floats) => {
+            Arc::new(floats.unary::<_, Float64Type>(|min| if min == 0.0 { -0.0 } else { min }))
+        }
+        None => Arc::clone(min),
+    }
+}
 
 /// About what a decoder keeps of a column.
 const READER_BYTES: usize = 256;
@@ -128,7 +141,7 @@ impl ColdFile {
             let rows = converter.data_page_row_counts(offsets, groups, [&0])?;
             let Some(rows) = rows else { return Ok(None) };
             Ok(Some(ColumnBounds {
-                min: floats(converter.data_page_mins(values, offsets, [&0])?),
+                min: least_zero(&floats(converter.data_page_mins(values, offsets, [&0])?)),
                 max: greatest(converter.data_page_maxes(values, offsets, [&0])?),
                 nulls: converter.data_page_null_counts(values, offsets, [&0])?,
                 rows,

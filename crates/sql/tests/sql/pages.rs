@@ -1,0 +1,145 @@
+//! Conditions are asked of the bounds of pages before they are asked of rows: what they leave out must be what no row
+//! of passes. The same rows in a compacted run, by series and with floats as decimal numbers, and in memory.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use proptest::prelude::*;
+use timestrata_engine::{
+    COLD_BLOCK_ROWS_PROPERTY, RunFormat, SERIES_PROPERTY, Store, StreamId, StreamSpec,
+};
+
+use crate::support::{answer, insert, memory, sql};
+
+const HOSTS: i64 = 30;
+const ROWS: i64 = 24_000;
+
+fn stream(store: &Store, name: &str) -> StreamId {
+    let schema = Schema::new(vec![
+        Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("host", DataType::Utf8, true),
+        Field::new("load", DataType::Float64, true),
+        Field::new("noise", DataType::Float64, true),
+        Field::new("n", DataType::Int64, true),
+    ]);
+    let properties = [(SERIES_PROPERTY, "host"), (COLD_BLOCK_ROWS_PROPERTY, "4096")];
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        ..StreamSpec::new(name, Arc::new(schema))
+    };
+    store.create_stream(spec).unwrap()
+}
+
+/// Of each host the loads lie in a range of their own, those of host 0 are zeros; `noise` has zeros of both signs and NaN.
+fn rows(store: &Store, name: &str) -> RecordBatch {
+    let scattered = |row: i64| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()) >> 40 & 63;
+    let host = |row: i64| row % HOSTS;
+    let load = |row: i64| match host(row) {
+        0 => 0.0,
+        host => (host * 100 + scattered(row)) as f64 / 100.0 - 12.0,
+    };
+    let noise = |row: i64| match (host(row), scattered(row)) {
+        (1, _) => -0.0,
+        (2, _) | (_, 9) => 0.0,
+        (3, _) | (_, 7) => f64::NAN,
+        (4, _) => -f64::NAN,
+        (host, scattered) => (host - 9) as f64 / 3.0 + scattered as f64 / 7.0,
+    };
+    let all = || 0..ROWS;
+    let some = |row: &i64, every: i64| (row / HOSTS) % every != 3;
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(TimestampMillisecondArray::from_iter_values(all().map(|row| row / HOSTS * 1_000))),
+        Arc::new(StringArray::from_iter(
+            all().map(|row| (host(row) != 5).then(|| format!("host {:02}", host(row)))),
+        )),
+        Arc::new(Float64Array::from_iter(all().map(|row| some(&row, 11).then(|| load(row))))),
+        Arc::new(Float64Array::from_iter(all().map(|row| some(&row, 13).then(|| noise(row))))),
+        Arc::new(Int64Array::from_iter(
+            all().map(|row| (host(row) != 6).then(|| host(row) * 1_000 + scattered(row))),
+        )),
+    ];
+    RecordBatch::try_new(Arc::clone(store.stream(name).unwrap().schema()), columns).unwrap()
+}
+
+/// A store with the rows in both places.
+fn store() -> Store {
+    let store = memory();
+    let cold = stream(&store, "cold");
+    insert(&store, cold, rows(&store, "cold"));
+    store.compact(Some(cold)).unwrap();
+    let recent = stream(&store, "recent");
+    insert(&store, recent, rows(&store, "recent"));
+    store
+}
+
+const NUMBERS: [&str; 9] = [
+    "0.0",
+    "-0.0",
+    "-12.0",
+    "3.17",
+    "1e300",
+    "CAST('NaN' AS DOUBLE)",
+    "(0e0 / 0e0)",
+    "-1.5",
+    "NULL",
+];
+const OPERATORS: [&str; 6] = ["=", "<>", "<", "<=", ">", ">="];
+
+fn simple() -> impl Strategy<Value = String> {
+    let column = prop::sample::select(&["load", "noise"][..]);
+    let number = || prop::sample::select(&NUMBERS[..]);
+    let operator = prop::sample::select(&OPERATORS[..]);
+    let host = || (0..HOSTS + 1).prop_map(|host| format!("'host {host:02}'"));
+    prop_oneof![
+        4 => (column.clone(), operator.clone(), number())
+            .prop_map(|(column, operator, number)| format!("{column} {operator} {number}")),
+        1 => (column.clone(), number(), number())
+            .prop_map(|(column, one, other)| format!("{column} IN ({one}, {other})")),
+        1 => (column, number(), number())
+            .prop_map(|(column, lo, hi)| format!("{column} BETWEEN {lo} AND {hi}")),
+        2 => (operator.clone(), host()).prop_map(|(operator, host)| format!("host {operator} {host}")),
+        1 => (host(), host()).prop_map(|(one, other)| format!("host NOT IN ({one}, {other})")),
+        1 => (0..4).prop_map(|ten| format!("host LIKE 'host {ten}%'")),
+        1 => (operator, 0..32_000).prop_map(|(operator, n)| format!("n {operator} {n}")),
+        1 => prop::sample::select(&["host", "load", "n"][..])
+            .prop_map(|column| format!("{column} IS NULL")),
+    ]
+}
+
+fn condition() -> impl Strategy<Value = String> {
+    simple().prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} AND {other})")),
+            (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} OR {other})")),
+            inner.prop_map(|inner| format!("NOT ({inner})")),
+        ]
+    })
+}
+
+#[test]
+fn pages_are_left_out_only_where_no_row_of_theirs_passes() {
+    let store = store();
+    let sql = sql(&store);
+    let of = |stream: &str, condition: &str| {
+        answer(
+            &sql,
+            &format!(
+                "SELECT count(*), sum(n), min(time), count(host) FROM {stream} WHERE {condition}"
+            ),
+        )
+    };
+    for column in ["load", "noise"] {
+        for (operator, number) in OPERATORS.iter().flat_map(|op| NUMBERS.map(|n| (op, n))) {
+            let condition = format!("{column} {operator} {number}");
+            assert_eq!(of("cold", &condition), of("recent", &condition), "{condition}");
+        }
+    }
+    let config = ProptestConfig { cases: 200, ..ProptestConfig::default() };
+    proptest!(config, |(condition in condition())| {
+        prop_assert_eq!(of("cold", &condition), of("recent", &condition), "{}", condition);
+    });
+}
