@@ -146,6 +146,20 @@ impl<'a> KeyView<'a> {
         }
     }
 
+    /// Whether no key is below `min` or above `max`, in whatever order they are.
+    pub(crate) fn are_within(&self, min: LeadKey, max: LeadKey) -> bool {
+        /// Looks at all, which the processor does for several at once.
+        fn all<K>(keys: &[K], is_within: impl Fn(&K) -> bool) -> bool {
+            keys.iter().fold(true, |all, key| all & is_within(key))
+        }
+        match (self, min, max) {
+            (Self::Time(keys), LeadKey::Time(min), LeadKey::Time(max)) => {
+                all(keys, |key| min <= *key && *key <= max)
+            }
+            _ => (0..self.len()).all(|row| (min..=max).contains(&self.get(row))),
+        }
+    }
+
     /// Of a sorted column: the first row whose key is not below `key` (the length if none).
     /// A key of another kind than the column's sorts as the variants of [`LeadKey`] do.
     pub(crate) fn lower_bound(&self, key: LeadKey) -> usize {

@@ -214,7 +214,10 @@ impl Engine {
         };
         let decimals = match plan.format {
             // What can't be read now ends the merge, which tells of it.
-            RunFormat::Cold => decimal_columns(&target.stream, &sources).unwrap_or_default(),
+            RunFormat::Cold => {
+                let goes_on = || !(ends_with_store && self.workers.is_stopping());
+                decimal_columns(&target.stream, &sources, goes_on).unwrap_or_default()
+            }
             RunFormat::Hot => Vec::new(),
         };
         let merged = merge_sources(&target.stream, sources, tombstones, !plan.drop_delete_markers);

@@ -23,26 +23,32 @@ const WHOLE_MAX: f64 = (1_u64 << 53) as f64;
 /// A column of floats, and how many digits all of its values have behind the point at most.
 pub(crate) type DecimalColumn = (usize, u32);
 
-/// The columns all of whose values, in all of some sources, are decimal numbers.
+/// The columns all of whose values, in all of some sources, are decimal numbers; none once `goes_on` says no, which it is
+/// asked before each block.
 ///
 /// # Errors
 /// Those of reading the sources.
 pub(crate) fn decimal_columns(
     stream: &Stream,
     sources: &[Arc<dyn Source>],
+    goes_on: impl Fn() -> bool,
 ) -> Result<Vec<DecimalColumn>> {
     let fields = stream.schema().fields().iter().enumerate();
     let floats = fields.filter(|(_, field)| field.data_type() == &DataType::Float64);
     let mut found = Vec::new();
     for (column, _) in floats {
-        if let Some(digits) = digits_of(column, sources)? {
+        if let Some(digits) = digits_of(column, sources, &goes_on)? {
             found.push((column, digits));
         }
     }
     Ok(found)
 }
 
-fn digits_of(column: usize, sources: &[Arc<dyn Source>]) -> Result<Option<u32>> {
+fn digits_of(
+    column: usize,
+    sources: &[Arc<dyn Source>],
+    goes_on: &impl Fn() -> bool,
+) -> Result<Option<u32>> {
     let mut all = Digits::default();
     for source in sources {
         if let Some(known) = source.decimal_digits(column)? {
@@ -53,6 +59,9 @@ fn digits_of(column: usize, sources: &[Arc<dyn Source>]) -> Result<Option<u32>> 
         }
         let wanted = ViewedColumns { columns: vec![column], views: Vec::new() };
         for block in 0..source.blocks()?.len() {
+            if !goes_on() {
+                return Ok(None);
+            }
             let values = source.read_viewed(block, &wanted, RowOrder::Any)?;
             let values = values.columns().first().and_then(|v| v.as_primitive_opt::<Float64Type>());
             if !values.is_some_and(|values| all.take(values)) {

@@ -320,9 +320,11 @@ impl RunReader {
             })?,
         };
         let is_by_key = order == RowOrder::ByKey || !opened.content.has_places();
-        for (column, array) in columns.iter().zip(&arrays) {
-            if is_by_key && *column == self.stream.lead_column() {
-                self.check_ends(opened, zone, array)?;
+        let leads = columns.iter().zip(&arrays);
+        for (_, lead) in leads.filter(|(column, _)| **column == self.stream.lead_column()) {
+            match is_by_key {
+                true => self.check_ends(opened, zone, lead)?,
+                false => self.check_within(opened, zone, lead)?,
             }
         }
         self.batch_of(opened, (block, zone.rows as usize), columns, views, arrays)
@@ -363,6 +365,15 @@ impl RunReader {
         }
         Err(opened.content.file().bad(0, "keys of a run are outside their zone map"))
     }
+
+    /// The same for rows that are some of a block's, or in another order.
+    fn check_within(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
+        let keys = KeyView::of_column(lead.as_ref())?;
+        if keys.are_within(zone.key_min, zone.key_max) {
+            return Ok(());
+        }
+        Err(opened.content.file().bad(0, "keys of a run are outside their zone map"))
+    }
 }
 
 impl Source for RunReader {
@@ -381,10 +392,6 @@ impl Source for RunReader {
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
         self.read_as(block, columns, &[], RowOrder::ByKey)
-    }
-
-    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
-        self.read_as(block, columns, views, RowOrder::ByKey)
     }
 
     fn read_viewed(
@@ -412,7 +419,13 @@ impl Source for RunReader {
         let shown = |columns: Vec<ArrayRef>, rows: usize| {
             self.batch_of(opened, (block, rows), &looked_at.columns, &looked_at.views, columns)
         };
-        let read = || cold.read_passing((block, zone), filter, order, &shown);
+        let read = || {
+            let passing = cold.read_passing((block, zone), filter, order, &shown)?;
+            if let Some(lead) = filter.place_of(self.stream.lead_column()) {
+                self.check_within(opened, zone, passing.column(lead))?;
+            }
+            Ok(passing)
+        };
         self.of_block(opened, (block, zone), read)
     }
 

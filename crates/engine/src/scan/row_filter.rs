@@ -257,6 +257,15 @@ impl PlannedFilter {
         })
     }
 
+    /// Where a column of the stream is among those of the reading.
+    pub(crate) fn place_of(&self, column: usize) -> Option<usize> {
+        let found = self.found.iter().map(|found| match found {
+            Found::LookedAt(place) => self.looked_at.columns.get(*place),
+            Found::Other(place) => self.others.columns.get(*place),
+        });
+        found.enumerate().find(|(_, read)| *read == Some(&column)).map(|(place, _)| place)
+    }
+
     /// An error if the scan is for a query that is no longer wanted.
     pub(crate) fn check(&self) -> Result<()> {
         self.query.as_ref().map_or(Ok(()), RunningQuery::check)

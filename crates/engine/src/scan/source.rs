@@ -75,22 +75,15 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn blocks(&self) -> Result<&[Zone]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
-    /// As [`Source::read`], with views of the text in those columns that `views` says: one entry
-    /// a column asked for.
-    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
-        views::of_batch(&self.read(block, columns)?, views)
-    }
-    /// Decodes columns of a block.
+    /// As [`Source::read`], with views of text where they are wanted, and in any order where that is.
     fn read_viewed(
         &self,
         block: usize,
         wanted: &ViewedColumns,
         _order: RowOrder,
     ) -> Result<RecordBatch> {
-        match wanted.views.as_slice() {
-            [] => self.read(block, &wanted.columns),
-            views => self.read_views(block, &wanted.columns, views),
-        }
+        let read = self.read(block, &wanted.columns)?;
+        if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
     }
     /// Decodes the rows of a block that pass a filter: the columns of its reading.
     fn read_passing(

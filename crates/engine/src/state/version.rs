@@ -206,10 +206,6 @@ impl Source for RunHandle {
         self.noting(self.reader.read(block, columns))
     }
 
-    fn read_views(&self, block: usize, columns: &[usize], views: &[bool]) -> Result<RecordBatch> {
-        self.noting(self.reader.read_views(block, columns, views))
-    }
-
     fn read_viewed(
         &self,
         block: usize,

@@ -9,7 +9,9 @@ use timestrata_format::RunFormat;
 
 use super::{BlockCache, FORMATS, Place, RunReader, STORE, series};
 use crate::Result;
-use crate::scan::{ColumnBounds, PlannedFilter, RowFilter, RowOrder, ScanFilter, Source};
+use crate::scan::{
+    ColumnBounds, PlannedFilter, RowFilter, RowOrder, ScanFilter, Source, ViewedColumns,
+};
 
 /// Lets through one row in `share` by a fixed rule, in heaps, whatever is in them.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +58,10 @@ fn whole(
 ) -> RecordBatch {
     let views: Vec<bool> = columns.iter().map(|column| texts.contains(column)).collect();
     match text_views && views.contains(&true) {
-        true => reader.read_views(block, columns, &views).unwrap(),
+        true => {
+            let wanted = ViewedColumns { columns: columns.to_vec(), views };
+            reader.read_viewed(block, &wanted, RowOrder::ByKey).unwrap()
+        }
         false => reader.read(block, columns).unwrap(),
     }
 }

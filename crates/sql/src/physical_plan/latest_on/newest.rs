@@ -30,6 +30,9 @@ use crate::error::{carried, from_datafusion};
 /// Of pieces with fewer rows all columns are read at once.
 const ROWS_MIN: u64 = 16 << 10;
 
+/// With more new keys in a piece most of its rows are read anyway, and memory is not asked for these.
+const KEYS_MAX: usize = 32 << 10;
+
 /// Looks for the newest rows of pieces of one stream.
 pub(super) struct NewestOfPieces {
     snapshot: Snapshot,
@@ -72,7 +75,7 @@ impl NewestOfPieces {
         if !self.spares_columns || rows < ROWS_MIN {
             return Ok(Wanted::All);
         }
-        let newest = self.newest(piece, seen, lacking)?;
+        let Some(newest) = self.newest(piece, seen, lacking)? else { return Ok(Wanted::All) };
         Ok(match newest.values().min() {
             None => Wanted::Nothing,
             Some(first) => Wanted::Rows(ScanFilter::new(NewestRows {
@@ -85,12 +88,13 @@ impl NewestOfPieces {
     }
 
     /// The time of the newest row of each key in a piece that was not seen yet: of `lacking` where these are known.
+    /// `None`: there are too many of them to be worth it.
     fn newest(
         &self,
         piece: &KeyRange,
         seen: &SeenKeys,
         mut lacking: Option<HashSet<Box<[u8]>>>,
-    ) -> Result<HashMap<Box<[u8]>, i64>> {
+    ) -> Result<Option<HashMap<Box<[u8]>, i64>>> {
         let spec = ScanSpec {
             range: *piece,
             columns: Some(self.columns.to_vec()),
@@ -109,11 +113,14 @@ impl NewestOfPieces {
                     newest.insert(key, time);
                 }
             }
+            if newest.len() > KEYS_MAX {
+                return Ok(None);
+            }
             if lacking.as_ref().is_some_and(HashSet::is_empty) {
                 break;
             }
         }
-        Ok(newest)
+        Ok(Some(newest))
     }
 }
 
