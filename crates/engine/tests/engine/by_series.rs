@@ -147,6 +147,26 @@ fn of_one_series_a_few_pages_are_decoded() {
     assert!(shown <= pages_at_most && shown < ROWS / 2, "{shown} of {ROWS} rows were decoded");
 }
 
+/// Numbers of columns in a run's file count by the columns that it has, whatever its stream has got since.
+#[test]
+fn rows_by_series_are_read_after_their_stream_got_more_columns() {
+    let (store, id) = store();
+    let mut fields = store.stream("loads").unwrap().schema().fields().to_vec();
+    fields.push(Arc::new(Field::new("note", DataType::Utf8, true)));
+    store.alter_stream(id, Arc::new(Schema::new(fields))).unwrap();
+    let spec = ScanSpec::default();
+    assert_eq!(numbers(&store, id, &spec), expected(0..800, None));
+    let filter = Some(ScanFilter::new(Host(host(42), Arc::default())));
+    let filtered = ScanSpec { filter, ..spec };
+    assert_eq!(numbers(&store, id, &filtered), expected(0..800, Some(42)));
+    let notes = ScanSpec { columns: Some(vec![4, 2]), text_views: true, ..filtered };
+    let notes = store.snapshot().unwrap().collect(id, &notes).unwrap();
+    assert_eq!(notes.column(0).null_count(), notes.num_rows());
+    assert_eq!(notes.column(1).null_count(), 0);
+    store.compact(Some(id)).unwrap();
+    assert_eq!(numbers(&store, id, &ScanSpec::default()), expected(0..800, None));
+}
+
 /// A round of work: rows from some time on, which may lie before those of earlier rounds, then a range delete.
 #[derive(Debug, Clone)]
 struct Round {

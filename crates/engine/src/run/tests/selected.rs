@@ -33,7 +33,7 @@ impl RowFilter for Heaps {
     }
 }
 
-fn planned(
+pub(super) fn planned(
     place: &Place,
     filter: impl RowFilter + 'static,
     columns: &[usize],
