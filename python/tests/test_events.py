@@ -1,5 +1,6 @@
 """What a store tells of its work is in Python's ``logging``, and nobody waits for it."""
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -33,12 +34,19 @@ class Heard(logging.Handler):
 
 
 @pytest.fixture
-def heard() -> Iterator[Heard]:
-    """Hears all that stores tell, down to debug."""
+def heard(tmp_path: Path) -> Iterator[Heard]:
+    """Hears all that stores of one test tell, down to debug."""
     logger = logging.getLogger("timestrata")
     before, handler = logger.level, Heard()
     logger.setLevel(logging.DEBUG)
     logger.addHandler(handler)
+    # Records are delivered by a thread, in the order of the events: what stores of earlier tests told last
+    # is still on its way, and has all come once a store of our own is heard of.
+    gc.collect()
+    with timestrata.open(tmp_path / "last of earlier tests"):
+        pass
+    handler.wait_for("timestrata.close", "last of earlier tests")
+    handler.records.clear()
     yield handler
     logger.removeHandler(handler)
     logger.setLevel(before)
