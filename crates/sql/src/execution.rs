@@ -7,7 +7,7 @@ use datafusion::common::Result as DataFusionResult;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, cast};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
@@ -20,6 +20,7 @@ use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly
 use crate::governed::{governed, task_of};
 use crate::names::{quoted, unique_names, unique_schema, with_unique};
 use crate::params::Params;
+use crate::physical_plan::plain_text;
 use crate::result::{BlockingResult, QueryResult, wait_for};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
@@ -228,7 +229,7 @@ fn as_answered(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Executi
     let columns = fields.map(|(index, (field, name))| {
         let column = Arc::new(Column::new(field.name(), index));
         let data_type = plain_field(field).data_type().clone();
-        (cast(column, &schema, data_type), name)
+        (plain_text(column, &schema, data_type), name)
     });
     let columns = columns.map(|(column, name)| Ok((column?, name)));
     let columns: Vec<(Arc<dyn PhysicalExpr>, String)> = columns.collect::<DataFusionResult<_>>()?;

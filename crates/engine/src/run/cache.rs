@@ -77,6 +77,11 @@ impl BlockCache {
         Self { kept }
     }
 
+    /// How many bytes it may hold.
+    pub(super) fn bytes_max(&self) -> u64 {
+        self.kept.capacity()
+    }
+
     /// Bytes held now.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {

@@ -74,16 +74,32 @@ pub(super) fn field(field: &FieldRef) -> Option<FieldRef> {
         .then(|| Arc::new(Field::clone(field).with_data_type(keys())) as FieldRef)
 }
 
+/// The texts of a dictionary, and views of them.
+pub(super) type ViewedDictionary = (StringArray, StringViewArray);
+
 /// Views of the texts that keys stand for. Where all are short the views hold them, and nothing else
-/// is kept.
+/// is kept. `last` has the views of the dictionary that was seen last, which is mostly the same.
 ///
 /// # Errors
 /// For a column that is no dictionary of text.
-pub(super) fn viewed(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+pub(super) fn viewed(
+    column: &ArrayRef,
+    last: &mut Option<ViewedDictionary>,
+) -> Result<ArrayRef, ParquetError> {
     let wrong = || ParquetError::General("a dictionary column has no texts".to_owned());
     let column = column.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
     let texts = column.values().as_string_opt::<i32>().ok_or_else(wrong)?;
-    Ok(take(&StringViewArray::from(texts).gc(), column.keys(), None)?)
+    // The last one is held, so that another one can't lie in its place.
+    let is_same = |(last, _): &ViewedDictionary| {
+        last.value_data().as_ptr() == texts.value_data().as_ptr()
+            && last.value_offsets().as_ptr() == texts.value_offsets().as_ptr()
+            && last.len() == texts.len()
+    };
+    let (_, views) = match last.take_if(|last| is_same(last)) {
+        Some(same) => last.insert(same),
+        None => last.insert((texts.clone(), StringViewArray::from(texts).gc())),
+    };
+    Ok(take(views, column.keys(), None)?)
 }
 
 /// The texts that keys stand for; the same as a cast, several times as fast.

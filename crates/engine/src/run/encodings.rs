@@ -36,11 +36,16 @@ const TRIAL_ROWS_MAX: usize = 65_536;
 const PLAIN_WEIGHT: usize = 100;
 const PACKED_WEIGHT: usize = 110;
 const SCATTERED_WEIGHT: usize = 140;
-/// Rows that are encoded in the order of the key and by series, to see which takes less.
+/// And of text of which each value begins as the one before.
+const CHAINED_WEIGHT: usize = 160;
+/// Rows that are encoded in the order of the key and by series, to see which takes less; and text, of which rows are longer.
 const SERIES_TRIAL_ROWS: usize = 16_384;
 /// What rows by series may take of what they take in the order of the key, in hundredths: a series is
 /// read sooner.
 const SERIES_BYTES_MAX: usize = 110;
+/// The same where a block has more series than a page has rows: in the order of the key, whoever asks for one of them
+/// unpacks the names of as many as there are rows.
+const MANY_SERIES_BYTES_MAX: usize = 180;
 /// Rows of a page where rows lie by series: what is read of one that has fewer.
 const PAGE_ROWS_BY_SERIES: usize = 4_096;
 /// A dictionary pays only where values repeat: no more than this many distinct ones in ten.
@@ -117,6 +122,10 @@ impl Way {
         Self { weight: SCATTERED_WEIGHT, ..self }
     }
 
+    const fn chained(self) -> Self {
+        Self { weight: CHAINED_WEIGHT, ..self }
+    }
+
     fn compression(&self, level: i32) -> Result<Compression, ParquetError> {
         match self.is_packed {
             true => Ok(Compression::ZSTD(ZstdLevel::try_new(level)?)),
@@ -138,6 +147,11 @@ const FLOATS: [Way; 4] = [
     Way::dictionary(Some(Encoding::BYTE_STREAM_SPLIT)).packed(),
     Way::plainly(Encoding::PLAIN).packed().scattered(),
 ];
+const TEXTS_THAT_REPEAT: [Way; 2] = [Way::dictionary(None).packed(), Way::dictionary(None)];
+const TEXTS: [Way; 2] = [
+    Way::plainly(Encoding::DELTA_LENGTH_BYTE_ARRAY).packed(),
+    Way::plainly(Encoding::DELTA_BYTE_ARRAY).packed().chained(),
+];
 
 fn choose(
     column: &ColumnDescriptor,
@@ -148,12 +162,18 @@ fn choose(
         PhysicalType::INT32 | PhysicalType::INT64 => least(&INTEGERS, sample, root),
         PhysicalType::FLOAT | PhysicalType::DOUBLE => least(&FLOATS, sample, root),
         PhysicalType::BOOLEAN => Ok(Way::plainly(Encoding::RLE).packed()),
-        PhysicalType::BYTE_ARRAY if repeats(sample, root) => Ok(Way::dictionary(None).packed()),
-        PhysicalType::BYTE_ARRAY => Ok(Way::plainly(Encoding::DELTA_LENGTH_BYTE_ARRAY).packed()),
+        PhysicalType::BYTE_ARRAY => {
+            let sample = sample.slice(0, sample.num_rows().min(SERIES_TRIAL_ROWS));
+            least(texts(&sample, root), &sample, root)
+        }
         PhysicalType::FIXED_LEN_BYTE_ARRAY | PhysicalType::INT96 => {
             Ok(Way::plainly(Encoding::PLAIN).packed())
         }
     }
+}
+
+fn texts(sample: &RecordBatch, root: usize) -> &'static [Way; 2] {
+    if repeats(sample, root) { &TEXTS_THAT_REPEAT } else { &TEXTS }
 }
 
 /// By which columns the rows of blocks are to lie together, as the first block tells, which is in the order of the
@@ -164,7 +184,7 @@ pub(super) fn series_that_pay(
 ) -> Result<Vec<usize>, ParquetError> {
     let none = Ok(Vec::new());
     let rows = sample.num_rows().min(SERIES_TRIAL_ROWS);
-    let columns = series::telling(sample, stream.series_columns());
+    let (columns, count) = series::telling(sample, stream.series_columns());
     if rows < TRIAL_ROWS_MIN || columns.is_empty() {
         return none;
     }
@@ -173,23 +193,37 @@ pub(super) fn series_that_pay(
     let by_key = cost_at_least(&sample.slice(0, rows))?;
     let places: ArrayRef = Arc::new(order.clone());
     let by_series = cost_at_least(&take_record_batch(sample, &order)?)? + least_cost(&places)?;
-    Ok(if by_series * 100 <= by_key * SERIES_BYTES_MAX { columns } else { Vec::new() })
+    let bytes_max =
+        if count > PAGE_ROWS_BY_SERIES { MANY_SERIES_BYTES_MAX } else { SERIES_BYTES_MAX };
+    Ok(if by_series * 100 <= by_key * bytes_max { columns } else { Vec::new() })
 }
 
 /// What the columns of a batch cost in the best way for each; without nested ones.
 fn cost_at_least(batch: &RecordBatch) -> Result<usize, ParquetError> {
-    let plain = batch.columns().iter().filter(|column| !column.data_type().is_nested());
-    plain.map(least_cost).sum()
+    let columns = batch.columns().iter().enumerate();
+    let plain = columns.filter(|(_, column)| !column.data_type().is_nested());
+    plain
+        .map(|(place, column)| match column.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+                least_of(texts(batch, place), column)
+            }
+            _ => least_cost(column),
+        })
+        .sum()
 }
 
-/// What a column costs in the best way for it: its bytes, by their weights.
+/// What a column of numbers costs in the best way for it: its bytes, by their weights.
 pub(super) fn least_cost(column: &ArrayRef) -> Result<usize, ParquetError> {
     let ways: &[Way] = match column.data_type() {
         data_type if data_type.is_floating() => &FLOATS,
         data_type if data_type.is_integer() || data_type.is_temporal() => &INTEGERS,
         DataType::Decimal64(_, _) => &INTEGERS,
-        _ => &[Way::dictionary(None).packed()],
+        _ => &[Way::plainly(Encoding::PLAIN).packed()],
     };
+    least_of(ways, column)
+}
+
+fn least_of(ways: &[Way], column: &ArrayRef) -> Result<usize, ParquetError> {
     let costs = ways.iter().map(|way| cost(column, *way));
     costs.reduce(|least, cost| Ok(least?.min(cost?))).unwrap_or(Ok(0))
 }
@@ -325,7 +359,7 @@ fn sorting_columns(
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Float64Array, Int64Array};
+    use arrow_array::{Float64Array, Int64Array, StringArray};
 
     use super::*;
 
@@ -367,6 +401,29 @@ mod tests {
             (0..50_000).map(|row| 1e4 + f64::from(row) * 1e-3 + (f64::from(row % 977) * 1e-9)),
         );
         assert_eq!(chosen(&FLOATS, smooth), FLOATS[0]);
+    }
+
+    fn texts_of(values: impl Iterator<Item = String>) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(values))
+    }
+
+    #[test]
+    fn texts_are_encoded_as_the_first_block_tells() {
+        let chosen_of = |values: ArrayRef| {
+            let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
+            let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
+            least(texts(&sample, 0), &sample, 0).unwrap()
+        };
+        let sorted = texts_of((0..10_000).map(|row| format!("plant 7, device {row:06}")));
+        assert_eq!(chosen_of(sorted), TEXTS[1]);
+        let mixed = texts_of(noise(10_000).map(|noise| format!("{noise:x} came in")));
+        assert_eq!(chosen_of(mixed), TEXTS[0]);
+        let levels = texts_of(noise(10_000).map(|noise| format!("{}", noise % 30)));
+        assert_eq!(chosen_of(levels), TEXTS_THAT_REPEAT[1]);
+        let paths = texts_of(
+            (0..10_000).map(|row| format!("https://example.org/of/many/words/{}", row / 50)),
+        );
+        assert_eq!(chosen_of(paths), TEXTS_THAT_REPEAT[0]);
     }
 
     #[test]

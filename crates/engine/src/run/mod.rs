@@ -20,6 +20,7 @@ mod evolve;
 mod hot;
 mod layout;
 mod name;
+mod parts;
 mod peek;
 mod reader;
 mod scrub;

@@ -15,14 +15,15 @@ use timestrata_io::{Bytes, Io, OpenMode};
 use super::cache::BlockCache;
 use super::check_column_types;
 use super::checked::{CheckedFile, check_tail};
-use super::cold::{self, ColdFile};
+use super::cold::{self, ChosenRows, ColdFile};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
+use super::parts::{BlockParts, PART_ROWS};
 use super::tail::{self, Zone};
 use crate::key::KeyView;
 use crate::scan::{
-    ColumnSize, PlannedFilter, PruneFilter, RowOrder, Source, SourceSummary, Values, ViewedColumns,
-    views,
+    ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Source, SourceSummary, Values,
+    ViewedColumns, views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -168,15 +169,7 @@ impl RunReader {
         keys: (LeadKey, LeadKey),
         rows: u64,
     ) -> MissingRange {
-        MissingRange {
-            stream: self.stream.name().to_owned(),
-            key_min: keys.0,
-            key_max: keys.1,
-            rows,
-            file: self.path.clone(),
-            offset: error.offset().unwrap_or(0),
-            why: error.message().to_owned(),
-        }
+        missing(&self.stream, &self.path, error, keys, rows)
     }
 
     /// An error of a block, which says what is missing for it.
@@ -268,12 +261,12 @@ impl RunReader {
     }
 
     /// What is read of a block; tried again where it only shares a checksum with damaged ones.
-    fn of_block(
+    fn of_block<T>(
         &self,
         opened: &Opened,
         (block, zone): (usize, &Zone),
-        read: impl Fn() -> Result<RecordBatch>,
-    ) -> Result<RecordBatch> {
+        read: impl Fn() -> Result<T>,
+    ) -> Result<T> {
         let outcome = match read() {
             Err(error) if self.is_whole_by_itself(opened, block, &error) => read(),
             outcome => outcome,
@@ -403,6 +396,43 @@ impl Source for RunReader {
         self.read_as(block, &wanted.columns, &wanted.views, order)
     }
 
+    fn read_parts(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        scan_rows: u64,
+    ) -> Result<Option<PartsOfBlock>> {
+        let opened = self.opened()?;
+        let (Content::Cold(cold), None, Some(zone)) =
+            (&opened.content, &opened.evolution, opened.zones.get(block))
+        else {
+            return Ok(None);
+        };
+        if cold.is_cached(block, wanted, scan_rows) {
+            return Ok(None);
+        }
+        let mut columns = wanted.columns.clone();
+        columns.sort_unstable();
+        columns.dedup();
+        let places = wanted.columns.iter().map(|column| columns.binary_search(column).ok());
+        let schema = self.stream.stored_schema().project(&wanted.columns);
+        let (Some(places), Ok(schema)) = (places.collect(), schema) else { return Ok(None) };
+        let rows = (block, zone.rows as usize);
+        let text_views = !wanted.views.is_empty();
+        let begin = || cold.decoding(rows, PART_ROWS, &columns, text_views, ChosenRows::All);
+        let lead = self.stream.lead_column();
+        Ok(Some(Box::new(BlockParts {
+            decoding: self.of_block(opened, (block, zone), begin)?,
+            places,
+            schema: Arc::new(schema),
+            views: wanted.views.clone(),
+            lead: wanted.columns.iter().position(|column| *column == lead),
+            zone: *zone,
+            stream: Arc::clone(&self.stream),
+            path: self.path.clone(),
+        })))
+    }
+
     fn read_passing(
         &self,
         block: usize,
@@ -452,6 +482,9 @@ impl Source for RunReader {
             (Content::Cold(cold), None, Some(zone)) => {
                 unless_damaged(cold.values(block, zone, column), None)
             }
+            (Content::Hot(hot), None, Some(_)) => {
+                unless_damaged(hot.values(&opened.zones, column), None)
+            }
             _ => Ok(None),
         }
     }
@@ -496,6 +529,25 @@ impl Source for RunReader {
             }
         }
         Ok(false)
+    }
+}
+
+/// What is missing of a stream for an error of some rows of a run.
+pub(super) fn missing(
+    stream: &Stream,
+    path: &Path,
+    error: &Error,
+    keys: (LeadKey, LeadKey),
+    rows: u64,
+) -> MissingRange {
+    MissingRange {
+        stream: stream.name().to_owned(),
+        key_min: keys.0,
+        key_max: keys.1,
+        rows,
+        file: path.to_owned(),
+        offset: error.offset().unwrap_or(0),
+        why: error.message().to_owned(),
     }
 }
 

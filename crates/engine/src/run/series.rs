@@ -25,9 +25,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 /// The name of the column of places, which is a file's last.
 pub(super) const PLACE_COLUMN: &str = "timestrata.place";
 
-/// Of the `columns` as many as are needed to tell the series of a block apart, the one that tells most of them first;
-/// none where rows could not lie together by them.
-pub(super) fn telling(block: &RecordBatch, columns: &[usize]) -> Vec<usize> {
+/// Of the `columns` as many as are needed to tell the series of a block apart, the one that tells most of them first,
+/// and how many series there are; none where rows could not lie together by them.
+pub(super) fn telling(block: &RecordBatch, columns: &[usize]) -> (Vec<usize>, usize) {
     let told = |columns: &[usize]| Some(Numbered::of(&values_of(block, columns)?).firsts.len());
     let each = columns.iter().filter_map(|column| Some((told(&[*column])?, *column)));
     let mut usable: Vec<(usize, usize)> = each.collect();
@@ -36,9 +36,9 @@ pub(super) fn telling(block: &RecordBatch, columns: &[usize]) -> Vec<usize> {
     let most = told(&usable).unwrap_or(0);
     let fewest = (1..=usable.len()).find(|count| told(&usable[..*count]) == Some(most));
     match fewest {
-        Some(count) if most > 1 => usable[..count].to_vec(),
+        Some(count) if most > 1 => (usable[..count].to_vec(), most),
         // All of them are one series.
-        _ => Vec::new(),
+        _ => (Vec::new(), most),
     }
 }
 
@@ -226,14 +226,14 @@ mod tests {
     #[test]
     fn as_few_columns_as_tell_series_apart_are_taken() {
         let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row % 10 / 5)).collect();
-        assert_eq!(telling(&block(&rows), &[0, 1]), [0]);
-        assert_eq!(telling(&block(&rows), &[1, 0]), [0]);
-        assert_eq!(telling(&block(&rows), &[1]), [1]);
+        assert_eq!(telling(&block(&rows), &[0, 1]).0, [0]);
+        assert_eq!(telling(&block(&rows), &[1, 0]).0, [0]);
+        assert_eq!(telling(&block(&rows), &[1]).0, [1]);
         let rows: Vec<_> = (0..100).map(|row| (Some(row), 0)).collect();
-        assert_eq!(telling(&block(&rows), &[0, 1]), [0]);
-        assert_eq!(telling(&block(&rows), &[1]), [0_usize; 0]);
+        assert_eq!(telling(&block(&rows), &[0, 1]).0, [0]);
+        assert_eq!(telling(&block(&rows), &[1]).0, [0_usize; 0]);
         let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row / 50)).collect();
-        assert_eq!(telling(&block(&rows), &[1, 0]), [0, 1]);
+        assert_eq!(telling(&block(&rows), &[1, 0]).0, [0, 1]);
     }
 
     proptest! {

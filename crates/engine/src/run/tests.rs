@@ -1,6 +1,7 @@
 //! Runs written and read back, whole.
 
 mod damage;
+mod parts;
 mod pruning;
 mod selected;
 mod types;

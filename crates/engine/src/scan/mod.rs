@@ -47,7 +47,7 @@ pub(crate) use prune::SoughtWord;
 pub use row_filter::{ColumnBounds, RowFilter, ScanFilter};
 pub(crate) use row_filter::{PlannedFilter, ViewedColumns};
 pub use sizes::ColumnSize;
-pub(crate) use source::{Source, SourceSummary, StreamView};
+pub(crate) use source::{PartsOfBlock, Source, SourceSummary, StreamView};
 pub use split::ScanEstimate;
 pub use values::Values;
 

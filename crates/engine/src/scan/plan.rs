@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
-use super::{RowOrder, ScanSpec, Source, views};
+use super::{PartsOfBlock, RowOrder, ScanSpec, Source, views};
 use crate::damage::LeftOut;
 use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
 
@@ -170,6 +170,20 @@ impl ScanPlan {
         Ok(batch)
     }
 
+    /// The same of all rows, part by part, where nothing is looked for among them and nothing is to be left out that is
+    /// found to be damaged after other parts were given.
+    pub(super) fn read_parts(
+        &self,
+        source: &dyn Source,
+        block: usize,
+        scan_rows: u64,
+    ) -> Result<Option<PartsOfBlock>> {
+        match self.filter.is_some() || self.left_out.is_some() {
+            true => Ok(None),
+            false => source.read_parts(block, &self.read, scan_rows),
+        }
+    }
+
     /// The columns given, of a batch as read.
     pub(super) fn output_columns<'a>(
         &'a self,
@@ -196,7 +210,7 @@ impl ScanPlan {
     }
 
     /// Checks that a block is what was asked for, so that nothing behind this can panic.
-    fn check(&self, batch: &RecordBatch) -> Result<()> {
+    pub(super) fn check(&self, batch: &RecordBatch) -> Result<()> {
         let columns = &self.read.columns;
         if batch.num_columns() != columns.len() {
             let message = format!(

@@ -43,6 +43,9 @@ impl From<&RunMeta> for SourceSummary {
     }
 }
 
+/// Batches of rows of one block.
+pub(crate) type PartsOfBlock = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
 /// A sorted, immutable sequence of rows: a run or a chunk of a memtable.
 ///
 /// Batches have the columns of [`Stream::stored_schema`] (those asked for).
@@ -84,6 +87,16 @@ pub(crate) trait Source: Send + Sync + Debug {
     ) -> Result<RecordBatch> {
         let read = self.read(block, &wanted.columns)?;
         if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
+    }
+    /// As [`Source::read_viewed`] in any order, part by part and for once: nothing of it is kept. `None` where it is
+    /// better read at once, as it is where so many rows as the whole scan reads are kept.
+    fn read_parts(
+        &self,
+        _block: usize,
+        _wanted: &ViewedColumns,
+        _scan_rows: u64,
+    ) -> Result<Option<PartsOfBlock>> {
+        Ok(None)
     }
     /// Decodes the rows of a block that pass a filter: the columns of its reading.
     fn read_passing(

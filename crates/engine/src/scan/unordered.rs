@@ -14,7 +14,7 @@ use timestrata_format::{KeyRange, Zone};
 use super::merge::Batches;
 use super::plan::{ScanPlan, unfit};
 use super::view::Seen;
-use super::{RowOrder, Share};
+use super::{PartsOfBlock, RowOrder, Share};
 use crate::Result;
 use crate::key::KeyView;
 
@@ -26,17 +26,36 @@ pub(super) struct Unordered {
     seen: VecDeque<Seen>,
     /// The next block of the first of them.
     block: usize,
+    /// What is left of a block that is read part by part.
+    parts: Option<PartsOfBlock>,
+    /// Rows of all sources.
+    rows: u64,
     ready: VecDeque<RecordBatch>,
 }
 
 impl Unordered {
     pub(super) fn new(plan: Arc<ScanPlan>, seen: Vec<Seen>, share: Share) -> Self {
-        let shares = Shares::new(share);
-        Self { plan, shares, seen: seen.into(), block: 0, ready: VecDeque::new() }
+        let rows = seen.iter().map(|(source, _)| source.rows()).sum();
+        Self {
+            plan,
+            shares: Shares::new(share),
+            seen: seen.into(),
+            block: 0,
+            parts: None,
+            rows,
+            ready: VecDeque::new(),
+        }
     }
 
-    /// Reads the next block; false: there is none.
+    /// Reads the next block, or more of the last one; false: there is none.
     fn step(&mut self) -> Result<bool> {
+        if let Some(parts) = &mut self.parts {
+            match parts.next() {
+                Some(part) => self.give_part(&part?)?,
+                None => self.parts = None,
+            }
+            return Ok(true);
+        }
         let Some((source, visible)) = self.seen.front() else { return Ok(false) };
         let blocks = match source.blocks() {
             Ok(blocks) => blocks,
@@ -64,10 +83,22 @@ impl Unordered {
             true => vec![KeyRange::ALL],
             false => visible.parts_over(zone.key_min, zone.key_max).collect(),
         };
+        if parts.contains(&KeyRange::ALL) {
+            self.parts = self.plan.read_parts(source.as_ref(), block, self.rows)?;
+            if self.parts.is_some() {
+                return Ok(true);
+            }
+        }
         match self.plan.read_block(source.as_ref(), block, RowOrder::Any) {
             Ok(batch) => self.give(&batch, &parts).map(|()| true),
             Err(error) => self.plan.leave_out(error).map(|()| true),
         }
+    }
+
+    /// Gives all rows of a part.
+    fn give_part(&mut self, part: &RecordBatch) -> Result<()> {
+        self.plan.check(part)?;
+        self.give(part, &[KeyRange::ALL])
     }
 
     fn next_source(&mut self) {
@@ -130,6 +161,7 @@ impl Batches for Unordered {
                 Ok(false) => return None,
                 Err(error) => {
                     self.seen.clear();
+                    self.parts = None;
                     return Some(Err(error));
                 }
             }

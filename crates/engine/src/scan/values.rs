@@ -1,5 +1,7 @@
 //! Which values a column has in a range, where that is known without reading rows.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use timestrata_format::KeyRange;
 
@@ -38,14 +40,19 @@ pub struct Values {
 }
 
 impl StreamView {
-    /// The values that a column has in `range`, from the dictionaries of compacted blocks; `None`
-    /// where some block has none.
+    /// The values that a column has in `range`, from the dictionaries of compacted blocks, and of flushed runs of
+    /// few values; `None` where some block has none.
     pub(crate) fn values(&self, range: &KeyRange, column: usize) -> Result<Option<Values>> {
         let mut all = Values::default();
         for seen in self.seen(range)? {
             for (block, _, _) in blocks_met(&seen)? {
                 let Some(values) = seen.0.values(block, column)? else { return Ok(None) };
-                all.columns.extend(values.columns);
+                for column in values.columns {
+                    // Blocks of one flushed run share theirs.
+                    if !all.columns.last().is_some_and(|last| Arc::ptr_eq(last, &column)) {
+                        all.columns.push(column);
+                    }
+                }
                 all.may_be_null |= values.may_be_null;
             }
         }

@@ -250,8 +250,8 @@ impl Snapshot {
         self.read(stream)?.prune(range, filter)
     }
 
-    /// The values that a column has in `range`, maybe with others, where dictionaries tell them
-    /// without a row being read; else `None`.
+    /// The values that a column has in `range`, maybe with others, where dictionaries of compacted blocks tell them
+    /// without a row being read, and where flushed runs have few, which are looked for once; else `None`.
     pub fn values(
         &self,
         stream: StreamId,

@@ -11,7 +11,7 @@ use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
-use crate::scan::{PlannedFilter, RowOrder, Source, SourceSummary, ViewedColumns};
+use crate::scan::{PartsOfBlock, PlannedFilter, RowOrder, Source, SourceSummary, ViewedColumns};
 use crate::tombstones::Tombstones;
 use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
 
@@ -213,6 +213,20 @@ impl Source for RunHandle {
         order: RowOrder,
     ) -> Result<RecordBatch> {
         self.noting(self.reader.read_viewed(block, wanted, order))
+    }
+
+    fn read_parts(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        scan_rows: u64,
+    ) -> Result<Option<PartsOfBlock>> {
+        let parts = self.noting(self.reader.read_parts(block, wanted, scan_rows))?;
+        let (file, run) = (Arc::clone(&self.file), self.meta.id);
+        let noting = |parts: PartsOfBlock| {
+            Box::new(parts.inspect(move |part| file.damage.note(run, part))) as PartsOfBlock
+        };
+        Ok(parts.map(noting))
     }
 
     fn read_passing(

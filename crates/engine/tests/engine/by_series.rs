@@ -44,7 +44,12 @@ fn rows() -> RecordBatch {
 
 /// A stream without rows.
 fn empty() -> (Store, StreamId) {
-    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
+    empty_with(Settings::default().cache_bytes_max)
+}
+
+fn empty_with(cache_bytes_max: u64) -> (Store, StreamId) {
+    let settings =
+        Settings { maintenance: Maintenance::Manual, cache_bytes_max, ..Settings::default() };
     let store = Store::memory(settings).unwrap();
     let fields = vec![
         Field::new("time", DataType::Int64, false),
@@ -64,7 +69,10 @@ fn empty() -> (Store, StreamId) {
 
 /// The rows in a compacted run, as far as a range delete leaves them.
 fn store() -> (Store, StreamId) {
-    let (store, id) = empty();
+    filled(empty())
+}
+
+fn filled((store, id): (Store, StreamId)) -> (Store, StreamId) {
     store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
     store.compact(Some(id)).unwrap();
     let deleted = KeyRange::times(300, 310);
@@ -132,6 +140,23 @@ fn rows_by_series_are_given_in_the_order_of_the_key_or_each_once_between_shares(
             found.sort_unstable();
             assert_eq!(found, expected(lo..hi, None), "{lo}..{hi} of {parts} shares");
         }
+    }
+}
+
+#[test]
+fn shares_of_rows_that_the_cache_has_no_room_for_are_all_rows_too() {
+    let (store, id) = filled(empty_with(0));
+    for (lo, hi) in [(0, 800), (0, 300), (3, 799)] {
+        let range = KeyRange::times(lo, hi);
+        let share = |part| ScanSpec {
+            range,
+            any_order: Some(Share { part, parts: 2 }),
+            ..ScanSpec::default()
+        };
+        let mut found: Vec<i64> =
+            (0..2).flat_map(|part| numbers(&store, id, &share(part))).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected(lo..hi, None), "{lo}..{hi}");
     }
 }
 

@@ -85,6 +85,29 @@ fn a_compacted_run_tells_its_values_unread_and_memory_does_not() {
     assert!(snapshot.values(stream, &KeyRange::ALL, 0).unwrap().is_none(), "times have none");
 }
 
+#[test]
+fn a_flushed_run_tells_its_values_where_they_are_few() {
+    let (store, stream) = texts_store();
+    let text = |time: i64| (time % 9 > 0).then(|| format!("s{}", time % 7));
+    let rows: Vec<TextRow> = (0..400).map(|time| (time, text(time))).collect();
+    insert(&store, stream, &rows);
+    store.flush().unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let expected: BTreeSet<_> = (0..400).map(text).collect();
+    for _ in 0..2 {
+        assert_eq!(told(&snapshot, stream, &KeyRange::ALL), Some(expected.clone()));
+    }
+    assert_eq!(told(&snapshot, stream, &KeyRange::times(1_000, 2_000)), Some(BTreeSet::new()));
+    assert!(snapshot.values(stream, &KeyRange::ALL, 0).unwrap().is_none(), "times have none");
+    // Of another run more values than one for 16 rows.
+    let rows: Vec<TextRow> = (400..480).map(|time| (time, Some(time.to_string()))).collect();
+    insert(&store, stream, &rows);
+    store.flush().unwrap();
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(told(&snapshot, stream, &KeyRange::ALL), None);
+    assert_eq!(told(&snapshot, stream, &KeyRange::times(0, 400)), Some(expected));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

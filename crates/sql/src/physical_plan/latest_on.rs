@@ -33,6 +33,8 @@ use super::operator::{Inputs, Operator, keys_of, names_of, order_by};
 
 /// Memory of one key besides its bytes.
 const KEY_OVERHEAD_BYTES: usize = 32;
+/// Values of runs that are known again: as many as there may be runs side by side.
+const SHARED_VALUES_MAX: usize = 16;
 
 /// The columns that matter, by their places.
 #[derive(Debug, Clone)]
@@ -71,6 +73,7 @@ impl Operator<1> for LatestOnSpec {
             converter: keys_of(&schema, &self.by)?,
             by: self.by.clone(),
             keys: HashSet::new(),
+            all_seen: Vec::new(),
             bytes: 0,
             memory: MemoryConsumer::new("LatestOn").register(context.memory_pool()),
         }));
@@ -78,7 +81,7 @@ impl Operator<1> for LatestOnSpec {
             (Some(scan), [by]) if schema.field(*by).data_type() == &DataType::Utf8View => {
                 let seen = Arc::clone(&seen);
                 let pieces = NewestOfPieces::new(scan, self.time, *by)?;
-                scan.pieces_wanted(&context, move |piece| pieces.wanted(piece, &seen.lock()))?
+                scan.pieces_wanted(&context, move |piece| pieces.wanted(piece, &mut seen.lock()))?
             }
             _ => input.execute(partition, context)?,
         };
@@ -104,20 +107,31 @@ struct SeenKeys {
     converter: RowConverter,
     by: Vec<usize>,
     keys: HashSet<Box<[u8]>>,
+    /// Values that were asked about and of which all had been seen: blocks of one run may share them.
+    all_seen: Vec<ArrayRef>,
     bytes: usize,
     memory: MemoryReservation,
 }
 
 impl SeenKeys {
     /// Those of these values of the one column that were not seen yet.
-    fn lacking(&self, values: &Values) -> Result<HashSet<Box<[u8]>>> {
+    fn lacking(&mut self, values: &Values) -> Result<HashSet<Box<[u8]>>> {
         let mut lacking = HashSet::new();
         let null = values.may_be_null.then(|| new_null_array(&DataType::Utf8View, 1));
         for column in values.columns.iter().chain(&null) {
-            let column = cast(column, &DataType::Utf8View)?;
-            let rows = self.converter.convert_columns(&[column])?;
-            let keys = rows.iter().filter(|row| !self.keys.contains(row.as_ref()));
-            lacking.extend(keys.map(|row| Box::from(row.as_ref())));
+            if self.all_seen.iter().any(|seen| Arc::ptr_eq(seen, column)) {
+                continue;
+            }
+            let rows = self.converter.convert_columns(&[cast(column, &DataType::Utf8View)?])?;
+            let mut all_seen = true;
+            for key in rows.iter().filter(|row| !self.keys.contains(row.as_ref())) {
+                lacking.insert(Box::from(key.as_ref()));
+                all_seen = false;
+            }
+            if all_seen {
+                self.all_seen.truncate(SHARED_VALUES_MAX - 1);
+                self.all_seen.insert(0, Arc::clone(column));
+            }
         }
         Ok(lacking)
     }

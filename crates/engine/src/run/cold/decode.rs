@@ -1,20 +1,34 @@
 //! Decoding columns of a block, in the order in which rows are stored.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
 use super::super::checked::guarded;
+use super::super::dictionary::ViewedDictionary;
+use super::super::parts::PART_ROWS;
 use super::super::{decimals, dictionary};
 use super::ColdFile;
-use crate::Result;
 use crate::scan::views;
+use crate::{Error, Result};
+
+/// Which rows of a block are decoded.
+pub(in crate::run) enum ChosenRows {
+    All,
+    /// The others are skipped, which costs as much as decoding some hundred rows each time.
+    Stretches(RowSelection),
+    /// All of them, a few thousand at once, and those are kept that are set.
+    Masked(BooleanArray),
+}
 
 /// What the text of a file is decoded to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,14 +100,41 @@ impl ColdFile {
         Ok(slot.get_or_init(|| DecodedTypes { decoded, schema, metadata }))
     }
 
-    /// Decodes columns of one block, in ascending order: so many rows, all of them or those of a selection.
+    /// Decodes columns of one block, in ascending order: so many rows, all of them or those that are chosen.
     pub(super) fn decode_rows(
         &self,
         (block, rows): (usize, usize),
         columns: &[usize],
         text_views: bool,
-        selection: Option<RowSelection>,
+        chosen: ChosenRows,
     ) -> Result<RecordBatch> {
+        let rows_a_part = if matches!(chosen, ChosenRows::Masked(_)) { PART_ROWS } else { rows };
+        let decoding = self.decoding((block, rows), rows_a_part, columns, text_views, chosen)?;
+        let (path, start) = (decoding.path.clone(), decoding.start);
+        let mut parts = decoding.collect::<Result<Vec<_>>>()?;
+        let bad = |message: String| Error::corruption(&path, start, message);
+        match (parts.len(), parts.first()) {
+            (0, _) | (_, None) => Err(bad("a row group has no rows".to_owned())),
+            (1, _) => Ok(parts.remove(0)),
+            (_, Some(first)) => concat_batches(first.schema_ref(), &parts)
+                .map_err(|error| bad(error.to_string()).caused_by(error)),
+        }
+    }
+
+    /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
+    pub(in crate::run) fn decoding(
+        &self,
+        (block, rows): (usize, usize),
+        rows_a_part: usize,
+        columns: &[usize],
+        text_views: bool,
+        chosen: ChosenRows,
+    ) -> Result<Decoding> {
+        let (selection, mask) = match chosen {
+            ChosenRows::All => (None, None),
+            ChosenRows::Stretches(selection) => (Some(selection), None),
+            ChosenRows::Masked(mask) => (None, Some(mask)),
+        };
         let reading = self.reading(block, columns, text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.stored.metadata.parquet_schema();
@@ -105,13 +146,7 @@ impl ColdFile {
                 self.file.verify(range)?;
             }
         }
-        let is_viewed = |index: usize| {
-            text_views && columns.get(index).is_some_and(|column| self.is_viewed(*column))
-        };
-        let is_float = |index: usize| {
-            columns.get(index).is_some_and(|column| self.decimal_digits(*column).is_some())
-        };
-        let decode = || -> std::result::Result<RecordBatch, DecodeFailure> {
+        let begin = || -> std::result::Result<_, DecodeFailure> {
             // With its page index a block's pages are left out that nothing is wanted of.
             let (metadata, group) = match selection.as_ref().and_then(|_| self.pages(block)) {
                 Some(pages) => (pages.reader(reading)?, 0),
@@ -123,83 +158,118 @@ impl ColdFile {
             )
             .with_row_groups(vec![group])
             .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
-            .with_batch_size(rows);
+            .with_batch_size(rows_a_part);
             let reader = match selection {
                 Some(selection) => reader.with_row_selection(selection),
                 None => reader,
             };
-            let parts = reader.build()?.collect::<std::result::Result<Vec<_>, _>>()?;
-            let schema = reading.schema.project(columns)?;
-            without_keys(without_decimals(join(parts, rows, schema)?, is_float)?, is_viewed)
+            Ok((reader.build()?, Arc::new(reading.schema.project(columns)?)))
         };
-        guarded(self.file.path(), || {
-            decode().map_err(|error| {
-                let message = format!("a row group can't be decoded: {error}");
-                self.file.bad(start, message).caused_by(error)
-            })
+        let path = self.file.path();
+        let (reader, schema) =
+            guarded(path, || begin().map_err(|error| undecodable(path, start, error)))?;
+        let is_viewed = columns.iter().map(|column| text_views && self.is_viewed(*column));
+        let is_float = columns.iter().map(|column| self.decimal_digits(*column).is_some());
+        Ok(Decoding {
+            reader,
+            schema,
+            is_viewed: is_viewed.collect(),
+            is_float: is_float.collect(),
+            mask,
+            dictionaries: vec![None; columns.len()],
+            rows,
+            rows_left: Some(rows),
+            path: path.to_owned(),
+            start,
         })
     }
 }
 
 type DecodeFailure = Box<dyn std::error::Error + Send + Sync>;
 
-/// One batch of the parts, which must have all rows and the types expected.
-fn join(
-    mut parts: Vec<RecordBatch>,
+fn undecodable(path: &Path, start: u64, error: DecodeFailure) -> Error {
+    Error::corruption(path, start, format!("a row group can't be decoded: {error}"))
+        .caused_by(error)
+}
+
+/// Columns of one block, as they are decoded. Their bytes have been verified.
+pub(in crate::run) struct Decoding {
+    reader: ParquetRecordBatchReader,
+    /// As the reader gives them.
+    schema: SchemaRef,
+    /// Which of them are wanted as views,
+    is_viewed: Vec<bool>,
+    /// and which are floats, even where the file has decimal numbers.
+    is_float: Vec<bool>,
+    /// Of all rows those to be given, before their values are looked up.
+    mask: Option<BooleanArray>,
+    /// The views of each column's last dictionary.
+    dictionaries: Vec<Option<ViewedDictionary>>,
     rows: usize,
-    schema: Schema,
-) -> std::result::Result<RecordBatch, DecodeFailure> {
-    let whole = match parts.len() {
-        1 => parts.pop().ok_or("no rows")?,
-        _ => {
-            let found = parts.first().ok_or("no rows")?.schema();
-            concat_batches(&found, &parts)?
-        }
-    };
-    if whole.num_rows() != rows {
-        return Err(format!("{} rows, expected {rows}", whole.num_rows()).into());
-    }
-    // Compares types, and refuses nulls in columns that have none.
-    Ok(RecordBatch::try_new(Arc::new(schema), whole.columns().to_vec())?)
+    /// Rows to come; `None` once it has ended or failed.
+    rows_left: Option<usize>,
+    path: PathBuf,
+    start: u64,
 }
 
-/// The same rows, with text in place of keys of dictionaries: views of it in columns that
-/// `is_viewed`. Streams have no columns of dictionaries, so what is one was read as one.
-fn without_keys(
-    batch: RecordBatch,
-    is_viewed: impl Fn(usize) -> bool,
-) -> std::result::Result<RecordBatch, DecodeFailure> {
-    let (schema, mut columns, rows) = batch.into_parts();
-    let mut fields = schema.fields().to_vec();
-    for (index, (field, column)) in fields.iter_mut().zip(&mut columns).enumerate() {
-        if matches!(field.data_type(), DataType::Dictionary(_, _)) {
-            *column = match is_viewed(index) {
-                true => dictionary::viewed(column)?,
-                false => dictionary::expanded(column)?,
+impl Decoding {
+    /// The next rows; `None` once all have come.
+    fn next_part(
+        &mut self,
+        left: usize,
+    ) -> std::result::Result<Option<RecordBatch>, DecodeFailure> {
+        let part = self.reader.next().transpose()?;
+        let found = part.as_ref().map_or(0, RecordBatch::num_rows);
+        let Some(left) = left.checked_sub(found).filter(|left| found > 0 || *left == 0) else {
+            let found = self.rows - left + found;
+            return Err(format!("{found} rows, expected {}", self.rows).into());
+        };
+        self.rows_left = (found > 0).then_some(left);
+        let Some(part) = part.filter(|_| found > 0) else { return Ok(None) };
+        // Compares types, and refuses nulls in columns that have none.
+        let (_, columns, _) = part.into_parts();
+        let mut part = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        if let Some(mask) = &self.mask {
+            let first = self.rows - left - found;
+            let mask =
+                mask.slice(first.min(mask.len()), found.min(mask.len().saturating_sub(first)));
+            part = filter_record_batch(&part, &mask)?;
+        }
+        self.as_wanted(part).map(Some)
+    }
+
+    /// The same rows, with text in place of keys of dictionaries, as views of it where these are wanted, and with floats
+    /// in place of decimal numbers. Streams have no columns of dictionaries, so what is one was read as one.
+    fn as_wanted(&mut self, part: RecordBatch) -> std::result::Result<RecordBatch, DecodeFailure> {
+        let (schema, mut columns, rows) = part.into_parts();
+        let mut fields = schema.fields().to_vec();
+        for (index, (field, column)) in fields.iter_mut().zip(&mut columns).enumerate() {
+            let is = |flags: &[bool]| flags.get(index).copied().unwrap_or(false);
+            let found = std::mem::replace(column, new_empty_array(&DataType::Null));
+            *column = match (field.data_type(), self.dictionaries.get_mut(index)) {
+                (DataType::Dictionary(_, _), Some(dictionary)) if is(&self.is_viewed) => {
+                    dictionary::viewed(&found, dictionary)?
+                }
+                (DataType::Dictionary(_, _), _) => dictionary::expanded(&found)?,
+                (DataType::Decimal64(_, _), _) if is(&self.is_float) => decimals::as_floats(found),
+                _ => found,
             };
-            *field = Arc::new(Field::clone(field).with_data_type(column.data_type().clone()));
+            if field.data_type() != column.data_type() {
+                *field = Arc::new(Field::clone(field).with_data_type(column.data_type().clone()));
+            }
         }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
 }
 
-/// The same columns, as floats where they are those of the stream and only the file has decimal numbers.
-fn without_decimals(
-    batch: RecordBatch,
-    is_float: impl Fn(usize) -> bool,
-) -> std::result::Result<RecordBatch, DecodeFailure> {
-    let is_decimal = |index: usize, field: &FieldRef| {
-        is_float(index) && matches!(field.data_type(), DataType::Decimal64(_, _))
-    };
-    let (schema, mut columns, rows) = batch.into_parts();
-    let mut fields = schema.fields().to_vec();
-    for (index, (field, column)) in fields.iter_mut().zip(&mut columns).enumerate() {
-        if is_decimal(index, field) {
-            *column = decimals::as_floats(column);
-            *field = Arc::new(Field::clone(field).with_data_type(column.data_type().clone()));
-        }
+impl Iterator for Decoding {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let left = self.rows_left.take()?;
+        let (path, start) = (self.path.clone(), self.start);
+        let next = || self.next_part(left).map_err(|error| undecodable(&path, start, error));
+        guarded(&path, next).transpose()
     }
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
 }

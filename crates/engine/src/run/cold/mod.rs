@@ -26,6 +26,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use timestrata_format::{RunId, RunLayout, WordFilters};
 
+pub(super) use self::decode::{ChosenRows, Decoding};
 use self::decode::{Decoded, DecodedTypes};
 use super::cache::{BlockCache, Form};
 use super::checked::{CheckedFile, byte_range, guarded};
@@ -33,7 +34,7 @@ use super::series::{self, PLACE_COLUMN};
 use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
 use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
-use crate::scan::RowOrder;
+use crate::scan::{RowOrder, ViewedColumns};
 use crate::{Error, Result, Stream};
 
 /// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
@@ -41,6 +42,9 @@ const FEW_ROWS_SHARE: usize = 4;
 
 /// So many rows between two that are selected are decoded faster than they are skipped.
 const GAP_ROWS_MAX: usize = 64;
+
+/// To skip to the next stretch takes as long as to decode so many rows.
+const SKIP_ROWS: usize = 512;
 
 /// Where the rows lie that are selected.
 struct Selected {
@@ -292,8 +296,10 @@ impl ColdFile {
             return Ok(places.as_primitive_opt::<UInt32Type>().cloned());
         }
         let rows = (block, zone.rows as usize);
-        let places =
-            self.places_of(block, self.decode_rows(rows, &[column], false, None)?.column(0))?;
+        let places = self.places_of(
+            block,
+            self.decode_rows(rows, &[column], false, ChosenRows::All)?.column(0),
+        )?;
         self.cache.insert(self.run, block, column, Form::ByKey, Arc::new(places.clone()));
         Ok(Some(places))
     }
@@ -325,7 +331,7 @@ impl ColdFile {
             return self.joined(block, columns, found, &missing, &[]);
         }
         let rows = (block, zone.rows as usize);
-        let decoded = self.decode_rows(rows, &missing, text_views, None)?;
+        let decoded = self.decode_rows(rows, &missing, text_views, ChosenRows::All)?;
         for (column, array) in missing.iter().zip(decoded.columns()) {
             let form = self.form(*column, text_views);
             self.cache.insert(self.run, block, *column, form, array.clone());
@@ -355,10 +361,16 @@ impl ColdFile {
         if missing.is_empty() {
             return self.joined(block, columns, found, &missing, &[]);
         }
+        let all = zone.rows as usize;
+        if stretches.len().saturating_mul(SKIP_ROWS) > all {
+            let chosen = ChosenRows::Masked(selected.clone());
+            let decoded = self.decode_rows((block, all), &missing, text_views, chosen)?;
+            return self.joined(block, columns, found, &missing, decoded.columns());
+        }
         let of_stretches = selected_of(selected, &stretches);
-        let selection =
-            RowSelection::from_consecutive_ranges(stretches.into_iter(), zone.rows as usize);
-        let decoded = self.decode_rows((block, rows), &missing, text_views, Some(selection))?;
+        let selection = RowSelection::from_consecutive_ranges(stretches.into_iter(), all);
+        let chosen = ChosenRows::Stretches(selection);
+        let decoded = self.decode_rows((block, rows), &missing, text_views, chosen)?;
         let decoded = self.chosen(decoded.columns(), &of_stretches)?;
         self.joined(block, columns, found, &missing, &decoded)
     }
@@ -384,15 +396,28 @@ impl ColdFile {
     ) -> Result<RecordBatch> {
         let rows = (block, zone.rows as usize);
         if !self.has_places {
-            return self.decode_rows(rows, columns, text_views, None);
+            return self.decode_rows(rows, columns, text_views, ChosenRows::All);
         }
         let places = self.schema.fields().len();
         let with_places: Vec<usize> = columns.iter().copied().chain([places]).collect();
-        let mut stored = self.decode_rows(rows, &with_places, text_views, None)?;
+        let mut stored = self.decode_rows(rows, &with_places, text_views, ChosenRows::All)?;
         let places = self.places_of(block, &stored.remove_column(columns.len()))?;
         let columns = self.in_order(stored.columns(), &places)?;
         RecordBatch::try_new(stored.schema(), columns)
             .map_err(|error| self.file.bad(0, error.to_string()))
+    }
+
+    /// Whether the cache has room for so many rows of these columns, or some of a block already.
+    pub(super) fn is_cached(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
+        let width = |column: &usize| {
+            let width = self.schema.fields().get(*column).map(|field| field.data_type());
+            width.and_then(DataType::primitive_width).unwrap_or(size_of::<u128>()) as u64
+        };
+        let bytes = rows.saturating_mul(wanted.columns.iter().map(width).sum());
+        let text_views = !wanted.views.is_empty();
+        // Of twice as many it has every second column again.
+        bytes / 2 <= self.cache.bytes_max()
+            || self.cached(block, &wanted.columns, text_views).0.iter().any(Option::is_some)
     }
 
     fn form(&self, column: usize, text_views: bool) -> Form {

@@ -129,7 +129,7 @@ impl ColdFile {
             let converter = StatisticsConverter::from_column_index(leaf, field, schema)?;
             let is_decimal = self.decimal_digits(column).is_some();
             let floats = |bounds: ArrayRef| match is_decimal {
-                true => decimals::as_floats(&bounds),
+                true => decimals::as_floats(bounds),
                 false => bounds,
             };
             // Nobody tells of NaN, which is greater than all other floats; decimal numbers are none.

@@ -22,8 +22,17 @@ proptest! {
         let column: ArrayRef = Arc::new(column);
         let expected = cast(&column, &DataType::Utf8).unwrap();
         prop_assert_eq!(&expanded(&column).unwrap(), &expected);
-        let views = viewed(&column).unwrap();
+        let mut last = None;
+        let views = viewed(&column, &mut last).unwrap();
         prop_assert_eq!(&cast(&views, &DataType::Utf8).unwrap(), &expected);
+        // The same dictionary again, part of the rows; and another one.
+        let half = column.slice(0, column.len() / 2);
+        let again = viewed(&half, &mut last).unwrap();
+        prop_assert_eq!(&cast(&again, &DataType::Utf8).unwrap(), &expected.slice(0, half.len()));
+        let other: ArrayRef =
+            Arc::new(DictionaryArray::<Int32Type>::from_iter(["other", "others", "other"]));
+        let others = viewed(&other, &mut last).unwrap();
+        prop_assert_eq!(&cast(&others, &DataType::Utf8).unwrap(), &cast(&other, &DataType::Utf8).unwrap());
         let has_long = texts_kept.iter().any(|text| text.len() > 12);
         prop_assert!(has_long || views.as_string_view().data_buffers().is_empty());
     }

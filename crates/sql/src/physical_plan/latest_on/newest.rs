@@ -64,7 +64,7 @@ impl NewestOfPieces {
     }
 
     /// What is to be read of a piece, where some keys were seen already.
-    pub(super) fn wanted(&self, piece: &KeyRange, seen: &SeenKeys) -> Result<Wanted> {
+    pub(super) fn wanted(&self, piece: &KeyRange, seen: &mut SeenKeys) -> Result<Wanted> {
         let [_, by] = self.columns;
         let values = self.snapshot.values(self.stream, piece, by).map_err(carried)?;
         let lacking = values.map(|values| seen.lacking(&values)).transpose()?;

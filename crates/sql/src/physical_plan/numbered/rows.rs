@@ -17,6 +17,7 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::StreamExt;
 
 use super::keys::Groups;
+use super::runs::{Fold, Runs};
 
 /// Groups at most: their numbers are used in pairs of 32 bits. Memory ends before.
 const GROUPS_MAX: usize = 1 << 30;
@@ -26,6 +27,8 @@ struct Function {
     arguments: Vec<Arc<dyn PhysicalExpr>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
     states: Box<dyn GroupsAccumulator>,
+    /// How runs of rows are put together.
+    fold: Option<Fold>,
 }
 
 impl Function {
@@ -43,6 +46,23 @@ impl Function {
             }),
         ))
     }
+
+    /// Puts the rows of a batch to their groups, of which there are so many: by `runs` where these are long.
+    fn add(
+        &mut self,
+        batch: &RecordBatch,
+        numbers: &[usize],
+        runs: Option<&Runs>,
+        groups: usize,
+    ) -> Result<()> {
+        let (arguments, filter) = self.evaluate(batch)?;
+        if let (Some(runs), Some(fold), None) = (runs, self.fold, &filter)
+            && let Some(states) = fold.states(&arguments, runs)
+        {
+            return self.states.merge_batch(&states, runs.groups(), groups);
+        }
+        self.states.update_batch(&arguments, numbers, filter.as_ref(), groups)
+    }
 }
 
 fn evaluate(each: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
@@ -58,6 +78,7 @@ pub(super) struct Grouping {
     groups: Groups,
     /// The group of each row of a batch.
     numbers: Vec<usize>,
+    runs: Runs,
     functions: Vec<Function>,
     memory: MemoryReservation,
     batch_rows: usize,
@@ -89,7 +110,8 @@ impl Grouping {
         let each = plan.aggr_expr().iter().zip(arguments).zip(plan.filter_expr());
         let functions = each.map(|((function, arguments), filter)| {
             let states = function.create_groups_accumulator()?;
-            Ok(Function { arguments, filter: filter.clone(), states })
+            let fold = Fold::of(function);
+            Ok(Function { arguments, filter: filter.clone(), states, fold })
         });
         let options = &context.session_config().options().execution;
         Ok(Self {
@@ -98,6 +120,7 @@ impl Grouping {
             by: plan.group_expr().input_exprs(),
             groups,
             numbers: Vec::new(),
+            runs: Runs::default(),
             functions: functions.collect::<Result<_>>()?,
             memory: MemoryConsumer::new("NumberedGroups").register(context.memory_pool()),
             batch_rows: context.session_config().batch_size().max(1),
@@ -155,9 +178,10 @@ impl Grouping {
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         self.groups.number(&evaluate(&self.by, batch)?, &mut self.numbers)?;
         let groups = self.groups.len();
+        let has_runs = self.functions.iter().any(|function| function.fold.is_some());
+        let runs = (has_runs && self.runs.find(&self.numbers)).then_some(&self.runs);
         for function in &mut self.functions {
-            let (arguments, filter) = function.evaluate(batch)?;
-            function.states.update_batch(&arguments, &self.numbers, filter.as_ref(), groups)?;
+            function.add(batch, &self.numbers, runs, groups)?;
         }
         self.rows_read += batch.num_rows();
         let (rows, ratio) = self.probe;
@@ -173,6 +197,7 @@ impl Grouping {
     fn size(&self) -> usize {
         self.groups.size()
             + self.numbers.capacity() * size_of::<usize>()
+            + self.runs.size()
             + self.functions.iter().map(|function| function.states.size()).sum::<usize>()
     }
 

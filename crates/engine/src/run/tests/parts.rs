@@ -1,0 +1,89 @@
+//! Blocks that are read part by part.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+use timestrata_format::{RunFormat, RunMeta};
+use timestrata_io::OpenMode;
+
+use super::super::parts::PART_ROWS;
+use super::selected::hosts;
+use super::{BlockCache, Place, RunReader, STORE, series};
+use crate::scan::{RowOrder, Source, ViewedColumns};
+use crate::{ErrorKind, Result};
+
+fn reader(place: &Place, meta: &RunMeta, cache_bytes: u64) -> RunReader {
+    let cache = Arc::new(BlockCache::new(cache_bytes));
+    let (stream, path) = (&place.stream, place.path(meta));
+    RunReader::open(&place.io, path, STORE, stream, meta.clone(), cache).unwrap()
+}
+
+/// Runs of long blocks, in the order of the key and by series.
+fn runs() -> Vec<(Place, RunMeta)> {
+    let (by_key, by_series) = (series(30_000), hosts(500, 90));
+    let mut places = [Place::new(by_key.schema()), Place::by_series(by_series.schema(), &["s"])];
+    places[0].settings.run_batch_rows = 20_000;
+    places[1].settings.run_batch_rows = 10_000;
+    let runs = places.into_iter().zip([by_key, by_series]);
+    runs.map(|(place, rows)| {
+        let meta = place.write(2, RunFormat::Cold, &[rows]);
+        (place, meta)
+    })
+    .collect()
+}
+
+#[test]
+fn parts_of_a_block_are_together_all_of_its_rows() {
+    for (place, meta) in runs() {
+        for columns in [vec![0, 1, 2], vec![2, 0], vec![1], vec![2]] {
+            for text_views in [false, true] {
+                let has_text = text_views && columns.contains(&2);
+                let views = columns.iter().map(|column| *column == 2);
+                let views = if has_text { views.collect() } else { Vec::new() };
+                let wanted = ViewedColumns { columns: columns.clone(), views };
+                let reader = reader(&place, &meta, 0);
+                for block in 0..reader.blocks().unwrap().len() {
+                    let parts = reader.read_parts(block, &wanted, 1).unwrap().unwrap();
+                    let parts = parts.collect::<Result<Vec<_>>>().unwrap();
+                    assert!(parts.iter().all(|part| part.num_rows() <= PART_ROWS));
+                    let whole = reader.read_viewed(block, &wanted, RowOrder::Any).unwrap();
+                    assert!(block > 0 || parts.len() > 1, "{} rows", whole.num_rows());
+                    let joined: RecordBatch = concat_batches(&parts[0].schema(), &parts).unwrap();
+                    assert_eq!(joined, whole, "{columns:?}, views: {text_views}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_the_cache_has_no_room_for_is_read_in_parts() {
+    let (place, meta) = runs().remove(0);
+    let wanted = ViewedColumns { columns: vec![0, 1], views: Vec::new() };
+    let reader = reader(&place, &meta, 1 << 20);
+    // Of 16 bytes a row the cache has room for half of 131,072.
+    assert!(reader.read_parts(0, &wanted, 131_072).unwrap().is_none());
+    assert!(reader.read_parts(0, &wanted, 131_074).unwrap().is_some());
+    let one = ViewedColumns { columns: vec![1], views: Vec::new() };
+    reader.read_viewed(0, &one, RowOrder::Any).unwrap();
+    assert!(reader.read_parts(0, &wanted, u64::MAX).unwrap().is_none(), "it has one of them");
+    let rows = series(1_000);
+    let (place, meta) = Place::holding(&rows, RunFormat::Hot);
+    assert!(place.reader(&meta).read_parts(0, &wanted, u64::MAX).unwrap().is_none());
+}
+
+#[test]
+fn parts_of_a_damaged_block_are_not_begun() {
+    for (place, meta) in runs() {
+        let path = place.path(&meta);
+        let byte = place.bytes(&path)[100];
+        let file = place.io.disk.open(&path, OpenMode::ReadWrite).unwrap();
+        file.write_at(100, &[byte ^ 1]).unwrap();
+        let reader = reader(&place, &meta, 0);
+        let wanted = ViewedColumns { columns: vec![0, 1, 2], views: Vec::new() };
+        let error = reader.read_parts(0, &wanted, 1).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert_eq!(error.missing().unwrap().stream, "s");
+    }
+}
