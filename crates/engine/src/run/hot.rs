@@ -3,23 +3,21 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_footer_length};
 use arrow_ipc::{Footer, MetadataVersion, root_as_footer, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
-use hashbrown::HashSet;
 use timestrata_io::sync::get_or_try_init;
 
 use super::checked::{CheckedFile, byte_range, guarded};
+use super::coded::CodedText;
 use super::layout::{ColumnLayout, column_layouts};
 use super::tail::Zone;
 use super::{METADATA_KEY, ORIGIN_KEY};
-use crate::scan::Values;
 use crate::{Error, Result};
 
 /// Length and magic at the end of an IPC file.
@@ -28,10 +26,6 @@ const TRAILER_BYTES: usize = 10;
 const PREFIX_BYTES: u64 = 8;
 /// The strictest alignment that an Arrow type asks of its values (128-bit numbers).
 const ALIGNMENT: usize = 16;
-/// The values of a text column are kept where there is no more than one for so many rows,
-const ROWS_A_VALUE_MIN: u64 = 16;
-/// and no more than so many bytes of them.
-const VALUES_BYTES_MAX: usize = 1 << 20;
 
 /// One record batch message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +58,8 @@ pub(super) struct HotFile {
     columns: Vec<OnceLock<ArrayRef>>,
     /// Blocks with the columns of the stream's schema, each made by the first point read.
     rows: Vec<OnceLock<RecordBatch>>,
-    /// For each column its values in all blocks, found by whoever asks first; `None`: it has too many.
-    values: Vec<OnceLock<Option<Values>>>,
+    /// Each column of few texts as places among these, found by whoever asks first.
+    coded: Vec<OnceLock<Option<CodedText>>>,
 }
 
 /// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
@@ -176,40 +170,26 @@ impl HotFile {
             messages,
             columns: std::iter::repeat_with(OnceLock::new).take(slots).collect(),
             rows: std::iter::repeat_with(OnceLock::new).take(blocks).collect(),
-            values: std::iter::repeat_with(OnceLock::new).take(schema.fields().len()).collect(),
+            coded: std::iter::repeat_with(OnceLock::new).take(schema.fields().len()).collect(),
             schema,
         })
     }
 
-    /// The values that a column of text has in any block, if these are few.
-    pub(super) fn values(&self, zones: &[Zone], column: usize) -> Result<Option<Values>> {
-        let Some(slot) = self.values.get(column) else { return Ok(None) };
-        get_or_try_init(slot, || self.find_values(zones, column)).cloned()
-    }
-
-    fn find_values(&self, zones: &[Zone], column: usize) -> Result<Option<Values>> {
-        let rows: u64 = zones.iter().map(|zone| u64::from(zone.rows)).sum();
-        let mut blocks = Vec::with_capacity(zones.len());
-        for (block, zone) in zones.iter().enumerate() {
-            blocks.extend(self.read(block, zone, &[column])?);
-        }
-        let mut values = HashSet::new();
-        let mut bytes = 0;
-        for block in &blocks {
-            let Some(texts) = block.as_string_opt::<i32>() else { return Ok(None) };
-            for text in texts.iter().flatten() {
-                if values.insert(text) {
-                    bytes += text.len();
-                }
-            }
-            let has_few = values.len() as u64 * ROWS_A_VALUE_MIN <= rows;
-            if !has_few || bytes > VALUES_BYTES_MAX {
+    /// A column of all blocks as places among its values, if it is text and these are few.
+    pub(super) fn coded(&self, zones: &[Zone], column: usize) -> Result<Option<&CodedText>> {
+        let Some(slot) = self.coded.get(column) else { return Ok(None) };
+        let coded = get_or_try_init(slot, || {
+            if self.schema.field(column).data_type() != &DataType::Utf8 {
                 return Ok(None);
             }
-        }
-        let may_be_null = blocks.iter().any(|block| block.null_count() > 0);
-        let values: ArrayRef = Arc::new(StringArray::from_iter_values(values));
-        Ok(Some(Values { columns: vec![values], may_be_null }))
+            let mut blocks = Vec::with_capacity(zones.len());
+            for (block, zone) in zones.iter().enumerate() {
+                blocks.extend(self.read(block, zone, &[column])?);
+            }
+            let rows = zones.iter().map(|zone| u64::from(zone.rows)).sum();
+            Ok(CodedText::of(&blocks, rows))
+        });
+        coded.map(Option::as_ref)
     }
 
     pub(super) fn file(&self) -> &CheckedFile {

@@ -11,6 +11,7 @@
 mod block_builder;
 mod cache;
 mod checked;
+mod coded;
 mod cold;
 mod decimals;
 mod dictionary;

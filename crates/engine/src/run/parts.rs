@@ -1,18 +1,17 @@
 //! A block that is read once, from its first row to its last, in parts of a few thousand rows: what one operator has
 //! written the next one still finds in the processor's cache, and the store's cache keeps what others come back to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use timestrata_format::Zone;
+use timestrata_format::{LeadKey, Zone};
 
 use super::cold::Decoding;
-use super::reader::missing;
 use crate::key::KeyView;
 use crate::scan::views;
-use crate::{Error, Result, Stream};
+use crate::{Error, MissingRange, Result, Stream};
 
 /// Rows of a part at most: a few columns of them fit into a processor's second cache.
 pub(super) const PART_ROWS: usize = 8_192;
@@ -67,5 +66,24 @@ impl Iterator for BlockParts {
             let rows = u64::from(self.zone.rows);
             error.with_missing(|error| missing(&self.stream, &self.path, error, keys, rows))
         }))
+    }
+}
+
+/// What is missing of a stream for an error of some rows of a run.
+pub(super) fn missing(
+    stream: &Stream,
+    path: &Path,
+    error: &Error,
+    keys: (LeadKey, LeadKey),
+    rows: u64,
+) -> MissingRange {
+    MissingRange {
+        stream: stream.name().to_owned(),
+        key_min: keys.0,
+        key_max: keys.1,
+        rows,
+        file: path.to_owned(),
+        offset: error.offset().unwrap_or(0),
+        why: error.message().to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
 use timestrata_io::sync::{Mutex, get_or_try_init};
@@ -18,7 +18,7 @@ use super::checked::{CheckedFile, check_tail};
 use super::cold::{self, ChosenRows, ColdFile};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
-use super::parts::{BlockParts, PART_ROWS};
+use super::parts::{BlockParts, PART_ROWS, missing};
 use super::tail::{self, Zone};
 use crate::key::KeyView;
 use crate::scan::{
@@ -349,6 +349,28 @@ impl RunReader {
         })
     }
 
+    /// Which rows of a block of a hot run pass a filter of one column of few texts.
+    fn passing_by_codes(
+        &self,
+        opened: &Opened,
+        hot: &HotFile,
+        block: usize,
+        filter: &PlannedFilter,
+    ) -> Result<Option<BooleanArray>> {
+        let looked_at = &filter.looked_at;
+        let [column] = looked_at.columns.as_slice() else { return Ok(None) };
+        if !filter.is_of_values() {
+            return Ok(None);
+        }
+        let Some(coded) = unless_damaged(hot.coded(&opened.zones, *column), None)? else {
+            return Ok(None);
+        };
+        let values = vec![Arc::clone(coded.values())];
+        let place = (block, coded.values().len());
+        let values = self.batch_of(opened, place, &looked_at.columns, &looked_at.views, values)?;
+        Ok(coded.rows_of(block, &filter.passes(&values)?))
+    }
+
     /// The leading keys must be what the zone map says, else a scan that trusted the zone
     /// map gave wrong rows. The ends suffice here; `verify_all` looks at each key.
     fn check_ends(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
@@ -440,10 +462,16 @@ impl Source for RunReader {
         order: RowOrder,
     ) -> Result<RecordBatch> {
         let opened = self.opened()?;
-        let (Content::Cold(cold), None, Some(zone)) =
-            (&opened.content, &opened.evolution, opened.zones.get(block))
-        else {
-            return filter.read_whole(self, block, order);
+        let zone = opened.zones.get(block).filter(|_| opened.evolution.is_none());
+        let (cold, zone) = match (&opened.content, zone) {
+            (Content::Cold(cold), Some(zone)) => (cold, zone),
+            (Content::Hot(hot), Some(_)) => {
+                return match self.passing_by_codes(opened, hot, block, filter)? {
+                    Some(passes) => filter.read_chosen(self, block, order, &passes),
+                    None => filter.read_whole(self, block, order),
+                };
+            }
+            _ => return filter.read_whole(self, block, order),
         };
         let looked_at = &filter.looked_at;
         let shown = |columns: Vec<ArrayRef>, rows: usize| {
@@ -483,7 +511,8 @@ impl Source for RunReader {
                 unless_damaged(cold.values(block, zone, column), None)
             }
             (Content::Hot(hot), None, Some(_)) => {
-                unless_damaged(hot.values(&opened.zones, column), None)
+                let coded = unless_damaged(hot.coded(&opened.zones, column), None);
+                Ok(coded?.map(|coded| coded.told().clone()))
             }
             _ => Ok(None),
         }
@@ -529,25 +558,6 @@ impl Source for RunReader {
             }
         }
         Ok(false)
-    }
-}
-
-/// What is missing of a stream for an error of some rows of a run.
-pub(super) fn missing(
-    stream: &Stream,
-    path: &Path,
-    error: &Error,
-    keys: (LeadKey, LeadKey),
-    rows: u64,
-) -> MissingRange {
-    MissingRange {
-        stream: stream.name().to_owned(),
-        key_min: keys.0,
-        key_max: keys.1,
-        rows,
-        file: path.to_owned(),
-        offset: error.offset().unwrap_or(0),
-        why: error.message().to_owned(),
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn by_key(rows: &UInt32Array) -> Option<UInt32Array> {
 }
 
 /// The values of a column that rows lie by.
-enum SeriesValues<'a> {
+pub(super) enum SeriesValues<'a> {
     Text(&'a StringArray),
     /// Numbers and times, as their bytes.
     Fixed {
@@ -128,6 +128,11 @@ fn values(column: &ArrayRef) -> Option<SeriesValues<'_>> {
     )
 }
 
+/// A column of text.
+pub(super) fn values_of_text(texts: &StringArray) -> SeriesValues<'_> {
+    SeriesValues::Text(texts)
+}
+
 fn is_same(values: &[SeriesValues<'_>], one: usize, other: usize) -> bool {
     values.iter().all(|column| column.get(one) == column.get(other))
 }
@@ -142,16 +147,16 @@ fn compare(values: &[SeriesValues<'_>], one: usize, other: usize) -> Ordering {
 }
 
 /// The series of a block, numbered as they come.
-struct Numbered {
+pub(super) struct Numbered {
     /// Of each row.
-    ids: Vec<u32>,
+    pub(super) ids: Vec<u32>,
     /// The first row of each.
-    firsts: Vec<usize>,
+    pub(super) firsts: Vec<usize>,
 }
 
 impl Numbered {
     /// Who comes after whom is mostly the same each time round: that is tried first, and spares the hashing.
-    fn of(values: &[SeriesValues<'_>]) -> Self {
+    pub(super) fn of(values: &[SeriesValues<'_>]) -> Self {
         let rows = values.first().map_or(0, |column| match column {
             SeriesValues::Text(text) => text.len(),
             SeriesValues::Fixed { bytes, width, .. } => bytes.len() / width.max(&1),

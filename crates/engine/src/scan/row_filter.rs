@@ -20,7 +20,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_empty_array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrow_select::filter::{FilterBuilder, prep_null_mask_filter};
+use arrow_select::filter::{FilterBuilder, FilterPredicate, prep_null_mask_filter};
 
 use super::plan::unfit;
 use super::{RowOrder, Source, views};
@@ -74,6 +74,12 @@ pub trait RowFilter: fmt::Debug + Send + Sync {
     /// # Errors
     /// Any ends the scan.
     fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray>;
+
+    /// Whether that is told by a row's values alone, wherever it lies: then those of a column of few different ones may be
+    /// shown in place of its rows, each once.
+    fn is_of_values(&self) -> bool {
+        false
+    }
 
     /// Whether any row of each of several pages may pass, by what is known of them unread: for each of
     /// [`RowFilter::columns`] its bounds. `None`: that can't be told.
@@ -271,6 +277,11 @@ impl PlannedFilter {
         self.query.as_ref().map_or(Ok(()), RunningQuery::check)
     }
 
+    /// Whether it may be shown values in place of rows.
+    pub(crate) fn is_of_values(&self) -> bool {
+        self.filter.0.is_of_values()
+    }
+
     /// Which rows pass, by the columns that the filter looks at: without nulls.
     pub(crate) fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
         let passes = self.filter.0.passes(rows)?;
@@ -324,29 +335,56 @@ impl PlannedFilter {
     ) -> Result<RecordBatch> {
         let looked_at = source.read_viewed(block, &self.looked_at, order)?;
         let passes = self.passes(&looked_at)?;
-        let rows = passes.true_count();
         let filter = FilterBuilder::new(&passes).optimize().build();
-        let chosen = |batch: &RecordBatch| {
-            let columns = batch.columns().iter().map(|column| filter.filter(column));
-            columns.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| unfit(&error))
-        };
-        let others = match rows == 0 || self.others.columns.is_empty() {
-            true => Vec::new(),
-            // Views are made of what is left.
-            false => {
-                let read =
-                    ViewedColumns { columns: self.others.columns.clone(), views: Vec::new() };
-                let all = source.read_viewed(block, &read, order)?;
-                let views = self.others.views.iter().copied().chain(std::iter::repeat(false));
-                chosen(&all)?
-                    .iter()
-                    .zip(views)
-                    .map(|(column, is)| views::shown(column, is))
-                    .collect()
+        let rows = filter.count();
+        let looked_at = filtered(&filter, &looked_at)?;
+        match rows {
+            0 => self.joined(&looked_at, &[], 0),
+            _ => {
+                let others = chosen_of(source, block, order, &self.others, &filter)?;
+                self.joined(&looked_at, &others, rows)
             }
-        };
-        self.joined(&chosen(&looked_at)?, &others, rows)
+        }
     }
+
+    /// The rows of a block that are known to pass.
+    pub(crate) fn read_chosen(
+        &self,
+        source: &(impl Source + ?Sized),
+        block: usize,
+        order: RowOrder,
+        passes: &BooleanArray,
+    ) -> Result<RecordBatch> {
+        let filter = FilterBuilder::new(passes).optimize().build();
+        if filter.count() == 0 {
+            return self.no_rows();
+        }
+        let looked_at = chosen_of(source, block, order, &self.looked_at, &filter)?;
+        let others = chosen_of(source, block, order, &self.others, &filter)?;
+        self.joined(&looked_at, &others, filter.count())
+    }
+}
+
+/// The rows of a block that a filter chooses. Views are made of what is left.
+fn chosen_of(
+    source: &(impl Source + ?Sized),
+    block: usize,
+    order: RowOrder,
+    wanted: &ViewedColumns,
+    filter: &FilterPredicate,
+) -> Result<Vec<ArrayRef>> {
+    if wanted.columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let plain = ViewedColumns { columns: wanted.columns.clone(), views: Vec::new() };
+    let chosen = filtered(filter, &source.read_viewed(block, &plain, order)?)?;
+    let views = wanted.views.iter().copied().chain(std::iter::repeat(false));
+    Ok(chosen.iter().zip(views).map(|(column, is)| views::shown(column, is)).collect())
+}
+
+fn filtered(filter: &FilterPredicate, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    let columns = batch.columns().iter().map(|column| filter.filter(column));
+    columns.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| unfit(&error))
 }
 
 /// A batch that only a reading looks at: its fields have types, and no names.

@@ -190,6 +190,10 @@ impl RowFilter for Shown {
         self.0.evaluate(rows).map_err(from_datafusion)
     }
 
+    fn is_of_values(&self) -> bool {
+        true
+    }
+
     fn may_pass(&self, pages: &[ColumnBounds]) -> timestrata_engine::Result<Option<BooleanArray>> {
         let Some(pruning) = &self.0.pruning else { return Ok(None) };
         let bounds = PageBounds { schema: &self.0.schema, pages };

@@ -155,6 +155,55 @@ impl RowFilter for OfHost {
     }
 }
 
+/// Lets rows through whose text, or that it is null, is one of these.
+#[derive(Debug)]
+struct OneOf {
+    texts: Vec<Option<&'static str>>,
+    is_of_values: bool,
+    shown: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl RowFilter for OneOf {
+    fn columns(&self) -> &[usize] {
+        &[2]
+    }
+    fn is_of_values(&self) -> bool {
+        self.is_of_values
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        self.shown.fetch_add(rows.num_rows(), std::sync::atomic::Ordering::Relaxed);
+        let passes = |row| self.texts.contains(&text(rows.column(0), row));
+        Ok((0..rows.num_rows()).map(|row| Some(passes(row))).collect())
+    }
+}
+
+#[test]
+fn of_a_flushed_run_each_of_few_texts_is_looked_at_once() {
+    let texts = (0..3_000).map(|row| (row % 11 != 3).then(|| format!("sensor-{}", row % 5)));
+    let columns = series(3_000).columns().to_vec();
+    let rows = super::batch_of([
+        ("t", columns[0].clone(), false),
+        ("v", columns[1].clone(), true),
+        ("s", Arc::new(StringArray::from_iter(texts)), true),
+    ]);
+    let mut place = Place::new(rows.schema());
+    place.settings.run_batch_rows = 1_000;
+    let meta = place.write(2, RunFormat::Hot, std::slice::from_ref(&rows));
+    for wanted in [vec![], vec![None], vec![Some("sensor-3")], vec![Some("sensor-1"), None]] {
+        for (text_views, columns) in [(false, vec![0, 1, 2]), (true, vec![2, 0]), (true, vec![1])] {
+            let [by_value, by_row] = [true, false].map(|is_of_values| {
+                let (texts, shown) = (wanted.clone(), Arc::default());
+                let filter = OneOf { texts, is_of_values, shown: Arc::clone(&shown) };
+                let filter = planned(&place, filter, &columns, text_views);
+                let found = place.reader(&meta).read_passing(1, &filter, RowOrder::ByKey).unwrap();
+                (found, shown.load(std::sync::atomic::Ordering::Relaxed))
+            });
+            assert_same(&by_value.0, &by_row.0, &format!("{wanted:?} of {columns:?}"));
+            assert_eq!((by_value.1, by_row.1), (6, 1_000), "five texts, and null");
+        }
+    }
+}
+
 /// Rows of many hosts, a step of time after the other, each with values of its own.
 pub(super) fn hosts(steps: usize, hosts: usize) -> RecordBatch {
     let rows = 0..steps * hosts;
