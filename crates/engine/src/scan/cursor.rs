@@ -14,7 +14,6 @@ use timestrata_format::{KeyRange, LeadKey, Zone};
 use super::plan::ScanPlan;
 use super::{RowOrder, Source};
 use crate::Result;
-use crate::key::KeyView;
 use crate::tombstones::Visible;
 
 /// A block as read.
@@ -164,7 +163,7 @@ impl Cursor {
     fn seek(&mut self, plan: &ScanPlan, mut row: usize) -> Result<()> {
         self.window = 0..0;
         let Some(loaded) = &self.loaded else { return Ok(()) };
-        let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+        let keys = plan.keys_of(&loaded.batch)?;
         while row < keys.len() {
             move_to(&mut self.part, &self.visible, keys.get(row));
             let Some(part) = self.part else { return Ok(()) };
@@ -214,7 +213,7 @@ impl Cursor {
             if let Some(loaded) = &self.loaded
                 && !self.window.is_empty()
             {
-                let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+                let keys = plan.keys_of(&loaded.batch)?;
                 return Ok(Some(keys.get(self.window.start)));
             }
         }

@@ -55,7 +55,7 @@ impl StreamView {
             let plan = self.lead_plan(meeting(&seen))?;
             return first_key_of(forward(plan, seen, Purpose::Batches)?.as_mut());
         }
-        let plan = self.lead_plan(RowsMeeting { several: false, drop_markers: false })?;
+        let plan = self.lead_plan(RowsMeeting { by_key: true, ..RowsMeeting::NOT })?;
         seen.sort_by_key(|(source, _)| source.key_min());
         let mut least: Option<LeadKey> = None;
         for (source, visible) in seen {
@@ -75,7 +75,7 @@ impl StreamView {
             let plan = self.lead_plan(meeting(&seen))?;
             return first_key_of(&mut Reverse::new(plan, seen));
         }
-        let plan = self.lead_plan(RowsMeeting { several: false, drop_markers: false })?;
+        let plan = self.lead_plan(RowsMeeting { by_key: true, ..RowsMeeting::NOT })?;
         seen.sort_by_key(|(source, _)| std::cmp::Reverse(source.key_max()));
         let mut greatest: Option<LeadKey> = None;
         for seen in seen {

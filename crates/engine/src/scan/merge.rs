@@ -41,7 +41,6 @@ use super::lead::{Id16, Id32, Lead, Offset, Time, gallop};
 use super::pair::{Pacing, merge_pair};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::ties::{At, Ties};
-use crate::key::KeyView;
 use crate::tombstones::Tombstones;
 use crate::{LeadKind, Result, Stream};
 
@@ -277,7 +276,7 @@ impl<L: Lead> KeyedMerge<L> {
         let cursor = &self.cursors[cursor];
         match &cursor.loaded {
             Some(loaded) if !cursor.window.is_empty() => {
-                let view = KeyView::of_column(loaded.batch.column(self.plan.lead).as_ref())?;
+                let view = self.plan.keys_of(&loaded.batch)?;
                 Ok(L::keys_checked(view)?.get(cursor.window.start).map(L::load))
             }
             _ => Ok(None),
@@ -356,7 +355,7 @@ fn lane_of<'a, L: Lead>(
 ) -> Result<Option<Lane<'a, L::Stored>>> {
     let place = &cursors[cursor];
     let Some(loaded) = &place.loaded else { return Ok(None) };
-    let keys = L::keys_checked(KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?)?;
+    let keys = L::keys_checked(plan.keys_of(&loaded.batch)?)?;
     let at = At { cursor, loads: place.loads, batch: &loaded.batch };
     let (row, end) = (place.window.start, place.window.end);
     Ok(Some(Lane { keys, row, end, loaded, at, held: place.held }))
@@ -476,6 +475,7 @@ pub(crate) fn merge_sources(
         several: sources.len() > 1,
         drop_markers: !keep_delete_markers
             && sources.iter().any(|source| source.delete_markers() > 0),
+        by_key: true,
     };
     let plan = Arc::new(ScanPlan::stored(stream, meeting));
     let cursors = sources.into_iter().filter_map(|source| {

@@ -9,6 +9,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::{PartsOfBlock, RowOrder, ScanSpec, Source, views};
 use crate::damage::LeftOut;
+use crate::key::KeyView;
 use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
 
 /// Columns to read and columns to give.
@@ -21,8 +22,8 @@ pub(super) struct ScanPlan {
     output: Vec<usize>,
     /// The columns given.
     pub(super) schema: SchemaRef,
-    /// Position in `read` of the leading key.
-    pub(super) lead: usize,
+    /// Position in `read` of the leading key, where that is read.
+    lead: Option<usize>,
     /// Positions in `read` of the other key columns; empty where they need not be compared.
     pub(super) rest: Vec<usize>,
     /// Position in `read` of the delete marker, where rows that have it are to be dropped.
@@ -40,6 +41,13 @@ pub(super) struct RowsMeeting {
     pub(super) several: bool,
     /// Some rows are delete markers that are to be dropped.
     pub(super) drop_markers: bool,
+    /// Leading keys are looked at.
+    pub(super) by_key: bool,
+}
+
+impl RowsMeeting {
+    /// Each row is given by itself, whatever its key is.
+    pub(super) const NOT: Self = Self { several: false, drop_markers: false, by_key: false };
 }
 
 impl ScanPlan {
@@ -117,7 +125,10 @@ impl ScanPlan {
                 }
             };
         let output = columns.iter().map(|column| position_of(*column)).collect();
-        let lead = position_of(stream.lead_column());
+        let lead = match meeting.by_key {
+            true => Some(position_of(stream.lead_column())),
+            false => columns.iter().position(|column| *column == stream.lead_column()),
+        };
         let rest = match meeting.several {
             true => stream.key_columns().iter().skip(1).map(|key| position_of(*key)).collect(),
             false => Vec::new(),
@@ -182,6 +193,18 @@ impl ScanPlan {
             true => Ok(None),
             false => source.read_parts(block, &self.read, scan_rows),
         }
+    }
+
+    /// The leading keys of a batch as read.
+    ///
+    /// # Errors
+    /// `Corruption` for a column that has no keys, or isn't there.
+    pub(super) fn keys_of<'a>(&self, batch: &'a RecordBatch) -> Result<KeyView<'a>> {
+        let lead = self.lead.and_then(|lead| batch.columns().get(lead)).ok_or_else(|| {
+            let message = format!("a block of stream '{}' lacks its keys", self.stream.name());
+            Error::new(ErrorKind::Corruption, message)
+        })?;
+        KeyView::of_column(lead.as_ref())
     }
 
     /// The columns given, of a batch as read.

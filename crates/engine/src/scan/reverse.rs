@@ -16,7 +16,6 @@ use super::merge::{Batches, Purpose, merge};
 use super::plan::{ScanPlan, unfit};
 use super::tail::Tail;
 use super::view::Seen;
-use crate::key::KeyView;
 use crate::tombstones::Visible;
 use crate::{Error, ErrorKind, Result};
 
@@ -114,8 +113,7 @@ impl Reverse {
                     // All of it is left out.
                     Err(error) => self.plan.leave_out(error)?,
                     Ok(loaded) => {
-                        let column = loaded.batch.column(self.plan.lead);
-                        let keys = KeyView::of_column(column.as_ref())?;
+                        let keys = self.plan.keys_of(&loaded.batch)?;
                         let end = self.hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
                         if end > 0 {
                             lo = lo.max(Some(keys.get(end.saturating_sub(rows_tried))));

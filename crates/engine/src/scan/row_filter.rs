@@ -263,6 +263,11 @@ impl PlannedFilter {
         })
     }
 
+    /// Whether anything that the filter looks at is given, too.
+    pub(crate) fn gives_looked_at(&self) -> bool {
+        self.found.iter().any(|found| matches!(found, Found::LookedAt(_)))
+    }
+
     /// Where a column of the stream is among those of the reading.
     pub(crate) fn place_of(&self, column: usize) -> Option<usize> {
         let found = self.found.iter().map(|found| match found {
@@ -337,7 +342,10 @@ impl PlannedFilter {
         let passes = self.passes(&looked_at)?;
         let filter = FilterBuilder::new(&passes).optimize().build();
         let rows = filter.count();
-        let looked_at = filtered(&filter, &looked_at)?;
+        let looked_at = match self.gives_looked_at() {
+            true => filtered(&filter, &looked_at)?,
+            false => Vec::new(),
+        };
         match rows {
             0 => self.joined(&looked_at, &[], 0),
             _ => {
@@ -359,7 +367,10 @@ impl PlannedFilter {
         if filter.count() == 0 {
             return self.no_rows();
         }
-        let looked_at = chosen_of(source, block, order, &self.looked_at, &filter)?;
+        let looked_at = match self.gives_looked_at() {
+            true => chosen_of(source, block, order, &self.looked_at, &filter)?,
+            false => Vec::new(),
+        };
         let others = chosen_of(source, block, order, &self.others, &filter)?;
         self.joined(&looked_at, &others, filter.count())
     }

@@ -9,7 +9,6 @@ use super::cursor::LoadedBlock;
 use super::plan::ScanPlan;
 use super::view::Seen;
 use crate::Result;
-use crate::key::KeyView;
 use crate::tombstones::Visible;
 
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl Tail {
                 return Ok(Some(block.key_max));
             }
             let loaded = self.load(plan, index)?.clone();
-            let keys = KeyView::of_column(loaded.batch.column(plan.lead).as_ref())?;
+            let keys = plan.keys_of(&loaded.batch)?;
             let mut before = keys.last().and_then(LeadKey::successor);
             while let Some(part) = self.visible.last_before(before)
                 && part.hi.is_none_or(|hi| block.key_min < hi)

@@ -16,11 +16,13 @@ use super::plan::{ScanPlan, unfit};
 use super::view::Seen;
 use super::{PartsOfBlock, RowOrder, Share};
 use crate::Result;
-use crate::key::KeyView;
 
 /// Some sources, block by block.
 pub(super) struct Unordered {
+    /// Of blocks of which only some keys are seen,
     plan: Arc<ScanPlan>,
+    /// and of those that are seen as a whole.
+    whole: ScanPlan,
     shares: Shares,
     /// Of which blocks are left.
     seen: VecDeque<Seen>,
@@ -34,10 +36,11 @@ pub(super) struct Unordered {
 }
 
 impl Unordered {
-    pub(super) fn new(plan: Arc<ScanPlan>, seen: Vec<Seen>, share: Share) -> Self {
+    pub(super) fn new(plan: Arc<ScanPlan>, whole: ScanPlan, seen: Vec<Seen>, share: Share) -> Self {
         let rows = seen.iter().map(|(source, _)| source.rows()).sum();
         Self {
             plan,
+            whole,
             shares: Shares::new(share),
             seen: seen.into(),
             block: 0,
@@ -51,7 +54,11 @@ impl Unordered {
     fn step(&mut self) -> Result<bool> {
         if let Some(parts) = &mut self.parts {
             match parts.next() {
-                Some(part) => self.give_part(&part?)?,
+                Some(part) => {
+                    let part = part?;
+                    self.whole.check(&part)?;
+                    self.give_whole(&part)?;
+                }
                 None => self.parts = None,
             }
             return Ok(true);
@@ -79,26 +86,30 @@ impl Unordered {
         if !self.shares.is_next_ours(zone.rows) {
             return Ok(true);
         }
-        let parts: Vec<KeyRange> = match visible.covers(zone.key_min, zone.key_max) {
-            true => vec![KeyRange::ALL],
-            false => visible.parts_over(zone.key_min, zone.key_max).collect(),
-        };
-        if parts.contains(&KeyRange::ALL) {
-            self.parts = self.plan.read_parts(source.as_ref(), block, self.rows)?;
-            if self.parts.is_some() {
-                return Ok(true);
+        if visible.covers(zone.key_min, zone.key_max) {
+            self.parts = self.whole.read_parts(source.as_ref(), block, self.rows)?;
+            if self.parts.is_none() {
+                match self.whole.read_block(source.as_ref(), block, RowOrder::Any) {
+                    Ok(batch) => self.give_whole(&batch)?,
+                    Err(error) => self.plan.leave_out(error)?,
+                }
             }
+            return Ok(true);
         }
+        let parts: Vec<KeyRange> = visible.parts_over(zone.key_min, zone.key_max).collect();
         match self.plan.read_block(source.as_ref(), block, RowOrder::Any) {
-            Ok(batch) => self.give(&batch, &parts).map(|()| true),
-            Err(error) => self.plan.leave_out(error).map(|()| true),
+            Ok(batch) => self.give(&batch, &parts)?,
+            Err(error) => self.plan.leave_out(error)?,
         }
+        Ok(true)
     }
 
-    /// Gives all rows of a part.
-    fn give_part(&mut self, part: &RecordBatch) -> Result<()> {
-        self.plan.check(part)?;
-        self.give(part, &[KeyRange::ALL])
+    /// Gives all rows of a block, or of a part of it.
+    fn give_whole(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.whole.output_columns(batch).cloned().collect();
+        let given = self.whole.batch(columns, batch.num_rows())?;
+        self.ready.extend((given.num_rows() > 0).then_some(given));
+        Ok(())
     }
 
     fn next_source(&mut self) {
@@ -110,11 +121,7 @@ impl Unordered {
     fn give(&mut self, batch: &RecordBatch, parts: &[KeyRange]) -> Result<()> {
         let columns = self.plan.output_columns(batch).cloned().collect();
         let given = self.plan.batch(columns, batch.num_rows())?;
-        if parts.contains(&KeyRange::ALL) {
-            self.ready.extend((given.num_rows() > 0).then_some(given));
-            return Ok(());
-        }
-        let keys = KeyView::of_column(batch.column(self.plan.lead).as_ref())?;
+        let keys = self.plan.keys_of(batch)?;
         if keys.is_sorted() {
             let rows = parts.iter().map(|part| keys.rows_in(part)).filter(|rows| !rows.is_empty());
             self.ready.extend(rows.map(|rows| given.slice(rows.start, rows.len())));

@@ -57,7 +57,12 @@ impl StreamView {
         };
         let batches: Box<dyn Batches> = match (ahead, spec.any_order) {
             (Some(ahead), _) => Box::new(ahead),
-            (None, Some(share)) => Box::new(Unordered::new(plan, seen, share)),
+            (None, Some(share)) => {
+                // Of a block that is seen as a whole no key is looked at.
+                let mut whole = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
+                whole.left_out = plan.left_out.clone();
+                Box::new(Unordered::new(plan, whole, seen, share))
+            }
             (None, None) if spec.reverse => Box::new(Reverse::new(plan, seen)),
             (None, None) => forward(plan, seen, Purpose::Batches)?,
         };
@@ -160,6 +165,7 @@ pub(super) fn meeting(seen: &[Seen]) -> RowsMeeting {
     RowsMeeting {
         several: seen.len() > 1,
         drop_markers: seen.iter().any(|(source, _)| source.delete_markers() > 0),
+        by_key: true,
     }
 }
 

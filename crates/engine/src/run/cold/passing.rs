@@ -13,7 +13,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_select::filter::FilterBuilder;
 
 use super::super::tail::Zone;
 use super::ColdFile;
@@ -48,10 +47,10 @@ impl ColdFile {
         if rows == 0 {
             return filter.no_rows();
         }
-        let chosen = FilterBuilder::new(&passes).optimize().build();
-        let looked_at = shown.columns().iter().map(|column| chosen.filter(column));
-        let looked_at = looked_at.collect::<std::result::Result<Vec<_>, _>>();
-        let looked_at = looked_at.map_err(|error| self.file.bad(0, error.to_string()))?;
+        let looked_at = match filter.gives_looked_at() {
+            true => self.chosen(shown.columns(), &passes)?,
+            false => Vec::new(),
+        };
         let stored = match &pages {
             None => passes,
             Some(pages) => within(pages, &passes),
