@@ -349,7 +349,7 @@ impl RunReader {
         })
     }
 
-    /// Which rows of a block of a hot run pass a filter of one column of few texts.
+    /// Which rows of a block of a hot run may pass a filter, by columns of few texts; `None`: none of them tells.
     fn passing_by_codes(
         &self,
         opened: &Opened,
@@ -357,18 +357,23 @@ impl RunReader {
         block: usize,
         filter: &PlannedFilter,
     ) -> Result<Option<BooleanArray>> {
-        let looked_at = &filter.looked_at;
-        let [column] = looked_at.columns.as_slice() else { return Ok(None) };
-        if !filter.is_of_values() {
-            return Ok(None);
+        let mut may_pass: Option<BooleanArray> = None;
+        for asked in filter.of_single_columns() {
+            let ViewedColumns { columns, views } = &asked.column;
+            let [column] = columns.as_slice() else { continue };
+            let coded = unless_damaged(hot.coded(&opened.zones, *column), None)?;
+            let Some(coded) = coded else { continue };
+            let values = vec![Arc::clone(coded.values())];
+            let values = self.batch_of(opened, (block, values[0].len()), columns, views, values)?;
+            let rows = coded.rows_of(block, &asked.passes(&values)?);
+            may_pass = match (may_pass, rows) {
+                (Some(some), Some(rows)) if some.len() == rows.len() => {
+                    Some(BooleanArray::new(some.values() & rows.values(), None))
+                }
+                (known, rows) => known.or(rows),
+            };
         }
-        let Some(coded) = unless_damaged(hot.coded(&opened.zones, *column), None)? else {
-            return Ok(None);
-        };
-        let values = vec![Arc::clone(coded.values())];
-        let place = (block, coded.values().len());
-        let values = self.batch_of(opened, place, &looked_at.columns, &looked_at.views, values)?;
-        Ok(coded.rows_of(block, &filter.passes(&values)?))
+        Ok(may_pass)
     }
 
     /// The leading keys must be what the zone map says, else a scan that trusted the zone
@@ -467,7 +472,7 @@ impl Source for RunReader {
             (Content::Cold(cold), Some(zone)) => (cold, zone),
             (Content::Hot(hot), Some(_)) => {
                 return match self.passing_by_codes(opened, hot, block, filter)? {
-                    Some(passes) => filter.read_chosen(self, block, order, &passes),
+                    Some(may_pass) => filter.read_among(self, block, order, &may_pass),
                     None => filter.read_whole(self, block, order),
                 };
             }

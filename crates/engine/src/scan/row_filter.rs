@@ -75,10 +75,10 @@ pub trait RowFilter: fmt::Debug + Send + Sync {
     /// Any ends the scan.
     fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray>;
 
-    /// Whether that is told by a row's values alone, wherever it lies: then those of a column of few different ones may be
-    /// shown in place of its rows, each once.
-    fn is_of_values(&self) -> bool {
-        false
+    /// What is asked of single columns: filters that each look at one column, and let through every row that passes. They
+    /// are shown the values of a column that has few different ones, each once, in place of its rows.
+    fn of_single_columns(&self) -> &[ScanFilter] {
+        &[]
     }
 
     /// Whether any row of each of several pages may pass, by what is known of them unread: for each of
@@ -198,6 +198,34 @@ enum Found {
     Other(usize),
 }
 
+/// What a filter asks of one column.
+#[derive(Debug)]
+pub(crate) struct ColumnFilter {
+    /// That one.
+    pub(crate) column: ViewedColumns,
+    filter: ScanFilter,
+}
+
+impl ColumnFilter {
+    /// Which values of the column pass: without nulls.
+    pub(crate) fn passes(&self, values: &RecordBatch) -> Result<BooleanArray> {
+        passes(&self.filter, values)
+    }
+}
+
+fn passes(filter: &ScanFilter, rows: &RecordBatch) -> Result<BooleanArray> {
+    let passes = filter.0.passes(rows)?;
+    if passes.len() != rows.num_rows() {
+        let (told, rows) = (passes.len(), rows.num_rows());
+        let message = format!("a filter told of {told} rows, and there are {rows}");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    Ok(match passes.null_count() {
+        0 => passes,
+        _ => prep_null_mask_filter(&passes),
+    })
+}
+
 /// A filter in the plan of a reading.
 #[derive(Debug)]
 pub(crate) struct PlannedFilter {
@@ -211,6 +239,8 @@ pub(crate) struct PlannedFilter {
     unread: Vec<ArrayRef>,
     /// Each column of the reading.
     found: Vec<Found>,
+    /// What the filter asks of single columns.
+    of_single_columns: Vec<ColumnFilter>,
     /// Asked at each block: there may be long ways from one row that passes to the next.
     query: Option<RunningQuery>,
 }
@@ -252,8 +282,14 @@ impl PlannedFilter {
             let places = 0..columns.columns.len();
             places.map(|place| new_empty_array(columns.data_type(place, stream))).collect()
         };
+        let single = filter.0.of_single_columns().iter().filter_map(|filter| {
+            let [column] = filter.0.columns() else { return None };
+            let column = ViewedColumns::new(stream, vec![*column], text_views);
+            Some(ColumnFilter { column, filter: filter.clone() })
+        });
         Ok(Self {
             filter: filter.clone(),
+            of_single_columns: single.collect(),
             unseen: empty(&looked_at),
             unread: empty(&others),
             looked_at,
@@ -282,23 +318,14 @@ impl PlannedFilter {
         self.query.as_ref().map_or(Ok(()), RunningQuery::check)
     }
 
-    /// Whether it may be shown values in place of rows.
-    pub(crate) fn is_of_values(&self) -> bool {
-        self.filter.0.is_of_values()
+    /// What is asked of single columns.
+    pub(crate) fn of_single_columns(&self) -> &[ColumnFilter] {
+        &self.of_single_columns
     }
 
     /// Which rows pass, by the columns that the filter looks at: without nulls.
     pub(crate) fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
-        let passes = self.filter.0.passes(rows)?;
-        if passes.len() != rows.num_rows() {
-            let (told, rows) = (passes.len(), rows.num_rows());
-            let message = format!("a filter told of {told} rows, and there are {rows}");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
-        Ok(match passes.null_count() {
-            0 => passes,
-            _ => prep_null_mask_filter(&passes),
-        })
+        passes(&self.filter, rows)
     }
 
     /// Which of some pages may have rows that pass; `None`: all.
@@ -355,24 +382,34 @@ impl PlannedFilter {
         }
     }
 
-    /// The rows of a block that are known to pass.
-    pub(crate) fn read_chosen(
+    /// The same of a block of which it is known that no other rows than some pass.
+    pub(crate) fn read_among(
         &self,
         source: &(impl Source + ?Sized),
         block: usize,
         order: RowOrder,
-        passes: &BooleanArray,
+        may_pass: &BooleanArray,
     ) -> Result<RecordBatch> {
-        let filter = FilterBuilder::new(passes).optimize().build();
+        let among = FilterBuilder::new(may_pass).optimize().build();
+        if among.count() == 0 {
+            return self.no_rows();
+        }
+        let plain = ViewedColumns { columns: self.looked_at.columns.clone(), views: Vec::new() };
+        let looked_at = source.read_viewed(block, &plain, order)?;
+        let looked_at = among.filter_record_batch(&looked_at).map_err(|error| unfit(&error))?;
+        let looked_at = match self.looked_at.views.is_empty() {
+            true => looked_at,
+            false => views::of_batch(&looked_at, &self.looked_at.views)?,
+        };
+        let filter = FilterBuilder::new(&self.passes(&looked_at)?).optimize().build();
         if filter.count() == 0 {
             return self.no_rows();
         }
-        let looked_at = match self.gives_looked_at() {
-            true => chosen_of(source, block, order, &self.looked_at, &filter)?,
-            false => Vec::new(),
-        };
-        let others = chosen_of(source, block, order, &self.others, &filter)?;
-        self.joined(&looked_at, &others, filter.count())
+        let others = chosen_of(source, block, order, &self.others, &among)?;
+        let others = others.iter().map(|column| filter.filter(column));
+        let others = others.collect::<std::result::Result<Vec<_>, _>>();
+        let others = others.map_err(|error| unfit(&error))?;
+        self.joined(&filtered(&filter, &looked_at)?, &others, filter.count())
     }
 }
 

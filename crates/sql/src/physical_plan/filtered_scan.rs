@@ -5,12 +5,12 @@
 //! So it gets only what can't fail on any value: comparisons of a column with a literal, lists, patterns, `IS NULL`, and
 //! what `AND`, `OR` and `NOT` make of these. The other conditions stay in the filter above.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column as LogicalColumn, Result, ScalarValue, internal_datafusion_err};
@@ -18,6 +18,7 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::ExecutionPlan;
@@ -122,13 +123,44 @@ pub(super) struct ScanCondition {
     predicate: Arc<dyn PhysicalExpr>,
     /// The same of the bounds of many rows, where it says something of these.
     pruning: Option<Arc<PruningPredicate>>,
+    /// What it asks of single columns of text.
+    of_texts: Vec<ScanFilter>,
     /// The same as it stands in the plan.
     text: String,
+}
+
+/// Of a predicate what each of some columns of a scan is asked by itself, if it is text.
+fn of_texts(scan: &StreamScan, predicate: &Arc<dyn PhysicalExpr>) -> Result<Vec<ScanFilter>> {
+    let mut asked: BTreeMap<usize, Vec<Arc<dyn PhysicalExpr>>> = BTreeMap::new();
+    for condition in split_conjunction(predicate) {
+        let columns = collect_columns(condition);
+        if let (Some(column), 1) = (columns.iter().next(), columns.len()) {
+            asked.entry(column.index()).or_default().push(Arc::clone(condition));
+        }
+    }
+    let schema = scan.schema();
+    let is_text = |column: usize| {
+        schema.fields().get(column).is_some_and(|field| field.data_type() == &DataType::Utf8View)
+    };
+    asked.retain(|column, _| is_text(*column));
+    let filters = asked.into_values().map(|conditions| {
+        Ok(Arc::new(ScanCondition::of(scan, conjunction(conditions), Vec::new())?).for_scan())
+    });
+    filters.collect()
 }
 
 impl ScanCondition {
     /// Of a predicate over the columns of a scan.
     fn new(scan: &StreamScan, predicate: Arc<dyn PhysicalExpr>) -> Result<Self> {
+        let of_texts = of_texts(scan, &predicate)?;
+        Self::of(scan, predicate, of_texts)
+    }
+
+    fn of(
+        scan: &StreamScan,
+        predicate: Arc<dyn PhysicalExpr>,
+        of_texts: Vec<ScanFilter>,
+    ) -> Result<Self> {
         let text = predicate.to_string();
         let mut shown = BTreeSet::new();
         predicate.apply(|expr| {
@@ -155,6 +187,7 @@ impl ScanCondition {
             schema,
             pruning: pruning.build(Arc::clone(&predicate)),
             predicate: predicate.transform_up(compared).data()?,
+            of_texts,
             text,
         })
     }
@@ -190,8 +223,8 @@ impl RowFilter for Shown {
         self.0.evaluate(rows).map_err(from_datafusion)
     }
 
-    fn is_of_values(&self) -> bool {
-        true
+    fn of_single_columns(&self) -> &[ScanFilter] {
+        &self.0.of_texts
     }
 
     fn may_pass(&self, pages: &[ColumnBounds]) -> timestrata_engine::Result<Option<BooleanArray>> {

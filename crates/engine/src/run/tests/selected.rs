@@ -159,7 +159,7 @@ impl RowFilter for OfHost {
 #[derive(Debug)]
 struct OneOf {
     texts: Vec<Option<&'static str>>,
-    is_of_values: bool,
+    single: Vec<ScanFilter>,
     shown: Arc<std::sync::atomic::AtomicUsize>,
 }
 
@@ -167,8 +167,8 @@ impl RowFilter for OneOf {
     fn columns(&self) -> &[usize] {
         &[2]
     }
-    fn is_of_values(&self) -> bool {
-        self.is_of_values
+    fn of_single_columns(&self) -> &[ScanFilter] {
+        &self.single
     }
     fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
         self.shown.fetch_add(rows.num_rows(), std::sync::atomic::Ordering::Relaxed);
@@ -191,15 +191,25 @@ fn of_a_flushed_run_each_of_few_texts_is_looked_at_once() {
     let meta = place.write(2, RunFormat::Hot, std::slice::from_ref(&rows));
     for wanted in [vec![], vec![None], vec![Some("sensor-3")], vec![Some("sensor-1"), None]] {
         for (text_views, columns) in [(false, vec![0, 1, 2]), (true, vec![2, 0]), (true, vec![1])] {
-            let [by_value, by_row] = [true, false].map(|is_of_values| {
-                let (texts, shown) = (wanted.clone(), Arc::default());
-                let filter = OneOf { texts, is_of_values, shown: Arc::clone(&shown) };
+            let passing = |is_single: bool| {
+                let shown = [Arc::default(), Arc::default()];
+                let one_of = |single, shown: &Arc<_>| OneOf {
+                    texts: wanted.clone(),
+                    single,
+                    shown: Arc::clone(shown),
+                };
+                let single = is_single.then(|| ScanFilter::new(one_of(Vec::new(), &shown[0])));
+                let filter = one_of(single.into_iter().collect(), &shown[1]);
                 let filter = planned(&place, filter, &columns, text_views);
                 let found = place.reader(&meta).read_passing(1, &filter, RowOrder::ByKey).unwrap();
-                (found, shown.load(std::sync::atomic::Ordering::Relaxed))
-            });
-            assert_same(&by_value.0, &by_row.0, &format!("{wanted:?} of {columns:?}"));
-            assert_eq!((by_value.1, by_row.1), (6, 1_000), "five texts, and null");
+                let shown = shown.map(|shown| shown.load(std::sync::atomic::Ordering::Relaxed));
+                (found, shown)
+            };
+            let (expected, shown) = passing(false);
+            assert_eq!(shown, [0, 1_000]);
+            let (found, shown) = passing(true);
+            assert_same(&found, &expected, &format!("{wanted:?} of {columns:?}"));
+            assert_eq!(shown, [6, expected.num_rows()], "five texts, and null");
         }
     }
 }
