@@ -19,28 +19,33 @@ use crate::Result;
 
 /// Some sources, block by block.
 pub(super) struct Unordered {
-    /// Of blocks of which only some keys are seen,
+    /// Of sources of which only some keys are seen: those of each block are held against what is told of it.
     plan: Arc<ScanPlan>,
-    /// and of those that are seen as a whole.
-    whole: ScanPlan,
+    /// Of those of which all keys are, whatever they are.
+    keyless: Arc<ScanPlan>,
     shares: Shares,
     /// Of which blocks are left.
     seen: VecDeque<Seen>,
     /// The next block of the first of them.
     block: usize,
-    /// What is left of a block that is read part by part.
-    parts: Option<PartsOfBlock>,
+    /// What is left of a block that is read part by part, and how.
+    parts: Option<(PartsOfBlock, Arc<ScanPlan>)>,
     /// Rows of all sources.
     rows: u64,
     ready: VecDeque<RecordBatch>,
 }
 
 impl Unordered {
-    pub(super) fn new(plan: Arc<ScanPlan>, whole: ScanPlan, seen: Vec<Seen>, share: Share) -> Self {
+    pub(super) fn new(
+        plan: Arc<ScanPlan>,
+        keyless: ScanPlan,
+        seen: Vec<Seen>,
+        share: Share,
+    ) -> Self {
         let rows = seen.iter().map(|(source, _)| source.rows()).sum();
         Self {
             plan,
-            whole,
+            keyless: Arc::new(keyless),
             shares: Shares::new(share),
             seen: seen.into(),
             block: 0,
@@ -52,12 +57,12 @@ impl Unordered {
 
     /// Reads the next block, or more of the last one; false: there is none.
     fn step(&mut self) -> Result<bool> {
-        if let Some(parts) = &mut self.parts {
+        if let Some((parts, plan)) = &mut self.parts {
             match parts.next() {
                 Some(part) => {
-                    let part = part?;
-                    self.whole.check(&part)?;
-                    self.give_whole(&part)?;
+                    let (part, plan) = (part?, Arc::clone(plan));
+                    plan.check(&part)?;
+                    self.give_whole(&plan, &part)?;
                 }
                 None => self.parts = None,
             }
@@ -87,12 +92,13 @@ impl Unordered {
             return Ok(true);
         }
         if visible.covers(zone.key_min, zone.key_max) {
-            self.parts = self.whole.read_parts(source.as_ref(), block, self.rows)?;
-            if self.parts.is_none() {
-                match self.whole.read_block(source.as_ref(), block, RowOrder::Any) {
-                    Ok(batch) => self.give_whole(&batch)?,
-                    Err(error) => self.plan.leave_out(error)?,
-                }
+            let plan = Arc::clone(if visible.is_all() { &self.keyless } else { &self.plan });
+            match plan.read_parts(source.as_ref(), block, self.rows)? {
+                Some(parts) => self.parts = Some((parts, plan)),
+                None => match plan.read_block(source.as_ref(), block, RowOrder::Any) {
+                    Ok(batch) => self.give_whole(&plan, &batch)?,
+                    Err(error) => plan.leave_out(error)?,
+                },
             }
             return Ok(true);
         }
@@ -105,9 +111,9 @@ impl Unordered {
     }
 
     /// Gives all rows of a block, or of a part of it.
-    fn give_whole(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = self.whole.output_columns(batch).cloned().collect();
-        let given = self.whole.batch(columns, batch.num_rows())?;
+    fn give_whole(&mut self, plan: &ScanPlan, batch: &RecordBatch) -> Result<()> {
+        let columns = plan.output_columns(batch).cloned().collect();
+        let given = plan.batch(columns, batch.num_rows())?;
         self.ready.extend((given.num_rows() > 0).then_some(given));
         Ok(())
     }

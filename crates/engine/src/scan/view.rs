@@ -58,10 +58,9 @@ impl StreamView {
         let batches: Box<dyn Batches> = match (ahead, spec.any_order) {
             (Some(ahead), _) => Box::new(ahead),
             (None, Some(share)) => {
-                // Of a block that is seen as a whole no key is looked at.
-                let mut whole = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
-                whole.left_out = plan.left_out.clone();
-                Box::new(Unordered::new(plan, whole, seen, share))
+                let mut keyless = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
+                keyless.left_out = plan.left_out.clone();
+                Box::new(Unordered::new(plan, keyless, seen, share))
             }
             (None, None) if spec.reverse => Box::new(Reverse::new(plan, seen)),
             (None, None) => forward(plan, seen, Purpose::Batches)?,

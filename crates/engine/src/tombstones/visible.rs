@@ -149,6 +149,11 @@ impl Visible {
         (key <= max).then_some(key)
     }
 
+    /// Whether every key is visible, whatever it is.
+    pub(crate) fn is_all(&self) -> bool {
+        self.from(None) == Some(KeyRange::ALL)
+    }
+
     /// Whether one part holds every key of the inclusive `[min, max]`.
     pub(crate) fn covers(&self, min: LeadKey, max: LeadKey) -> bool {
         self.from(Some(min)).is_some_and(|part| part.covers(min, max))

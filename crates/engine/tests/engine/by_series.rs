@@ -161,6 +161,47 @@ fn shares_of_rows_that_the_cache_has_no_room_for_are_all_rows_too() {
 }
 
 #[test]
+fn rows_without_a_column_are_counted_wherever_they_lie() {
+    for cache_bytes_max in [0, 1 << 27] {
+        let (store, id) = filled(empty_with(cache_bytes_max));
+        // Besides those of a compacted run as many in a flushed one, and in memory.
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        store.flush().unwrap();
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        for (range, all) in
+            [(KeyRange::ALL, 3 * ROWS - 10 * HOSTS), (KeyRange::times(10, 20), 3 * 10 * HOSTS)]
+        {
+            let share = |part| ScanSpec {
+                range,
+                columns: Some(Vec::new()),
+                any_order: Some(Share { part, parts: 2 }),
+                ..ScanSpec::default()
+            };
+            let snapshot = store.snapshot().unwrap();
+            let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
+            let found: usize = scans.flatten().map(|batch| batch.unwrap().num_rows()).sum();
+            assert_eq!(found as i64, all, "{range}, {cache_bytes_max}");
+        }
+    }
+}
+
+#[test]
+fn a_scan_in_parts_goes_on_where_its_run_has_been_replaced() {
+    let (store, id) = filled(empty_with(0));
+    let spec = ScanSpec {
+        columns: Some(vec![3]),
+        any_order: Some(Share { part: 0, parts: 1 }),
+        ..ScanSpec::default()
+    };
+    let mut scan = store.snapshot().unwrap().scan(id, &spec).unwrap();
+    let mut found = scan.next().unwrap().unwrap().num_rows();
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.compact(Some(id)).unwrap();
+    found += scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    assert_eq!(found as i64, ROWS - 10 * HOSTS);
+}
+
+#[test]
 fn of_one_series_a_few_pages_are_decoded() {
     let (store, id) = store();
     let shown = Arc::new(AtomicUsize::new(0));

@@ -128,7 +128,8 @@ impl SeenKeys {
                 lacking.insert(Box::from(key.as_ref()));
                 all_seen = false;
             }
-            if all_seen {
+            // What nobody else holds won't come again.
+            if all_seen && Arc::strong_count(column) > 1 {
                 self.all_seen.truncate(SHARED_VALUES_MAX - 1);
                 self.all_seen.insert(0, Arc::clone(column));
             }
