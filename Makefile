@@ -18,6 +18,8 @@ QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
 IN_BENCH = TIMESTRATA_VENV=venv-bench tools/with-environment
+# After the workspace's tests, and with what they switch on: nothing from the engine up is built again.
+EXTENSION_TO_TEST = maturin develop --profile dev --features as-tested --manifest-path python/Cargo.toml
 # The extension is named for its features: with them nothing that these share with it is built again.
 BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrata-cli -p timestrata-bench
 # Real logs and a real graph for the parts in Rust; in a clone that stands alone, what stands in for them.
@@ -59,7 +61,7 @@ wheels:
 test:
 	@tools/setup test
 	@$(IN) cargo test --locked --workspace --exclude timestrata-python
-	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
+	@$(IN) $(EXTENSION_TO_TEST)
 	@cd python && ../$(IN) python -m pytest
 	@cd python && ../$(IN) mypy --strict timestrata
 	@echo "make test: all passed"
@@ -92,7 +94,7 @@ lab:
 	@tools/setup lab
 	@$(IN) cargo build --locked --bin timestrata-sim
 	@$(IN) python -m lab.fuzz --build
-	@$(IN) maturin develop --profile dev --manifest-path python/Cargo.toml
+	@$(IN) $(EXTENSION_TO_TEST)
 	@$(IN) python -m lab --hours $(HOURS)
 
 lab-threads:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -43,11 +46,14 @@ def child() -> Iterator[Callable[..., Child]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         children.append(process)
         return process
 
     yield start
     for process in children:
-        process.kill()
+        # Of what it forked nothing is left either: whoever holds its pipes would be waited for.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

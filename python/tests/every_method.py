@@ -14,6 +14,7 @@ import argparse
 import ast
 import asyncio
 import collections
+import contextlib
 import datetime as dt
 import faulthandler
 import io
@@ -448,7 +449,8 @@ def one(seed: str, every: list[Method], counts: collections.Counter[str], wrong:
         for node in stub().body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value
     }
-    with tempfile.TemporaryDirectory(prefix="every-method-") as folder:
+    with tempfile.TemporaryDirectory(prefix="every-method-") as folder, contextlib.chdir(folder):
+        # Any text may be taken for a path, and a relative one begins here.
         world = World(Path(folder), rng)
         barrier = threading.Barrier(THREADS)
 

@@ -221,6 +221,40 @@ def test_a_forked_child_is_refused_and_harms_nothing(path: Path) -> None:
         assert len(store.timelog("log")) == 101
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_of_forks_keep_their_own_stores_while_the_parents_threads_wait(
+    tmp_path: Path, child: ChildOf
+) -> None:
+    program = """
+        import os, sys, threading, timestrata
+        def keep(name):
+            with timestrata.open(sys.argv[1] + "/" + name) as store:
+                logs = [store.timelog(f"log {which}") for which in range(3)]
+                def append(log):
+                    for when in range(20):
+                        log.append(when, "open")
+                threads = [threading.Thread(target=append, args=(log,)) for log in logs]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                store.flush()
+                assert [len(log) for log in logs] == [20, 20, 20]
+        for turn in range(12):
+            # Its threads begin to wait, or already do, when the child comes to be.
+            with timestrata.open(f"{sys.argv[1]}/parent {turn}"):
+                pid = os.fork()
+                if pid == 0:
+                    keep(f"child {turn}")
+                    os._exit(0)
+                keep(f"beside child {turn}")
+                assert os.waitpid(pid, 0)[1] == 0
+    """
+    process = child(program, tmp_path)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
 def test_a_pin_and_a_backup_keep_what_they_saw(path: Path, tmp_path: Path) -> None:
     with timestrata.open(path) as store:
         log = store.timelog("log")

@@ -64,4 +64,4 @@ pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{
     FORMAT_VERSION, KeyRange, LeadKey, RunFormat, SeqNo, StoreId, StreamId,
 };
-pub use timestrata_io::{Clock, Disk, DiskFile, Io, OpenMode};
+pub use timestrata_io::{Clock, Disk, DiskFile, Io, OpenMode, locks};

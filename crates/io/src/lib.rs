@@ -6,6 +6,7 @@
 //! source of randomness; a lint enforces it.
 
 mod clock;
+pub mod locks;
 mod memory;
 mod os;
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use crate::locks::RwLock;
 
 use crate::parts::{Access, Locks, Tree, plain};
 use crate::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};

@@ -19,9 +19,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::locks::Mutex;
 use bytes::Bytes;
 use memmap2::Mmap;
-use parking_lot::Mutex;
 
 use crate::parts::Access;
 use crate::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};

@@ -1,8 +1,8 @@
 //! Locks and threads, as surroundings: the engine and the models take theirs from here and from
 //! nowhere else, so that whoever drives them may also own the order in which threads get on.
 //!
-//! Locks are those of `parking_lot` and threads the system's. With the feature `schedule`, which the
-//! simulator alone asks for, they are thin covers of the same: to a thread that is an actor of a
+//! Locks ([`crate::locks`]) and threads are the system's. With the feature `schedule`, which the simulator
+//! alone asks for, they are thin covers of the same: to a thread that is an actor of a
 //! [`schedule::Schedule`] each lock is a place where another actor may go on, chosen by a seed; to all
 //! other threads they are what they cover.
 
@@ -39,7 +39,7 @@ pub use self::processors::processors;
 #[cfg(not(feature = "schedule"))]
 pub use self::plain::{JoinHandle, is_scheduled, spawn};
 #[cfg(not(feature = "schedule"))]
-pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use crate::locks::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 #[cfg(not(feature = "schedule"))]
 mod plain {

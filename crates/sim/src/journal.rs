@@ -4,9 +4,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use timestrata_engine::planted::take_placed;
 use timestrata_engine::{Durability, Snapshot, Store};
+use timestrata_io::locks::Mutex;
 
 use crate::disk::{CrashKind, CrashPoint};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use datafusion::execution::{SessionState, TaskContext};
-use parking_lot::Mutex;
+use timestrata_engine::locks::Mutex;
 use timestrata_engine::{Error, ErrorKind, Result, Store};
 use tokio::runtime::Runtime;
 

@@ -6,8 +6,8 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::locks::RwLock;
 use bytes::Bytes;
-use parking_lot::RwLock;
 
 use crate::DiskFile;
 use crate::parts::{Access, read_at};

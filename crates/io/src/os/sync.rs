@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use parking_lot::Mutex;
+use crate::locks::Mutex;
 
 use crate::DiskFile;
 

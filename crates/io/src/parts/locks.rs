@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::locks::Mutex;
 
 use crate::{LockGuard, LockOutcome};
 

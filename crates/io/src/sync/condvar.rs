@@ -2,52 +2,35 @@
 
 use std::time::Duration;
 
-use parking_lot::WaitTimeoutResult;
-
 use super::MutexGuard;
 use super::schedule::{self, LockId, Woken};
+use crate::locks::{self, WaitTimeoutResult};
 
-/// As `parking_lot::Condvar`.
+/// As `locks::Condvar`.
 #[derive(Debug, Default)]
-pub struct Condvar(parking_lot::Condvar);
-
-/// How a wait with an end came to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeoutResult(bool);
-
-impl TimeoutResult {
-    /// Whether the time had passed.
-    #[must_use]
-    pub fn timed_out(&self) -> bool {
-        self.0
-    }
-}
-
-impl From<WaitTimeoutResult> for TimeoutResult {
-    fn from(result: WaitTimeoutResult) -> Self {
-        Self(result.timed_out())
-    }
-}
+pub struct Condvar(locks::Condvar);
 
 impl Condvar {
     /// Nobody waits.
     pub const fn new() -> Self {
-        Self(parking_lot::Condvar::new())
+        Self(locks::Condvar::new())
     }
 
     /// Wakes one who waits.
-    pub fn notify_one(&self) -> bool {
-        schedule::notify(self.place(), 1) || self.0.notify_one()
+    pub fn notify_one(&self) {
+        if !schedule::notify(self.place(), 1) {
+            self.0.notify_one();
+        }
     }
 
     /// Wakes all who wait.
-    pub fn notify_all(&self) -> usize {
+    pub fn notify_all(&self) {
         schedule::notify(self.place(), usize::MAX);
-        self.0.notify_all()
+        self.0.notify_all();
     }
 
     /// Lets go of the lock until it is notified.
-    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         if schedule::is_scheduled() {
             self.wait_scheduled(guard, None);
         } else {
@@ -56,46 +39,42 @@ impl Condvar {
     }
 
     /// The same, for a time at most.
-    pub fn wait_for<T: ?Sized>(
+    pub fn wait_for<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,
         timeout: Duration,
-    ) -> TimeoutResult {
+    ) -> WaitTimeoutResult {
         if schedule::is_scheduled() {
-            TimeoutResult(self.wait_scheduled(guard, Some(timeout)) == Woken::ByTime)
+            WaitTimeoutResult(self.wait_scheduled(guard, Some(timeout)) == Woken::ByTime)
         } else {
-            self.0.wait_for(guard.covered_mut(), timeout).into()
+            self.0.wait_for(guard.covered_mut(), timeout)
         }
     }
 
     /// The same, while the condition holds.
-    pub fn wait_while_for<T: ?Sized>(
+    pub fn wait_while_for<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,
         mut condition: impl FnMut(&mut T) -> bool,
         timeout: Duration,
-    ) -> TimeoutResult {
+    ) -> WaitTimeoutResult {
         if !schedule::is_scheduled() {
-            return self.0.wait_while_for(guard.covered_mut(), condition, timeout).into();
+            return self.0.wait_while_for(guard.covered_mut(), condition, timeout);
         }
         let end = schedule::now_ns().saturating_add(schedule::as_ns(timeout));
         while condition(&mut *guard) {
             let left = end.saturating_sub(schedule::now_ns());
             if left <= 0 {
-                return TimeoutResult(true);
+                return WaitTimeoutResult(true);
             }
             self.wait_scheduled(guard, Some(Duration::from_nanos(left.unsigned_abs())));
         }
-        TimeoutResult(false)
+        WaitTimeoutResult(false)
     }
 
     /// One actor runs at a time, so nothing comes between letting go and waiting.
-    fn wait_scheduled<T: ?Sized>(
-        &self,
-        guard: &mut MutexGuard<'_, T>,
-        timeout: Option<Duration>,
-    ) -> Woken {
-        let mutex = parking_lot::MutexGuard::mutex(guard.covered());
+    fn wait_scheduled<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Option<Duration>) -> Woken {
+        let mutex = locks::MutexGuard::mutex(guard.covered());
         guard.let_go_for(|| schedule::wait(self.place(), timeout), || mutex.try_lock())
     }
 

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::schedule::{self, LockId};
 
-/// A cover of a guard of `parking_lot`.
+/// A cover of one of the system's guards.
 #[must_use]
 pub struct Guard<G> {
     place: LockId,

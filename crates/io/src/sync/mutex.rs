@@ -4,18 +4,19 @@ use std::fmt;
 
 use super::guard::Guard;
 use super::schedule::LockId;
+use crate::locks;
 
-/// As `parking_lot::Mutex`.
+/// As `locks::Mutex`.
 #[derive(Default)]
-pub struct Mutex<T: ?Sized>(parking_lot::Mutex<T>);
+pub struct Mutex<T: ?Sized>(locks::Mutex<T>);
 
-/// As `parking_lot::MutexGuard`.
-pub type MutexGuard<'a, T> = Guard<parking_lot::MutexGuard<'a, T>>;
+/// As `locks::MutexGuard`.
+pub type MutexGuard<'a, T> = Guard<locks::MutexGuard<'a, T>>;
 
 impl<T> Mutex<T> {
     /// An open lock.
     pub const fn new(value: T) -> Self {
-        Self(parking_lot::Mutex::new(value))
+        Self(locks::Mutex::new(value))
     }
 
     /// What is in it.

@@ -4,21 +4,22 @@ use std::fmt;
 
 use super::guard::Guard;
 use super::schedule::LockId;
+use crate::locks;
 
-/// As `parking_lot::RwLock`.
+/// As `locks::RwLock`.
 #[derive(Default)]
-pub struct RwLock<T: ?Sized>(parking_lot::RwLock<T>);
+pub struct RwLock<T: ?Sized>(locks::RwLock<T>);
 
-/// As `parking_lot::RwLockReadGuard`.
-pub type RwLockReadGuard<'a, T> = Guard<parking_lot::RwLockReadGuard<'a, T>>;
+/// As `locks::RwLockReadGuard`.
+pub type RwLockReadGuard<'a, T> = Guard<locks::RwLockReadGuard<'a, T>>;
 
-/// As `parking_lot::RwLockWriteGuard`.
-pub type RwLockWriteGuard<'a, T> = Guard<parking_lot::RwLockWriteGuard<'a, T>>;
+/// As `locks::RwLockWriteGuard`.
+pub type RwLockWriteGuard<'a, T> = Guard<locks::RwLockWriteGuard<'a, T>>;
 
 impl<T> RwLock<T> {
     /// An open lock.
     pub const fn new(value: T) -> Self {
-        Self(parking_lot::RwLock::new(value))
+        Self(locks::RwLock::new(value))
     }
 
     /// What is in it.

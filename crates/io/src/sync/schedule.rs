@@ -21,6 +21,7 @@ pub use self::choice::Manner;
 pub use self::current::{Joined, is_scheduled, pause};
 pub(super) use self::current::{acquire, free, notify, now_ns, spawn_actor, wait};
 use self::state::{ScheduleState, Status};
+use crate::locks;
 use crate::{Clock, ManualClock};
 
 /// A lock or a condition, by its address.
@@ -65,7 +66,7 @@ pub struct Ran {
 /// What all actors of a schedule share.
 #[derive(Debug)]
 pub(super) struct SharedSchedule {
-    state: parking_lot::Mutex<ScheduleState>,
+    state: locks::Mutex<ScheduleState>,
     /// Who runs.
     running: AtomicUsize,
     clock: Arc<ManualClock>,
@@ -89,7 +90,7 @@ impl Schedule {
     /// A schedule whose waits end by `clock`, which nobody else moves back.
     pub fn new(seed: u64, manner: Manner, clock: Arc<ManualClock>) -> Self {
         let (ended, end) = channel();
-        let state = parking_lot::Mutex::new(ScheduleState::new(seed, manner));
+        let state = locks::Mutex::new(ScheduleState::new(seed, manner));
         let running = AtomicUsize::new(NOBODY);
         Self { shared: Arc::new(SharedSchedule { state, running, clock, ended }), end }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use timestrata_engine::Clock;
+use timestrata_engine::locks::Mutex;
 use tokio::sync::Notify;
 
 /// All slots.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use timestrata_engine::locks::Mutex;
 use timestrata_engine::{Durability, ErrorKind, Result, RunningQuery};
 use timestrata_logs::{Logs, NewEntry};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

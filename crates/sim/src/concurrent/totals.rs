@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use parking_lot::Mutex;
+use timestrata_io::locks::Mutex;
 use timestrata_io::{Clock, OsClock};
 
 use super::run_schedule;

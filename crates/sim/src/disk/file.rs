@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use timestrata_io::locks::{Mutex, MutexGuard};
 use timestrata_io::parts::{Access, read_at};
 use timestrata_io::sync::schedule::pause;
 use timestrata_io::{Bytes, DiskFile};

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use timestrata_io::locks::{Mutex, MutexGuard};
 use timestrata_io::parts::{Access, failure, plain};
 use timestrata_io::sync::schedule::pause;
 use timestrata_io::{DirEntry, Disk, DiskFile, LockOutcome, OpenMode};

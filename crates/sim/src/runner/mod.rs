@@ -14,8 +14,8 @@ mod judge;
 mod lock;
 mod report;
 
-use parking_lot::Mutex;
 use timestrata_engine::planted::{Plant, plant};
+use timestrata_io::locks::Mutex;
 
 use crate::disk::{Lie, SimDisk};
 use crate::subject::Subject;

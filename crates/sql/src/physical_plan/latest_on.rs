@@ -24,8 +24,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use futures::StreamExt;
 use hashbrown::HashSet;
-use parking_lot::Mutex;
 use timestrata_engine::Values;
+use timestrata_engine::locks::Mutex;
 
 use self::newest::NewestOfPieces;
 use super::StreamScan;
