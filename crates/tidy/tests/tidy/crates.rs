@@ -112,6 +112,55 @@ fn dependencies_point_downward() {
     expect_none("dependencies that point upward", &found);
 }
 
+/// Sections of a lock file or manifest that begin with this line, each as its lines.
+fn sections<'a>(text: &'a str, head: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+    text.split("\n[").filter_map(move |section| {
+        let mut lines = section.lines();
+        let found = lines.next()?.strip_prefix(head)?;
+        Some(std::iter::once(found).chain(lines).collect())
+    })
+}
+
+/// What a line says after ` = "`, if it is of that name.
+fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"')
+}
+
+/// A generic function is compiled once, by the first crate that uses it: one of these, unoptimised, slowed
+/// the whole engine down, and tests with it.
+#[test]
+fn whatever_the_engine_stands_on_is_optimised_in_tests_too() {
+    let lock = include_str!("../../../../Cargo.lock");
+    let packages: Vec<(&str, Vec<&str>)> = sections(lock, "[package]]")
+        .filter_map(|lines| {
+            let name = lines.iter().find_map(|line| value(line, "name"))?;
+            let listed = lines.iter().filter_map(|line| line.strip_prefix(" \""));
+            // With a version behind it where there are several.
+            let needed = listed.filter_map(|line| line.split(['"', ' ']).next());
+            Some((name, needed.collect()))
+        })
+        .collect();
+    let mut below = vec!["timestrata-engine"];
+    let mut next = 0;
+    while let Some(name) = below.get(next).copied() {
+        next += 1;
+        for (_, needed) in packages.iter().filter(|(package, _)| *package == name) {
+            let unseen: Vec<_> = needed.iter().filter(|name| !below.contains(name)).collect();
+            below.extend(unseen);
+        }
+    }
+    assert!(below.contains(&"arrow-array"), "Cargo.lock is read otherwise than it is written");
+    let manifest = timestrata_tidy::text("Cargo.toml");
+    let unoptimised: Vec<_> = sections(&manifest, "profile.dev.package.")
+        .filter(|lines| lines.contains(&"opt-level = 0"))
+        .filter_map(|lines| Some(lines.first()?.trim_end_matches(']').to_owned()))
+        .collect();
+    assert!(!unoptimised.is_empty(), "Cargo.toml is read otherwise than it is written");
+    let found: Vec<_> =
+        unoptimised.into_iter().filter(|name| below.contains(&name.as_str())).collect();
+    expect_none("unoptimised crates below the engine", &found);
+}
+
 #[test]
 fn the_architecture_gives_a_reason_for_every_dependency() {
     let architecture = timestrata_tidy::text("ARCHITECTURE.md");
