@@ -15,7 +15,6 @@ use datafusion::common::{Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::provider_as_source;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner};
 use datafusion::logical_expr::{
     AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF,
@@ -24,6 +23,7 @@ use futures::FutureExt;
 use timestrata_engine::{Error, ErrorKind, Snapshot};
 
 use crate::error::{carried, refused};
+use crate::planning_states::PlanningState;
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
 use crate::table::provider;
 
@@ -137,7 +137,7 @@ impl SchemaProvider for Catalog {
 
 /// What the planner of SQL asks: tables of the snapshot, functions of the session.
 pub(crate) struct Planning {
-    pub(crate) state: SessionState,
+    pub(crate) state: PlanningState,
     pub(crate) catalog: Catalog,
 }
 
@@ -162,7 +162,7 @@ impl ContextProvider for Planning {
         let Some(function) = self.state.table_functions().get(name) else {
             return Err(refused(format!("there is no table function '{name}'")));
         };
-        let args = datafusion::catalog::TableFunctionArgs::new(&args, &self.state);
+        let args = datafusion::catalog::TableFunctionArgs::new(&args, &*self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }
 

@@ -91,9 +91,7 @@ impl Execution {
 
     /// The catalog, and the session with the time of this query.
     fn planning(&self) -> Result<Planning> {
-        let (catalog, mut state) = (self.catalog()?, self.shared.state.clone());
-        state.mark_start_execution();
-        Ok(Planning { catalog, state })
+        Ok(Planning { catalog: self.catalog()?, state: self.shared.states.begin() })
     }
 
     /// A table by its name.

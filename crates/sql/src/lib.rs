@@ -23,6 +23,7 @@ mod optimizer;
 mod options;
 mod params;
 mod physical_plan;
+mod planning_states;
 mod ranges;
 mod result;
 mod rules;

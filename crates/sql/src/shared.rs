@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use datafusion::execution::{SessionState, TaskContext};
+use datafusion::execution::TaskContext;
 use timestrata_engine::locks::Mutex;
 use timestrata_engine::{Error, ErrorKind, Result, Store};
 use tokio::runtime::Runtime;
 
 use crate::error::from_datafusion;
 use crate::options::SqlOptions;
+use crate::planning_states::PlanningStates;
 use crate::schema::SqlModel;
 use crate::session;
 use crate::writer::SqlWriter;
@@ -16,7 +17,8 @@ use crate::writer::SqlWriter;
 pub(crate) struct SharedSession {
     pub(crate) store: Store,
     pub(crate) options: SqlOptions,
-    pub(crate) state: SessionState,
+    /// What queries are planned in.
+    pub(crate) states: Arc<PlanningStates>,
     pub(crate) task: Arc<TaskContext>,
     pub(crate) models: Arc<[Arc<dyn SqlModel>]>,
     pub(crate) writer: Option<Arc<dyn SqlWriter>>,
@@ -36,7 +38,7 @@ impl SharedSession {
         Ok(Self {
             store: store.clone(),
             task: state.task_ctx(),
-            state,
+            states: Arc::new(PlanningStates::new(state)),
             models: models.into(),
             writer: writer.filter(|_| !options.read_only),
             options,

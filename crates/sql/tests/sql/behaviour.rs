@@ -146,6 +146,38 @@ fn errors_have_the_kind_that_says_what_to_do() {
 }
 
 #[test]
+fn what_changes_a_table_is_never_taken_for_a_query() {
+    let store = filled(10);
+    let sql = sql(&store);
+    for (text, is_query) in [
+        ("SELECT 1", true),
+        ("\n select 1", true),
+        ("WITH x AS (SELECT 1) SELECT * FROM x", true),
+        ("(SELECT 1)", true),
+        ("EXPLAIN SELECT 1", true),
+        ("SHOW TABLES", true),
+        ("DELETE FROM t", false),
+        ("-- SELECT\nDELETE FROM t", false),
+        ("/* SELECT */ DROP TABLE t", false),
+        ("INSERT INTO t SELECT * FROM t", false),
+        ("CREATE TABLE u (time TIMESTAMP NOT NULL)", false),
+    ] {
+        assert_eq!(timestrata_sql::is_query(text).unwrap(), is_query, "{text}");
+    }
+    assert!(timestrata_sql::is_query("selected").is_err());
+    // What begins like a query and goes on as none is refused by who runs it.
+    for text in [
+        "SELECT 1; DELETE FROM t",
+        "WITH x AS (SELECT 1) DELETE FROM t",
+        "WITH x AS (SELECT * FROM t) INSERT INTO t SELECT * FROM x",
+    ] {
+        assert!(timestrata_sql::is_query(text).unwrap(), "{text}");
+        ask(&sql, text).expect_err(text);
+    }
+    assert_eq!(answer(&sql, "SELECT count(*) FROM t"), ["10"]);
+}
+
+#[test]
 fn hostile_statements_are_refused_or_answered() {
     let sql = sql(&filled(10));
     let run = move || {

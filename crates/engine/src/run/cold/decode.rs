@@ -7,17 +7,18 @@ use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, new_empty_array
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder, RowSelection,
-};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
+use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::errors::ParquetError;
+use parquet::schema::types::SchemaDescriptor;
+use timestrata_io::sync::Mutex;
 
 use super::super::checked::guarded;
 use super::super::dictionary::ViewedDictionary;
 use super::super::parts::PART_ROWS;
 use super::super::{decimals, dictionary};
 use super::ColdFile;
+use super::columns::BlockColumns;
 use crate::scan::views;
 use crate::{Error, Result};
 
@@ -30,34 +31,51 @@ pub(in crate::run) enum ChosenRows {
     Masked(BooleanArray),
 }
 
-/// What the text of a file is decoded to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decoded {
-    /// The file's own types.
-    Stored,
-    /// Views.
-    Viewed,
-    /// Keys of dictionaries.
-    ByDictionary,
-}
+/// Columns that are decoded together, and what Parquet's decoder is told of them.
+type Projected = (Vec<usize>, Arc<FieldLevels>);
 
-impl Decoded {
-    pub(super) const COUNT: usize = 3;
-}
+/// So many sets of columns are remembered: queries ask for the same again.
+const PROJECTED_MAX: usize = 16;
 
 /// Types that a file's columns are decoded to.
 #[derive(Debug)]
 pub(super) struct DecodedTypes {
-    pub(super) decoded: Decoded,
     pub(super) schema: SchemaRef,
-    pub(super) metadata: ArrowReaderMetadata,
+    projected: Mutex<Vec<Projected>>,
+}
+
+impl DecodedTypes {
+    pub(super) fn new(schema: SchemaRef) -> Self {
+        Self { schema, projected: Mutex::default() }
+    }
+
+    /// What a decoder of these columns is told.
+    fn levels(
+        &self,
+        descriptor: &SchemaDescriptor,
+        columns: &[usize],
+    ) -> std::result::Result<Arc<FieldLevels>, ParquetError> {
+        let is_wanted = |(of, _): &&Projected| of == columns;
+        if let Some((_, levels)) = self.projected.lock().iter().find(is_wanted) {
+            return Ok(Arc::clone(levels));
+        }
+        let mask = ProjectionMask::roots(descriptor, columns.iter().copied());
+        let levels = parquet_to_arrow_field_levels(descriptor, mask, Some(self.schema.fields()))?;
+        let levels = Arc::new(levels);
+        let mut projected = self.projected.lock();
+        if projected.len() == PROJECTED_MAX {
+            projected.remove(0);
+        }
+        projected.push((columns.to_vec(), Arc::clone(&levels)));
+        Ok(levels)
+    }
 }
 
 impl ColdFile {
     /// How columns of a block are best read: text that is stored by dictionaries alone by these.
     fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&DecodedTypes> {
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let mut texts = group.columns().iter().enumerate().filter_map(|(leaf, chunk)| {
             let column = schema.get_column_root_idx(leaf);
             let field = self.schema.fields().get(column).filter(|_| columns.contains(&column))?;
@@ -70,12 +88,11 @@ impl ColdFile {
         });
         match has_text {
             true if is_told => {
-                let slot = (Decoded::ByDictionary, &self.by_dictionary);
-                self.read_as(slot, |_, field| dictionary::field(field))
+                Ok(self.read_as(&self.by_dictionary, |_, field| dictionary::field(field)))
             }
-            true if text_views => self.read_as((Decoded::Viewed, &self.viewed), |column, field| {
+            true if text_views => Ok(self.read_as(&self.viewed, |column, field| {
                 self.is_viewed(column).then(|| views::viewed_field(field))
-            }),
+            })),
             _ => Ok(&self.stored),
         }
     }
@@ -83,21 +100,15 @@ impl ColdFile {
     /// The file with other types for some fields.
     fn read_as<'a>(
         &self,
-        (decoded, slot): (Decoded, &'a OnceLock<DecodedTypes>),
+        slot: &'a OnceLock<DecodedTypes>,
         other: impl Fn(usize, &FieldRef) -> Option<FieldRef>,
-    ) -> Result<&'a DecodedTypes> {
-        if let Some(reading) = slot.get() {
-            return Ok(reading);
-        }
-        let fields = self.stored.schema.fields().iter().enumerate();
-        let fields =
-            fields.map(|(column, field)| other(column, field).unwrap_or_else(|| Arc::clone(field)));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&schema));
-        let metadata = Arc::clone(self.stored.metadata.metadata());
-        let metadata = ArrowReaderMetadata::try_new(metadata, options)
-            .map_err(|error| self.file.bad(0, error.to_string()).caused_by(error))?;
-        Ok(slot.get_or_init(|| DecodedTypes { decoded, schema, metadata }))
+    ) -> &'a DecodedTypes {
+        slot.get_or_init(|| {
+            let fields = self.stored.schema.fields().iter().enumerate();
+            let fields = fields
+                .map(|(column, field)| other(column, field).unwrap_or_else(|| Arc::clone(field)));
+            DecodedTypes::new(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+        })
     }
 
     /// Decodes columns of one block, in ascending order: so many rows, all of them or those that are chosen.
@@ -137,7 +148,7 @@ impl ColdFile {
         };
         let reading = self.reading(block, columns, text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if columns.contains(&schema.get_column_root_idx(leaf)) {
@@ -148,22 +159,18 @@ impl ColdFile {
         }
         let begin = || -> std::result::Result<_, DecodeFailure> {
             // With its page index a block's pages are left out that nothing is wanted of.
-            let (metadata, group) = match selection.as_ref().and_then(|_| self.pages(block)) {
-                Some(pages) => (pages.reader(reading)?, 0),
-                None => (reading.metadata.clone(), block),
+            let (metadata, of_metadata) = match selection.as_ref().and_then(|_| self.pages(block)) {
+                Some(pages) => (pages, 0),
+                None => (Arc::clone(&self.metadata), block),
             };
-            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
-                self.file.bytes().clone(),
-                metadata,
-            )
-            .with_row_groups(vec![group])
-            .with_projection(ProjectionMask::roots(schema, columns.iter().copied()))
-            .with_batch_size(rows_a_part);
-            let reader = match selection {
-                Some(selection) => reader.with_row_selection(selection),
-                None => reader,
-            };
-            Ok((reader.build()?, Arc::new(reading.schema.project(columns)?)))
+            let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
+            let reader = ParquetRecordBatchReader::try_new_with_row_groups(
+                &*reading.levels(schema, columns)?,
+                &read,
+                rows_a_part.min(rows),
+                selection,
+            )?;
+            Ok((reader, Arc::new(reading.schema.project(columns)?)))
         };
         let path = self.file.path();
         let (reader, schema) =

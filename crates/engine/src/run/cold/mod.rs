@@ -3,6 +3,7 @@
 //! Rows of a block lie in the order of the key, or by series (see [`series`]). The cache has columns
 //! as they are stored; who reads gets them in the order of the key.
 
+mod columns;
 mod decode;
 mod pages;
 mod passing;
@@ -23,11 +24,13 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use timestrata_format::{RunId, RunLayout, WordFilters};
 
+use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, Decoding};
-use self::decode::{Decoded, DecodedTypes};
 use super::cache::{BlockCache, Form};
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::series::{self, PLACE_COLUMN};
@@ -101,6 +104,7 @@ pub(super) struct ColdFile {
     schema: SchemaRef,
     /// Where rows lie by series, which the file has one more column for.
     has_places: bool,
+    metadata: Arc<ParquetMetaData>,
     /// The file's own types; the others are made when somebody wants them.
     stored: DecodedTypes,
     /// For each column whether it is read as views where views are wanted.
@@ -227,11 +231,8 @@ impl ColdFile {
             run,
             cache,
             has_places,
-            stored: DecodedTypes {
-                decoded: Decoded::Stored,
-                schema: Arc::clone(metadata.schema()),
-                metadata,
-            },
+            stored: DecodedTypes::new(Arc::clone(metadata.schema())),
+            metadata: Arc::clone(metadata.metadata()),
             schema,
             has_views,
             viewed: OnceLock::new(),
@@ -470,12 +471,12 @@ impl ColdFile {
     }
 
     fn groups(&self) -> &[RowGroupMetaData] {
-        self.stored.metadata.metadata().row_groups()
+        self.metadata.row_groups()
     }
 
     /// What a block has of a column; of a nested one its first part.
     fn chunk(&self, block: usize, column: usize) -> Option<&ColumnChunkMetaData> {
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let mut leaves = 0..schema.num_columns();
         let leaf = leaves.find(|leaf| schema.get_column_root_idx(*leaf) == column)?;
         self.groups().get(block)?.columns().get(leaf)

@@ -1,20 +1,17 @@
 //! What is known of the pages of a block: where they begin, and between which values theirs lie.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{Field, FieldRef};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
 use super::super::checked::guarded;
 use super::super::decimals;
 use super::ColdFile;
-use super::decode::{Decoded, DecodedTypes};
 use crate::scan::{ColumnBounds, ViewedColumns, views};
 
 /// The same bounds, with zeros of floats below all zeros, as Parquet's own are: bounds are compared bit by bit, and values
@@ -28,50 +25,21 @@ fn least_zero(min: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// About what a decoder keeps of a column.
-const READER_BYTES: usize = 256;
-
-/// What the file's metadata says of one block, with its page index.
-#[derive(Debug)]
-pub(super) struct BlockPages {
-    pub(super) metadata: Arc<ParquetMetaData>,
-    /// The same for what its columns are decoded to, as that was asked for.
-    readers: [OnceLock<ArrowReaderMetadata>; Decoded::COUNT],
-}
-
-impl BlockPages {
-    /// For a decoder of the block, whose columns become these types.
-    pub(super) fn reader(&self, types: &DecodedTypes) -> Result<ArrowReaderMetadata, ParquetError> {
-        let Some(slot) = self.readers.get(types.decoded as usize) else {
-            return Err(ParquetError::General("types that nothing is decoded to".to_owned()));
-        };
-        if let Some(reader) = slot.get() {
-            return Ok(reader.clone());
-        }
-        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&types.schema));
-        let reader = ArrowReaderMetadata::try_new(Arc::clone(&self.metadata), options)?;
-        Ok(slot.get_or_init(|| reader).clone())
-    }
-}
-
 impl ColdFile {
-    /// What is known of the pages of a block; `None` where nothing is. It only spares work, so that damage in it is
-    /// nothing known.
-    pub(super) fn pages(&self, block: usize) -> Option<Arc<BlockPages>> {
+    /// What the file's metadata says of one block, with its page index; `None` where it has none. That only spares work, so
+    /// that damage in it is nothing known.
+    pub(super) fn pages(&self, block: usize) -> Option<Arc<ParquetMetaData>> {
         if let Some(pages) = self.cache.pages(self.run, block) {
             return Some(pages);
         }
         let pages = Arc::new(self.read_pages(block).ok()?);
-        // With what decoders will want of it.
-        let bytes = pages.metadata.memory_size()
-            + Decoded::COUNT * READER_BYTES * self.schema.fields().len();
-        self.cache.insert_pages((self.run, block), Arc::clone(&pages), bytes);
+        self.cache.insert_pages((self.run, block), Arc::clone(&pages), pages.memory_size());
         Some(pages)
     }
 
-    fn read_pages(&self, block: usize) -> crate::Result<BlockPages> {
+    fn read_pages(&self, block: usize) -> crate::Result<ParquetMetaData> {
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
-        let of_file = self.stored.metadata.metadata().file_metadata();
+        let of_file = self.metadata.file_metadata();
         let metadata = ParquetMetaData::new(of_file.clone(), vec![group.clone()]);
         let file_bytes = self.file.bytes().len() as u64;
         guarded(self.file.path(), || {
@@ -80,8 +48,7 @@ impl ColdFile {
             // Only the verified tail is given to it.
             let read = reader.read_page_indexes_sized(&self.tail, file_bytes);
             let metadata = read.and_then(|()| reader.finish());
-            let metadata = metadata.map_err(|error| self.file.bad(0, error.to_string()))?;
-            Ok(BlockPages { metadata: Arc::new(metadata), readers: Default::default() })
+            metadata.map_err(|error| self.file.bad(0, error.to_string()))
         })
     }
 
@@ -89,10 +56,10 @@ impl ColdFile {
     /// common.
     pub(super) fn bounds(
         &self,
-        pages: &BlockPages,
+        pages: &ParquetMetaData,
         wanted: &ViewedColumns,
     ) -> Option<(Vec<usize>, Vec<ColumnBounds>)> {
-        let offsets = pages.metadata.offset_index()?.first()?;
+        let offsets = pages.offset_index()?.first()?;
         let mut starts: Option<Vec<usize>> = None;
         let mut bounds = Vec::with_capacity(wanted.columns.len());
         for (place, column) in wanted.columns.iter().enumerate() {
@@ -115,16 +82,16 @@ impl ColdFile {
 
     fn bounds_of(
         &self,
-        pages: &BlockPages,
+        pages: &ParquetMetaData,
         (column, leaf): (usize, usize),
         is_viewed: bool,
     ) -> Option<ColumnBounds> {
         let field: &FieldRef = self.stored.schema.fields().get(column)?;
         let field = if is_viewed { views::viewed_field(field) } else { Arc::clone(field) };
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let field: &Field = &field;
-        let (values, offsets) = (pages.metadata.column_index()?, pages.metadata.offset_index()?);
-        let groups = pages.metadata.row_groups();
+        let (values, offsets) = (pages.column_index()?, pages.offset_index()?);
+        let groups = pages.row_groups();
         let tell = || -> parquet::errors::Result<Option<ColumnBounds>> {
             let converter = StatisticsConverter::from_column_index(leaf, field, schema)?;
             let is_decimal = self.decimal_digits(column).is_some();
@@ -154,7 +121,7 @@ impl ColdFile {
 
     /// The one leaf of a column that has no parts.
     fn only_leaf(&self, column: usize) -> Option<usize> {
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let of_column = |leaf: &usize| schema.get_column_root_idx(*leaf) == column;
         let mut leaves = (0..schema.num_columns()).filter(of_column);
         match (leaves.next(), leaves.next()) {

@@ -18,7 +18,7 @@ use crate::{LeadKey, Result, Stream};
 impl ColdFile {
     /// What each of the file's columns takes, nested ones with all of their parts.
     pub(in crate::run) fn column_sizes(&self) -> Vec<ColumnSize> {
-        let schema = self.stored.metadata.parquet_schema();
+        let schema = self.metadata.file_metadata().schema_descr();
         let mut sizes: Vec<ColumnSize> = Vec::new();
         for group in self.groups() {
             for (leaf, chunk) in group.columns().iter().enumerate() {

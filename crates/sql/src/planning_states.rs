@@ -1,0 +1,56 @@
+//! Sessions that queries are planned in, each for one at a time.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use datafusion::execution::SessionState;
+use timestrata_engine::locks::Mutex;
+
+/// Sessions that are kept for queries to come.
+const KEPT_MAX: usize = 8;
+
+/// A session, and copies of it. To make one takes as long as many a query: it has some hundred functions.
+pub(crate) struct PlanningStates {
+    state: SessionState,
+    /// Copies that no query is planned in now.
+    kept: Mutex<Vec<SessionState>>,
+}
+
+impl PlanningStates {
+    pub(crate) fn new(state: SessionState) -> Self {
+        Self { state, kept: Mutex::default() }
+    }
+
+    /// One that knows what time it is.
+    pub(crate) fn begin(self: &Arc<Self>) -> PlanningState {
+        let kept = self.kept.lock().pop();
+        let mut state = kept.unwrap_or_else(|| self.state.clone());
+        state.mark_start_execution();
+        PlanningState { state: Some(state), all: Arc::clone(self) }
+    }
+}
+
+/// A session that one query is planned in.
+pub(crate) struct PlanningState {
+    /// `None` only at the very end.
+    state: Option<SessionState>,
+    all: Arc<PlanningStates>,
+}
+
+impl Deref for PlanningState {
+    type Target = SessionState;
+
+    fn deref(&self) -> &SessionState {
+        // What all are copies of is the same but for the time.
+        self.state.as_ref().unwrap_or(&self.all.state)
+    }
+}
+
+impl Drop for PlanningState {
+    fn drop(&mut self) {
+        let mut kept = self.all.kept.lock();
+        if kept.len() < KEPT_MAX {
+            kept.extend(self.state.take());
+        }
+    }
+}
