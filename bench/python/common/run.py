@@ -45,14 +45,8 @@ class Run:
 Group = tuple[str, Callable[[], Any]]
 
 
-def play(run: Run, suite: str, groups: Sequence[Group], only: str, out: Path) -> int:
-    """Runs the groups whose names hold `only`, and puts what they measured into the report."""
-    print(report.heading(), flush=True)
-    wanted = [(name, group) for name, group in groups if only in name]
-    if run.quick:
-        # Whatever the process holds by now isn't looked through before each measure.
-        gc.freeze()
-    for name, group in wanted:
+def _play(run: Run, groups: Sequence[Group]) -> None:
+    for name, group in groups:
         print(f"\n== {name}", flush=True)
         start = time.monotonic()
         try:
@@ -60,6 +54,19 @@ def play(run: Run, suite: str, groups: Sequence[Group], only: str, out: Path) ->
         except Exception as error:
             run.fail(name, error)
         print(f"({name}: {time.monotonic() - start:.1f} s)", file=sys.stderr, flush=True)
+
+
+def play(run: Run, suite: str, groups: Sequence[Group], only: str, out: Path) -> int:
+    """Runs the groups whose names hold `only`, and puts what they measured into the report."""
+    print(report.heading(), flush=True)
+    wanted = [(name, group) for name, group in groups if only in name]
+    if run.quick:
+        # Whatever the process holds by now isn't looked through before each measure.
+        gc.freeze()
+    try:
+        _play(run, wanted)
+    finally:
+        gc.unfreeze()
     whole = len(wanted) == len(groups) and not run.failures
     report.merge_into(out, suite, run.measures, whole=whole)
     print(f"\n{len(run.measures)} measures in {out}")

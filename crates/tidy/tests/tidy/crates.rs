@@ -1,6 +1,7 @@
 //! Dependencies point downward only, and the expensive ones stay at the top.
 
 use timestrata_tidy::{expect_none, texts};
+use toml::{Table, Value};
 
 /// Each crate of the workspace, and those it may stand on.
 const MAY_USE: [(&str, &[&str]); 24] = [
@@ -112,52 +113,33 @@ fn dependencies_point_downward() {
     expect_none("dependencies that point upward", &found);
 }
 
-/// Sections of a lock file or manifest that begin with this line, each as its lines.
-fn sections<'a>(text: &'a str, head: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
-    text.split("\n[").filter_map(move |section| {
-        let mut lines = section.lines();
-        let found = lines.next()?.strip_prefix(head)?;
-        Some(std::iter::once(found).chain(lines).collect())
-    })
-}
-
-/// What a line says after ` = "`, if it is of that name.
-fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"')
-}
-
 /// A generic function is compiled once, by the first crate that uses it: one of these, unoptimised, slowed
 /// the whole engine down, and tests with it.
 #[test]
 fn whatever_the_engine_stands_on_is_optimised_in_tests_too() {
-    let lock = include_str!("../../../../Cargo.lock");
-    let packages: Vec<(&str, Vec<&str>)> = sections(lock, "[package]]")
-        .filter_map(|lines| {
-            let name = lines.iter().find_map(|line| value(line, "name"))?;
-            let listed = lines.iter().filter_map(|line| line.strip_prefix(" \""));
-            // With a version behind it where there are several.
-            let needed = listed.filter_map(|line| line.split(['"', ' ']).next());
-            Some((name, needed.collect()))
-        })
-        .collect();
-    let mut below = vec!["timestrata-engine"];
+    let lock: Table = include_str!("../../../../Cargo.lock").parse().expect("Cargo.lock");
+    let packages = lock["package"].as_array().expect("packages");
+    // With a version behind it where there are several.
+    let name_of = |listed: &Value| listed.as_str()?.split(' ').next().map(str::to_owned);
+    let mut below = vec!["timestrata-engine".to_owned()];
     let mut next = 0;
-    while let Some(name) = below.get(next).copied() {
+    while let Some(name) = below.get(next).cloned() {
         next += 1;
-        for (_, needed) in packages.iter().filter(|(package, _)| *package == name) {
-            let unseen: Vec<_> = needed.iter().filter(|name| !below.contains(name)).collect();
-            below.extend(unseen);
+        for package in packages.iter().filter(|package| package["name"].as_str() == Some(&name)) {
+            let needed = package.get("dependencies").and_then(Value::as_array);
+            for name in needed.into_iter().flatten().filter_map(name_of) {
+                if !below.contains(&name) {
+                    below.push(name);
+                }
+            }
         }
     }
-    assert!(below.contains(&"arrow-array"), "Cargo.lock is read otherwise than it is written");
-    let manifest = timestrata_tidy::text("Cargo.toml");
-    let unoptimised: Vec<_> = sections(&manifest, "profile.dev.package.")
-        .filter(|lines| lines.contains(&"opt-level = 0"))
-        .filter_map(|lines| Some(lines.first()?.trim_end_matches(']').to_owned()))
-        .collect();
-    assert!(!unoptimised.is_empty(), "Cargo.toml is read otherwise than it is written");
-    let found: Vec<_> =
-        unoptimised.into_iter().filter(|name| below.contains(&name.as_str())).collect();
+    let manifest: Table = timestrata_tidy::text("Cargo.toml").parse().expect("Cargo.toml");
+    let profiles = manifest["profile"]["dev"]["package"].as_table().expect("profiles");
+    let unoptimised = |name: &&String| profiles[*name]["opt-level"].as_integer() == Some(0);
+    let found: Vec<_> = profiles.keys().filter(unoptimised).cloned().collect();
+    assert!(!found.is_empty() && below.contains(&"arrow-array".to_owned()));
+    let found: Vec<_> = found.into_iter().filter(|name| below.contains(name)).collect();
     expect_none("unoptimised crates below the engine", &found);
 }
 

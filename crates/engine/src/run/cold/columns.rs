@@ -1,9 +1,8 @@
 //! The columns of one block as Parquet's decoder asks for them, page by page.
 //!
 //! Parquet's own reader of pages makes two ZSTD contexts, one of them for compressing, for each column of each
-//! block: for a query of one series that took longer than all that was decoded with them. So
-//! it is told that nothing is compressed, and what it gives is unpacked here, by a context that each
-//! thread keeps.
+//! block: for a query of one series that took longer than the unpacking itself. So it is told that nothing is
+//! compressed, and what it gives is unpacked here, by a context that each thread keeps.
 //!
 //! ```text
 //! chunk of a column      SerializedPageReader        UnpackedPages              array reader
@@ -27,6 +26,9 @@ use zstd::zstd_safe::get_frame_content_size;
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
+
+/// No page has more bytes: their headers have signed numbers of 32 bits.
+const PAGE_BYTES_MAX: usize = i32::MAX as usize;
 
 /// One block of a file.
 pub(super) struct BlockColumns {
@@ -60,7 +62,7 @@ impl BlockColumns {
         if !matches!(chunk.compression(), Compression::ZSTD(_)) {
             return Ok(Box::new(reader(chunk)?));
         }
-        let bytes_max = usize::try_from(chunk.uncompressed_size())?;
+        let bytes_max = usize::try_from(chunk.uncompressed_size())?.min(PAGE_BYTES_MAX);
         let plain = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED);
         Ok(Box::new(UnpackedPages { packed: reader(&plain.build()?)?, bytes_max }))
     }
@@ -100,7 +102,7 @@ impl PageIterator for OfOneBlock {}
 /// Pages that are compressed by ZSTD, whatever their reader was told.
 struct UnpackedPages {
     packed: SerializedPageReader<Bytes>,
-    /// What all pages of the column have together.
+    /// No page has more than all pages of the column together.
     bytes_max: usize,
 }
 
