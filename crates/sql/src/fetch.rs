@@ -2,48 +2,50 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Fetch, LimitClause, Query, Value, VisitMut, VisitorMut,
-};
-use timestrata_engine::{Error, Result};
+use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Value, VisitMut};
+use timestrata_engine::Result;
 
 use crate::error::invalid;
+use crate::rewrite::{Rewriter, rewrite};
 
 /// Makes every `FETCH` of a statement, or of a part of one, the limit that it is.
 ///
 /// # Errors
 /// `InvalidArgument` for what is no limit: so many percent, and rows that are as good as the last one.
 pub(crate) fn as_limits(part: &mut impl VisitMut) -> Result<()> {
-    match part.visit(&mut FetchToLimit) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
+    let mut limits = FetchToLimit { outcome: Ok(()) };
+    rewrite(part, &mut limits);
+    limits.outcome
+}
+
+struct FetchToLimit {
+    outcome: Result<()>,
+}
+
+impl Rewriter for FetchToLimit {
+    fn enter_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.outcome = as_limit(query);
+        match self.outcome {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     }
 }
 
-struct FetchToLimit;
-
-impl VisitorMut for FetchToLimit {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let Some(Fetch { with_ties, percent, quantity }) = query.fetch.take() else {
-            return ControlFlow::Continue(());
-        };
-        if with_ties || percent {
-            let what = if with_ties { "WITH TIES" } else { "PERCENT" };
-            return ControlFlow::Break(invalid(format!(
-                "FETCH ... {what} is not supported: FETCH FIRST n ROWS ONLY is"
-            )));
-        }
-        let rows = quantity.unwrap_or_else(|| Expr::value(Value::Number("1".to_owned(), false)));
-        let (offset, limit_by) = match query.limit_clause.take() {
-            None => (None, Vec::new()),
-            Some(LimitClause::LimitOffset { limit: None, offset, limit_by }) => (offset, limit_by),
-            Some(_) => {
-                return ControlFlow::Break(invalid("a query has LIMIT or FETCH, not both"));
-            }
-        };
-        query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset, limit_by });
-        ControlFlow::Continue(())
+fn as_limit(query: &mut Query) -> Result<()> {
+    let Some(Fetch { with_ties, percent, quantity }) = query.fetch.take() else { return Ok(()) };
+    if with_ties || percent {
+        let what = if with_ties { "WITH TIES" } else { "PERCENT" };
+        return Err(invalid(format!(
+            "FETCH ... {what} is not supported: FETCH FIRST n ROWS ONLY is"
+        )));
     }
+    let rows = quantity.unwrap_or_else(|| Expr::value(Value::Number("1".to_owned(), false)));
+    let (offset, limit_by) = match query.limit_clause.take() {
+        None => (None, Vec::new()),
+        Some(LimitClause::LimitOffset { limit: None, offset, limit_by }) => (offset, limit_by),
+        Some(_) => return Err(invalid("a query has LIMIT or FETCH, not both")),
+    };
+    query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset, limit_by });
+    Ok(())
 }

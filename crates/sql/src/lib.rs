@@ -26,6 +26,7 @@ mod physical_plan;
 mod planning_states;
 mod ranges;
 mod result;
+mod rewrite;
 mod rules;
 mod schema;
 mod selection;

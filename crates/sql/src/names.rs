@@ -9,7 +9,6 @@
 //! answers.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -17,11 +16,12 @@ use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    Value, VisitMut, VisitorMut, WildcardAdditionalOptions, visit_expressions_mut,
+    Value, WildcardAdditionalOptions,
 };
 
 use crate::dialect::call;
 use crate::error::{carried, refused, wrapped};
+use crate::rewrite::{Rewriter, rewrite};
 use crate::statement;
 use crate::time_types::{TimestampCast, as_written};
 
@@ -49,7 +49,7 @@ pub(crate) fn with_unique<T>(
         taken.extend(clash.column);
         let mut renamed = statement::parse(text, usize::MAX).map_err(carried)?;
         if let Some(parsed) = statement::parsed_in(&mut renamed) {
-            let _: ControlFlow<()> = parsed.visit(&mut Renaming { taken: &taken, arguments: 0 });
+            rewrite(parsed, &mut Renaming { taken: &taken, arguments: 0 });
         }
         clash = match plan(renamed) {
             Err(error) if let Some(clash) = NameClash::of(&error) => clash,
@@ -102,36 +102,29 @@ struct Renaming<'a> {
     arguments: usize,
 }
 
-impl VisitorMut for Renaming<'_> {
-    type Break = ();
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+impl Rewriter for Renaming<'_> {
+    fn enter_select(&mut self, select: &mut Select) {
         name_columns(select, self.taken);
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+    fn enter_table(&mut self, table: &mut TableFactor) {
         self.arguments += usize::from(has_arguments(table));
-        ControlFlow::Continue(())
     }
 
-    fn post_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+    fn leave_table(&mut self, table: &mut TableFactor) {
         self.arguments -= usize::from(has_arguments(table));
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn enter_expr(&mut self, expr: &mut Expr) {
         self.arguments += usize::from(matches!(expr, Expr::Interval(_)));
-        ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn leave_expr(&mut self, expr: &mut Expr) {
         self.arguments -= usize::from(matches!(expr, Expr::Interval(_)));
         if self.arguments == 0 && is_hidden(expr) {
             let inner = std::mem::replace(expr, Expr::value(Value::Null));
             *expr = call(AS_WRITTEN, vec![inner]);
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -256,10 +249,7 @@ fn normal(name: &Ident) -> String {
 /// An expression as it was written.
 fn text_of(expr: &Expr) -> String {
     let mut expr = expr.clone();
-    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |inner| {
-        as_written(inner);
-        ControlFlow::Continue(())
-    });
+    as_written(&mut expr);
     expr.to_string()
 }
 

@@ -3,14 +3,13 @@
 //! A literal with more digits than microseconds have stays in nanoseconds, and so does a type that names its
 //! digits (`TIMESTAMP(9)`). The columns of a table that is made are left alone.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    TimezoneInfo, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
+    TimezoneInfo, Value, ValueWithSpan, VisitMut,
 };
 
 use crate::dialect::{AT_TIME_ZONE, call};
+use crate::rewrite::{Rewriter, rewrite};
 
 /// Digits of a second's fraction that microseconds have.
 const DIGITS: u64 = 6;
@@ -58,10 +57,15 @@ impl TimestampCast {
 
 /// The statement, or part of one, with types that reach as far as its times.
 pub(crate) fn widen(part: &mut impl VisitMut) {
-    let _: ControlFlow<()> = visit_expressions_mut(part, |expr| {
+    rewrite(part, &mut Widening);
+}
+
+struct Widening;
+
+impl Rewriter for Widening {
+    fn leave_expr(&mut self, expr: &mut Expr) {
         widen_one(expr);
-        ControlFlow::Continue(())
-    });
+    }
 }
 
 fn widen_one(expr: &mut Expr) {
@@ -97,6 +101,18 @@ fn widen_one(expr: &mut Expr) {
 
 /// The opposite: an expression of a statement as it was written, for a name that people read.
 pub(crate) fn as_written(expr: &mut Expr) {
+    rewrite(expr, &mut Written);
+}
+
+struct Written;
+
+impl Rewriter for Written {
+    fn leave_expr(&mut self, expr: &mut Expr) {
+        write_one(expr);
+    }
+}
+
+fn write_one(expr: &mut Expr) {
     match expr {
         Expr::TypedString(literal) => forget_digits(&mut literal.data_type),
         Expr::Cast { data_type, .. } => forget_digits(data_type),

@@ -143,6 +143,26 @@ fn whatever_the_engine_stands_on_is_optimised_in_tests_too() {
     expect_none("unoptimised crates below the engine", &found);
 }
 
+/// Releases optimise in full what is named for it; a rule for all packages would be for macros too.
+#[test]
+fn crates_of_releases_are_optimised_and_macros_are_not() {
+    const NOT_RELEASED: [&str; 2] = ["timestrata-sim", "timestrata-tidy"];
+    let manifest: Table = timestrata_tidy::text("Cargo.toml").parse().expect("Cargo.toml");
+    let lock: Table = include_str!("../../../../Cargo.lock").parse().expect("Cargo.lock");
+    let packages = lock["package"].as_array().expect("packages");
+    let names = packages.iter().filter_map(|package| package["name"].as_str());
+    let is_released = |name: &&str| name.starts_with("timestrata") && !NOT_RELEASED.contains(name);
+    let ours: Vec<String> = names.filter(is_released).map(str::to_owned).collect();
+    assert!(ours.contains(&"timestrata-engine".to_owned()));
+    let rules = |profile: &str| manifest["profile"][profile]["package"].as_table().expect("rules");
+    let level = |name: &str| rules("release").get(name)?.get("opt-level")?.as_integer();
+    let found: Vec<_> = ours.into_iter().filter(|name| level(name) != Some(3)).collect();
+    expect_none("crates that releases don't optimise in full", &found);
+    let mut for_all = vec!["dev".to_owned(), "release".to_owned()];
+    for_all.retain(|profile| rules(profile).contains_key("*"));
+    expect_none("profiles with a rule for all packages", &for_all);
+}
+
 #[test]
 fn the_architecture_gives_a_reason_for_every_dependency() {
     let architecture = timestrata_tidy::text("ARCHITECTURE.md");
