@@ -61,7 +61,7 @@ fn digits_of(
             all.greatest = all.greatest.max(WHOLE_MAX / power(known));
             continue;
         }
-        let wanted = ViewedColumns { columns: vec![column], views: Vec::new() };
+        let wanted = ViewedColumns::plain(vec![column]);
         for block in 0..source.blocks()?.len() {
             if !goes_on() {
                 return Ok(None);

@@ -9,12 +9,10 @@ use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use arrow_select::take::take;
-use bytes::Bytes;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::scan::Values;
 
@@ -33,16 +31,14 @@ pub(super) fn tells_all(chunk: &ColumnChunkMetaData, data_type: &DataType) -> bo
             .is_some_and(|mask| mask.is_only(Encoding::RLE_DICTIONARY))
 }
 
-/// The texts in the dictionary of a chunk of `rows` rows, whose bytes have been verified.
+/// The texts in the dictionary of a chunk, which is the first of its `pages`.
 ///
 /// # Errors
 /// Those of the page reader, and for a first page that is no dictionary of text.
 pub(super) fn read(
-    file: &Bytes,
+    pages: &mut dyn PageReader,
     chunk: &ColumnChunkMetaData,
-    rows: usize,
 ) -> Result<Values, ParquetError> {
-    let mut pages = SerializedPageReader::new(Arc::new(file.clone()), chunk, rows, None)?;
     let Some(Page::DictionaryPage { buf, num_values, .. }) = pages.get_next_page()? else {
         return Err(ParquetError::General("the dictionary page is missing".to_owned()));
     };

@@ -42,6 +42,7 @@ impl BlockParts {
             true => (Arc::clone(&self.schema), columns),
             false => views::viewed(self.schema.fields(), &columns, &self.views),
         };
+        let schema = views::with_dictionaries(&schema, &columns);
         if let Some(lead) = self.lead.and_then(|lead| columns.get(lead)) {
             let keys = KeyView::of_column(lead.as_ref())?;
             if !keys.are_within(self.zone.key_min, self.zone.key_max) {

@@ -359,7 +359,7 @@ impl RunReader {
     ) -> Result<Option<BooleanArray>> {
         let mut may_pass: Option<BooleanArray> = None;
         for asked in filter.of_single_columns() {
-            let ViewedColumns { columns, views } = &asked.column;
+            let ViewedColumns { columns, views, .. } = &asked.column;
             let [column] = columns.as_slice() else { continue };
             let coded = unless_damaged(hot.coded(&opened.zones, *column), None)?;
             let Some(coded) = coded else { continue };
@@ -446,7 +446,14 @@ impl Source for RunReader {
         let (Some(places), Ok(schema)) = (places.collect(), schema) else { return Ok(None) };
         let rows = (block, zone.rows as usize);
         let text_views = !wanted.views.is_empty();
-        let begin = || cold.decoding(rows, PART_ROWS, &columns, text_views, ChosenRows::All);
+        let by_dictionary = wanted.columns.iter().enumerate();
+        let by_dictionary: Vec<usize> = by_dictionary
+            .filter_map(|(place, column)| wanted.takes_dictionary(place).then_some(*column))
+            .collect();
+        let begin = || {
+            let decoding = cold.decoding(rows, PART_ROWS, &columns, text_views, ChosenRows::All)?;
+            Ok(decoding.keeping_dictionaries(&columns, &by_dictionary))
+        };
         let lead = self.stream.lead_column();
         Ok(Some(Box::new(BlockParts {
             decoding: self.of_block(opened, (block, zone), begin)?,
@@ -512,8 +519,8 @@ impl Source for RunReader {
         let opened = self.opened()?;
         match (&opened.content, &opened.evolution, opened.zones.get(block)) {
             // A damaged one tells nothing: whoever reads its rows is told of it.
-            (Content::Cold(cold), None, Some(zone)) => {
-                unless_damaged(cold.values(block, zone, column), None)
+            (Content::Cold(cold), None, Some(_)) => {
+                unless_damaged(cold.values(block, column), None)
             }
             (Content::Hot(hot), None, Some(_)) => {
                 let coded = unless_damaged(hot.coded(&opened.zones, column), None);

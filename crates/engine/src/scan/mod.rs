@@ -86,6 +86,10 @@ pub struct ScanSpec {
     /// `Utf8` columns come as `Utf8View`, but for those of the key: text that repeats is decoded
     /// and compared in a fraction of the time.
     pub text_views: bool,
+    /// Of columns that come as views: those of which batches may have dictionaries too, with 32-bit keys, where they are
+    /// stored by these. Who groups by them looks at each text once. Batches of one scan may then differ in
+    /// types. Only rows in any order come so.
+    pub text_dictionaries: Vec<usize>,
     /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
     pub threads: usize,
     /// Blocks that are damaged are left out, and [`Scan::missing`] tells of them, where else the scan

@@ -69,7 +69,7 @@ impl ScanPlan {
             .as_ref()
             .map(|filter| PlannedFilter::new(stream, columns, filter, spec.text_views, query));
         plan.filter = filter.transpose()?;
-        Ok(if spec.text_views { plan.with_views() } else { plan })
+        Ok(if spec.text_views { plan.with_views(&spec.text_dictionaries) } else { plan })
     }
 
     /// Goes on without what an error says is missing.
@@ -137,7 +137,7 @@ impl ScanPlan {
             .then(|| position_of(stream.schema().fields().len()));
         Self {
             stream: Arc::clone(stream),
-            read: ViewedColumns { columns: read, views: Vec::new() },
+            read: ViewedColumns::plain(read),
             output,
             schema,
             lead,
@@ -148,9 +148,10 @@ impl ScanPlan {
         }
     }
 
-    /// The same plan, with views of text.
-    fn with_views(mut self) -> Self {
+    /// The same plan, with views of text; of the columns `by_dictionary` parts of blocks may have dictionaries.
+    fn with_views(mut self, by_dictionary: &[usize]) -> Self {
         self.read = ViewedColumns::new(&self.stream, self.read.columns, true);
+        self.read.take_dictionaries(by_dictionary);
         let given = self.schema.fields().iter().zip(&self.output);
         let fields: Vec<_> = given
             .map(|(field, position)| match self.read.views.get(*position) {
@@ -227,9 +228,12 @@ impl ScanPlan {
 
     /// A batch of the columns given.
     pub(super) fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        let schema = match self.read.by_dictionary.is_empty() {
+            true => Arc::clone(&self.schema),
+            false => views::with_dictionaries(&self.schema, &columns),
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(|error| unfit(&error))
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| unfit(&error))
     }
 
     /// Checks that a block is what was asked for, so that nothing behind this can panic.
@@ -248,7 +252,9 @@ impl ScanPlan {
         for (position, (column, array)) in columns.iter().zip(batch.columns()).enumerate() {
             let field = &fields[*column];
             let expected = self.read.data_type(position, &self.stream);
-            if array.data_type() != expected {
+            let is_taken =
+                views::is_dictionary(array.data_type()) && self.read.takes_dictionary(position);
+            if array.data_type() != expected && !is_taken {
                 let message = format!(
                     "a block of stream '{}' has type {} in column '{}', expected {}",
                     self.stream.name(),

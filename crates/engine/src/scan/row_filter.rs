@@ -168,6 +168,9 @@ impl Eq for ScanFilter {}
 pub(crate) struct ViewedColumns {
     pub(crate) columns: Vec<usize>,
     pub(crate) views: Vec<bool>,
+    /// Of those that are views which may be dictionaries as well, in parts of blocks that are stored by these;
+    /// empty: none.
+    pub(crate) by_dictionary: Vec<bool>,
 }
 
 impl ViewedColumns {
@@ -175,7 +178,23 @@ impl ViewedColumns {
         let views: Vec<bool> =
             columns.iter().map(|column| stream.has_text_views(*column)).collect();
         let views = if text_views && views.contains(&true) { views } else { Vec::new() };
-        Self { columns, views }
+        Self { columns, views, by_dictionary: Vec::new() }
+    }
+
+    /// All as they are stored.
+    pub(crate) fn plain(columns: Vec<usize>) -> Self {
+        Self { columns, views: Vec::new(), by_dictionary: Vec::new() }
+    }
+
+    /// Takes dictionaries in these columns too, as far as they are viewed.
+    pub(crate) fn take_dictionaries(&mut self, of: &[usize]) {
+        let viewed = self.columns.iter().zip(&self.views);
+        let each: Vec<bool> = viewed.map(|(column, view)| *view && of.contains(column)).collect();
+        self.by_dictionary = if each.contains(&true) { each } else { Vec::new() };
+    }
+
+    pub(crate) fn takes_dictionary(&self, place: usize) -> bool {
+        self.by_dictionary.get(place).copied().unwrap_or(false)
     }
 
     /// The type that a column is read with.
@@ -394,7 +413,7 @@ impl PlannedFilter {
         if among.count() == 0 {
             return self.no_rows();
         }
-        let plain = ViewedColumns { columns: self.looked_at.columns.clone(), views: Vec::new() };
+        let plain = ViewedColumns::plain(self.looked_at.columns.clone());
         let looked_at = source.read_viewed(block, &plain, order)?;
         let looked_at = among.filter_record_batch(&looked_at).map_err(|error| unfit(&error))?;
         let looked_at = match self.looked_at.views.is_empty() {
@@ -424,7 +443,7 @@ fn chosen_of(
     if wanted.columns.is_empty() {
         return Ok(Vec::new());
     }
-    let plain = ViewedColumns { columns: wanted.columns.clone(), views: Vec::new() };
+    let plain = ViewedColumns::plain(wanted.columns.clone());
     let chosen = filtered(filter, &source.read_viewed(block, &plain, order)?)?;
     let views = wanted.views.iter().copied().chain(std::iter::repeat(false));
     Ok(chosen.iter().zip(views).map(|(column, is)| views::shown(column, is)).collect())

@@ -43,6 +43,10 @@ impl StreamView {
             let why = "rows of the newest a key, and rows in reverse, come in order";
             return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
         }
+        if spec.any_order.is_none() && !spec.text_dictionaries.is_empty() {
+            let why = "only rows in any order come with dictionaries of text";
+            return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
+        }
         let plan = Arc::new(ScanPlan::new(&self.stream, spec, meeting(&seen), query)?);
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();

@@ -32,6 +32,25 @@ pub(crate) fn viewed(
     (Arc::new(Schema::new(fields)), columns)
 }
 
+/// Whether it is the type of text that is stored by a dictionary, as it is decoded.
+pub(crate) fn is_dictionary(data_type: &DataType) -> bool {
+    let DataType::Dictionary(keys, values) = data_type else { return false };
+    (keys.as_ref(), values.as_ref()) == (&DataType::Int32, &DataType::Utf8)
+}
+
+/// The same columns, of which some have dictionaries of text.
+pub(crate) fn with_dictionaries(schema: &SchemaRef, columns: &[ArrayRef]) -> SchemaRef {
+    if !columns.iter().any(|column| is_dictionary(column.data_type())) {
+        return Arc::clone(schema);
+    }
+    let each = schema.fields().iter().zip(columns);
+    let fields = each.map(|(field, column)| match is_dictionary(column.data_type()) {
+        true => Arc::new(Field::clone(field).with_data_type(column.data_type().clone())),
+        false => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
 /// A column, as views of its text where `is_viewed` says so.
 pub(super) fn shown(column: &ArrayRef, is_viewed: bool) -> ArrayRef {
     if is_viewed { of_column(column) } else { Arc::clone(column) }

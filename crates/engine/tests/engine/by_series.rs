@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
 use timestrata_engine::{
-    COLD_BLOCK_ROWS_PROPERTY, Changes, ColumnBounds, Durability, KeyRange, Maintenance, Result,
-    RowFilter, RunFormat, SERIES_PROPERTY, ScanFilter, ScanSpec, Settings, Share, Store, StreamId,
-    StreamSpec,
+    COLD_BLOCK_ROWS_PROPERTY, Changes, ColumnBounds, Durability, ErrorKind, KeyRange, Maintenance,
+    Result, RowFilter, RunFormat, SERIES_PROPERTY, ScanFilter, ScanSpec, Settings, Share, Store,
+    StreamId, StreamSpec,
 };
 
 const HOSTS: i64 = 100;
@@ -181,6 +182,68 @@ fn rows_without_a_column_are_counted_wherever_they_lie() {
             let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
             let found: usize = scans.flatten().map(|batch| batch.unwrap().num_rows()).sum();
             assert_eq!(found as i64, all, "{range}, {cache_bytes_max}");
+        }
+    }
+}
+
+#[test]
+fn codes_of_text_stand_for_what_views_show() {
+    let (store, id) = filled(empty_with(0));
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.flush().unwrap();
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    let views = ScanSpec {
+        columns: Some(vec![3, 1]),
+        text_views: true,
+        any_order: Some(Share::WHOLE),
+        ..ScanSpec::default()
+    };
+    let found = |spec: &ScanSpec| {
+        let (mut hosts, mut coded) = (Vec::new(), 0);
+        for batch in store.snapshot().unwrap().scan(id, spec).unwrap() {
+            let batch = batch.unwrap();
+            coded += if batch.column(1).as_dictionary_opt::<Int32Type>().is_some() { 1 } else { 0 };
+            let texts = cast(batch.column(1), &DataType::Utf8).unwrap();
+            let rows = batch.column(0).as_primitive::<Int64Type>().values().to_vec();
+            hosts.extend(
+                rows.into_iter()
+                    .zip(texts.as_string::<i32>().iter().map(|text| text.map(str::to_owned))),
+            );
+        }
+        hosts.sort();
+        (hosts, coded)
+    };
+    let (expected, coded) = found(&views);
+    assert_eq!((expected.len() as i64, coded), (3 * ROWS - 10 * HOSTS, 0));
+    let codes = ScanSpec { text_dictionaries: vec![1], ..views };
+    let (hosts, coded) = found(&codes);
+    assert!(coded > 0 && hosts == expected);
+    let in_order = ScanSpec { any_order: None, ..codes };
+    let error = store.snapshot().unwrap().scan(id, &in_order).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn rows_that_pass_are_counted_without_a_column() {
+    for cache_bytes_max in [0, 1 << 27] {
+        let (store, id) = filled(empty_with(cache_bytes_max));
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        store.flush().unwrap();
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        for (range, times) in
+            [(KeyRange::ALL, 3 * 800 - 10), (KeyRange::times(10, 320), 3 * 310 - 10)]
+        {
+            let spec = ScanSpec {
+                range,
+                columns: Some(Vec::new()),
+                filter: Some(ScanFilter::new(Host(host(42), Arc::default()))),
+                text_views: true,
+                any_order: Some(Share::WHOLE),
+                ..ScanSpec::default()
+            };
+            let scan = store.snapshot().unwrap().scan(id, &spec).unwrap();
+            let found: usize = scan.map(|batch| batch.unwrap().num_rows()).sum();
+            assert_eq!(found, times, "{range}, {cache_bytes_max}");
         }
     }
 }

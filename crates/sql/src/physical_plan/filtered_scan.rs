@@ -35,10 +35,28 @@ use crate::error::from_datafusion;
 /// conclude something from a filter, and before scans get a wrapping that hides them.
 pub(crate) fn filter_scans(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
-        let given = plan.downcast_ref::<FilterExec>().map(given_to_scan).transpose()?.flatten();
+        let given = match plan.downcast_ref::<FilterExec>() {
+            Some(filter) => given_to_scan(filter)?,
+            None => plan.downcast_ref::<ProjectionExec>().and_then(chosen_by_scan),
+        };
         Ok(given.map_or_else(|| Transformed::no(plan), Transformed::yes))
     })
     .data()
+}
+
+/// Of a projection over a scan that filters, which only chooses columns: a scan of these, which doesn't give what
+/// it has only looked at.
+fn chosen_by_scan(projection: &ProjectionExec) -> Option<Arc<dyn ExecutionPlan>> {
+    let scan = projection.input().downcast_ref::<StreamScan>().filter(|scan| scan.has_filter())?;
+    let mut chosen = Vec::new();
+    for each in projection.expr() {
+        let column = each.expr.downcast_ref::<Column>()?;
+        if each.alias != column.name() || chosen.contains(&column.index()) {
+            return None;
+        }
+        chosen.push(column.index());
+    }
+    Some(Arc::new(scan.projected(&chosen).ok()?))
 }
 
 /// A filter over a scan, as a filter (where one is left) over a scan that filters.
@@ -73,8 +91,8 @@ fn chosen(filter: &FilterExec, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn 
     if filter.projection().is_none() {
         return Ok(input);
     }
-    let projection = projection_of(filter);
-    Ok(Arc::new(ProjectionExec::try_new(projection, input)?))
+    let projection = ProjectionExec::try_new(projection_of(filter), input)?;
+    Ok(chosen_by_scan(&projection).unwrap_or_else(|| Arc::new(projection)))
 }
 
 /// Whether a condition says something of any value that its columns may have, and ends with none of them.

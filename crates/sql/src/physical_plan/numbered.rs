@@ -9,7 +9,9 @@ mod ids;
 mod keys;
 mod rows;
 mod runs;
+mod texts;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
@@ -32,7 +36,8 @@ use futures::stream::try_unfold;
 
 pub(super) use self::keys::Groups;
 use self::rows::Grouping;
-use super::operator::recompute;
+use super::operator::{names_of, recompute};
+use super::scan::StreamScan;
 
 /// A rule of the optimizer, to come last: other rules know DataFusion's aggregates only.
 #[derive(Debug)]
@@ -67,6 +72,8 @@ impl PhysicalOptimizerRule for NumberGroups {
 struct NumberedGroupsExec {
     plain: Arc<AggregateExec>,
     types: Vec<DataType>,
+    /// Columns of the input that nothing is done with but to group by them: a scan may give codes of their text.
+    coded: Vec<usize>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -90,13 +97,39 @@ impl NumberedGroupsExec {
         let types: Vec<DataType> = types.collect::<Option<_>>()?;
         Groups::by(&types)?;
         let metrics = ExecutionPlanMetricsSet::new();
-        Some(Self { plain: Arc::new(plain.clone()), types, metrics })
+        Some(Self { plain: Arc::new(plain.clone()), types, coded: only_grouped_by(plain), metrics })
     }
+}
+
+/// Columns of an aggregate's input that are text, and that it groups by as they are; no function is told of them.
+fn only_grouped_by(plain: &AggregateExec) -> Vec<usize> {
+    let schema = plain.input().schema();
+    let filters = plain.filter_expr().iter().flatten().map(Arc::clone);
+    let arguments = plain.aggr_expr().iter().flat_map(|function| function.expressions());
+    let mut told: HashSet<usize> = HashSet::new();
+    let mut computed: Vec<Arc<dyn PhysicalExpr>> = arguments.chain(filters).collect();
+    let mut coded = Vec::new();
+    for by in plain.group_expr().input_exprs() {
+        match by.downcast_ref::<Column>().map(Column::index) {
+            Some(column) if schema.field(column).data_type() == &DataType::Utf8View => {
+                coded.push(column);
+            }
+            _ => computed.push(by),
+        }
+    }
+    for expr in &computed {
+        told.extend(collect_columns(expr).iter().map(Column::index));
+    }
+    coded.retain(|column| !told.contains(column));
+    coded
 }
 
 impl DisplayAs for NumberedGroupsExec {
     fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("NumberedGroupsExec: ")?;
+        if !self.coded.is_empty() && self.plain.input().is::<StreamScan>() {
+            write!(f, "codes=[{}], ", names_of(&self.plain.input().schema(), &self.coded))?;
+        }
         self.plain.fmt_as(form, f)
     }
 }
@@ -147,7 +180,10 @@ impl ExecutionPlan for NumberedGroupsExec {
         let Some(groups) = Groups::by(&self.types) else {
             return self.plain.execute(partition, context);
         };
-        let input = self.plain.input().execute(partition, Arc::clone(&context))?;
+        let input = match self.plain.input().downcast_ref::<StreamScan>() {
+            Some(scan) => scan.execute_coded(&self.coded, partition, &context)?,
+            None => self.plain.input().execute(partition, Arc::clone(&context))?,
+        };
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let grouping = Grouping::new(&self.plain, groups, input, &context, metrics)?;
         let states = try_unfold(grouping, |mut grouping| async move {

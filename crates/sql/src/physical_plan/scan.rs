@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -108,8 +108,7 @@ impl StreamScan {
     /// Whether a scan may be made of it that filters: not where somebody counts on how many rows it has, or where a row
     /// that doesn't pass still takes the place of an older one.
     pub(super) fn takes_filter(&self) -> bool {
-        let has_filter = self.condition.is_some();
-        !(has_filter
+        !(self.has_filter()
             || self.limit.is_some()
             || self.is_measured
             || self.table.stream.spec().merge == Merge::Latest)
@@ -119,6 +118,22 @@ impl StreamScan {
     pub(super) fn filtered(&self, condition: ScanCondition) -> Self {
         let condition = Some(Arc::new(condition));
         Self { condition, statistics: Arc::default(), ..self.clone() }
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        self.condition.is_some()
+    }
+
+    /// The same rows, only some of the columns.
+    pub(super) fn projected(&self, shown: &[usize]) -> Result<Self> {
+        let schema = Arc::new(self.schema().project(shown)?);
+        let columns: Vec<usize> = shown.iter().map(|index| self.columns[*index]).collect();
+        let parts = self.partitions.len();
+        let properties = match self.properties.eq_properties.oeq_class().is_empty() {
+            true => streamed(schema, None::<LexOrdering>, parts),
+            false => properties(&self.table, &columns, schema, parts, self.reverse),
+        };
+        Ok(Self { columns, properties, statistics: Arc::default(), ..self.clone() })
     }
 
     /// The same rows, said to be in no order. Where no row takes the place of another they are dealt out to partitions
@@ -253,11 +268,7 @@ impl ExecutionPlan for StreamScan {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let ranges = match self.is_unordered {
-            true => self.ranges.as_slice().to_vec(),
-            false => self.partitions.get(partition).cloned().unwrap_or_default(),
-        };
-        Ok(self.rows(ranges, None, partition, &context))
+        self.execute_coded(&[], partition, &context)
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -304,11 +315,29 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
+    /// The rows of one partition. Of those of its columns that are `coded`, batches have codes of a dictionary where their
+    /// text is stored so, and views elsewhere: types of batches are not those of the plan then.
+    pub(super) fn execute_coded(
+        &self,
+        coded: &[usize],
+        partition: usize,
+        context: &TaskContext,
+    ) -> Result<SendableRecordBatchStream> {
+        if !self.is_unordered {
+            let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
+            return Ok(self.rows(ranges, None, &[], partition, context));
+        }
+        let coded = coded.iter().filter_map(|column| self.columns.get(*column).copied());
+        let coded: Vec<usize> = coded.collect();
+        Ok(self.rows(self.ranges.as_slice().to_vec(), None, &coded, partition, context))
+    }
+
     /// The rows of some ranges; of each what `wants` says, if it is there.
     fn rows(
         &self,
         ranges: Vec<KeyRange>,
         wants: Option<Box<Wants>>,
+        coded: &[usize],
         partition: usize,
         context: &TaskContext,
     ) -> SendableRecordBatchStream {
@@ -321,6 +350,7 @@ impl StreamScan {
                 columns: Some(self.columns.clone()),
                 reverse: self.reverse,
                 text_views: true,
+                text_dictionaries: coded.to_vec(),
                 any_order: self.is_unordered.then_some(share),
                 filter: self.condition.as_ref().map(ScanCondition::for_scan),
                 ..ScanSpec::default()
@@ -356,7 +386,7 @@ impl StreamScan {
             pieces.extend(self.snapshot.pieces(stream, range).map_err(carried)?);
         }
         pieces.reverse();
-        Ok(self.rows(pieces, Some(Box::new(wants)), 0, context))
+        Ok(self.rows(pieces, Some(Box::new(wants)), &[], 0, context))
     }
 
     /// Whether rows may be left out by a filter besides those that the scan has.
@@ -397,6 +427,19 @@ struct PartitionRows {
 }
 
 impl PartitionRows {
+    /// The same columns, as the table calls them.
+    fn named(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        if !self.scan.text_dictionaries.is_empty() {
+            let each = self.schema.fields().iter().zip(batch.columns());
+            let fields = each.map(|(field, column)| {
+                Field::clone(field).with_data_type(column.data_type().clone())
+            });
+            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+            return Ok(batch.with_schema(schema)?);
+        }
+        Ok(batch.with_schema(Arc::clone(&self.schema))?)
+    }
+
     fn next_piece(&mut self) -> Result<Option<RecordBatch>> {
         while self.rows_left > 0 {
             if let Some((batch, start)) = self.batch.take() {
@@ -406,7 +449,7 @@ impl PartitionRows {
                     self.batch = Some((batch, start + rows));
                 }
                 self.rows_left -= rows;
-                return Ok(Some(given.with_schema(Arc::clone(&self.schema))?));
+                return Ok(Some(self.named(given)?));
             }
             if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
                 let batch = batch.map_err(carried)?;

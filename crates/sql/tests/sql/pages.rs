@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
 };
@@ -13,10 +14,12 @@ use timestrata_engine::{
     COLD_BLOCK_ROWS_PROPERTY, RunFormat, SERIES_PROPERTY, Store, StreamId, StreamSpec,
 };
 
-use crate::support::{answer, insert, memory, sql};
+use crate::support::{answer, insert, memory, memory_without_cache, plan, sql};
 
 const HOSTS: i64 = 30;
 const ROWS: i64 = 24_000;
+/// So many that threads share them.
+const MANY_ROWS: i64 = 140_000;
 
 fn stream(store: &Store, name: &str) -> StreamId {
     let schema = Schema::new(vec![
@@ -36,7 +39,7 @@ fn stream(store: &Store, name: &str) -> StreamId {
 }
 
 /// Of each host the loads lie in a range of their own, those of host 0 are zeros; `noise` has zeros of both signs and NaN.
-fn rows(store: &Store, name: &str) -> RecordBatch {
+fn rows(store: &Store, name: &str, count: i64) -> RecordBatch {
     let scattered = |row: i64| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()) >> 40 & 63;
     let host = |row: i64| row % HOSTS;
     let load = |row: i64| match host(row) {
@@ -50,7 +53,7 @@ fn rows(store: &Store, name: &str) -> RecordBatch {
         (4, _) => -f64::NAN,
         (host, scattered) => (host - 9) as f64 / 3.0 + scattered as f64 / 7.0,
     };
-    let all = || 0..ROWS;
+    let all = || 0..count;
     let some = |row: &i64, every: i64| (row / HOSTS) % every != 3;
     let columns: Vec<ArrayRef> = vec![
         Arc::new(TimestampMillisecondArray::from_iter_values(all().map(|row| row / HOSTS * 1_000))),
@@ -68,15 +71,18 @@ fn rows(store: &Store, name: &str) -> RecordBatch {
 
 /// A store with the rows in all three places.
 fn store() -> Store {
-    let store = memory();
+    filled(memory(), ROWS)
+}
+
+fn filled(store: Store, count: i64) -> Store {
     let cold = stream(&store, "cold");
-    insert(&store, cold, rows(&store, "cold"));
+    insert(&store, cold, rows(&store, "cold", count));
     store.compact(Some(cold)).unwrap();
     let flushed = stream(&store, "flushed");
-    insert(&store, flushed, rows(&store, "flushed"));
+    insert(&store, flushed, rows(&store, "flushed", count));
     store.flush().unwrap();
     let recent = stream(&store, "recent");
-    insert(&store, recent, rows(&store, "recent"));
+    insert(&store, recent, rows(&store, "recent", count));
     store
 }
 
@@ -150,4 +156,54 @@ fn pages_are_left_out_only_where_no_row_of_theirs_passes() {
         prop_assert_eq!(&of("cold", &condition), &expected, "{}", condition);
         prop_assert_eq!(&of("flushed", &condition), &expected, "{}, flushed", condition);
     });
+}
+
+/// Nothing is cached, so that groups are made of codes where these are stored.
+#[test]
+fn groups_by_codes_of_text_are_those_of_the_text() {
+    let (store, long) = (filled(memory_without_cache(), MANY_ROWS), "long host names, repeated ");
+    let names = stream(&store, "names");
+    let mut columns = rows(&store, "names", MANY_ROWS).columns().to_vec();
+    let hosts = columns[1].as_string::<i32>().iter();
+    columns[1] = Arc::new(StringArray::from_iter(
+        hosts.map(|host| host.map(|host| format!("{long}{}", host.trim_end_matches('7')))),
+    ));
+    let batch = RecordBatch::try_new(rows(&store, "names", MANY_ROWS).schema(), columns).unwrap();
+    insert(&store, names, batch);
+    let sql = sql(&store);
+    let queries = [
+        "SELECT host, count(*), count(load), sum(n) FROM t GROUP BY host ORDER BY host",
+        "SELECT host, time_bucket(INTERVAL '1 minute', time) AS m, max(n) FROM t GROUP BY 1, 2 ORDER BY 2, 1",
+        "SELECT host, time, n FROM t GROUP BY 1, 2, 3 ORDER BY 3, 2, 1 LIMIT 20",
+        "SELECT host, max(host), count(*) FILTER (WHERE host > 'host 07') FROM t GROUP BY host ORDER BY host",
+        "SELECT host, upper(host) AS u, count(*) FROM t GROUP BY 1, 2 ORDER BY 1",
+        "SELECT host FROM t GROUP BY host HAVING count(*) > 5 ORDER BY host DESC",
+        "SELECT count(*) FROM (SELECT DISTINCT host FROM t)",
+        "SELECT host, count(*) FROM t WHERE n > 7000 GROUP BY host ORDER BY host",
+    ];
+    let of =
+        |table: &str, query: &str| answer(&sql, &query.replace("FROM t", &format!("FROM {table}")));
+    let expected = queries.map(|query| of("names", query));
+    store.compact(Some(names)).unwrap();
+    for (query, expected) in queries.iter().zip(expected) {
+        assert_eq!(of("names", query), expected, "{query}");
+        let expected = of("recent", query);
+        assert_eq!(of("cold", query), expected, "{query}");
+        assert_eq!(of("flushed", query), expected, "{query}");
+    }
+    let shown = |query: &str| plan(&sql, query);
+    let grouped = shown("SELECT host, count(*) FROM cold GROUP BY host");
+    assert!(grouped.contains("codes=[host]"), "{grouped}");
+    let told = shown("SELECT host, max(host) FROM cold GROUP BY host");
+    assert!(told.contains("NumberedGroupsExec: AggregateExec"), "{told}");
+}
+
+#[test]
+fn what_only_a_condition_looks_at_is_not_given_by_its_scan() {
+    let store = filled(memory(), MANY_ROWS);
+    let sql = sql(&store);
+    let shown = plan(&sql, "SELECT count(*) FROM cold WHERE n > 7000 AND load > 1");
+    assert!(shown.contains("columns=[], filter="), "{shown}");
+    let shown = plan(&sql, "SELECT host, sum(n) FROM cold WHERE load > 1 GROUP BY host");
+    assert!(shown.contains("columns=[host, n], filter="), "{shown}");
 }

@@ -26,6 +26,11 @@ pub(crate) fn memory() -> Store {
     Store::open_with(Io::memory(), Path::new("store"), Access::Write, settings()).unwrap()
 }
 
+pub(crate) fn memory_without_cache() -> Store {
+    let settings = Settings { cache_bytes_max: 0, ..settings() };
+    Store::open_with(Io::memory(), Path::new("store"), Access::Write, settings).unwrap()
+}
+
 /// Time, series, a number that tells rows apart, a measure.
 pub(crate) fn schema() -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));

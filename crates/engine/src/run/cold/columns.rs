@@ -48,7 +48,8 @@ impl BlockColumns {
         group.ok_or_else(|| damaged(format!("there is no row group {}", self.block)))
     }
 
-    fn pages(&self, leaf: usize) -> Result<Box<dyn PageReader>> {
+    /// The pages of a column, as its leaf.
+    pub(super) fn pages(&self, leaf: usize) -> Result<Box<dyn PageReader>> {
         let group = self.group()?;
         let chunk = group.columns().get(leaf);
         let chunk = chunk.ok_or_else(|| damaged(format!("there is no column {leaf}")))?;

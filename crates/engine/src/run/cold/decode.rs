@@ -181,6 +181,7 @@ impl ColdFile {
             reader,
             schema,
             is_viewed: is_viewed.collect(),
+            is_by_dictionary: Vec::new(),
             is_float: is_float.collect(),
             mask,
             dictionaries: vec![None; columns.len()],
@@ -206,6 +207,8 @@ pub(in crate::run) struct Decoding {
     schema: SchemaRef,
     /// Which of them are wanted as views,
     is_viewed: Vec<bool>,
+    /// which of them by dictionaries, as they are,
+    is_by_dictionary: Vec<bool>,
     /// and which are floats, even where the file has decimal numbers.
     is_float: Vec<bool>,
     /// Of all rows those to be given, before their values are looked up.
@@ -220,6 +223,17 @@ pub(in crate::run) struct Decoding {
 }
 
 impl Decoding {
+    /// The same; of some of its `columns` dictionaries are given, where they are stored by these.
+    pub(in crate::run) fn keeping_dictionaries(
+        mut self,
+        columns: &[usize],
+        by_dictionary: &[usize],
+    ) -> Self {
+        let each = columns.iter().map(|column| by_dictionary.contains(column));
+        self.is_by_dictionary = each.collect();
+        self
+    }
+
     /// The next rows; `None` once all have come.
     fn next_part(
         &mut self,
@@ -254,6 +268,7 @@ impl Decoding {
             let is = |flags: &[bool]| flags.get(index).copied().unwrap_or(false);
             let found = std::mem::replace(column, new_empty_array(&DataType::Null));
             *column = match (field.data_type(), self.dictionaries.get_mut(index)) {
+                (DataType::Dictionary(_, _), _) if is(&self.is_by_dictionary) => found,
                 (DataType::Dictionary(_, _), Some(dictionary)) if is(&self.is_viewed) => {
                     dictionary::viewed(&found, dictionary)?
                 }

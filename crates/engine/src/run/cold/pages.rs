@@ -120,7 +120,7 @@ impl ColdFile {
     }
 
     /// The one leaf of a column that has no parts.
-    fn only_leaf(&self, column: usize) -> Option<usize> {
+    pub(super) fn only_leaf(&self, column: usize) -> Option<usize> {
         let schema = self.metadata.file_metadata().schema_descr();
         let of_column = |leaf: &usize| schema.get_column_root_idx(*leaf) == column;
         let mut leaves = (0..schema.num_columns()).filter(of_column);

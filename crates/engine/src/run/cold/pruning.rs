@@ -1,6 +1,7 @@
 //! What a block may have, and what its columns take, told by metadata, dictionaries and Bloom filters.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
@@ -10,8 +11,8 @@ use timestrata_io::sync::get_or_try_init;
 
 use super::super::checked::{byte_range, guarded};
 use super::super::dictionary;
-use super::super::tail::Zone;
 use super::ColdFile;
+use super::columns::BlockColumns;
 use crate::scan::{ColumnSize, PruneFilter, Values};
 use crate::{LeadKey, Result, Stream};
 
@@ -35,26 +36,27 @@ impl ColdFile {
     }
 
     /// The values that a column has in a block, where its dictionary tells all of them.
-    pub(in crate::run) fn values(
-        &self,
-        block: usize,
-        zone: &Zone,
-        column: usize,
-    ) -> Result<Option<Values>> {
-        let field = self.schema.fields().get(column);
-        let Some((chunk, field)) = self.chunk(block, column).zip(field) else { return Ok(None) };
+    pub(in crate::run) fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
+        let (Some(leaf), Some(field)) = (self.only_leaf(column), self.schema.fields().get(column))
+        else {
+            return Ok(None);
+        };
+        let Some(chunk) = self.groups().get(block).and_then(|group| group.columns().get(leaf))
+        else {
+            return Ok(None);
+        };
         if !dictionary::tells_all(chunk, field.data_type()) {
             return Ok(None);
         }
         let range = self.chunk_range(chunk)?;
         self.file.verify(range.clone())?;
+        let pages = BlockColumns::new(self.file.bytes().clone(), Arc::clone(&self.metadata), block);
+        let read = || dictionary::read(&mut *pages.pages(leaf)?, chunk);
         guarded(self.file.path(), || {
-            dictionary::read(self.file.bytes(), chunk, zone.rows as usize).map(Some).map_err(
-                |error| {
-                    let message = format!("the values of a column can't be read: {error}");
-                    self.file.bad(range.start, message).caused_by(error)
-                },
-            )
+            read().map(Some).map_err(|error| {
+                let message = format!("the values of a column can't be read: {error}");
+                self.file.bad(range.start, message).caused_by(error)
+            })
         })
     }
 

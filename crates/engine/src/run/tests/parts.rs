@@ -41,7 +41,8 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
                 let has_text = text_views && columns.contains(&2);
                 let views = columns.iter().map(|column| *column == 2);
                 let views = if has_text { views.collect() } else { Vec::new() };
-                let wanted = ViewedColumns { columns: columns.clone(), views };
+                let wanted =
+                    ViewedColumns { columns: columns.clone(), views, by_dictionary: Vec::new() };
                 let reader = reader(&place, &meta, 0);
                 for block in 0..reader.blocks().unwrap().len() {
                     let parts = reader.read_parts(block, &wanted, 1).unwrap().unwrap();
@@ -60,12 +61,12 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
 #[test]
 fn only_what_the_cache_has_no_room_for_is_read_in_parts() {
     let (place, meta) = runs().remove(0);
-    let wanted = ViewedColumns { columns: vec![0, 1], views: Vec::new() };
+    let wanted = ViewedColumns::plain(vec![0, 1]);
     let reader = reader(&place, &meta, 1 << 20);
     // Of 16 bytes a row the cache has room for half of 131,072.
     assert!(reader.read_parts(0, &wanted, 131_072).unwrap().is_none());
     assert!(reader.read_parts(0, &wanted, 131_074).unwrap().is_some());
-    let one = ViewedColumns { columns: vec![1], views: Vec::new() };
+    let one = ViewedColumns::plain(vec![1]);
     reader.read_viewed(0, &one, RowOrder::Any).unwrap();
     assert!(reader.read_parts(0, &wanted, u64::MAX).unwrap().is_none(), "it has one of them");
     let rows = series(1_000);
@@ -81,7 +82,7 @@ fn parts_of_a_damaged_block_are_not_begun() {
         let file = place.io.disk.open(&path, OpenMode::ReadWrite).unwrap();
         file.write_at(100, &[byte ^ 1]).unwrap();
         let reader = reader(&place, &meta, 0);
-        let wanted = ViewedColumns { columns: vec![0, 1, 2], views: Vec::new() };
+        let wanted = ViewedColumns::plain(vec![0, 1, 2]);
         let error = reader.read_parts(0, &wanted, 1).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Corruption);
         assert_eq!(error.missing().unwrap().stream, "s");

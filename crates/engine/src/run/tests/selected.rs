@@ -59,7 +59,8 @@ fn whole(
     let views: Vec<bool> = columns.iter().map(|column| texts.contains(column)).collect();
     match text_views && views.contains(&true) {
         true => {
-            let wanted = ViewedColumns { columns: columns.to_vec(), views };
+            let wanted =
+                ViewedColumns { columns: columns.to_vec(), views, by_dictionary: Vec::new() };
             reader.read_viewed(block, &wanted, RowOrder::ByKey).unwrap()
         }
         false => reader.read(block, columns).unwrap(),

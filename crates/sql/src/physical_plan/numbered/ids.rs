@@ -120,6 +120,23 @@ impl<K: Key> Ids<K> {
     }
 }
 
+/// The number of a key, which is mostly that of its neighbour where rows lie by series or by time.
+#[inline]
+pub(super) fn repeated<K: Copy + PartialEq>(
+    last: &mut Option<(K, usize)>,
+    key: K,
+    number: impl FnOnce(K) -> usize,
+) -> usize {
+    match *last {
+        Some((same, number)) if same == key => number,
+        _ => {
+            let number = number(key);
+            *last = Some((key, number));
+            number
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

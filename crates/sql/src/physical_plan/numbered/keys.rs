@@ -6,20 +6,16 @@ use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type,
 };
-use datafusion::arrow::array::{
-    Array, ArrayRef, PrimitiveArray, StringViewArray, StringViewBuilder, UInt64Array, make_array,
-};
+use datafusion::arrow::array::{Array, ArrayRef, PrimitiveArray, UInt64Array, make_array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_datafusion_err};
-use hashbrown::HashMap;
 
-use super::ids::Ids;
+use super::ids::{Ids, repeated};
+use super::texts::Texts;
 
-/// Text up to this length is within its view.
-const INLINE_BYTES: u32 = 12;
-/// A view has the length of its text in these bits.
-const LENGTH_BITS: u32 = u32::BITS;
+/// A pair of numbers has the second one in these bits.
+const LOW_BITS: u32 = u32::BITS;
 
 /// The groups of rows, by the values of some columns.
 #[derive(Debug)]
@@ -78,7 +74,7 @@ impl Groups {
         for (column, pairs) in each.zip(&mut self.pairs) {
             // No pair is "no value", so none is left out.
             let (left, right): (Vec<u64>, Vec<u64>) =
-                pairs.take().flatten().map(|pair| (pair >> LENGTH_BITS, low(pair))).unzip();
+                pairs.take().flatten().map(|pair| (pair >> LOW_BITS, low(pair))).unzip();
             let left = UInt64Array::from(left);
             for known in &mut taken {
                 *known = take(known, &left, None)?;
@@ -96,26 +92,9 @@ impl Groups {
     }
 }
 
-/// The number of a key, which is mostly that of its neighbour where rows lie by series or by time.
-#[inline]
-fn repeated<K: Copy + PartialEq>(
-    last: &mut Option<(K, usize)>,
-    key: K,
-    number: impl FnOnce(K) -> usize,
-) -> usize {
-    match *last {
-        Some((same, number)) if same == key => number,
-        _ => {
-            let number = number(key);
-            *last = Some((key, number));
-            number
-        }
-    }
-}
-
 /// Two numbers in one. None comes near 2^32: groups are given on long before.
 fn pair(left: usize, right: usize) -> u64 {
-    (left as u64) << LENGTH_BITS | right as u64
+    (left as u64) << LOW_BITS | right as u64
 }
 
 fn low(pair: u64) -> u64 {
@@ -147,7 +126,7 @@ impl Column {
     fn len(&self) -> usize {
         match self {
             Self::Fixed { ids, .. } => ids.len(),
-            Self::Text(texts) => texts.ids.len(),
+            Self::Text(texts) => texts.len(),
         }
     }
 
@@ -164,9 +143,13 @@ impl Column {
                     _ => number_fixed::<Int64Type>(&plain, ids, numbers),
                 }
             }
-            Self::Text(texts) => {
-                texts.number(array.as_string_view_opt().ok_or_else(other)?, numbers);
-            }
+            Self::Text(texts) => match array.as_string_view_opt() {
+                Some(views) => texts.number(views, numbers),
+                None => {
+                    let coded = array.as_dictionary_opt::<Int32Type>().ok_or_else(other)?;
+                    texts.number_coded(coded, numbers)?;
+                }
+            },
         }
         Ok(())
     }
@@ -242,74 +225,4 @@ fn number_fixed<T: ArrowPrimitiveType>(
 fn taken<T: ArrowPrimitiveType>(ids: &mut Ids<u64>, value: impl Fn(u64) -> T::Native) -> ArrayRef {
     let values = ids.take().map(|bits| bits.map(&value));
     Arc::new(values.collect::<PrimitiveArray<T>>())
-}
-
-/// Texts, by their views: a short one is its view, a long one has a view that is made up of its
-/// length and its place among the long ones.
-#[derive(Debug, Default)]
-struct Texts {
-    ids: Ids<u128>,
-    long: HashMap<Arc<str>, u128>,
-    long_bytes: usize,
-}
-
-impl Texts {
-    fn number(&mut self, array: &StringViewArray, numbers: &mut Vec<usize>) {
-        let has_long = !array.data_buffers().is_empty();
-        let has_nulls = array.null_count() > 0;
-        if !has_long && !has_nulls {
-            let mut last = None;
-            let views = array.views().iter();
-            numbers.extend(views.map(|view| repeated(&mut last, *view, |key| self.ids.of(key))));
-            return;
-        }
-        for (row, view) in array.views().iter().enumerate() {
-            let number = if has_nulls && array.is_null(row) {
-                self.ids.of_null()
-            } else if *view as u32 <= INLINE_BYTES {
-                self.ids.of(*view)
-            } else {
-                let view = self.view_of_long(array.value(row));
-                self.ids.of(view)
-            };
-            numbers.push(number);
-        }
-    }
-
-    fn view_of_long(&mut self, text: &str) -> u128 {
-        if let Some(view) = self.long.get(text) {
-            return *view;
-        }
-        let view = (self.long.len() as u128) << LENGTH_BITS | text.len() as u128;
-        self.long_bytes += text.len();
-        self.long.insert(text.into(), view);
-        view
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        let mut long: Vec<(u128, Arc<str>)> =
-            std::mem::take(&mut self.long).into_iter().map(|(text, view)| (view, text)).collect();
-        self.long_bytes = 0;
-        long.sort_unstable_by_key(|(view, _)| view >> LENGTH_BITS);
-        let mut texts = StringViewBuilder::new();
-        for view in self.ids.take() {
-            let bytes = view.unwrap_or_default().to_le_bytes();
-            let length = view.unwrap_or_default() as u32;
-            let text = match length <= INLINE_BYTES {
-                true => bytes.get(4..4 + length as usize).and_then(|b| str::from_utf8(b).ok()),
-                false => {
-                    let place = view.unwrap_or_default() >> LENGTH_BITS;
-                    long.get(place as usize).map(|(_, text)| text.as_ref())
-                }
-            };
-            texts.append_option(view.and(text));
-        }
-        Arc::new(texts.finish())
-    }
-
-    fn size(&self) -> usize {
-        // A reference-counted text has two counts before it.
-        let each = size_of::<Arc<str>>() + size_of::<u128>() + 2 * size_of::<usize>();
-        self.ids.size() + self.long.capacity() * each + self.long_bytes
-    }
 }

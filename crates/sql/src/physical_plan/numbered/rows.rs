@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use datafusion::arrow::compute::prep_null_mask_filter;
+use datafusion::arrow::compute::{cast, prep_null_mask_filter};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::SendableRecordBatchStream;
@@ -220,6 +220,11 @@ impl Grouping {
     /// The rows as states of groups of one row.
     fn as_states(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut columns = evaluate(&self.by, batch)?;
+        for (column, field) in columns.iter_mut().zip(self.schema.fields()) {
+            if column.data_type() != field.data_type() {
+                *column = cast(column, field.data_type())?;
+            }
+        }
         for function in &self.functions {
             let (arguments, filter) = function.evaluate(batch)?;
             columns.extend(function.states.convert_to_state(&arguments, filter.as_ref())?);

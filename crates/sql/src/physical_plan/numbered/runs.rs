@@ -22,6 +22,8 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 
 /// Shorter runs, as the mean of a batch, are not worth the looking.
 const RUN_ROWS_MIN: usize = 4;
+/// So many rows tell whether it is worth looking at the others.
+const PROBED_ROWS: usize = 256;
 /// Sums that go on side by side: an addition waits for the one before it.
 const LANES: usize = 4;
 
@@ -38,6 +40,12 @@ impl Runs {
     pub(super) fn find(&mut self, numbers: &[usize]) -> bool {
         self.groups.clear();
         self.ends.clear();
+        let probed = numbers.get(..PROBED_ROWS).unwrap_or_default();
+        let next = probed.iter().skip(1);
+        let changes = probed.iter().zip(next).filter(|(one, next)| one != next).count();
+        if changes > PROBED_ROWS / RUN_ROWS_MIN {
+            return false;
+        }
         let runs_max = numbers.len() / RUN_ROWS_MIN;
         for run in numbers.chunk_by(|one, next| one == next) {
             if self.groups.len() == runs_max {
@@ -157,6 +165,17 @@ mod tests {
         assert!(runs.find(&[3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 3, 3]));
         assert_eq!(runs.groups(), [3, 0, 3]);
         assert_eq!(runs.each(|rows| rows), [0..7, 7..10, 10..12]);
+    }
+
+    #[test]
+    fn many_rows_are_not_looked_at_where_the_first_ones_have_short_runs() {
+        let mut runs = Runs::default();
+        let mut numbers = vec![7; 2_000];
+        (0..PROBED_ROWS).for_each(|row| numbers[row] = row % 2);
+        assert!(!runs.find(&numbers));
+        (0..PROBED_ROWS).for_each(|row| numbers[row] = row / RUN_ROWS_MIN);
+        assert!(runs.find(&numbers));
+        assert_eq!(runs.groups().len(), PROBED_ROWS / RUN_ROWS_MIN + 1);
     }
 
     #[test]

@@ -1,0 +1,218 @@
+//! Numbers for texts.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::builder::make_view;
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::array::types::Int32Type;
+use datafusion::arrow::array::{
+    Array, ArrayRef, DictionaryArray, StringArray, StringViewArray, StringViewBuilder,
+};
+use datafusion::common::{Result, internal_datafusion_err};
+use hashbrown::HashMap;
+
+use super::ids::{Ids, repeated};
+
+/// Text up to this length is within its view.
+const INLINE_BYTES: u32 = 12;
+/// A view has the length of its text in these bits.
+const LENGTH_BITS: u32 = u32::BITS;
+/// No number of a text.
+const UNKNOWN: usize = usize::MAX;
+
+/// Texts, by their views: a short one is its view, a long one has a view that is made up of its
+/// length and its place among the long ones.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    ids: Ids<u128>,
+    long: HashMap<Arc<str>, u128>,
+    long_bytes: usize,
+    /// The dictionary that was seen last.
+    coded: Option<Coded>,
+}
+
+/// The values of a dictionary, and the numbers of those that some row had.
+#[derive(Debug)]
+struct Coded {
+    /// Held, so that no other ones can lie in their place.
+    values: StringArray,
+    /// By code; [`UNKNOWN`] of those that no row had yet.
+    numbers: Vec<usize>,
+}
+
+impl Coded {
+    fn is_of(&self, values: &StringArray) -> bool {
+        self.values.len() == values.len()
+            && self.values.value_data().as_ptr() == values.value_data().as_ptr()
+            && self.values.value_offsets().as_ptr() == values.value_offsets().as_ptr()
+    }
+}
+
+impl Texts {
+    /// How many texts have a number, "none" among them.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Appends the number of each row's text.
+    pub(super) fn number(&mut self, array: &StringViewArray, numbers: &mut Vec<usize>) {
+        let has_long = !array.data_buffers().is_empty();
+        let has_nulls = array.null_count() > 0;
+        if !has_long && !has_nulls {
+            let mut last = None;
+            let views = array.views().iter();
+            numbers.extend(views.map(|view| repeated(&mut last, *view, |key| self.ids.of(key))));
+            return;
+        }
+        for (row, view) in array.views().iter().enumerate() {
+            let number = if has_nulls && array.is_null(row) {
+                self.ids.of_null()
+            } else if *view as u32 <= INLINE_BYTES {
+                self.ids.of(*view)
+            } else {
+                let view = self.view_of_long(array.value(row));
+                self.ids.of(view)
+            };
+            numbers.push(number);
+        }
+    }
+
+    /// The same of rows that have the codes of a dictionary: each of its texts is looked up once.
+    ///
+    /// # Errors
+    /// For codes of no text.
+    pub(super) fn number_coded(
+        &mut self,
+        array: &DictionaryArray<Int32Type>,
+        numbers: &mut Vec<usize>,
+    ) -> Result<()> {
+        let wrong = || internal_datafusion_err!("groups by codes of no text");
+        let values = array.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        let mut coded = match self.coded.take() {
+            Some(coded) if coded.is_of(values) => coded,
+            _ => Coded { values: values.clone(), numbers: vec![UNKNOWN; values.len()] },
+        };
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let (codes, first) = (array.keys().values(), numbers.len());
+        let mut are_known = nulls.is_none();
+        numbers.extend(codes.iter().map(|code| {
+            let number = coded.numbers.get(*code as usize).copied().unwrap_or(UNKNOWN);
+            are_known &= number != UNKNOWN;
+            number
+        }));
+        if !are_known {
+            let rows = numbers.get_mut(first..).unwrap_or_default();
+            for (row, (number, code)) in rows.iter_mut().zip(codes).enumerate() {
+                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                    *number = self.ids.of_null();
+                } else if *number == UNKNOWN {
+                    let code = usize::try_from(*code).map_err(|_| wrong())?;
+                    let known = coded.numbers.get_mut(code).ok_or_else(wrong)?;
+                    if *known == UNKNOWN {
+                        *known = match coded.values.is_null(code) {
+                            true => self.ids.of_null(),
+                            false => self.of_text(coded.values.value(code)),
+                        };
+                    }
+                    *number = *known;
+                }
+            }
+        }
+        self.coded = Some(coded);
+        Ok(())
+    }
+
+    fn of_text(&mut self, text: &str) -> usize {
+        let view = match text.len() <= INLINE_BYTES as usize {
+            true => make_view(text.as_bytes(), 0, 0),
+            false => self.view_of_long(text),
+        };
+        self.ids.of(view)
+    }
+
+    fn view_of_long(&mut self, text: &str) -> u128 {
+        if let Some(view) = self.long.get(text) {
+            return *view;
+        }
+        let view = (self.long.len() as u128) << LENGTH_BITS | text.len() as u128;
+        self.long_bytes += text.len();
+        self.long.insert(text.into(), view);
+        view
+    }
+
+    /// All texts by their numbers; no text has a number any more.
+    pub(super) fn take(&mut self) -> ArrayRef {
+        self.coded = None;
+        let mut long: Vec<(u128, Arc<str>)> =
+            std::mem::take(&mut self.long).into_iter().map(|(text, view)| (view, text)).collect();
+        self.long_bytes = 0;
+        long.sort_unstable_by_key(|(view, _)| view >> LENGTH_BITS);
+        let mut texts = StringViewBuilder::new();
+        for view in self.ids.take() {
+            let bytes = view.unwrap_or_default().to_le_bytes();
+            let length = view.unwrap_or_default() as u32;
+            let text = match length <= INLINE_BYTES {
+                true => bytes.get(4..4 + length as usize).and_then(|b| str::from_utf8(b).ok()),
+                false => {
+                    let place = view.unwrap_or_default() >> LENGTH_BITS;
+                    long.get(place as usize).map(|(_, text)| text.as_ref())
+                }
+            };
+            texts.append_option(view.and(text));
+        }
+        Arc::new(texts.finish())
+    }
+
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> usize {
+        // A reference-counted text has two counts before it.
+        let each = size_of::<Arc<str>>() + size_of::<u128>() + 2 * size_of::<usize>();
+        let coded = self.coded.as_ref().map_or(0, |coded| {
+            coded.numbers.capacity() * size_of::<usize>() + coded.values.get_array_memory_size()
+        });
+        self.ids.size() + self.long.capacity() * each + self.long_bytes + coded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::Int32Array;
+    use datafusion::arrow::compute::cast;
+    use datafusion::arrow::datatypes::DataType;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn texts_have_the_same_numbers_by_their_codes(
+            dictionaries in prop::collection::vec(
+                prop::collection::vec("[ab]{0,2}|[a-c]{12,14}", 1..9),
+                1..4,
+            ),
+            batches in prop::collection::vec(
+                (0..4_usize, prop::collection::vec(prop::option::weighted(0.9, 0..9_usize), 0..40)),
+                1..6,
+            ),
+        ) {
+            let dictionaries: Vec<ArrayRef> = dictionaries
+                .into_iter()
+                .map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef)
+                .collect();
+            let (mut by_code, mut by_view) = (Texts::default(), Texts::default());
+            for (which, codes) in batches {
+                let texts = &dictionaries[which % dictionaries.len()];
+                let codes = codes.iter().map(|code| code.map(|code| (code % texts.len()) as i32));
+                let codes = Int32Array::from_iter(codes);
+                let coded = DictionaryArray::try_new(codes, Arc::clone(texts)).unwrap();
+                let views = cast(&coded, &DataType::Utf8View).unwrap();
+                let (mut found, mut expected) = (Vec::new(), Vec::new());
+                by_code.number_coded(&coded, &mut found).unwrap();
+                by_view.number(views.as_string_view(), &mut expected);
+                prop_assert_eq!(found, expected);
+            }
+            prop_assert_eq!(&by_code.take(), &by_view.take());
+            prop_assert_eq!(by_code.len(), 0);
+        }
+    }
+}
