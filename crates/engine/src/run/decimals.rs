@@ -11,6 +11,7 @@ use arrow_array::types::{Decimal64Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_buffer::{Buffer, MutableBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
+use pulp::{Arch, NullaryFnOnce};
 
 use super::cold;
 use crate::scan::{RowOrder, Source, ViewedColumns};
@@ -165,26 +166,46 @@ pub(super) fn as_floats(column: ArrayRef) -> ArrayRef {
             copy
         }
     };
-    values.typed_data_mut::<i64>().chunks_mut(CHUNK_VALUES).for_each(|chunk| {
-        to_float_bits(chunk);
-        if factor != 1.0 {
-            for bits in chunk {
-                *bits = (float_of(*bits) / factor).to_bits().cast_signed();
+    Arch::new().dispatch(ToFloats { numbers: values.typed_data_mut(), factor });
+    Arc::new(Float64Array::new(ScalarBuffer::from(Buffer::from(values)), nulls))
+}
+
+/// Puts the bits of floats in the place of decimal numbers, so many times as large: built once for the registers that
+/// all processors have, and once for wider ones.
+struct ToFloats<'a> {
+    numbers: &'a mut [i64],
+    factor: f64,
+}
+
+impl NullaryFnOnce for ToFloats<'_> {
+    type Output = ();
+
+    /// In loops: what adapters of iterators call is not built for wider registers.
+    #[inline(always)]
+    fn call(self) {
+        for chunk in self.numbers.chunks_mut(CHUNK_VALUES) {
+            to_float_bits(chunk);
+            if self.factor != 1.0 {
+                for bits in chunk {
+                    *bits = (float_of(*bits) / self.factor).to_bits().cast_signed();
+                }
             }
         }
-    });
-    Arc::new(Float64Array::new(ScalarBuffer::from(Buffer::from(values)), nulls))
+    }
 }
 
 /// Puts the bits of the floats in the place of whole numbers.
 ///
 /// Processors without AVX-512 have an instruction for one of them at a time only. Numbers below 2^51 are added to the bits
 /// of 1.5 * 2^52, of which the last bits are ones, twos and so on; and that is taken off again.
+#[inline(always)]
 fn to_float_bits(numbers: &mut [i64]) {
     const SMALL_BITS: u32 = 51;
     const MAGIC: f64 = 6_755_399_441_055_744.0;
-    let is_large = |number: i64| number.wrapping_add(1 << SMALL_BITS) as u64 >> (SMALL_BITS + 1);
-    let large = numbers.iter().fold(0, |large, number| large | is_large(*number));
+    let mut large = 0;
+    for number in &*numbers {
+        large |= number.wrapping_add(1 << SMALL_BITS) as u64 >> (SMALL_BITS + 1);
+    }
     for number in numbers {
         let float = match large {
             0 => float_of(MAGIC.to_bits().cast_signed().wrapping_add(*number)) - MAGIC,

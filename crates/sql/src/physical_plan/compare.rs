@@ -21,6 +21,7 @@ use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_plan::ExecutionPlan;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::conditions;
 use super::wrapped_expr::{Evaluation, WrappedExpr};
@@ -89,31 +90,56 @@ const WORD: usize = u64::BITS as usize;
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 /// One bit a value; `None` if a value is no number.
-#[expect(clippy::eq_op, reason = "only NaN differs from itself")]
 fn bits<N: Copy + PartialOrd>(values: &[N], is_one: impl Fn(N) -> bool) -> Option<BooleanBuffer> {
-    let is_nan = values.iter().fold(false, |found, value| found | (value != value));
-    if is_nan {
-        return None;
-    }
-    let (whole, rest) = values.as_chunks::<WORD>();
-    let mut words: Vec<u64> = Vec::with_capacity(whole.len() + 1);
-    words.extend(whole.iter().map(|chunk| word(chunk, &is_one)));
-    if !rest.is_empty() {
-        words.push(word(rest, &is_one));
-    }
+    let words = Arch::new().dispatch(Words { values, is_one })?;
     Some(BooleanBuffer::new(Buffer::from_vec(words), 0, values.len()))
+}
+
+/// The answers of values, in words: built once for the registers that all processors have, and once for wider ones.
+struct Words<'a, N, F> {
+    values: &'a [N],
+    is_one: F,
+}
+
+impl<N: Copy + PartialOrd, F: Fn(N) -> bool> NullaryFnOnce for Words<'_, N, F> {
+    type Output = Option<Vec<u64>>;
+
+    /// In loops: what adapters of iterators call is not built for wider registers.
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    #[inline(always)]
+    fn call(self) -> Option<Vec<u64>> {
+        let Self { values, is_one } = self;
+        let mut is_nan = false;
+        for value in values {
+            is_nan |= value != value;
+        }
+        if is_nan {
+            return None;
+        }
+        let (whole, rest) = values.as_chunks::<WORD>();
+        let mut words = vec![0; values.len().div_ceil(WORD)];
+        for (word, chunk) in words.iter_mut().zip(whole) {
+            *word = word_of(chunk, &is_one);
+        }
+        if let (Some(last), false) = (words.last_mut(), rest.is_empty()) {
+            *last = word_of(rest, &is_one);
+        }
+        Some(words)
+    }
 }
 
 /// The answers of at most 64 values. A byte an answer first: compilers make that of wide registers.
 #[inline(always)]
-fn word<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
+fn word_of<N: Copy>(values: &[N], is_one: &impl Fn(N) -> bool) -> u64 {
     let mut bytes = [0; WORD];
-    bytes.iter_mut().zip(values).for_each(|(byte, value)| *byte = u8::from(is_one(*value)));
-    let (eights, _) = bytes.as_chunks::<8>();
-    let eights = eights
-        .iter()
-        .map(|eight| u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> (u64::BITS - 8));
-    eights.rev().fold(0, |word, byte| word << 8 | byte)
+    for (byte, value) in bytes.iter_mut().zip(values) {
+        *byte = u8::from(is_one(*value));
+    }
+    let mut word = 0;
+    for eight in bytes.as_chunks::<8>().0.iter().rev() {
+        word = word << 8 | u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> (u64::BITS - 8);
+    }
+    word
 }
 
 /// A comparison of a column with a number; where there is a NaN, as DataFusion has it.
