@@ -9,6 +9,7 @@
 //! answers.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -103,8 +104,9 @@ struct Renaming<'a> {
 }
 
 impl Rewriter for Renaming<'_> {
-    fn enter_select(&mut self, select: &mut Select) {
+    fn enter_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         name_columns(select, self.taken);
+        ControlFlow::Continue(())
     }
 
     fn enter_table(&mut self, table: &mut TableFactor) {

@@ -14,7 +14,10 @@ pub(crate) trait Rewriter {
         ControlFlow::Continue(())
     }
 
-    fn enter_select(&mut self, _: &mut Select) {}
+    /// `Break` ends the walk.
+    fn enter_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     fn enter_table(&mut self, _: &mut TableFactor) {}
 
@@ -41,8 +44,7 @@ impl VisitorMut for Walk<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        self.0.enter_select(select);
-        ControlFlow::Continue(())
+        self.0.enter_select(select)
     }
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {

@@ -10,7 +10,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::dialect::StandardPrecedence;
 use crate::error::{from_datafusion, invalid};
-use crate::{fetch, time_types};
+use crate::{query_forms, time_types};
 
 /// Signs and keywords in a row without a comma, those around open parentheses included: a chain
 /// of operators becomes a tree as deep as it is long, and not all that walks over a tree minds
@@ -46,7 +46,7 @@ pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
     match (statements.next(), statements.next()) {
         (Some(mut statement), None) => {
             if let Some(parsed) = parsed_in(&mut statement) {
-                fetch::as_limits(parsed)?;
+                query_forms::normalize(parsed)?;
                 time_types::widen(parsed);
             }
             Ok(statement)
@@ -76,7 +76,7 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens);
     let mut relation = parser.parse_table_factor().map_err(|error| mistake(error.to_string()))?;
-    fetch::as_limits(&mut relation)?;
+    query_forms::normalize(&mut relation)?;
     time_types::widen(&mut relation);
     match parser.peek_token().token {
         Token::EOF => Ok(relation),

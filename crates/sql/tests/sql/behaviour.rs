@@ -170,11 +170,18 @@ fn what_changes_a_table_is_never_taken_for_a_query() {
         "SELECT 1; DELETE FROM t",
         "WITH x AS (SELECT 1) DELETE FROM t",
         "WITH x AS (SELECT * FROM t) INSERT INTO t SELECT * FROM x",
+        "SELECT * INTO u FROM t",
+        "WITH x AS (SELECT * FROM t) SELECT * INTO u FROM x",
+        "SELECT * FROM t UNION ALL SELECT * INTO u FROM t",
+        "SELECT count(*) FROM (SELECT * INTO u FROM t)",
     ] {
         assert!(timestrata_sql::is_query(text).unwrap(), "{text}");
         ask(&sql, text).expect_err(text);
     }
     assert_eq!(answer(&sql, "SELECT count(*) FROM t"), ["10"]);
+    let error = ask(&sql, "SELECT * INTO u FROM t").unwrap_err().to_string();
+    assert!(error.contains("CREATE TABLE u AS SELECT"), "{error}");
+    ask(&sql, "SELECT * FROM u").expect_err("no table came into being");
 }
 
 #[test]

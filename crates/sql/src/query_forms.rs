@@ -1,8 +1,9 @@
-//! `FETCH FIRST n ROWS ONLY`, which is the standard's `LIMIT n`, and all that the planner knows.
+//! Forms of a query that the planner takes otherwise: `FETCH FIRST n ROWS ONLY` is the standard's `LIMIT n`, and all
+//! that it knows; `SELECT ... INTO` would make a table, though it begins as what only asks.
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Value, VisitMut};
+use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Select, Value, VisitMut};
 use timestrata_engine::Result;
 
 use crate::error::invalid;
@@ -11,24 +12,33 @@ use crate::rewrite::{Rewriter, rewrite};
 /// Makes every `FETCH` of a statement, or of a part of one, the limit that it is.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no limit: so many percent, and rows that are as good as the last one.
-pub(crate) fn as_limits(part: &mut impl VisitMut) -> Result<()> {
-    let mut limits = FetchToLimit { outcome: Ok(()) };
-    rewrite(part, &mut limits);
-    limits.outcome
+/// `InvalidArgument` for what is no limit (so many percent, and rows that are as good as the last one), and for `INTO`.
+pub(crate) fn normalize(part: &mut impl VisitMut) -> Result<()> {
+    let mut queries = Queries { outcome: Ok(()) };
+    rewrite(part, &mut queries);
+    queries.outcome
 }
 
-struct FetchToLimit {
+struct Queries {
     outcome: Result<()>,
 }
 
-impl Rewriter for FetchToLimit {
+impl Rewriter for Queries {
     fn enter_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         self.outcome = as_limit(query);
         match self.outcome {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
+    }
+
+    fn enter_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let Some(into) = &select.into else { return ControlFlow::Continue(()) };
+        let name = &into.name;
+        self.outcome = Err(invalid(format!(
+            "SELECT ... INTO {name} is not supported: write CREATE TABLE {name} AS SELECT ..."
+        )));
+        ControlFlow::Break(())
     }
 }
 
