@@ -28,6 +28,15 @@ pub(crate) trait Rewriter {
     fn leave_expr(&mut self, _: &mut Expr) {}
 }
 
+/// Does one thing with each expression, once those in it are done.
+pub(crate) struct EachExpr(pub(crate) fn(&mut Expr));
+
+impl Rewriter for EachExpr {
+    fn leave_expr(&mut self, expr: &mut Expr) {
+        self.0(expr);
+    }
+}
+
 /// Calls `rewriter` for all parts of a statement, or of a part of one.
 pub(crate) fn rewrite(part: &mut impl VisitMut, rewriter: &mut dyn Rewriter) {
     // Whoever ends a walk knows it.

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::dialect::{AT_TIME_ZONE, call};
-use crate::rewrite::{Rewriter, rewrite};
+use crate::rewrite::{EachExpr, rewrite};
 
 /// Digits of a second's fraction that microseconds have.
 const DIGITS: u64 = 6;
@@ -57,15 +57,7 @@ impl TimestampCast {
 
 /// The statement, or part of one, with types that reach as far as its times.
 pub(crate) fn widen(part: &mut impl VisitMut) {
-    rewrite(part, &mut Widening);
-}
-
-struct Widening;
-
-impl Rewriter for Widening {
-    fn leave_expr(&mut self, expr: &mut Expr) {
-        widen_one(expr);
-    }
+    rewrite(part, &mut EachExpr(widen_one));
 }
 
 fn widen_one(expr: &mut Expr) {
@@ -101,15 +93,7 @@ fn widen_one(expr: &mut Expr) {
 
 /// The opposite: an expression of a statement as it was written, for a name that people read.
 pub(crate) fn as_written(expr: &mut Expr) {
-    rewrite(expr, &mut Written);
-}
-
-struct Written;
-
-impl Rewriter for Written {
-    fn leave_expr(&mut self, expr: &mut Expr) {
-        write_one(expr);
-    }
+    rewrite(expr, &mut EachExpr(write_one));
 }
 
 fn write_one(expr: &mut Expr) {

@@ -88,7 +88,7 @@ pub struct ScanSpec {
     pub text_views: bool,
     /// Of columns that come as views: those of which batches may have dictionaries too, with 32-bit keys, where they are
     /// stored by these. Who groups by them looks at each text once. Batches of one scan may then differ in
-    /// types. Only rows in any order come so.
+    /// types. An error with rows in order.
     pub text_dictionaries: Vec<usize>,
     /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
     pub threads: usize,

@@ -250,18 +250,22 @@ fn rows_that_pass_are_counted_without_a_column() {
 
 #[test]
 fn a_scan_in_parts_goes_on_where_its_run_has_been_replaced() {
-    let (store, id) = filled(empty_with(0));
-    let spec = ScanSpec {
-        columns: Some(vec![3]),
-        any_order: Some(Share { part: 0, parts: 1 }),
-        ..ScanSpec::default()
-    };
-    let mut scan = store.snapshot().unwrap().scan(id, &spec).unwrap();
-    let mut found = scan.next().unwrap().unwrap().num_rows();
-    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
-    store.compact(Some(id)).unwrap();
-    found += scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
-    assert_eq!(found as i64, ROWS - 10 * HOSTS);
+    for (column, text_dictionaries) in [(3, vec![]), (1, vec![]), (1, vec![1])] {
+        let (store, id) = filled(empty_with(0));
+        let spec = ScanSpec {
+            columns: Some(vec![column]),
+            text_views: true,
+            any_order: Some(Share { part: 0, parts: 1 }),
+            text_dictionaries,
+            ..ScanSpec::default()
+        };
+        let mut scan = store.snapshot().unwrap().scan(id, &spec).unwrap();
+        let mut found = scan.next().unwrap().unwrap().num_rows();
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        store.compact(Some(id)).unwrap();
+        found += scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+        assert_eq!(found as i64, ROWS - 10 * HOSTS, "column {column}");
+    }
 }
 
 #[test]

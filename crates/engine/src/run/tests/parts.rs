@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_cast::cast;
 use arrow_select::concat::concat_batches;
 use timestrata_format::{RunFormat, RunMeta};
 use timestrata_io::OpenMode;
@@ -35,27 +36,39 @@ fn runs() -> Vec<(Place, RunMeta)> {
 
 #[test]
 fn parts_of_a_block_are_together_all_of_its_rows() {
+    let mut dictionaries = 0;
     for (place, meta) in runs() {
         for columns in [vec![0, 1, 2], vec![2, 0], vec![1], vec![2]] {
             for text_views in [false, true] {
                 let has_text = text_views && columns.contains(&2);
                 let views = columns.iter().map(|column| *column == 2);
                 let views = if has_text { views.collect() } else { Vec::new() };
-                let wanted =
+                let mut wanted =
                     ViewedColumns { columns: columns.clone(), views, by_dictionary: Vec::new() };
                 let reader = reader(&place, &meta, 0);
                 for block in 0..reader.blocks().unwrap().len() {
-                    let parts = reader.read_parts(block, &wanted, 1).unwrap().unwrap();
-                    let parts = parts.collect::<Result<Vec<_>>>().unwrap();
-                    assert!(parts.iter().all(|part| part.num_rows() <= PART_ROWS));
+                    let joined = |wanted: &ViewedColumns| -> RecordBatch {
+                        let parts = reader.read_parts(block, wanted, 1).unwrap().unwrap();
+                        let parts = parts.collect::<Result<Vec<_>>>().unwrap();
+                        assert!(parts.iter().all(|part| part.num_rows() <= PART_ROWS));
+                        assert!(block > 0 || parts.len() > 1, "{} parts", parts.len());
+                        concat_batches(&parts[0].schema(), &parts).unwrap()
+                    };
+                    wanted.take_dictionaries(&[]);
                     let whole = reader.read_viewed(block, &wanted, RowOrder::Any).unwrap();
-                    assert!(block > 0 || parts.len() > 1, "{} rows", whole.num_rows());
-                    let joined: RecordBatch = concat_batches(&parts[0].schema(), &parts).unwrap();
-                    assert_eq!(joined, whole, "{columns:?}, views: {text_views}");
+                    assert_eq!(joined(&wanted), whole, "{columns:?}, views: {text_views}");
+                    // Of what is stored by dictionaries the same texts.
+                    wanted.take_dictionaries(&[2]);
+                    for (coded, plain) in joined(&wanted).columns().iter().zip(whole.columns()) {
+                        let plain_type = plain.data_type();
+                        dictionaries += usize::from(coded.data_type() != plain_type);
+                        assert_eq!(&cast(coded, plain_type).unwrap(), plain, "{columns:?}");
+                    }
                 }
             }
         }
     }
+    assert!(dictionaries > 0);
 }
 
 #[test]
