@@ -4,6 +4,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
 use tokio::sync::{Semaphore, watch};
@@ -98,6 +100,15 @@ impl Server {
     /// # Errors
     /// What closing the store may fail with.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        self.run_until(stop.boxed()).await
+    }
+
+    /// One future of known types, so that it is compiled here and not where it is waited for.
+    fn run_until(self, stop: BoxFuture<'static, ()>) -> BoxFuture<'static, Result<()>> {
+        self.serve_until(stop).boxed()
+    }
+
+    async fn serve_until(self, stop: BoxFuture<'static, ()>) -> Result<()> {
         let Self { listener, log_tcp, state, stop: told } = self;
         let stopping = async move {
             stop.await;

@@ -4,25 +4,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
     SchemaProvider, TableProvider,
 };
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
-use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::empty::EmptyTable;
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner};
-use datafusion::logical_expr::{
-    AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF,
-};
 use futures::FutureExt;
 use timestrata_engine::{Error, ErrorKind, Snapshot};
 
-use crate::error::{carried, refused};
+use crate::error::carried;
+use crate::planner_context::NamedTables;
 use crate::planning_states::PlanningState;
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
 use crate::table::provider;
@@ -135,86 +128,19 @@ impl SchemaProvider for Catalog {
     }
 }
 
-/// What the planner of SQL asks: tables of the snapshot, functions of the session.
+impl NamedTables for Catalog {
+    fn named(&self, name: &TableReference) -> Result<Arc<dyn TableProvider>> {
+        let provider = match name.schema() {
+            Some(INFORMATION_SCHEMA) => self.information(name.table())?,
+            None | Some(SCHEMA) => self.provider(name.table()),
+            Some(_) => None,
+        };
+        provider.ok_or_else(|| carried(self.no_table(&name.to_string())))
+    }
+}
+
+/// What a query is planned with: a session, and the tables of a snapshot.
 pub(crate) struct Planning {
     pub(crate) state: PlanningState,
     pub(crate) catalog: Catalog,
-}
-
-impl ContextProvider for Planning {
-    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
-        let provider = match name.schema() {
-            Some(INFORMATION_SCHEMA) => self.catalog.information(name.table())?,
-            None | Some(SCHEMA) => self.catalog.provider(name.table()),
-            Some(_) => None,
-        };
-        match provider {
-            Some(provider) => Ok(provider_as_source(provider)),
-            None => Err(carried(self.catalog.no_table(&name.to_string()))),
-        }
-    }
-
-    fn get_table_function_source(
-        &self,
-        name: &str,
-        args: Vec<Expr>,
-    ) -> Result<Arc<dyn TableSource>> {
-        let Some(function) = self.state.table_functions().get(name) else {
-            return Err(refused(format!("there is no table function '{name}'")));
-        };
-        let args = datafusion::catalog::TableFunctionArgs::new(&args, &*self.state);
-        Ok(provider_as_source(function.create_table_provider_with_args(args)?))
-    }
-
-    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {
-        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
-    }
-
-    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
-        self.state.expr_planners()
-    }
-
-    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
-        self.state.relation_planners()
-    }
-
-    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned()
-    }
-
-    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
-        self.state.higher_order_functions().get(name).cloned()
-    }
-
-    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
-        self.state.aggregate_functions().get(name).cloned()
-    }
-
-    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.state.window_functions().get(name).cloned()
-    }
-
-    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
-        None
-    }
-
-    fn options(&self) -> &ConfigOptions {
-        self.state.config_options()
-    }
-
-    fn udf_names(&self) -> Vec<String> {
-        self.state.scalar_functions().keys().cloned().collect()
-    }
-
-    fn higher_order_function_names(&self) -> Vec<String> {
-        self.state.higher_order_functions().keys().cloned().collect()
-    }
-
-    fn udaf_names(&self) -> Vec<String> {
-        self.state.aggregate_functions().keys().cloned().collect()
-    }
-
-    fn udwf_names(&self) -> Vec<String> {
-        self.state.window_functions().keys().cloned().collect()
-    }
 }

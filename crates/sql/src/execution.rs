@@ -10,8 +10,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use datafusion::sql::parser::Statement;
-use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use datafusion_sql::parser::Statement;
+use datafusion_sql::planner::{ParserOptions, SqlToRel};
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery, Snapshot};
 
 use crate::catalog::{Catalog, Planning};
@@ -21,6 +21,7 @@ use crate::governed::{governed, task_of};
 use crate::names::{quoted, unique_names, unique_schema, with_unique};
 use crate::params::Params;
 use crate::physical_plan::plain_text;
+use crate::planner_context::PlannerContext;
 use crate::result::{BlockingResult, QueryResult, wait_for};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
@@ -193,8 +194,9 @@ fn plan(
     text: &str,
 ) -> DataFusionResult<LogicalPlan> {
     let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
+    let context = PlannerContext { state: &planning.state, tables: &planning.catalog };
     let plan = with_unique(statement, text, |statement| {
-        let planner = SqlToRel::new_with_options(planning, options);
+        let planner = SqlToRel::new_with_options(&context, options);
         plainly_written(planner.statement_to_plan(statement)?)
     })?;
     let plan = match params.is_empty() {

@@ -22,6 +22,7 @@ mod optimizer;
 mod options;
 mod params;
 mod physical_plan;
+mod planner_context;
 mod planning_states;
 mod query_forms;
 mod ranges;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::{DataFusionError, SchemaError};
-use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{
+use datafusion_sql::parser::Statement;
+use sqlparser::ast::{
     Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
     Value, WildcardAdditionalOptions,
 };

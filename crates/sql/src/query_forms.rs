@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Fetch, LimitClause, Query, Select, Value, VisitMut};
+use sqlparser::ast::{Expr, Fetch, LimitClause, Query, Select, Value, VisitMut};
 use timestrata_engine::Result;
 
 use crate::error::invalid;

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, Select, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Query, Select, TableFactor, VisitMut, VisitorMut};
 
 /// What is done with the parts of a statement. Those in a part come after it is entered, and before it is left.
 pub(crate) trait Rewriter {

@@ -2,8 +2,8 @@
 //! have these and no statement.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 use timestrata_engine::{KeyRange, LeadKey, Result};
 
 use crate::dialect::StandardPrecedence;

@@ -66,6 +66,8 @@ fn config(options: &SqlOptions) -> SessionConfig {
     settings.optimizer.enable_topk_aggregation = false;
     // What a rule has made never null in one place and not in another is no reason to refuse a query.
     settings.execution.skip_physical_aggregate_schema_check = true;
+    // What is known to have a few rows is not shared out among threads: a scan says at most how many it has.
+    settings.execution.use_row_number_estimates_to_optimize_partitioning = true;
     // Times without a zone, in SQL, are UTC.
     settings.execution.time_zone = Some("UTC".to_owned());
     settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD_BYTES;

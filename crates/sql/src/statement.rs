@@ -1,11 +1,11 @@
 //! From text to one parsed statement, within limits: what is too long or too deep is refused
 //! before anything recurses over it.
 
-use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{self, TableFactor};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use datafusion_sql::parser::{DFParserBuilder, Statement};
+use sqlparser::ast::{self, TableFactor};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::dialect::StandardPrecedence;

@@ -3,7 +3,7 @@
 //! A literal with more digits than microseconds have stays in nanoseconds, and so does a type that names its
 //! digits (`TIMESTAMP(9)`). The columns of a table that is made are left alone.
 
-use datafusion::sql::sqlparser::ast::{
+use sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
     TimezoneInfo, Value, ValueWithSpan, VisitMut,
 };

@@ -6,7 +6,7 @@ use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::RelationPlannerContext;
 use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::sql::sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableFactor, Value};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableFactor, Value};
 
 use super::step::interval_of;
 use crate::error::{carried, refused};

@@ -25,7 +25,7 @@ mod time_bucket;
 mod timestamp_of;
 mod to_timestamp;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -33,6 +33,7 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, TimeUni
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
+use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::logical_expr::{
     AggregateUDF, ColumnarValue, ReturnFieldArgs, ScalarUDF, ScalarUDFImpl,
 };
@@ -76,7 +77,14 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
     state.register_udf(Arc::new(md5::function()))?;
-    state.register_relation_planner(Arc::new(relation::TableFunctions))
+    Ok(())
+}
+
+/// What plans the functions of `FROM`.
+pub(crate) fn relation_planners() -> &'static [Arc<dyn RelationPlanner>] {
+    static PLANNERS: LazyLock<[Arc<dyn RelationPlanner>; 1]> =
+        LazyLock::new(|| [Arc::new(relation::TableFunctions)]);
+    &*PLANNERS
 }
 
 /// What a function of arrays gives for a column, or for one value that all rows have.

@@ -12,7 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::{
     PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
 };
-use datafusion::sql::sqlparser::ast::{FunctionArg, ObjectName, TableFactor};
+use sqlparser::ast::{FunctionArg, ObjectName, TableFactor};
 
 use super::arguments::{CallArguments, column, columns, interval, literal, text};
 use super::asof_join::{AsofOptions, Tolerance, asof_join};

@@ -21,9 +21,10 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, replace_children_if_necessary};
 use timestrata_engine::{ColumnBounds, RowFilter, ScanFilter};
 
 use super::compare::compared;
@@ -44,10 +45,27 @@ pub(crate) fn filter_scans(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
     .data()
 }
 
+/// A scan below an operator: its input, or what its input only deals out to threads.
+fn scan_in(input: &Arc<dyn ExecutionPlan>) -> Option<&StreamScan> {
+    let dealt = input.downcast_ref::<RepartitionExec>();
+    let dealt =
+        dealt.filter(|dealt| matches!(dealt.partitioning(), Partitioning::RoundRobinBatch(_)));
+    dealt.map_or(input, RepartitionExec::input).downcast_ref()
+}
+
+/// The same input with another scan.
+fn with_scan(input: &Arc<dyn ExecutionPlan>, scan: StreamScan) -> Result<Arc<dyn ExecutionPlan>> {
+    let scan: Arc<dyn ExecutionPlan> = Arc::new(scan);
+    match input.is::<RepartitionExec>() {
+        true => replace_children_if_necessary(Arc::clone(input), vec![scan]),
+        false => Ok(scan),
+    }
+}
+
 /// Of a projection over a scan that filters, which only chooses columns: a scan of these, which doesn't give what
 /// it has only looked at.
 fn chosen_by_scan(projection: &ProjectionExec) -> Option<Arc<dyn ExecutionPlan>> {
-    let scan = projection.input().downcast_ref::<StreamScan>().filter(|scan| scan.has_filter())?;
+    let scan = scan_in(projection.input()).filter(|scan| scan.has_filter())?;
     let mut chosen = Vec::new();
     for each in projection.expr() {
         let column = each.expr.downcast_ref::<Column>()?;
@@ -56,12 +74,12 @@ fn chosen_by_scan(projection: &ProjectionExec) -> Option<Arc<dyn ExecutionPlan>>
         }
         chosen.push(column.index());
     }
-    Some(Arc::new(scan.projected(&chosen).ok()?))
+    with_scan(projection.input(), scan.projected(&chosen).ok()?).ok()
 }
 
 /// A filter over a scan, as a filter (where one is left) over a scan that filters.
 fn given_to_scan(filter: &FilterExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(scan) = filter.input().downcast_ref::<StreamScan>() else { return Ok(None) };
+    let Some(scan) = scan_in(filter.input()) else { return Ok(None) };
     // A limit of the scan counts rows before they are filtered.
     if !scan.takes_filter() {
         return Ok(None);
@@ -75,7 +93,7 @@ fn given_to_scan(filter: &FilterExec) -> Result<Option<Arc<dyn ExecutionPlan>>> 
     // What is above may count on a column having one value, which only a filter can say.
     kept.extend(given.iter().filter(|condition| is_equality(condition)).map(Arc::clone));
     let condition = ScanCondition::new(scan, conjunction(given))?;
-    let scan: Arc<dyn ExecutionPlan> = Arc::new(scan.filtered(condition));
+    let scan = with_scan(filter.input(), scan.filtered(condition))?;
     let kept = match (kept.is_empty(), filter.fetch()) {
         (true, None) => return chosen(filter, scan).map(Some),
         // The filter ends after so many rows.

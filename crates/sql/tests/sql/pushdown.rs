@@ -12,6 +12,20 @@ const ROWS: i64 = 400_000;
 
 /// At least four runs, one after the other, 400,000 rows in all, a second apart.
 fn several_runs(format: RunFormat) -> Store {
+    runs_of(format, rows)
+}
+
+/// The same, of 200 series.
+fn runs_of_many_series(format: RunFormat) -> Store {
+    runs_of(format, |times, first| {
+        let mut columns = rows(times, first).columns().to_vec();
+        let names = (first..).take(times.len()).map(|n| format!("s{}", n % 200));
+        columns[1] = Arc::new(StringArray::from_iter_values(names));
+        RecordBatch::try_new(support::schema(), columns).unwrap()
+    })
+}
+
+fn runs_of(format: RunFormat, rows: impl Fn(&[i64], i64) -> RecordBatch) -> Store {
     let settings = Settings { run_bytes_max: 256 << 10, ..support::settings() };
     let store =
         Store::open_with(Io::memory(), Path::new("store"), Access::Write, settings).unwrap();
@@ -123,6 +137,37 @@ fn partitions_share_the_rows() {
     assert_eq!(answer(&sql, "SELECT sum(n), count(value) FROM t"), [format!("{sum} 320000")]);
     // A few rows are not worth a second thread.
     assert!(plan(&sql, &format!("SELECT sum(n) FROM t WHERE {LATE}")).contains("partitions=1"));
+}
+
+#[test]
+fn a_few_of_many_series_are_read_by_one_thread() {
+    let day = "time >= '1970-01-02' AND time < '1970-01-03'";
+    for format in [RunFormat::Hot, RunFormat::Cold] {
+        let sql = sql(&runs_of_many_series(format));
+        let asked = |condition: &str| {
+            format!(
+                "SELECT time_bucket('1 hour', time) AS hour, count(*) AS n, sum(n) AS sum FROM t \
+                 WHERE {day} AND {condition} GROUP BY 1 ORDER BY 1"
+            )
+        };
+        for (condition, same) in [
+            ("series = 's7'", "series || '' = 's7'"),
+            ("series IN ('s7', 's9', 's11') AND n > 0", "series || '' IN ('s7', 's9', 's11')"),
+            ("series = 'none'", "series || '' = 'none'"),
+        ] {
+            let text = plan(&sql, &asked(condition));
+            assert!(text.contains("partitions=1"), "{format:?}: {text}");
+            assert!(!text.contains("RepartitionExec"), "{format:?}: {text}");
+            assert!(plan(&sql, &asked(same)).contains("partitions=2"), "{same}");
+            assert_eq!(answer(&sql, &asked(condition)), answer(&sql, &asked(same)), "{format:?}");
+        }
+        let text = plan(&sql, &asked("series NOT IN ('s7', 's9', 's11', 's13')"));
+        assert!(text.contains("partitions=2"), "{format:?}: {text}");
+    }
+    // One of three has a third of the rows.
+    let text =
+        plan(&sql(&several_runs(RunFormat::Cold)), "SELECT sum(n) FROM t WHERE series = 'a'");
+    assert!(text.contains("partitions=2"), "{text}");
 }
 
 #[test]

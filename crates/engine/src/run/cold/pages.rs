@@ -95,21 +95,18 @@ impl ColdFile {
         let tell = || -> parquet::errors::Result<Option<ColumnBounds>> {
             let converter = StatisticsConverter::from_column_index(leaf, field, schema)?;
             let is_decimal = self.decimal_digits(column).is_some();
-            let floats = |bounds: ArrayRef| match is_decimal {
-                true => decimals::as_floats(bounds),
-                false => bounds,
-            };
-            // Nobody tells of NaN, which is greater than all other floats; decimal numbers are none.
+            // Nobody tells of NaN, which is greater than all other floats, or with a sign less; decimal numbers are none.
             let has_nan = field.data_type().is_floating();
-            let greatest = |bounds: ArrayRef| match has_nan {
-                true => new_null_array(bounds.data_type(), bounds.len()),
-                false => floats(bounds),
+            let known = |bounds: ArrayRef| match (has_nan, is_decimal) {
+                (true, _) => new_null_array(bounds.data_type(), bounds.len()),
+                (false, true) => decimals::as_floats(bounds),
+                (false, false) => bounds,
             };
             let rows = converter.data_page_row_counts(offsets, groups, [&0])?;
             let Some(rows) = rows else { return Ok(None) };
             Ok(Some(ColumnBounds {
-                min: least_zero(&floats(converter.data_page_mins(values, offsets, [&0])?)),
-                max: greatest(converter.data_page_maxes(values, offsets, [&0])?),
+                min: least_zero(&known(converter.data_page_mins(values, offsets, [&0])?)),
+                max: known(converter.data_page_maxes(values, offsets, [&0])?),
                 nulls: converter.data_page_null_counts(values, offsets, [&0])?,
                 rows,
             }))

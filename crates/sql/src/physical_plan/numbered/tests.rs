@@ -7,13 +7,19 @@ use datafusion::arrow::array::{
     TimestampMillisecondArray, UInt16Array,
 };
 use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, TableReference};
+use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_plan::displayable;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_sql::parser::DFParser;
+use datafusion_sql::planner::SqlToRel;
 
 use super::NumberGroups;
+use crate::planner_context::{NamedTables, PlannerContext};
 
 const ROWS: usize = 20_000;
 
@@ -70,13 +76,32 @@ fn session(is_numbered: bool, memory_bytes: usize) -> SessionContext {
     context
 }
 
+/// The one table of a session.
+struct OneTable(Arc<dyn TableProvider>);
+
+impl NamedTables for OneTable {
+    fn named(&self, _: &TableReference) -> Result<Arc<dyn TableProvider>> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+/// A query, planned as far as it is SQL.
+async fn frame(context: &SessionContext, query: &str) -> DataFrame {
+    let statement = DFParser::parse_sql(query).unwrap().pop_front().unwrap();
+    let tables = OneTable(context.table_provider("t").await.unwrap());
+    let state = context.state();
+    let planner = PlannerContext { state: &state, tables: &tables };
+    let plan = SqlToRel::new(&planner).statement_to_plan(statement).unwrap();
+    DataFrame::new(state, plan)
+}
+
 async fn answer(context: &SessionContext, query: &str) -> String {
-    let batches = context.sql(query).await.unwrap().collect().await.unwrap();
+    let batches = frame(context, query).await.collect().await.unwrap();
     pretty_format_batches(&batches).unwrap().to_string()
 }
 
 async fn plan(context: &SessionContext, query: &str) -> String {
-    let plan = context.sql(query).await.unwrap().create_physical_plan().await.unwrap();
+    let plan = frame(context, query).await.create_physical_plan().await.unwrap();
     displayable(plan.as_ref()).indent(false).to_string()
 }
 
@@ -105,9 +130,11 @@ async fn groups_are_datafusions_by_every_kind_of_column_and_several_of_them() {
 #[tokio::test]
 async fn rows_that_are_all_groups_of_their_own_are_passed_on() {
     let (ours, plain) = (session(true, 1 << 30), session(false, 1 << 30));
-    ours.sql("SET datafusion.execution.skip_partial_aggregation_probe_rows_threshold = 5000")
-        .await
-        .unwrap();
+    let state = ours.state_ref();
+    let mut state = state.write();
+    let execution = &mut state.config_mut().options_mut().execution;
+    execution.skip_partial_aggregation_probe_rows_threshold = 5000;
+    drop(state);
     for by in ["own", "own, mixed"] {
         let query = format!("SELECT {by}, {FUNCTIONS} FROM t GROUP BY {by} ORDER BY {by}");
         assert_eq!(answer(&ours, &query).await, answer(&plain, &query).await, "{query}");
