@@ -105,6 +105,14 @@ async fn plan(context: &SessionContext, query: &str) -> String {
     displayable(plan.as_ref()).indent(false).to_string()
 }
 
+/// Has the first stage of aggregates look at so many rows before it may pass rows on.
+fn pass_on_after(context: &SessionContext, rows: usize) {
+    let state = context.state_ref();
+    let mut state = state.write();
+    let execution = &mut state.config_mut().options_mut().execution;
+    execution.skip_partial_aggregation_probe_rows_threshold = rows;
+}
+
 const FUNCTIONS: &str = "count(*), count(x), sum(x), avg(x), min(own), max(mixed), \
                          sum(own) FILTER (WHERE flag)";
 
@@ -130,11 +138,7 @@ async fn groups_are_datafusions_by_every_kind_of_column_and_several_of_them() {
 #[tokio::test]
 async fn rows_that_are_all_groups_of_their_own_are_passed_on() {
     let (ours, plain) = (session(true, 1 << 30), session(false, 1 << 30));
-    let state = ours.state_ref();
-    let mut state = state.write();
-    let execution = &mut state.config_mut().options_mut().execution;
-    execution.skip_partial_aggregation_probe_rows_threshold = 5000;
-    drop(state);
+    pass_on_after(&ours, 5_000);
     for by in ["own", "own, mixed"] {
         let query = format!("SELECT {by}, {FUNCTIONS} FROM t GROUP BY {by} ORDER BY {by}");
         assert_eq!(answer(&ours, &query).await, answer(&plain, &query).await, "{query}");
