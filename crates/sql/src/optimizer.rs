@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::unnest::UnnestExec;
 
 use crate::functions;
 use crate::physical_plan::{self, NumberGroups};
@@ -64,6 +65,32 @@ impl PhysicalOptimizerRule for PhysicalRule {
     }
 }
 
+/// DataFusion's rule that shares rows out among threads, which takes few rows for little work: but not where operators
+/// make many rows of few.
+#[derive(Debug)]
+struct ShareOut(Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for ShareOut {
+    fn optimize(&self, plan: Plan, options: &ConfigOptions) -> Result<Plan> {
+        let joins_or_unnests =
+            |plan: &Plan| Ok(plan.children().len() > 1 || plan.is::<UnnestExec>());
+        if !plan.exists(joins_or_unnests)? {
+            return self.0.optimize(plan, options);
+        }
+        let mut options = options.clone();
+        options.execution.use_row_number_estimates_to_optimize_partitioning = false;
+        self.0.optimize(plan, &options)
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
 /// DataFusion's rules, and ours: before filters are pushed down, and around all.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     use ApplyOrder::{BottomUp, TopDown};
@@ -87,6 +114,9 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     let rule = |name, rewrite| Arc::new(PhysicalRule { name, rewrite });
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
+    if let Some(shares) = rules.iter_mut().find(|rule| rule.name() == "EnsureRequirements") {
+        *shares = Arc::new(ShareOut(Arc::clone(shares)));
+    }
     // Behind the first time that projections are pushed down.
     if let Some(last) = rules.iter().rposition(|rule| rule.name() == "ProjectionPushdown") {
         rules.insert(last, rule("split_filter_projections", rewrite::split_filter_projections));

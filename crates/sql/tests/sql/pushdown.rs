@@ -135,8 +135,18 @@ fn partitions_share_the_rows() {
     assert!(text.contains("partitions=2"), "{text}");
     let sum = ROWS * (ROWS - 1) / 2;
     assert_eq!(answer(&sql, "SELECT sum(n), count(value) FROM t"), [format!("{sum} 320000")]);
-    // A few rows are not worth a second thread.
-    assert!(plan(&sql, &format!("SELECT sum(n) FROM t WHERE {LATE}")).contains("partitions=1"));
+    // A few rows are not worth a second thread,
+    let few = format!("SELECT n % 60, sum(n) FROM t WHERE {LATE} GROUP BY 1");
+    let text = plan(&sql, &few);
+    assert!(text.contains("partitions=1") && !text.contains("RepartitionExec"), "{text}");
+    // unless many are made of them.
+    let pairs = format!(
+        "WITH few AS (SELECT n FROM t WHERE {LATE}) \
+         SELECT count(*) FROM few AS a JOIN few AS b ON a.n < b.n"
+    );
+    let text = plan(&sql, &pairs);
+    assert!(text.contains("RoundRobinBatch(2)"), "{text}");
+    assert_eq!(answer(&sql, &pairs), [format!("{}", 3600 * 3599 / 2)]);
 }
 
 #[test]

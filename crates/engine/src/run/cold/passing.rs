@@ -19,6 +19,9 @@ use super::ColdFile;
 use crate::Result;
 use crate::scan::{PlannedFilter, RowOrder};
 
+/// One of so many rows of a block, and they are many: to sort them takes longer than to look at all places.
+const MANY_OF: usize = 32;
+
 /// Makes a batch of the columns that a filter looks at, of so many rows.
 type Shown<'a> = dyn Fn(Vec<ArrayRef>, usize) -> Result<RecordBatch> + 'a;
 
@@ -91,9 +94,11 @@ impl ColdFile {
         let places = places.filter(|places| places.null_count() == 0).ok_or_else(|| {
             self.file.bad(0, format!("block {block} of a run has no place for each of its rows"))
         })?;
-        let mut order: Vec<(u32, u32)> = places.values().iter().copied().zip(0..).collect();
-        order.sort_unstable();
-        Ok(Some(order.into_iter().map(|(_, row)| row).collect()))
+        let order = by_place(places.values(), zone.rows as usize);
+        order.map(Some).ok_or_else(|| {
+            self.file
+                .bad(0, format!("block {block} of a run has two rows in one place, or one in none"))
+        })
     }
 
     /// Which rows of a block lie in pages that may have some that pass; `None`: all.
@@ -121,6 +126,26 @@ impl ColdFile {
     }
 }
 
+/// The rows by their places, which are below `rows_max` and each another; `None` where they aren't. Few are sorted; of
+/// many each is put at its place, and what is between left out.
+fn by_place(places: &[u32], rows_max: usize) -> Option<UInt32Array> {
+    const NOBODY: u32 = u32::MAX;
+    if places.len() < rows_max / MANY_OF {
+        let mut order: Vec<(u32, u32)> = places.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let differ = order.is_sorted_by(|one, next| one.0 < next.0);
+        let is_within = order.last().is_none_or(|(place, _)| (*place as usize) < rows_max);
+        return (differ && is_within).then(|| order.into_iter().map(|(_, row)| row).collect());
+    }
+    let mut rows = vec![NOBODY; rows_max];
+    for (row, place) in (0_u32..).zip(places) {
+        *rows.get_mut(*place as usize)? = row;
+    }
+    rows.retain(|row| *row != NOBODY);
+    // One that took another's place has left it out.
+    (rows.len() == places.len()).then(|| UInt32Array::from(rows))
+}
+
 fn looked_at_rows(zone: &Zone, pages: Option<&BooleanArray>) -> usize {
     pages.map_or(zone.rows as usize, BooleanArray::true_count)
 }
@@ -136,4 +161,37 @@ fn within(outer: &BooleanArray, inner: &BooleanArray) -> BooleanArray {
     }
     let both: BooleanBuffer = both.finish();
     BooleanArray::new(both, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_by_place_are_those_of_a_sort_however_many_they_are(
+            chosen in prop::collection::btree_set(0_u32..300, 0..40),
+            seed in any::<u64>(),
+        ) {
+            let mut places: Vec<u32> = chosen.into_iter().collect();
+            places.sort_by_key(|place| (u64::from(*place) ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let mut sorted: Vec<u32> = (0..).take(places.len()).collect();
+            sorted.sort_by_key(|row| places.get(*row as usize));
+            for rows_max in [300, 300 * MANY_OF * MANY_OF] {
+                let rows = by_place(&places, rows_max);
+                prop_assert_eq!(rows.map(|rows| rows.values().to_vec()), Some(sorted.clone()));
+            }
+        }
+
+        #[test]
+        fn places_that_two_rows_have_or_that_are_none_are_refused(place in 0_u32..64, far in 0_u32..9) {
+            for rows_max in [64, 64 * MANY_OF] {
+                prop_assert!(by_place(&[7, place, place], rows_max).is_none());
+                let beyond = far + u32::try_from(rows_max).unwrap_or(u32::MAX - 9);
+                prop_assert!(by_place(&[place, beyond], rows_max).is_none());
+            }
+        }
+    }
 }
