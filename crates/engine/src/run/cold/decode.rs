@@ -1,5 +1,6 @@
 //! Decoding columns of a block, in the order in which rows are stored.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +11,8 @@ use arrow_select::filter::filter_record_batch;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::page_index::offset_index::PageLocation;
 use parquet::schema::types::SchemaDescriptor;
 use timestrata_io::sync::Mutex;
 
@@ -132,6 +135,20 @@ impl ColdFile {
         }
     }
 
+    /// Verifies what is read of a column for some rows: its dictionary, which lies before all pages, and the pages that
+    /// have such rows. A column of a file that isn't in memory would else be read whole for each row.
+    fn verify_pages(
+        &self,
+        chunk: Range<u64>,
+        places: &[PageLocation],
+        rows: &RowSelection,
+    ) -> Result<()> {
+        let first = places.first().and_then(|page| u64::try_from(page.offset).ok());
+        self.file.verify(chunk.start..first.unwrap_or(chunk.end))?;
+        let pages = guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?;
+        pages.into_iter().try_for_each(|page| self.file.verify(page))
+    }
+
     /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
     pub(in crate::run) fn decoding(
         &self,
@@ -149,20 +166,24 @@ impl ColdFile {
         let reading = self.reading(block, columns, text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
+        // With its page index a block's pages are left out that nothing is wanted of.
+        let pages = selection.as_ref().and_then(|_| self.pages(block));
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if columns.contains(&schema.get_column_root_idx(leaf)) {
                 let range = self.chunk_range(chunk)?;
                 start = start.min(range.start);
-                self.file.verify(range)?;
+                match selection.as_ref().zip(pages.as_deref().and_then(|of| places(of, leaf))) {
+                    Some((rows, places)) => self.verify_pages(range, places, rows)?,
+                    None => self.file.verify(range)?,
+                }
             }
         }
+        let (metadata, of_metadata) = match pages {
+            Some(pages) => (pages, 0),
+            None => (Arc::clone(&self.metadata), block),
+        };
         let begin = || -> std::result::Result<_, DecodeFailure> {
-            // With its page index a block's pages are left out that nothing is wanted of.
-            let (metadata, of_metadata) = match selection.as_ref().and_then(|_| self.pages(block)) {
-                Some(pages) => (pages, 0),
-                None => (Arc::clone(&self.metadata), block),
-            };
             let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
             let reader = ParquetRecordBatchReader::try_new_with_row_groups(
                 &*reading.levels(schema, columns)?,
@@ -191,6 +212,12 @@ impl ColdFile {
             start,
         })
     }
+}
+
+/// Where the pages of a column of the only block lie that the metadata has.
+fn places(pages: &ParquetMetaData, leaf: usize) -> Option<&[PageLocation]> {
+    let places = pages.offset_index()?.first()?.get(leaf)?.page_locations();
+    (!places.is_empty()).then_some(places)
 }
 
 type DecodeFailure = Box<dyn std::error::Error + Send + Sync>;

@@ -163,6 +163,49 @@ fn forged_checksums_of_rows_by_series_never_bring_the_reader_down() {
 }
 
 #[test]
+fn of_a_damaged_column_those_pages_are_read_that_are_whole() {
+    let of_hosts = hosts(300, 400);
+    let mut columns = of_hosts.columns().to_vec();
+    // Which no encoding makes much smaller, so that the column has many checksums.
+    let noise = |row: u64| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 12) as f64 / 1e15;
+    let values =
+        (0..of_hosts.num_rows()).map(|row| Some((row * 7 % 400) as f64 * 1e3 + noise(row as u64)));
+    columns[1] = Arc::new(Float64Array::from_iter(values));
+    let rows = RecordBatch::try_new(of_hosts.schema(), columns).unwrap();
+    let mut place = Place::by_series(rows.schema(), &["s"]);
+    place.settings.run_batch_rows = 1 << 17;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    let path = place.path(&meta);
+    let sound = place.bytes(&path);
+    let file = place.io.disk.open(&path, OpenMode::ReadWrite).unwrap();
+    let passing = || {
+        let filter = OfHost { host: "host 217", pages_left_out: Arc::default() };
+        let filter = planned(&place, filter, &[0, 1, 2], false);
+        place.reader(&meta).read_passing(0, &filter, RowOrder::ByKey)
+    };
+    let expected = passing().unwrap();
+    assert_eq!(expected.num_rows(), 300);
+    let (mut whole, mut damaged) = (0, 0);
+    for offset in (5..meta.tail_offset).step_by(20_011) {
+        let byte = sound[offset as usize];
+        file.write_at(offset, &[byte ^ 0x40]).unwrap();
+        match passing() {
+            Ok(found) => {
+                assert_eq!(found, expected);
+                whole += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+                damaged += 1;
+            }
+        }
+        assert_corrupt(place.reader(&meta).verify_all(), &path, "");
+        file.write_at(offset, &[byte]).unwrap();
+    }
+    assert!(whole > 0 && damaged > 0, "{whole} read and {damaged} refused");
+}
+
+#[test]
 fn a_file_of_another_length_is_refused() {
     let rows = series(300);
     for format in FORMATS {
