@@ -6,6 +6,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
@@ -34,11 +35,20 @@ def median(values: Sequence[float]) -> float:
     return percentile(values, 0.5)
 
 
+@dataclass(frozen=True)
+class Timed:
+    """What some work gave, which was timed where it was done."""
+
+    seconds: float
+    given: Any
+
+
 def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
     """Seconds that some work takes, and what it gives."""
     start = perf_counter_ns()
     result = work(*given)
-    return (perf_counter_ns() - start) / 1e9, result
+    seconds = (perf_counter_ns() - start) / 1e9
+    return (result.seconds, result.given) if isinstance(result, Timed) else (seconds, result)
 
 
 def seconds_of(repeats: int, work: Callable[..., Any], *given: Any) -> float:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import timestrata
 
+from bench.python.common.apart import Apart, apart
 from bench.python.common.race import OURS, latencies, race
 from bench.python.common.report import Measure
 from bench.python.common.sample import percentile, quiet, timed
@@ -32,7 +33,7 @@ class Sides:
     rows: int
     store: timestrata.Store
     table: timestrata.Table
-    duck: Duck
+    duck: Apart
     polars: Polars
     fusion: Fusion
 
@@ -43,17 +44,13 @@ def sides(bench: Bench) -> Iterator[Sides]:
     csv, parquet = bench.files.csv(rows), bench.files.parquet(rows)
     path = bench.dir / "read.duckdb"
     duck(path, csv, 2)
-    other = Duck(path)
-    with opened(bench.dir / "read.store", csv) as store:
+    with opened(bench.dir / "read.store", csv) as store, apart(Duck, path) as other:
         store.table("quotes", time="timestamp", tags="symbol").append(
             pq.read_table(bench.files.quotes(rows))
         )
         store.compact("quotes")
-        other.connection.execute(
-            f"CREATE TABLE quotes AS SELECT * FROM '{bench.files.quotes(rows)}'"
-        )
+        other("run", f"CREATE TABLE quotes AS SELECT * FROM '{bench.files.quotes(rows)}'")
         yield Sides(rows, store, store.table("trades"), other, Polars(parquet), Fusion(parquet))
-    other.close()
 
 
 def ranges(bench: Bench, on: Sides) -> None:
@@ -67,7 +64,7 @@ def ranges(bench: Bench, on: Sides) -> None:
         query = "SELECT * FROM trades WHERE timestamp >= ? AND timestamp < ?"
         works: dict[str, Callable[[int], Any]] = {
             OURS: lambda at, times=times: on.table.scan(*times[at]).to_arrow(),
-            "DuckDB": lambda at, plain=plain: on.duck.table(query, *plain[at]),
+            "DuckDB": lambda at, plain=plain: on.duck("table", query, *plain[at]),
             "polars, Parquet": lambda at, times=times: (
                 on.polars.scan()
                 .filter((TIME >= times[at][0]) & (TIME < times[at][1]))
@@ -88,7 +85,7 @@ def ranges(bench: Bench, on: Sides) -> None:
         "latest 1,000 rows",
         {
             OURS: lambda _: on.table.scan(limit=1000, reverse=True).to_arrow(),
-            "DuckDB": lambda _: on.duck.table(newest),
+            "DuckDB": lambda _: on.duck("table", newest),
             "polars, Parquet": lambda _: on.polars.scan().tail(1000).collect().to_arrow(),
         },
         {"DuckDB": 1.0, "polars, Parquet": 1.0},
@@ -109,7 +106,7 @@ def scans(bench: Bench, on: Sides) -> None:
     note = f"{bytes_all / 1e6:.0f} MB of Arrow"
     race(bench, "full scan to Arrow", on.rows, {**ours, "memcpy": copied}, {"memcpy": 0.5}, note=note)
     other = {
-        "DuckDB": lambda: on.duck.table("SELECT * FROM trades").num_rows,
+        "DuckDB": lambda: on.duck("count_of", "SELECT * FROM trades"),
         "polars, Parquet": lambda: on.polars.scan().collect().to_arrow().num_rows,
         "DataFusion, Parquet": lambda: on.fusion.table("SELECT * FROM trades").num_rows,
     }
@@ -154,7 +151,7 @@ def aggregates(bench: Bench, on: Sides) -> None:
     queries: dict[str, dict[str, Callable[[], Any]]] = {
         "filter and count": {
             OURS: lambda: on.store.sql(filtered).to_arrow(),
-            "DuckDB": lambda: on.duck.table(filtered),
+            "DuckDB": lambda: on.duck("table", filtered),
             "polars, Parquet": lambda: on.polars.scan()
             .filter((pl.col("price") > 120) & (pl.col("volume") > 2000))
             .select(by)
@@ -164,7 +161,7 @@ def aggregates(bench: Bench, on: Sides) -> None:
         },
         "group by symbol": {
             OURS: lambda: on.store.sql(grouped).to_arrow(),
-            "DuckDB": lambda: on.duck.table(grouped),
+            "DuckDB": lambda: on.duck("table", grouped),
             "polars, Parquet": lambda: on.polars.scan()
             .group_by("symbol")
             .agg(by, pl.col("price").mean(), pl.col("volume").sum())
@@ -176,7 +173,7 @@ def aggregates(bench: Bench, on: Sides) -> None:
             OURS: lambda: on.store.sql(
                 bucket.format(f"time_bucket({minute}, timestamp)")
             ).to_arrow(),
-            "DuckDB": lambda: on.duck.table(bucket.format(f"time_bucket({minute}, timestamp)")),
+            "DuckDB": lambda: on.duck("table", bucket.format(f"time_bucket({minute}, timestamp)")),
             "polars, Parquet": lambda: on.polars.scan()
             .group_by(TIME.dt.truncate("1m"))
             .agg(by, pl.col("price").max())
@@ -190,7 +187,7 @@ def aggregates(bench: Bench, on: Sides) -> None:
             OURS: lambda: on.table.latest("symbol")
             .to_arrow()
             .select(["symbol", "timestamp", "price", "volume"]),
-            "DuckDB": lambda: on.duck.table(latest.format("arg_max", ", timestamp")),
+            "DuckDB": lambda: on.duck("table", latest.format("arg_max", ", timestamp")),
             "polars, Parquet": lambda: on.polars.scan()
             .group_by("symbol")
             .agg(TIME.last(), pl.col("price").last(), pl.col("volume").last())
@@ -222,8 +219,8 @@ def asof(bench: Bench, on: Sides) -> None:
             "SELECT timestamp, symbol, price, bid FROM "
             "asof_join(trades, quotes, on => timestamp, by => symbol)"
         ).to_arrow(),
-        "DuckDB": lambda: on.duck.table(
-            select + "ON t.symbol = q.symbol AND t.timestamp >= q.timestamp"
+        "DuckDB": lambda: on.duck(
+            "table", select + "ON t.symbol = q.symbol AND t.timestamp >= q.timestamp"
         ),
         "polars, Parquet": lambda: on.polars.scan()
         .select("timestamp", "symbol", "price")

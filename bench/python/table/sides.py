@@ -39,6 +39,13 @@ class Duck:
     def table(self, query: str, *given: Any) -> Any:
         return self.connection.sql(query, params=list(given)).to_arrow_table()
 
+    def count_of(self, query: str) -> int:
+        """The rows of a query, which are Arrow for a moment."""
+        return int(self.table(query).num_rows)
+
+    def run(self, query: str) -> None:
+        self.connection.execute(query)
+
     def close(self) -> None:
         self.connection.close()
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
-import timestrata
-
 from bench.python.common.files import bytes_of
 from bench.python.common.report import Measure
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.data import DAY_OF_400, HOURS_OF_4000, Shape
 from bench.python.tsbs.queries import QUERIES
-from bench.python.tsbs.sides import DUCK, Sides, asked, fill, opened, table_of
+from bench.python.tsbs.sides import DUCK, Sides, asked, create, fill, opened
 
 INGESTED_ROWS = 10_000
 AIM, AIM_INGESTED = 1.2, 0.7
@@ -45,16 +41,12 @@ def just_ingested(bench: Bench) -> None:
     shape = bench.shape(DAY_OF_400)
     rows, step = bench.files.rows(shape), INGESTED_ROWS // 10 if bench.quick else INGESTED_ROWS
     with opened(bench) as on:
-        table = table_of(on, "cpu", shape.schema, time="time", tags=list(shape.tags))
+        create(on, "cpu", shape.schema, time="time", tags=list(shape.tags))
         ours = duck = 0.0
         for first in range(0, shape.rows, step):
             batch = rows.slice(first, step)
-            begun = perf_counter()
-            table.append(batch)
-            between = perf_counter()
-            on.duck.append("cpu", batch)
-            ours += between - begun
-            duck += perf_counter() - between
+            ours += on.ours("append", "cpu", batch).seconds
+            duck += on.duck("append", "cpu", batch).seconds
         name, note = f"append of {step} rows [{DUCK}]", "batch by batch in turns"
         bench.report(
             Measure(name, "rows/s", shape.rows / ours, DUCK, shape.rows / duck, None, note)
@@ -62,19 +54,14 @@ def just_ingested(bench: Bench) -> None:
         all_queries(bench, on, shape, "just ingested", AIM_INGESTED)
 
 
-def run_bytes(store: timestrata.Store) -> int:
-    """Bytes of the runs of all streams: what rows take, without the log."""
-    return sum(stream["run_bytes"] for stream in store.stats()["streams"].values())
-
-
 def size(bench: Bench) -> None:
     for full, where in ((DAY_OF_400, "400 hosts"), (HOURS_OF_4000, "4,000 hosts")):
         shape = bench.shape(full)
         with opened(bench) as on:
             fill(on, "cpu", bench.files.rows(shape), time="time", tags=list(shape.tags))
-            ours = run_bytes(on.store) / 1e6
+            ours = on.ours("run_bytes").given / 1e6
         others = {
-            DUCK: bytes_of(on.duck.path) / 1e6,
+            DUCK: bytes_of(on.duck_path) / 1e6,
             "Parquet, ZSTD 3": bytes_of(bench.files.parquet(shape)) / 1e6,
         }
         for side, other in others.items():

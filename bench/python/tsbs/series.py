@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
-from functools import partial
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
+from bench.python.common.apart import apart
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.data import SERIES, START, hostname
 from bench.python.tsbs.queries import literal, same
-from bench.python.tsbs.sides import DUCK, asked, fill, opened
+from bench.python.tsbs.sides import DUCK, Ask, asked, fill, opened
 
 HOUR = timedelta(hours=1)
 POLARS = f"polars {pl.__version__}, Parquet sorted by series"
+
+
+class Polars:
+    """polars over a Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def ask(self, host: str, start: datetime, window: timedelta | None) -> pa.Table:
+        rows = pl.scan_parquet(self.path).filter(pl.col("hostname") == host)
+        if window is not None:
+            time = pl.col("time")
+            rows = rows.filter((time >= start) & (time < start + window))
+        return rows.collect().to_arrow()
 
 
 def one_series(bench: Bench) -> None:
@@ -26,22 +41,19 @@ def one_series(bench: Bench) -> None:
     room = int((shape.end - START - HOUR).total_seconds())
     starts = [START + timedelta(seconds=chance.randint(0, room)) for _ in hosts]
 
-    def polars(at: int, window: timedelta | None) -> pa.Table:
-        rows = pl.scan_parquet(parquet).filter(pl.col("hostname") == hosts[at])
-        if window is not None:
-            time = pl.col("time")
-            rows = rows.filter((time >= starts[at]) & (time < starts[at] + window))
-        return rows.collect().to_arrow()
-
     def query(host: str, start: datetime, window: timedelta | None) -> str:
         during = window and f" AND time >= {literal(start)} AND time < {literal(start + window)}"
         return f"SELECT * FROM cpu WHERE hostname = '{host}'{during or ''}"
 
-    with opened(bench) as on:
+    with opened(bench) as on, apart(Polars, parquet) as polars:
+
+        def others(window: timedelta | None) -> dict[str, Ask]:
+            return {POLARS: lambda at: polars("ask", hosts[at], starts[at], window)}
+
         fill(on, "cpu", bench.files.rows(shape), time="time", tags=list(shape.tags))
         for name, window, aim in (("an hour", HOUR, 3.0), ("all", None, 1.0)):
             pairs = zip(hosts, starts, strict=True)
             queries = [same(query(host, start, window)) for host, start in pairs]
             title = f"{name} of one series of {shape.hosts}"
-            others = {POLARS: partial(polars, window=window)}
-            asked(bench, on, title, queries, aims={DUCK: aim, POLARS: aim}, others=others)
+            aims = {DUCK: aim, POLARS: aim}
+            asked(bench, on, title, queries, aims=aims, others=others(window))

@@ -1,4 +1,4 @@
-"""A store of ours and a DuckDB file with the same rows, in one process."""
+"""A store of ours and a DuckDB file with the same rows, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import duckdb
 import pyarrow as pa
 import timestrata
 
+from bench.python.common.apart import Apart, apart
 from bench.python.common.files import fresh
 from bench.python.common.race import OURS, Work, race
+from bench.python.common.sample import Timed
 from bench.python.tsbs.answers import Answer
 from bench.python.tsbs.bench import Bench
 from bench.python.tsbs.queries import Sql
@@ -49,45 +51,63 @@ class Duck:
         self.connection.execute("CHECKPOINT")
 
 
+class Ours:
+    """A store of ours."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = timestrata.open(fresh(path))
+
+    def create(self, name: str, schema: pa.Schema, **options: Any) -> None:
+        self.store.table(name, schema=schema, **options)
+
+    def append(self, name: str, rows: pa.Table) -> None:
+        self.store.table(name).append(rows)
+
+    def compact(self, name: str) -> None:
+        self.store.compact(name)
+
+    def ask(self, query: str) -> pa.Table:
+        return self.store.sql(query).to_arrow()
+
+    def run_bytes(self) -> int:
+        """Bytes of the runs of all streams: what rows take, without the log."""
+        return sum(stream["run_bytes"] for stream in self.store.stats()["streams"].values())
+
+
 @dataclass
 class Sides:
     """The same rows on both sides."""
 
-    store: timestrata.Store
-    duck: Duck
-
-    def ask(self, query: str) -> pa.Table:
-        return self.store.sql(query).to_arrow()
+    ours: Apart
+    duck: Apart
+    duck_path: Path
 
 
 @contextmanager
 def opened(bench: Bench) -> Iterator[Sides]:
     """Both sides, without rows."""
-    with timestrata.open(fresh(bench.dir / "tsbs.store")) as store:
-        duck = Duck(bench.dir / "tsbs.duckdb")
-        try:
-            yield Sides(store, duck)
-        finally:
-            duck.connection.close()
+    path = bench.dir / "tsbs.duckdb"
+    with apart(Ours, bench.dir / "tsbs.store") as ours, apart(Duck, path) as duck:
+        yield Sides(ours, duck, path)
 
 
-def table_of(on: Sides, name: str, schema: pa.Schema, **options: Any) -> timestrata.Table:
+def create(on: Sides, name: str, schema: pa.Schema, **options: Any) -> None:
     """A table of ours, and DuckDB's of the same columns beside it."""
-    on.duck.create(name, schema)
-    return on.store.table(name, schema=schema, **options)
+    on.duck("create", name, schema)
+    on.ours("create", name, schema, **options)
 
 
 def fill(on: Sides, name: str, rows: pa.Table, **options: Any) -> None:
     """A table of that name on both sides, compacted here and written to its file there."""
-    table = table_of(on, name, rows.schema, **options)
-    table.append(rows)
-    on.store.compact(name)
-    on.duck.append(name, rows)
-    on.duck.checkpoint()
+    create(on, name, rows.schema, **options)
+    on.ours("append", name, rows)
+    on.ours("compact", name)
+    on.duck("append", name, rows)
+    on.duck("checkpoint")
 
 
 # What a side is asked in the turn of some number.
-Ask = Callable[[int], pa.Table]
+Ask = Callable[[int], Timed | pa.Table]
 
 
 def asked(
@@ -102,8 +122,8 @@ def asked(
 ) -> None:
     """Races all sides through the same queries, one a turn, once each side has answered the first."""
     asks: dict[str, Ask] = {
-        OURS: lambda at: on.ask(queries[at].ours),
-        DUCK: lambda at: on.duck.ask(queries[at].duck),
+        OURS: lambda at: on.ours("ask", queries[at].ours),
+        DUCK: lambda at: on.duck("ask", queries[at].duck),
         **(others or {}),
     }
     try:
