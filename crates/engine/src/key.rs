@@ -11,6 +11,7 @@ use arrow_array::types::{
     TimestampSecondType, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_format::{KeyRange, LeadKey};
 
@@ -160,6 +161,38 @@ impl<'a> KeyView<'a> {
         }
     }
 
+    /// Which keys lie in one of `parts`, in whatever order they are.
+    pub(crate) fn within_any(&self, parts: &[KeyRange]) -> BooleanBuffer {
+        /// `[lo, hi)` of times; an end that isn't given is that of all times.
+        fn times(part: &KeyRange) -> Option<(i64, Option<i64>)> {
+            let lo = match part.lo {
+                None => i64::MIN,
+                Some(LeadKey::Time(lo)) => lo,
+                Some(_) => return None,
+            };
+            match part.hi {
+                None => Some((lo, None)),
+                Some(LeadKey::Time(hi)) => Some((lo, Some(hi))),
+                Some(_) => None,
+            }
+        }
+        // Nearly always one range of times: then two comparisons a row, and no look at what kind of key it is.
+        if let (Self::Time(keys), [part]) = (self, parts)
+            && let Some((lo, hi)) = times(part)
+        {
+            let time = |row| keys.get(row).copied().unwrap_or_default();
+            return match hi {
+                Some(hi) => BooleanBuffer::collect_bool(keys.len(), |row| {
+                    let time = time(row);
+                    (lo <= time) & (time < hi)
+                }),
+                None => BooleanBuffer::collect_bool(keys.len(), |row| lo <= time(row)),
+            };
+        }
+        let is_in_one = |row| parts.iter().any(|part| part.contains(self.get(row)));
+        BooleanBuffer::collect_bool(self.len(), is_in_one)
+    }
+
     /// Of a sorted column: the first row whose key is not below `key` (the length if none).
     /// A key of another kind than the column's sorts as the variants of [`LeadKey`] do.
     pub(crate) fn lower_bound(&self, key: LeadKey) -> usize {
@@ -180,5 +213,32 @@ impl<'a> KeyView<'a> {
         let start = range.lo.map_or(0, |lo| self.lower_bound(lo));
         let end = range.hi.map_or(self.len(), |hi| self.lower_bound(hi));
         start..end.max(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn end() -> impl Strategy<Value = Option<LeadKey>> {
+        let end = prop_oneof![Just(i64::MIN), Just(i64::MAX), -3_i64..3];
+        let other = (0_u64..3).prop_map(LeadKey::Offset);
+        prop::option::of(prop_oneof![9 => end.prop_map(LeadKey::Time), 1 => other])
+    }
+
+    proptest! {
+        #[test]
+        fn keys_within_some_ranges_are_those_that_one_of_them_contains(
+            times in prop::collection::vec(
+                prop_oneof![Just(i64::MIN), Just(i64::MAX), -4_i64..4], 0..100),
+            parts in prop::collection::vec((end(), end()), 0..3),
+        ) {
+            let parts: Vec<KeyRange> = parts.into_iter().map(|(lo, hi)| KeyRange { lo, hi }).collect();
+            let is_in = |time: &i64| parts.iter().any(|part| part.contains(LeadKey::Time(*time)));
+            let expected: BooleanBuffer = times.iter().map(is_in).collect();
+            prop_assert_eq!(KeyView::Time(&times).within_any(&parts), expected);
+        }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn read(
 }
 
 /// Texts with their lengths before them, as Parquet's PLAIN encoding has them.
-fn plain_texts(mut bytes: &[u8], count: usize) -> Option<Vec<&str>> {
+pub(super) fn plain_texts(mut bytes: &[u8], count: usize) -> Option<Vec<&str>> {
     // Each takes its length at least.
     let mut texts = Vec::with_capacity(count.min(bytes.len() / LENGTH_BYTES));
     for _ in 0..count {

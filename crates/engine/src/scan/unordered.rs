@@ -133,8 +133,7 @@ impl Unordered {
             self.ready.extend(rows.map(|rows| given.slice(rows.start, rows.len())));
             return Ok(());
         }
-        let is_seen = |row| parts.iter().any(|part| part.contains(keys.get(row)));
-        let is_seen: BooleanArray = (0..keys.len()).map(|row| Some(is_seen(row))).collect();
+        let is_seen = BooleanArray::new(keys.within_any(parts), None);
         let given = filter_record_batch(&given, &is_seen).map_err(|error| unfit(&error))?;
         self.ready.extend((given.num_rows() > 0).then_some(given));
         Ok(())

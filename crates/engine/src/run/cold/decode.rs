@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
-use arrow_select::filter::filter_record_batch;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
@@ -21,7 +20,9 @@ use super::super::dictionary::ViewedDictionary;
 use super::super::parts::PART_ROWS;
 use super::super::{decimals, dictionary};
 use super::ColdFile;
+use super::block::{BlockReader, Part};
 use super::columns::BlockColumns;
+use super::flat::FlatColumn;
 use crate::scan::views;
 use crate::{Error, Result};
 
@@ -32,6 +33,17 @@ pub(in crate::run) enum ChosenRows {
     Stretches(RowSelection),
     /// All of them, a few thousand at once, and those are kept that are set.
     Masked(BooleanArray),
+}
+
+impl ChosenRows {
+    /// What is read, and what is kept of that.
+    pub(super) fn into_parts(self) -> (Option<RowSelection>, Option<BooleanArray>) {
+        match self {
+            Self::All => (None, None),
+            Self::Stretches(selection) => (Some(selection), None),
+            Self::Masked(mask) => (None, Some(mask)),
+        }
+    }
 }
 
 /// Columns that are decoded together, and what Parquet's decoder is told of them.
@@ -158,22 +170,21 @@ impl ColdFile {
         text_views: bool,
         chosen: ChosenRows,
     ) -> Result<Decoding> {
-        let (selection, mask) = match chosen {
-            ChosenRows::All => (None, None),
-            ChosenRows::Stretches(selection) => (Some(selection), None),
-            ChosenRows::Masked(mask) => (None, Some(mask)),
+        let selection = match &chosen {
+            ChosenRows::Stretches(selection) => Some(selection),
+            ChosenRows::All | ChosenRows::Masked(_) => None,
         };
         let reading = self.reading(block, columns, text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
         // With its page index a block's pages are left out that nothing is wanted of.
-        let pages = selection.as_ref().and_then(|_| self.pages(block));
+        let pages = selection.and_then(|_| self.pages(block));
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if columns.contains(&schema.get_column_root_idx(leaf)) {
                 let range = self.chunk_range(chunk)?;
                 start = start.min(range.start);
-                match selection.as_ref().zip(pages.as_deref().and_then(|of| places(of, leaf))) {
+                match selection.zip(pages.as_deref().and_then(|of| places(of, leaf))) {
                     Some((rows, places)) => self.verify_pages(range, places, rows)?,
                     None => self.file.verify(range)?,
                 }
@@ -183,19 +194,14 @@ impl ColdFile {
             Some(pages) => (pages, 0),
             None => (Arc::clone(&self.metadata), block),
         };
-        let begin = || -> std::result::Result<_, DecodeFailure> {
-            let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
-            let reader = ParquetRecordBatchReader::try_new_with_row_groups(
-                &*reading.levels(schema, columns)?,
-                &read,
-                rows_a_part.min(rows),
-                selection,
-            )?;
-            Ok((reader, Arc::new(reading.schema.project(columns)?)))
-        };
+        let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
+        let part_rows = (rows, rows_a_part.min(rows));
         let path = self.file.path();
-        let (reader, schema) =
-            guarded(path, || begin().map_err(|error| undecodable(path, start, error)))?;
+        let begin = || {
+            let begun = self.block_reader(reading, &read, (block, columns), chosen, part_rows);
+            begun.map_err(|error| undecodable(path, start, error))
+        };
+        let (reader, schema) = guarded(path, begin)?;
         let is_viewed = columns.iter().map(|column| text_views && self.is_viewed(*column));
         let is_float = columns.iter().map(|column| self.decimal_digits(*column).is_some());
         Ok(Decoding {
@@ -204,13 +210,68 @@ impl ColdFile {
             is_viewed: is_viewed.collect(),
             is_by_dictionary: Vec::new(),
             is_float: is_float.collect(),
-            mask,
             dictionaries: vec![None; columns.len()],
             rows,
             rows_left: Some(rows),
             path: path.to_owned(),
             start,
         })
+    }
+
+    /// What decodes columns of a block, and their types.
+    fn block_reader(
+        &self,
+        reading: &DecodedTypes,
+        read: &BlockColumns,
+        (block, columns): (usize, &[usize]),
+        chosen: ChosenRows,
+        (rows, rows_a_part): (usize, usize),
+    ) -> std::result::Result<(BlockReader, SchemaRef), DecodeFailure> {
+        let schema = Arc::new(reading.schema.project(columns)?);
+        let mut flat = Vec::new();
+        let mut others = (Vec::new(), Vec::new());
+        for (place, (column, field)) in columns.iter().zip(schema.fields()).enumerate() {
+            match self.flat_column(block, *column, field.data_type(), read)? {
+                Some(column) => flat.push((place, column)),
+                None => {
+                    others.0.push(place);
+                    others.1.push(*column);
+                }
+            }
+        }
+        let (places, columns) = others;
+        let others = match columns.is_empty() {
+            true => None,
+            false => {
+                let selection = match &chosen {
+                    ChosenRows::Stretches(selection) => Some(selection.clone()),
+                    ChosenRows::All | ChosenRows::Masked(_) => None,
+                };
+                let of_file = self.metadata.file_metadata().schema_descr();
+                let levels = reading.levels(of_file, &columns)?;
+                let reader = ParquetRecordBatchReader::try_new_with_row_groups(
+                    &levels,
+                    read,
+                    rows_a_part,
+                    selection,
+                )?;
+                Some((places, reader))
+            }
+        };
+        Ok((BlockReader::new(flat, others, chosen, (rows, rows_a_part)), schema))
+    }
+
+    /// The column where it is flat.
+    fn flat_column(
+        &self,
+        block: usize,
+        column: usize,
+        data_type: &DataType,
+        read: &BlockColumns,
+    ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
+        let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
+        let chunk = self.groups().get(block).and_then(|group| group.columns().get(leaf));
+        chunk.map_or(Ok(None), |chunk| FlatColumn::new(chunk, data_type, || read.pages(leaf)))
     }
 }
 
@@ -220,7 +281,7 @@ fn places(pages: &ParquetMetaData, leaf: usize) -> Option<&[PageLocation]> {
     (!places.is_empty()).then_some(places)
 }
 
-type DecodeFailure = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type DecodeFailure = Box<dyn std::error::Error + Send + Sync>;
 
 fn undecodable(path: &Path, start: u64, error: DecodeFailure) -> Error {
     Error::corruption(path, start, format!("a row group can't be decoded: {error}"))
@@ -229,7 +290,7 @@ fn undecodable(path: &Path, start: u64, error: DecodeFailure) -> Error {
 
 /// Columns of one block, as they are decoded. Their bytes have been verified.
 pub(in crate::run) struct Decoding {
-    reader: ParquetRecordBatchReader,
+    reader: BlockReader,
     /// As the reader gives them.
     schema: SchemaRef,
     /// Which of them are wanted as views,
@@ -238,8 +299,6 @@ pub(in crate::run) struct Decoding {
     is_by_dictionary: Vec<bool>,
     /// and which are floats, even where the file has decimal numbers.
     is_float: Vec<bool>,
-    /// Of all rows those to be given, before their values are looked up.
-    mask: Option<BooleanArray>,
     /// The views of each column's last dictionary.
     dictionaries: Vec<Option<ViewedDictionary>>,
     rows: usize,
@@ -266,23 +325,17 @@ impl Decoding {
         &mut self,
         left: usize,
     ) -> std::result::Result<Option<RecordBatch>, DecodeFailure> {
-        let part = self.reader.next().transpose()?;
-        let found = part.as_ref().map_or(0, RecordBatch::num_rows);
+        let part = self.reader.next()?;
+        let found = part.as_ref().map_or(0, |part| part.rows);
         let Some(left) = left.checked_sub(found).filter(|left| found > 0 || *left == 0) else {
             let found = self.rows - left + found;
             return Err(format!("{found} rows, expected {}", self.rows).into());
         };
         self.rows_left = (found > 0).then_some(left);
-        let Some(part) = part.filter(|_| found > 0) else { return Ok(None) };
+        let Some(Part { columns, given, .. }) = part else { return Ok(None) };
+        let options = RecordBatchOptions::new().with_row_count(Some(given));
         // Compares types, and refuses nulls in columns that have none.
-        let (_, columns, _) = part.into_parts();
-        let mut part = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
-        if let Some(mask) = &self.mask {
-            let first = self.rows - left - found;
-            let mask =
-                mask.slice(first.min(mask.len()), found.min(mask.len().saturating_sub(first)));
-            part = filter_record_batch(&part, &mask)?;
-        }
+        let part = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
         self.as_wanted(part).map(Some)
     }
 

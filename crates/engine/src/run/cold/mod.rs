@@ -3,8 +3,10 @@
 //! Rows of a block lie in the order of the key, or by series (see [`series`]). The cache has columns
 //! as they are stored; who reads gets them in the order of the key.
 
+mod block;
 mod columns;
 mod decode;
+mod flat;
 mod pages;
 mod passing;
 mod pruning;

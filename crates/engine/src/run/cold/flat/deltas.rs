@@ -1,0 +1,166 @@
+//! Parquet's DELTA_BINARY_PACKED: steps from one whole number to the next, less the least step of their block.
+//!
+//! ```text
+//!    values of a block | miniblocks of a block | values | first value
+//!    least step | a width for each miniblock | steps, bit by bit      once a block
+//! ```
+//!
+//! After the format's description, <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+
+use super::unpack::{unpack, wide_value};
+use super::{Word, damaged, varint};
+
+/// Values of a miniblock at most, and miniblocks of a block: writers have 32 or 64, and four.
+const MINIBLOCK_VALUES_MAX: u64 = 1 << 16;
+
+/// Reads the values of a page.
+#[derive(Default)]
+pub(super) struct Deltas {
+    bytes: Bytes,
+    at: usize,
+    miniblocks: usize,
+    miniblock_values: usize,
+    /// Values that are not decoded yet.
+    left: usize,
+    is_first: bool,
+    last: u64,
+    least_step: u64,
+    /// The widths of miniblocks that are left of the block.
+    widths: std::ops::Range<usize>,
+    steps: Vec<u32>,
+    /// Of a miniblock that was read in part, and how many of them have been read.
+    decoded: Vec<u64>,
+    read: usize,
+}
+
+impl Deltas {
+    pub(super) fn new(bytes: Bytes, values: usize) -> Result<Self> {
+        let mut at = 0;
+        let mut header = || varint(&bytes, &mut at).ok_or_else(ends_early);
+        let (block_values, miniblocks, count) = (header()?, header()?, header()?);
+        let first = unzigzag(header()?);
+        let a_miniblock = block_values.checked_div(miniblocks).filter(|values| {
+            values * miniblocks == block_values
+                && *values <= MINIBLOCK_VALUES_MAX
+                && miniblocks <= MINIBLOCK_VALUES_MAX
+                && *values > 0
+                && values.is_multiple_of(32)
+        });
+        let a_miniblock = a_miniblock.ok_or_else(|| {
+            damaged("steps", format!("come {block_values} in {miniblocks} miniblocks"))
+        })?;
+        if count != values as u64 {
+            return Err(damaged("steps", format!("are those of {count} values, of {values}")));
+        }
+        Ok(Self {
+            at,
+            miniblocks: usize::try_from(miniblocks)?,
+            miniblock_values: usize::try_from(a_miniblock)?,
+            left: values,
+            is_first: true,
+            last: first,
+            bytes,
+            ..Self::default()
+        })
+    }
+
+    /// Appends the next `count` values.
+    pub(super) fn read<W: Word>(&mut self, mut count: usize, out: &mut Vec<W>) -> Result<()> {
+        while count > 0 {
+            let rest = self.decoded.get(self.read..).unwrap_or_default();
+            let values = rest.get(..count).unwrap_or(rest);
+            out.extend(values.iter().map(|value| W::of_bits(*value)));
+            self.read += values.len();
+            count -= values.len();
+            if count >= self.miniblock_values {
+                count -= self.next_miniblock(out)?;
+            } else if count > 0 {
+                self.decode_next()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over so many.
+    pub(super) fn skip(&mut self, mut count: usize) -> Result<()> {
+        loop {
+            let skipped = count.min(self.decoded.len() - self.read);
+            self.read += skipped;
+            count -= skipped;
+            if count == 0 {
+                return Ok(());
+            }
+            self.decode_next()?;
+        }
+    }
+
+    /// Decodes the next miniblock, of which not all is read yet.
+    fn decode_next(&mut self) -> Result<()> {
+        let mut decoded = std::mem::take(&mut self.decoded);
+        decoded.clear();
+        let result = self.next_miniblock(&mut decoded);
+        (self.decoded, self.read) = (decoded, 0);
+        result.map(drop)
+    }
+
+    /// Appends the values of the next miniblock, one at least, and tells how many.
+    fn next_miniblock<W: Word>(&mut self, out: &mut Vec<W>) -> Result<usize> {
+        if self.left == 0 {
+            return Err(ends_early());
+        }
+        if std::mem::take(&mut self.is_first) {
+            out.push(W::of_bits(self.last));
+            self.left -= 1;
+            return Ok(1);
+        }
+        if self.widths.is_empty() {
+            let step = varint(&self.bytes, &mut self.at).ok_or_else(ends_early)?;
+            self.least_step = unzigzag(step);
+            self.widths = self.at..self.at + self.miniblocks;
+            self.at = self.widths.end;
+        }
+        let width = self.widths.next().and_then(|at| self.bytes.get(at)).copied();
+        let width = usize::from(width.ok_or_else(ends_early)?);
+        let count = self.left.min(self.miniblock_values);
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (mut last, least) = (self.last, self.least_step);
+        // Only one of the two additions waits for the value before.
+        let after = |last: u64, step: u64| last.wrapping_add(least.wrapping_add(step));
+        let first = out.len();
+        out.resize(first + count, W::default());
+        let values = out.iter_mut().skip(first);
+        if width <= 32 {
+            self.steps.clear();
+            if !unpack(rest, width, count, &mut self.steps) {
+                return Err(ends_early());
+            }
+            for (value, step) in values.zip(&self.steps) {
+                last = after(last, (*step).into());
+                *value = W::of_bits(last);
+            }
+        } else if width <= 64 {
+            for (index, value) in values.enumerate() {
+                last = after(last, wide_value(rest, width, index).ok_or_else(ends_early)?);
+                *value = W::of_bits(last);
+            }
+        } else {
+            return Err(damaged("steps", format!("have {width} bits each")));
+        }
+        self.last = last;
+        self.left -= count;
+        self.at += (self.miniblock_values / 8 * width).min(rest.len());
+        Ok(count)
+    }
+}
+
+/// The number of which this is twice the amount, or one less where it is below zero.
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+fn ends_early() -> ParquetError {
+    damaged("steps", "end before all rows have one")
+}

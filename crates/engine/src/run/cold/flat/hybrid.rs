@@ -1,0 +1,121 @@
+//! Parquet's RLE and bit-packing hybrid: codes of a dictionary, and levels.
+//!
+//! ```text
+//!    varint  n << 1      one value, for n rows
+//!    varint  n << 1 | 1  n * 8 values, bit by bit
+//! ```
+//!
+//! After the format's description, <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+
+use super::unpack::unpack;
+use super::{damaged, varint};
+
+/// Some values that follow each other.
+pub(super) enum Piece<'a> {
+    /// One value, so many times.
+    Repeated(u32, usize),
+    Each(&'a [u32]),
+}
+
+impl Piece<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Repeated(_, count) => *count,
+            Self::Each(values) => values.len(),
+        }
+    }
+
+    /// The greatest of its values.
+    pub(super) fn greatest(&self) -> u32 {
+        match self {
+            Self::Repeated(value, _) => *value,
+            Self::Each(values) => values.iter().fold(0, |greatest, value| greatest.max(*value)),
+        }
+    }
+}
+
+/// Reads the values of a page.
+#[derive(Default)]
+pub(super) struct Hybrid {
+    bytes: Bytes,
+    at: usize,
+    width: usize,
+    /// Values behind the present run.
+    left: usize,
+    /// The value of the present run, and how many of it are left,
+    repeated: (u32, usize),
+    /// or its values, and how many have been read.
+    each: Vec<u32>,
+    read: usize,
+}
+
+impl Hybrid {
+    /// Of so many values, of `width` bits each.
+    pub(super) fn new(bytes: Bytes, width: u8, values: usize) -> Result<Self> {
+        if width > 32 {
+            return Err(damaged("codes", format!("have {width} bits each")));
+        }
+        Ok(Self { bytes, width: width.into(), left: values, ..Self::default() })
+    }
+
+    /// Of codes of a dictionary, before which the width stands.
+    pub(super) fn of_codes(bytes: &Bytes, values: usize) -> Result<Self> {
+        match bytes.first() {
+            Some(width) => Self::new(bytes.slice(1..), *width, values),
+            None => Err(ends_early()),
+        }
+    }
+
+    /// The next values, no more than `most`, and one at least.
+    pub(super) fn next(&mut self, most: usize) -> Result<Piece<'_>> {
+        if self.repeated.1 == 0 && self.read == self.each.len() {
+            self.next_run()?;
+        }
+        if self.repeated.1 > 0 {
+            let count = self.repeated.1.min(most);
+            self.repeated.1 -= count;
+            return Ok(Piece::Repeated(self.repeated.0, count));
+        }
+        let rest = self.each.get(self.read..).unwrap_or_default();
+        let values = rest.get(..most).unwrap_or(rest);
+        self.read += values.len();
+        Ok(Piece::Each(values))
+    }
+
+    fn next_run(&mut self) -> Result<()> {
+        let header = varint(&self.bytes, &mut self.at).ok_or_else(ends_early)?;
+        let count = usize::try_from(header >> 1)?;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.each.clear();
+        self.read = 0;
+        let (count, bytes) = if header & 1 == 0 {
+            let bytes = self.width.div_ceil(8);
+            let mut value = [0; 4];
+            let stored = rest.get(..bytes).ok_or_else(ends_early)?;
+            value.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+            let count = count.min(self.left);
+            self.repeated = (u32::from_le_bytes(value), count);
+            (count, bytes)
+        } else {
+            // The last eight may be more than there are, and need not be there.
+            let wanted = count.saturating_mul(8).min(self.left);
+            if !unpack(rest, self.width, wanted, &mut self.each) {
+                return Err(ends_early());
+            }
+            (wanted, count.saturating_mul(self.width).min(rest.len()))
+        };
+        self.left -= count;
+        self.at += bytes;
+        match count {
+            0 => Err(ends_early()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn ends_early() -> ParquetError {
+    damaged("codes", "end before all rows have one")
+}

@@ -1,0 +1,238 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, Decimal64Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
+use arrow_schema::{Field, Schema};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::{ReadOptionsBuilder, SerializedPageReader};
+use proptest::prelude::*;
+
+use super::super::super::checked::guarded;
+use super::*;
+
+/// How a column is written.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    by_dictionary: bool,
+    is_second_version: bool,
+    page_rows: usize,
+    may_be_null: bool,
+}
+
+fn written(column: &ArrayRef, how: Written, encoding: Option<Encoding>) -> Bytes {
+    let field = Field::new("x", column.data_type().clone(), how.may_be_null);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let version = match how.is_second_version {
+        true => WriterVersion::PARQUET_2_0,
+        false => WriterVersion::PARQUET_1_0,
+    };
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(version)
+        .set_dictionary_enabled(how.by_dictionary)
+        .set_data_page_row_count_limit(how.page_rows)
+        .set_write_batch_size(how.page_rows);
+    if let Some(encoding) = encoding {
+        properties = properties.set_encoding(encoding);
+    }
+    let mut bytes = Vec::new();
+    let mut writer =
+        ArrowWriter::try_new(&mut bytes, Arc::clone(&schema), Some(properties.build())).unwrap();
+    writer.write(&RecordBatch::try_new(schema, vec![Arc::clone(column)]).unwrap()).unwrap();
+    writer.close().unwrap();
+    bytes.into()
+}
+
+fn metadata_of(bytes: &Bytes) -> ParquetMetaData {
+    let options = ReadOptionsBuilder::new().with_page_index().build();
+    let file = SerializedFileReader::new_with_options(bytes.clone(), options).unwrap();
+    file.metadata().clone()
+}
+
+/// The only column of a file, with its page index or without.
+fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<FlatColumn> {
+    let metadata = metadata_of(bytes);
+    let chunk = metadata.row_group(0).column(0);
+    let rows = usize::try_from(metadata.row_group(0).num_rows()).unwrap();
+    let places = metadata.offset_index().map(|of| of[0][0].page_locations().clone());
+    let places = places.filter(|_| by_index);
+    let pages = || {
+        let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, places)?;
+        Ok(Box::new(reader) as Box<dyn PageReader>)
+    };
+    FlatColumn::new(chunk, data_type, pages).unwrap()
+}
+
+fn keys() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// The texts of codes, or the numbers as they are.
+fn plain(column: &ArrayRef) -> ArrayRef {
+    match column.as_dictionary_opt::<Int32Type>() {
+        Some(column) => take(column.values(), column.keys(), None).unwrap(),
+        None => Arc::clone(column),
+    }
+}
+
+/// Reads the rows in steps: so many passed over, so many read, and of these one in so many chosen, or all.
+fn assert_read(
+    bytes: &Bytes,
+    column: &ArrayRef,
+    data_type: &DataType,
+    by_index: bool,
+    steps: &[(usize, usize, Option<u32>)],
+) {
+    let mut flat = column_of(bytes, data_type, by_index).expect("a flat column");
+    let (mut at, mut expected, mut parts) = (0, Vec::new(), Vec::new());
+    for (skipped, read, one_in) in steps.iter().copied() {
+        let (skipped, read) = (skipped.min(column.len() - at), read);
+        let read = read.min(column.len() - at - skipped);
+        let places = (0..u32::try_from(read).unwrap()).filter(|place| {
+            one_in.is_none_or(|one_in| place.wrapping_mul(0x9E37_79B9) % one_in == 0)
+        });
+        let places: Vec<u32> = places.collect();
+        flat.skip(skipped);
+        flat.reserve(places.len());
+        flat.read(read, one_in.map(|_| places.as_slice())).unwrap();
+        at += skipped;
+        let rows = places.iter().map(|place| place + u32::try_from(at).unwrap());
+        expected.extend(rows);
+        at += read;
+        parts.push(plain(&flat.take().unwrap()));
+    }
+    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
+    let expected = take(column, &arrow_array::UInt32Array::from(expected), None).unwrap();
+    assert_eq!(&concat(&parts).unwrap(), &expected);
+}
+
+fn columns() -> impl Strategy<Value = (ArrayRef, Option<Encoding>)> {
+    let lengths = prop::collection::vec((any::<i64>(), 0_usize..70), 1..40);
+    // Runs of equal numbers, and numbers that rise by steps of few bits, of many, or of all.
+    let numbers =
+        (lengths, prop_oneof![Just(0_u32), 1..40_u32, Just(63)]).prop_map(|(runs, bits)| {
+            let mut last = 0_i64;
+            let values = runs.into_iter().flat_map(|(value, count)| {
+                last = last.wrapping_add(value >> (63 - bits));
+                let step = i64::from(bits % 3 == 0);
+                let first = last;
+                (0..count as i64).map(move |n| first.wrapping_add(n * step))
+            });
+            values.collect::<Vec<i64>>()
+        });
+    (numbers, 0..8).prop_map(|(numbers, kind)| -> (ArrayRef, Option<Encoding>) {
+        let deltas = Some(Encoding::DELTA_BINARY_PACKED);
+        match kind {
+            0 => (Arc::new(Int64Array::from(numbers)), deltas),
+            1 => (Arc::new(Int64Array::from(numbers)), None),
+            2 => (Arc::new(numbers.iter().map(|n| *n as i32).collect::<Int32Array>()), deltas),
+            3 => (Arc::new(numbers.iter().map(|n| *n as i32).collect::<Int32Array>()), None),
+            4 => (Arc::new(numbers.iter().map(|n| *n as f64).collect::<Float64Array>()), None),
+            5 => {
+                let decimals = numbers.iter().map(|n| n % 1_000_000).collect::<Decimal64Array>();
+                (Arc::new(decimals.with_precision_and_scale(18, 2).unwrap()), deltas)
+            }
+            _ => {
+                let texts = numbers.iter().map(|n| Some(format!("host_{n}")));
+                (Arc::new(texts.collect::<StringArray>()), None)
+            }
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn rows_are_those_that_were_written(
+        (column, encoding) in columns(),
+        (by_dictionary, is_second_version) in any::<(bool, bool)>(),
+        (may_be_null, by_index) in any::<(bool, bool)>(),
+        page_rows in 1_usize..300,
+        steps in prop::collection::vec((
+            prop_oneof![2 => Just(0), 1 => 0_usize..200],
+            0_usize..300,
+            prop::option::of(prop_oneof![1_u32..4, 4_u32..200]),
+        ), 1..12),
+    ) {
+        let is_text = column.data_type() == &DataType::Utf8;
+        let by_dictionary = by_dictionary || is_text;
+        let how = Written { by_dictionary, is_second_version, page_rows, may_be_null };
+        prop_assume!(!column.is_empty());
+        let bytes = written(&column, how, encoding.filter(|_| !by_dictionary));
+        let data_type = if is_text { keys() } else { column.data_type().clone() };
+        assert_read(&bytes, &column, &data_type, by_index, &steps);
+    }
+
+    #[test]
+    fn pages_of_other_bytes_are_errors_and_no_panics(
+        (column, encoding) in columns(),
+        (by_dictionary, is_second_version) in any::<(bool, bool)>(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let is_text = column.data_type() == &DataType::Utf8;
+        let by_dictionary = by_dictionary || is_text;
+        let how = Written { by_dictionary, is_second_version, page_rows: 64, may_be_null: true };
+        prop_assume!(!column.is_empty());
+        let bytes = written(&column, how, encoding.filter(|_| !by_dictionary));
+        let metadata = metadata_of(&bytes);
+        let chunk = metadata.row_group(0).column(0);
+        let (start, length) = chunk.byte_range();
+        let mut damaged = bytes.to_vec();
+        for (at, byte) in flips {
+            damaged[start as usize + at.index(length as usize)] = byte;
+        }
+        let damaged = Arc::new(Bytes::from(damaged));
+        let data_type = if is_text { keys() } else { column.data_type().clone() };
+        let pages = || {
+            let reader = SerializedPageReader::new(damaged, chunk, column.len(), None)?;
+            Ok(Box::new(reader) as Box<dyn PageReader>)
+        };
+        // Whether the bytes are the right ones is for checksums to say; and Parquet's reader of page headers panics.
+        let mut flat = FlatColumn::new(chunk, &data_type, pages).unwrap().unwrap();
+        let has_page = guarded(Path::new("x"), || Ok(flat.find_page().is_ok())).unwrap_or(false);
+        if has_page && flat.read(column.len().min(flat.left), None).is_ok() && let Ok(read) = flat.take() {
+            plain(&read);
+        }
+    }
+}
+
+#[test]
+fn columns_that_are_not_flat_are_left_to_others() {
+    let how =
+        Written { by_dictionary: false, is_second_version: true, page_rows: 64, may_be_null: true };
+    let of = |column: ArrayRef, encoding: Option<Encoding>| {
+        let bytes = written(&column, how, encoding);
+        column_of(&bytes, column.data_type(), false).is_some()
+    };
+    let numbers = || Int64Array::from_iter_values(0..100);
+    assert!(of(Arc::new(numbers()), None));
+    assert!(!of(Arc::new(Int64Array::from(vec![Some(1), None])), None));
+    assert!(!of(Arc::new(numbers()), Some(Encoding::BYTE_STREAM_SPLIT)));
+    assert!(!of(Arc::new(StringArray::from(vec!["a", "b"])), None));
+    assert!(!of(Arc::new(arrow_array::BooleanArray::from(vec![true, false])), None));
+}
+
+#[test]
+fn more_rows_than_there_are_are_refused() {
+    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+    let how = Written {
+        by_dictionary: true,
+        is_second_version: false,
+        page_rows: 64,
+        may_be_null: false,
+    };
+    let bytes = written(&column, how, None);
+    for (skipped, read) in [(0, 101), (100, 1), (64, 37), (1_000, 1)] {
+        let mut flat = column_of(&bytes, column.data_type(), false).unwrap();
+        flat.skip(skipped);
+        let error = flat.read(read, None).unwrap_err().to_string();
+        assert!(error.contains("fewer rows"), "{error}");
+    }
+}

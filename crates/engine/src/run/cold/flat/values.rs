@@ -1,0 +1,294 @@
+//! What the pages of a column hold: numbers, or codes of texts.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, make_array};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::errors::Result;
+
+use super::super::super::dictionary::plain_texts;
+use super::deltas::Deltas;
+use super::hybrid::{Hybrid, Piece};
+use super::{Word, damaged};
+
+/// Decodes the pages of a column, in their order.
+pub(super) trait Values: Send {
+    /// The dictionary page, with so many values.
+    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()>;
+
+    /// A page of so many values.
+    fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()>;
+
+    /// Makes room for so many values that will be read.
+    fn reserve(&mut self, values: usize);
+
+    /// Passes over the next values of the page.
+    fn skip(&mut self, values: usize) -> Result<()>;
+
+    /// Reads the next values of the page.
+    fn read(&mut self, values: usize) -> Result<()>;
+
+    /// Of the next values of the page those at some places, in ascending order, where the first one is at `first`.
+    fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()>;
+
+    /// What has been read.
+    fn take(&mut self) -> Result<ArrayRef>;
+}
+
+/// The pieces of the next values of a page.
+fn pieces(
+    codes: &mut Hybrid,
+    mut values: usize,
+    mut each: impl FnMut(Piece<'_>) -> Result<()>,
+) -> Result<()> {
+    while values > 0 {
+        let piece = codes.next(values)?;
+        values -= piece.len();
+        each(piece)?;
+    }
+    Ok(())
+}
+
+/// The codes at some places, where the first code is at `first`.
+fn pick(
+    codes: &mut Hybrid,
+    values: usize,
+    mut first: u32,
+    mut places: &[u32],
+    mut each: impl FnMut(u32, usize) -> Result<()>,
+) -> Result<()> {
+    pieces(codes, values, |piece| {
+        let end = first.saturating_add(u32::try_from(piece.len())?);
+        match piece {
+            Piece::Repeated(code, _) => {
+                let here = places.iter().take_while(|place| **place < end).count();
+                if here > 0 {
+                    each(code, here)?;
+                }
+                places = places.get(here..).unwrap_or_default();
+            }
+            Piece::Each(codes) => {
+                while let Some((place, rest)) = places.split_first().filter(|(at, _)| **at < end) {
+                    let code = codes.get(place.saturating_sub(first) as usize).copied();
+                    each(code.unwrap_or_default(), 1)?;
+                    places = rest;
+                }
+            }
+        }
+        first = end;
+        Ok(())
+    })
+}
+
+/// Texts, all of which the dictionary has.
+pub(super) struct Texts {
+    texts: Option<ArrayRef>,
+    codes: Hybrid,
+    keys: Vec<i32>,
+}
+
+impl Texts {
+    pub(super) fn new() -> Self {
+        Self { texts: None, codes: Hybrid::default(), keys: Vec::new() }
+    }
+}
+
+impl Values for Texts {
+    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()> {
+        let texts = plain_texts(bytes, values)
+            .ok_or_else(|| damaged("a dictionary", "has other bytes than texts"))?;
+        self.texts = Some(Arc::new(StringArray::from(texts)));
+        Ok(())
+    }
+
+    fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()> {
+        if !is_by_dictionary(encoding) {
+            return Err(damaged("a page of texts", format!("is encoded as {encoding}")));
+        }
+        self.codes = Hybrid::of_codes(&bytes, values)?;
+        Ok(())
+    }
+
+    fn reserve(&mut self, values: usize) {
+        self.keys.reserve(values);
+    }
+
+    fn skip(&mut self, values: usize) -> Result<()> {
+        pieces(&mut self.codes, values, |_| Ok(()))
+    }
+
+    fn read(&mut self, values: usize) -> Result<()> {
+        let keys = &mut self.keys;
+        pieces(&mut self.codes, values, |piece| {
+            match piece {
+                Piece::Repeated(code, count) => keys.resize(keys.len() + count, code.cast_signed()),
+                Piece::Each(codes) => keys.extend(codes.iter().map(|code| code.cast_signed())),
+            }
+            Ok(())
+        })
+    }
+
+    fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()> {
+        let keys = &mut self.keys;
+        pick(&mut self.codes, values, first, places, |code, count| {
+            keys.resize(keys.len() + count, code.cast_signed());
+            Ok(())
+        })
+    }
+
+    fn take(&mut self) -> Result<ArrayRef> {
+        let texts = match &self.texts {
+            Some(texts) => Arc::clone(texts),
+            // Nobody wanted a row yet.
+            None if self.keys.is_empty() => Arc::new(StringArray::new_null(0)) as ArrayRef,
+            None => return Err(damaged("a column of codes", "has no dictionary")),
+        };
+        let keys = PrimitiveArray::from(std::mem::take(&mut self.keys));
+        // Holds each key against the number of values.
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
+    }
+}
+
+fn is_by_dictionary(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
+}
+
+/// How the values of the present page are stored.
+enum Stored {
+    Codes(Hybrid),
+    Deltas(Box<Deltas>),
+    Plain(Bytes),
+}
+
+/// Numbers of 32 or 64 bits, whatever they stand for.
+pub(super) struct Numbers<W> {
+    data_type: DataType,
+    known: Vec<W>,
+    stored: Stored,
+    values: Vec<W>,
+    /// What some are picked of.
+    all: Vec<W>,
+}
+
+impl<W: Word> Numbers<W> {
+    pub(super) fn new(data_type: &DataType) -> Self {
+        Self {
+            data_type: data_type.clone(),
+            known: Vec::new(),
+            stored: Stored::Plain(Bytes::new()),
+            values: Vec::new(),
+            all: Vec::new(),
+        }
+    }
+}
+
+/// Takes so many bytes of what is left of a page of plain numbers.
+fn plain_bytes(rest: &mut Bytes, bytes: usize) -> Result<Bytes> {
+    match rest.len() < bytes {
+        true => Err(damaged("numbers", "end before all rows have one")),
+        false => Ok(rest.split_to(bytes)),
+    }
+}
+
+impl<W: Word> Values for Numbers<W> {
+    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()> {
+        self.known.clear();
+        self.known.extend(W::all(bytes).take(values));
+        match self.known.len() == values {
+            true => Ok(()),
+            false => Err(damaged("a dictionary", format!("has fewer numbers than {values}"))),
+        }
+    }
+
+    fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()> {
+        self.stored = match encoding {
+            Encoding::PLAIN => Stored::Plain(bytes),
+            Encoding::DELTA_BINARY_PACKED if !self.data_type.is_floating() => {
+                Stored::Deltas(Box::new(Deltas::new(bytes, values)?))
+            }
+            other if is_by_dictionary(other) => Stored::Codes(Hybrid::of_codes(&bytes, values)?),
+            other => return Err(damaged("a page of numbers", format!("is encoded as {other}"))),
+        };
+        Ok(())
+    }
+
+    fn reserve(&mut self, values: usize) {
+        self.values.reserve(values);
+    }
+
+    fn skip(&mut self, values: usize) -> Result<()> {
+        match &mut self.stored {
+            Stored::Codes(codes) => pieces(codes, values, |_| Ok(())),
+            Stored::Deltas(deltas) => deltas.skip(values),
+            Stored::Plain(rest) => {
+                plain_bytes(rest, values.saturating_mul(size_of::<W>())).map(drop)
+            }
+        }
+    }
+
+    fn read(&mut self, values: usize) -> Result<()> {
+        match &mut self.stored {
+            Stored::Codes(codes) => {
+                let (known, into) = (&self.known, &mut self.values);
+                pieces(codes, values, |piece| {
+                    if piece.greatest() as usize >= known.len() {
+                        return Err(no_such(piece.greatest()));
+                    }
+                    let value = |code: u32| known.get(code as usize).copied().unwrap_or_default();
+                    match piece {
+                        Piece::Repeated(code, count) => {
+                            into.resize(into.len() + count, value(code))
+                        }
+                        Piece::Each(codes) => into.extend(codes.iter().map(|code| value(*code))),
+                    }
+                    Ok(())
+                })
+            }
+            Stored::Deltas(deltas) => deltas.read(values, &mut self.values),
+            Stored::Plain(rest) => {
+                let bytes = plain_bytes(rest, values.saturating_mul(size_of::<W>()))?;
+                self.values.extend(W::all(&bytes));
+                Ok(())
+            }
+        }
+    }
+
+    fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()> {
+        if let Stored::Codes(codes) = &mut self.stored {
+            let (known, into) = (&self.known, &mut self.values);
+            return pick(codes, values, first, places, |code, count| {
+                let value = known.get(code as usize).ok_or_else(|| no_such(code))?;
+                into.resize(into.len() + count, *value);
+                Ok(())
+            });
+        }
+        let before = std::mem::replace(&mut self.values, std::mem::take(&mut self.all));
+        let read = self.read(values);
+        self.all = std::mem::replace(&mut self.values, before);
+        read?;
+        let at = |place: &u32| self.all.get(place.saturating_sub(first) as usize).copied();
+        self.values.extend(places.iter().map(|place| at(place).unwrap_or_default()));
+        self.all.clear();
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<ArrayRef> {
+        let values = std::mem::take(&mut self.values);
+        let data = ArrayData::builder(self.data_type.clone())
+            .len(values.len())
+            .add_buffer(Buffer::from(ScalarBuffer::from(values)));
+        Ok(make_array(data.build()?))
+    }
+}
+
+fn no_such(code: u32) -> parquet::errors::ParquetError {
+    damaged(
+        "a column of codes",
+        format!("has one of {code}, which its dictionary has no value for"),
+    )
+}
