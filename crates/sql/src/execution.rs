@@ -27,6 +27,7 @@ use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
 use crate::shared::SharedSession;
 use crate::statement;
+use crate::table::reads_few_rows;
 use crate::writer::SqlWriter;
 
 /// What statements are planned and run with.
@@ -135,7 +136,13 @@ impl Execution {
             None => &self.shared.store.begin_query("", None),
         };
         let started = async {
-            let plan = as_answered(state.create_physical_plan(plan).await?)?;
+            let plan = state.optimize(plan)?;
+            let state = match reads_few_rows(&plan)? {
+                true => self.shared.states.of_few_rows(),
+                false => state,
+            };
+            let plan = state.query_planner().create_physical_plan(&plan, state).await?;
+            let plan = as_answered(plan)?;
             execute_stream(governed(plan, query)?, task_of(&self.shared.task, query))
         };
         let stream = started.await.map_err(from_datafusion)?;

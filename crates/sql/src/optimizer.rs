@@ -130,8 +130,16 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     rules.push(rule("compare_numbers", rewrite::compare_numbers));
     rules.push(Arc::new(NumberGroups));
     rules.insert(0, rule("forget_order", rewrite::forget_order));
-    rules.insert(0, rule("narrow_scans", rewrite::narrow_scans));
     rules.insert(0, rule("measure_scans", rewrite::measure_scans));
     rules.insert(0, rule("hide_rounding_casts", rewrite::hide_rounding_casts));
+    rules
+}
+
+/// The same for plans that read a few rows by one thread: without what takes longer to think of than it spares.
+pub(crate) fn physical_rules_of_few_rows() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    const LEFT_OUT: [&str; 4] =
+        ["JoinSelection", "ProjectionPushdown", "split_filter_projections", "EnsureCooperative"];
+    let mut rules = physical_rules();
+    rules.retain(|rule| !LEFT_OUT.contains(&rule.name()));
     rules
 }

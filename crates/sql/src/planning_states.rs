@@ -14,11 +14,18 @@ pub(crate) struct PlanningStates {
     state: SessionState,
     /// Copies that no query is planned in now.
     kept: Mutex<Vec<SessionState>>,
+    /// The same for what one thread reads alone.
+    of_few_rows: SessionState,
 }
 
 impl PlanningStates {
-    pub(crate) fn new(state: SessionState) -> Self {
-        Self { state, kept: Mutex::default() }
+    pub(crate) fn new(state: SessionState, of_few_rows: SessionState) -> Self {
+        Self { state, kept: Mutex::default(), of_few_rows }
+    }
+
+    /// Where operators are made for an optimized plan that reads a few rows.
+    pub(crate) fn of_few_rows(&self) -> &SessionState {
+        &self.of_few_rows
     }
 
     /// One that knows what time it is.

@@ -18,7 +18,7 @@ use datafusion::prelude::SessionConfig;
 
 use crate::catalog::{CATALOG, SCHEMA};
 use crate::functions;
-use crate::optimizer::{logical_rules, physical_rules};
+use crate::optimizer::{logical_rules, physical_rules, physical_rules_of_few_rows};
 use crate::options::SqlOptions;
 use crate::physical_plan::TableFunctionPlanner;
 use crate::rules::ExactExpressions;
@@ -50,6 +50,14 @@ pub(crate) fn build(options: &SqlOptions) -> Result<SessionState> {
         .build();
     functions::register(&mut state, options)?;
     Ok(state)
+}
+
+/// The same, where operators are made for plans that read a few rows: for one thread.
+pub(crate) fn of_few_rows(state: &SessionState) -> SessionState {
+    SessionStateBuilder::new_from_existing(state.clone())
+        .with_config(state.config().clone().with_target_partitions(1))
+        .with_physical_optimizer_rules(physical_rules_of_few_rows())
+        .build()
 }
 
 fn config(options: &SqlOptions) -> SessionConfig {

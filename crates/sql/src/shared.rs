@@ -35,10 +35,11 @@ impl SharedSession {
         writer: Option<Arc<dyn SqlWriter>>,
     ) -> Result<Self> {
         let state = session::build(&options).map_err(from_datafusion)?;
+        let of_few_rows = session::of_few_rows(&state);
         Ok(Self {
             store: store.clone(),
             task: state.task_ctx(),
-            states: Arc::new(PlanningStates::new(state)),
+            states: Arc::new(PlanningStates::new(state, of_few_rows)),
             models: models.into(),
             writer: writer.filter(|_| !options.read_only),
             options,

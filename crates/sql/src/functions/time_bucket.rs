@@ -6,9 +6,13 @@
 //! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
 //! from 2000-01-01.
 
+use std::fmt::{self, Write};
+
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, IntervalUnit, TimeUnit};
+use datafusion::arrow::datatypes::{
+    DataType, FieldRef, Int64Type, IntervalMonthDayNano, IntervalUnit, TimeUnit,
+};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -88,6 +92,18 @@ impl TimeBucket {
     }
 }
 
+/// Writes the parts that an interval has, so that no two are written the same.
+fn write_interval(name: &mut String, interval: IntervalMonthDayNano) -> fmt::Result {
+    let IntervalMonthDayNano { months, days, nanoseconds } = interval;
+    let parts = [(months.into(), "mons"), (days.into(), "days"), (nanoseconds, "ns")];
+    let mut is_first = true;
+    for (count, unit) in parts.into_iter().filter(|(count, _)| *count != 0) {
+        write!(name, "{}{count} {unit}", if is_first { "" } else { " " })?;
+        is_first = false;
+    }
+    if is_first { name.write_str("0 ns") } else { Ok(()) }
+}
+
 /// What a column of times is.
 fn unit_of(data_type: &DataType) -> Result<TimeUnit> {
     match data_type {
@@ -99,6 +115,22 @@ fn unit_of(data_type: &DataType) -> Result<TimeUnit> {
 impl ScalarUDFImpl for TimeBucket {
     fn name(&self) -> &str {
         self.name
+    }
+
+    /// As others are named, but for the interval: plans are full of names, and its own way of writing one takes long.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let mut name = format!("{}(", self.name);
+        for (index, arg) in args.iter().enumerate() {
+            name.push_str(if index > 0 { "," } else { "" });
+            match arg {
+                Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(interval)), _) => {
+                    write_interval(&mut name, *interval)?;
+                }
+                other => write!(name, "{}", other.schema_name())?,
+            }
+        }
+        name.push(')');
+        Ok(name)
     }
 
     fn signature(&self) -> &Signature {

@@ -136,16 +136,6 @@ impl StreamScan {
         Ok(Self { columns, properties, statistics: Arc::default(), ..self.clone() })
     }
 
-    /// The same rows in one partition, of which a filter will leave about so many.
-    pub(super) fn in_one_part(&self, rows: u64) -> Self {
-        let schema = self.schema();
-        let properties = properties(&self.table, &self.columns, schema, 1, self.reverse);
-        let mut scan = Self { properties, statistics: Arc::default(), ..self.clone() };
-        scan.partitions = vec![self.ranges.as_slice().to_vec()];
-        scan.estimate.rows_max = rows;
-        scan
-    }
-
     /// The same rows, said to be in no order. Where no row takes the place of another they are dealt out to partitions
     /// by blocks, and not by keys.
     pub(super) fn unordered(&self) -> Self {

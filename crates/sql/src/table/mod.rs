@@ -1,5 +1,6 @@
 //! Streams as tables: which filters become ranges, and the scans that read them.
 
+mod few_rows;
 mod filter;
 mod literal;
 mod logs;
@@ -23,6 +24,7 @@ use crate::physical_plan::StreamScan;
 use crate::ranges::Ranges;
 use crate::schema::SqlTable;
 
+pub(crate) use self::few_rows::reads_few_rows;
 pub(crate) use self::filter::FilterRanges;
 
 /// A table, as DataFusion reads it at a snapshot.

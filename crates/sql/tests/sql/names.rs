@@ -117,6 +117,29 @@ fn casts_and_parentheses_tell_expressions_apart() {
 }
 
 #[test]
+fn buckets_of_other_intervals_have_other_names() {
+    let (_store, sql) = filled();
+    assert_named(
+        &sql,
+        "SELECT count(DISTINCT time_bucket(INTERVAL '1 ms', time)) AS one,              time_bucket(INTERVAL '1 month 2 days', time) = time_bucket(INTERVAL '1 month', time) AS same,              time_bucket(INTERVAL '1 month 2 ms', time) IS NULL AS none FROM t WHERE false GROUP BY 2, 3",
+        "one|same|none",
+        &[],
+    );
+    assert_named(
+        &sql,
+        "SELECT time_bucket(INTERVAL '1 ms', time), count(*) FROM t WHERE n = 1 GROUP BY 1",
+        "time_bucket(1000000 ns,t.time)|count(*)",
+        &["1970-01-01T00:00:00.001Z 1"],
+    );
+    assert_named(
+        &sql,
+        "SELECT time_bucket(INTERVAL '2 ms', time) AS a, time_bucket(INTERVAL '1 ms', time) AS b          FROM t WHERE n = 3",
+        "a|b",
+        &["1970-01-01T00:00:00.002Z 1970-01-01T00:00:00.003Z"],
+    );
+}
+
+#[test]
 fn columns_of_several_tables_keep_apart() {
     let (_store, sql) = filled();
     let both = "FROM t JOIN u ON t.time = u.time WHERE t.n = 2";
