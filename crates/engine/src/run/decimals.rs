@@ -155,7 +155,7 @@ pub(super) fn as_floats(column: ArrayRef) -> ArrayRef {
     let (Some(whole), DataType::Decimal64(_, scale)) = (whole, column.data_type()) else {
         return column;
     };
-    let factor = 10_f64.powi((*scale).into());
+    let digits = u32::try_from(*scale).unwrap_or_default();
     drop(column);
     let (_, values, nulls) = whole.into_parts();
     let mut values = match values.into_inner().into_mutable() {
@@ -166,8 +166,14 @@ pub(super) fn as_floats(column: ArrayRef) -> ArrayRef {
             copy
         }
     };
-    Arch::new().dispatch(ToFloats { numbers: values.typed_data_mut(), factor });
+    make_floats(values.typed_data_mut(), digits);
     Arc::new(Float64Array::new(ScalarBuffer::from(Buffer::from(values)), nulls))
+}
+
+/// Puts the bits of floats in the place of decimal numbers with so many digits behind the point.
+pub(super) fn make_floats(numbers: &mut [i64], digits: u32) {
+    let factor = 10_f64.powi(digits.cast_signed());
+    Arch::new().dispatch(ToFloats { numbers, factor });
 }
 
 /// Puts the bits of floats in the place of decimal numbers, so many times as large: built once for the registers that

@@ -227,12 +227,19 @@ impl ColdFile {
         chosen: ChosenRows,
         (rows, rows_a_part): (usize, usize),
     ) -> std::result::Result<(BlockReader, SchemaRef), DecodeFailure> {
-        let schema = Arc::new(reading.schema.project(columns)?);
+        let schema = reading.schema.project(columns)?;
+        let mut fields = schema.fields().to_vec();
         let mut flat = Vec::new();
         let mut others = (Vec::new(), Vec::new());
-        for (place, (column, field)) in columns.iter().zip(schema.fields()).enumerate() {
+        for (place, (column, field)) in columns.iter().zip(&mut fields).enumerate() {
             match self.flat_column(block, *column, field.data_type(), read)? {
-                Some(column) => flat.push((place, column)),
+                Some(column) => {
+                    let data_type = column.data_type();
+                    if field.data_type() != &data_type {
+                        *field = Arc::new(Field::clone(field).with_data_type(data_type));
+                    }
+                    flat.push((place, column));
+                }
                 None => {
                     others.0.push(place);
                     others.1.push(*column);
@@ -258,6 +265,7 @@ impl ColdFile {
                 Some((places, reader))
             }
         };
+        let schema = Arc::new(Schema::new(fields));
         Ok((BlockReader::new(flat, others, chosen, (rows, rows_a_part)), schema))
     }
 
@@ -271,7 +279,10 @@ impl ColdFile {
     ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
         let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
         let chunk = self.groups().get(block).and_then(|group| group.columns().get(leaf));
-        chunk.map_or(Ok(None), |chunk| FlatColumn::new(chunk, data_type, || read.pages(leaf)))
+        let digits = self.decimal_digits(column);
+        chunk.map_or(Ok(None), |chunk| {
+            FlatColumn::new(chunk, data_type, digits, || read.pages(leaf))
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::common::{Result, internal_datafusion_err};
 use hashbrown::HashMap;
+use timestrata_engine::CodeTable;
 
 use super::ids::{Ids, repeated};
 
@@ -17,6 +18,8 @@ use super::ids::{Ids, repeated};
 const INLINE_BYTES: u32 = 12;
 /// A view has the length of its text in these bits.
 const LENGTH_BITS: u32 = u32::BITS;
+/// Codes of which one that was not met before has all looked at one by one.
+const CODES_AT_ONCE: usize = 512;
 /// No number of a text.
 const UNKNOWN: usize = usize::MAX;
 
@@ -37,7 +40,9 @@ struct Coded {
     /// Held, so that no other ones can lie in their place.
     values: StringArray,
     /// By code; [`UNKNOWN`] of those that no row had yet.
-    numbers: Vec<usize>,
+    numbers: CodeTable<usize>,
+    /// How many of these there are.
+    unknown: usize,
 }
 
 impl Coded {
@@ -90,36 +95,50 @@ impl Texts {
         let values = array.values().as_string_opt::<i32>().ok_or_else(wrong)?;
         let mut coded = match self.coded.take() {
             Some(coded) if coded.is_of(values) => coded,
-            _ => Coded { values: values.clone(), numbers: vec![UNKNOWN; values.len()] },
+            _ => Coded {
+                values: values.clone(),
+                numbers: CodeTable::new(vec![UNKNOWN; values.len()]),
+                unknown: values.len(),
+            },
         };
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
-        let (codes, first) = (array.keys().values(), numbers.len());
-        let mut are_known = nulls.is_none();
-        numbers.extend(codes.iter().map(|code| {
-            let number = coded.numbers.get(*code as usize).copied().unwrap_or(UNKNOWN);
-            are_known &= number != UNKNOWN;
-            number
-        }));
-        if !are_known {
-            let rows = numbers.get_mut(first..).unwrap_or_default();
-            for (row, (number, code)) in rows.iter_mut().zip(codes).enumerate() {
-                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                    *number = self.ids.of_null();
-                } else if *number == UNKNOWN {
-                    let code = usize::try_from(*code).map_err(|_| wrong())?;
-                    let known = coded.numbers.get_mut(code).ok_or_else(wrong)?;
-                    if *known == UNKNOWN {
-                        *known = match coded.values.is_null(code) {
-                            true => self.ids.of_null(),
-                            false => self.of_text(coded.values.value(code)),
-                        };
+        let codes = array.keys().values();
+        if let Some(nulls) = nulls {
+            for (code, is_valid) in codes.iter().zip(nulls.iter()) {
+                numbers.push(match is_valid {
+                    true => self.of_code(&mut coded, *code).ok_or_else(wrong)?,
+                    false => self.ids.of_null(),
+                });
+            }
+        } else {
+            for codes in codes.chunks(CODES_AT_ONCE) {
+                let first = numbers.len();
+                coded.numbers.look_up(codes, numbers).then_some(()).ok_or_else(wrong)?;
+                let found = numbers.get(first..).unwrap_or_default();
+                if coded.unknown > 0 && found.contains(&UNKNOWN) {
+                    numbers.truncate(first);
+                    for code in codes {
+                        numbers.push(self.of_code(&mut coded, *code).ok_or_else(wrong)?);
                     }
-                    *number = *known;
                 }
             }
         }
         self.coded = Some(coded);
         Ok(())
+    }
+
+    /// The number of a code's text; `None` for a code of no text.
+    fn of_code(&mut self, coded: &mut Coded, code: i32) -> Option<usize> {
+        let code = usize::try_from(code).ok()?;
+        let known = coded.numbers.values_mut().get_mut(code)?;
+        if *known == UNKNOWN {
+            *known = match coded.values.is_null(code) {
+                true => self.ids.of_null(),
+                false => self.of_text(coded.values.value(code)),
+            };
+            coded.unknown -= 1;
+        }
+        Some(*known)
     }
 
     fn of_text(&mut self, text: &str) -> usize {
@@ -167,9 +186,10 @@ impl Texts {
     pub(super) fn size(&self) -> usize {
         // A reference-counted text has two counts before it.
         let each = size_of::<Arc<str>>() + size_of::<u128>() + 2 * size_of::<usize>();
-        let coded = self.coded.as_ref().map_or(0, |coded| {
-            coded.numbers.capacity() * size_of::<usize>() + coded.values.get_array_memory_size()
-        });
+        let coded = self
+            .coded
+            .as_ref()
+            .map_or(0, |coded| coded.numbers.size() + coded.values.get_array_memory_size());
         self.ids.size() + self.long.capacity() * each + self.long_bytes + coded
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Deltas {
     widths: std::ops::Range<usize>,
     steps: Vec<u32>,
     /// Of a miniblock that was read in part, and how many of them have been read.
-    decoded: Vec<u64>,
+    decoded: Vec<i64>,
     read: usize,
 }
 
@@ -72,7 +72,7 @@ impl Deltas {
         while count > 0 {
             let rest = self.decoded.get(self.read..).unwrap_or_default();
             let values = rest.get(..count).unwrap_or(rest);
-            out.extend(values.iter().map(|value| W::of_bits(*value)));
+            out.extend(values.iter().map(|value| W::of_bits(value.cast_unsigned())));
             self.read += values.len();
             count -= values.len();
             if count >= self.miniblock_values {
@@ -131,18 +131,20 @@ impl Deltas {
         let after = |last: u64, step: u64| last.wrapping_add(least.wrapping_add(step));
         let first = out.len();
         out.resize(first + count, W::default());
-        let values = out.iter_mut().skip(first);
-        if width <= 32 {
+        let values = out.get_mut(first..).unwrap_or_default();
+        if width == 0 {
+            last = rise(values, last, least);
+        } else if width <= 32 {
             self.steps.clear();
             if !unpack(rest, width, count, &mut self.steps) {
                 return Err(ends_early());
             }
-            for (value, step) in values.zip(&self.steps) {
+            for (value, step) in values.iter_mut().zip(&self.steps) {
                 last = after(last, (*step).into());
                 *value = W::of_bits(last);
             }
         } else if width <= 64 {
-            for (index, value) in values.enumerate() {
+            for (index, value) in values.iter_mut().enumerate() {
                 last = after(last, wide_value(rest, width, index).ok_or_else(ends_early)?);
                 *value = W::of_bits(last);
             }
@@ -154,6 +156,19 @@ impl Deltas {
         self.at += (self.miniblock_values / 8 * width).min(rest.len());
         Ok(count)
     }
+}
+
+/// Numbers of which each is one step more than the one before; and the last of them. Eight at once wait for one addition.
+fn rise<W: Word>(values: &mut [W], mut last: u64, step: u64) -> u64 {
+    const LANES: usize = 8;
+    let steps: [u64; LANES] = std::array::from_fn(|lane| step.wrapping_mul(lane as u64 + 1));
+    for lanes in values.chunks_mut(LANES) {
+        for (value, steps) in lanes.iter_mut().zip(steps) {
+            *value = W::of_bits(last.wrapping_add(steps));
+        }
+        last = last.wrapping_add(step.wrapping_mul(lanes.len() as u64));
+    }
+    last
 }
 
 /// The number of which this is twice the amount, or one less where it is below zero.

@@ -27,14 +27,6 @@ impl Piece<'_> {
             Self::Each(values) => values.len(),
         }
     }
-
-    /// The greatest of its values.
-    pub(super) fn greatest(&self) -> u32 {
-        match self {
-            Self::Repeated(value, _) => *value,
-            Self::Each(values) => values.iter().fold(0, |greatest, value| greatest.max(*value)),
-        }
-    }
 }
 
 /// Reads the values of a page.

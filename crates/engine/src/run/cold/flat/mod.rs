@@ -24,7 +24,7 @@ use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
-use super::super::dictionary;
+use super::super::{decimals, dictionary};
 use hybrid::{Hybrid, Piece};
 use values::{Numbers, Texts, Values};
 
@@ -35,9 +35,12 @@ trait Word: Copy + Default + Send + arrow_buffer::ArrowNativeType {
 
     /// The numbers that whole words of some bytes are.
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self>;
+
+    /// Puts the bits of floats in the place of decimal numbers with so many digits behind the point.
+    fn make_floats(numbers: &mut [Self], digits: u32);
 }
 
-impl Word for u32 {
+impl Word for i32 {
     fn of_bits(bits: u64) -> Self {
         bits as Self
     }
@@ -45,15 +48,22 @@ impl Word for u32 {
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
+
+    /// There are none of so few bits.
+    fn make_floats(_: &mut [Self], _: u32) {}
 }
 
-impl Word for u64 {
+impl Word for i64 {
     fn of_bits(bits: u64) -> Self {
-        bits
+        bits.cast_signed()
     }
 
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
+    }
+
+    fn make_floats(numbers: &mut [Self], digits: u32) {
+        decimals::make_floats(numbers, digits);
     }
 }
 
@@ -70,7 +80,11 @@ pub(super) struct FlatColumn {
 }
 
 /// What decodes a column that is to be of that type; `None` where it isn't flat.
-fn values_of(chunk: &ColumnChunkMetaData, data_type: &DataType) -> Option<Box<dyn Values>> {
+fn values_of(
+    chunk: &ColumnChunkMetaData,
+    data_type: &DataType,
+    float_digits: Option<u32>,
+) -> Option<Box<dyn Values>> {
     let column = chunk.column_descr();
     let (levels, repetitions) = (column.max_def_level(), column.max_rep_level());
     let nulls = chunk.statistics().and_then(|statistics| statistics.null_count_opt());
@@ -92,6 +106,9 @@ fn values_of(chunk: &ColumnChunkMetaData, data_type: &DataType) -> Option<Box<dy
         return None;
     }
     match (chunk.column_type(), data_type) {
+        (PhysicalType::INT64, DataType::Decimal64(_, _)) if float_digits.is_some() => {
+            Some(Box::new(Numbers::<i64>::new(&DataType::Float64, float_digits)))
+        }
         (
             PhysicalType::INT64,
             DataType::Int64
@@ -101,27 +118,29 @@ fn values_of(chunk: &ColumnChunkMetaData, data_type: &DataType) -> Option<Box<dy
             | DataType::Decimal64(_, _),
         )
         | (PhysicalType::DOUBLE, DataType::Float64) => {
-            Some(Box::new(Numbers::<u64>::new(data_type)))
+            Some(Box::new(Numbers::<i64>::new(data_type, None)))
         }
         (PhysicalType::INT32, DataType::Int32 | DataType::UInt32 | DataType::Date32)
         | (PhysicalType::FLOAT, DataType::Float32) => {
-            Some(Box::new(Numbers::<u32>::new(data_type)))
+            Some(Box::new(Numbers::<i32>::new(data_type, None)))
         }
         _ => None,
     }
 }
 
 impl FlatColumn {
-    /// A column that is to be of that type; `None` where it isn't flat.
+    /// A column that is to be of that type, or, where it has decimal numbers of so many digits behind the point, floats;
+    /// `None` where it isn't flat.
     ///
     /// # Errors
     /// Those of `pages`.
     pub(super) fn new(
         chunk: &ColumnChunkMetaData,
         data_type: &DataType,
+        float_digits: Option<u32>,
         pages: impl FnOnce() -> Result<Box<dyn PageReader>>,
     ) -> Result<Option<Self>> {
-        let Some(values) = values_of(chunk, data_type) else { return Ok(None) };
+        let Some(values) = values_of(chunk, data_type, float_digits) else { return Ok(None) };
         let has_levels = chunk.column_descr().max_def_level() > 0;
         Ok(Some(Self { pages: pages()?, has_levels, left: 0, skipped: 0, values }))
     }
@@ -160,6 +179,11 @@ impl FlatColumn {
     /// Makes room for so many values that will be read.
     pub(super) fn reserve(&mut self, rows: usize) {
         self.values.reserve(rows);
+    }
+
+    /// What its values are read as.
+    pub(super) fn data_type(&self) -> DataType {
+        self.values.data_type()
     }
 
     /// What has been read since the last time.

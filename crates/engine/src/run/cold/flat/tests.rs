@@ -68,7 +68,7 @@ fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<Flat
         let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, places)?;
         Ok(Box::new(reader) as Box<dyn PageReader>)
     };
-    FlatColumn::new(chunk, data_type, pages).unwrap()
+    FlatColumn::new(chunk, data_type, None, pages).unwrap()
 }
 
 fn keys() -> DataType {
@@ -195,7 +195,7 @@ proptest! {
             Ok(Box::new(reader) as Box<dyn PageReader>)
         };
         // Whether the bytes are the right ones is for checksums to say; and Parquet's reader of page headers panics.
-        let mut flat = FlatColumn::new(chunk, &data_type, pages).unwrap().unwrap();
+        let mut flat = FlatColumn::new(chunk, &data_type, None, pages).unwrap().unwrap();
         let has_page = guarded(Path::new("x"), || Ok(flat.find_page().is_ok())).unwrap_or(false);
         if has_page && flat.read(column.len().min(flat.left), None).is_ok() && let Ok(read) = flat.take() {
             plain(&read);

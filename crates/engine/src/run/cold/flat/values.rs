@@ -9,12 +9,13 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::basic::Encoding;
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 
 use super::super::super::dictionary::plain_texts;
 use super::deltas::Deltas;
 use super::hybrid::{Hybrid, Piece};
 use super::{Word, damaged};
+use crate::CodeTable;
 
 /// Decodes the pages of a column, in their order.
 pub(super) trait Values: Send {
@@ -35,6 +36,9 @@ pub(super) trait Values: Send {
 
     /// Of the next values of the page those at some places, in ascending order, where the first one is at `first`.
     fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()>;
+
+    /// What they are read as.
+    fn data_type(&self) -> DataType;
 
     /// What has been read.
     fn take(&mut self) -> Result<ArrayRef>;
@@ -141,6 +145,10 @@ impl Values for Texts {
         })
     }
 
+    fn data_type(&self) -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+    }
+
     fn take(&mut self) -> Result<ArrayRef> {
         let texts = match &self.texts {
             Some(texts) => Arc::clone(texts),
@@ -168,7 +176,9 @@ enum Stored {
 /// Numbers of 32 or 64 bits, whatever they stand for.
 pub(super) struct Numbers<W> {
     data_type: DataType,
-    known: Vec<W>,
+    /// Of decimal numbers that are to be floats.
+    float_digits: Option<u32>,
+    known: CodeTable<W>,
     stored: Stored,
     values: Vec<W>,
     /// What some are picked of.
@@ -176,14 +186,22 @@ pub(super) struct Numbers<W> {
 }
 
 impl<W: Word> Numbers<W> {
-    pub(super) fn new(data_type: &DataType) -> Self {
+    pub(super) fn new(data_type: &DataType, float_digits: Option<u32>) -> Self {
         Self {
             data_type: data_type.clone(),
-            known: Vec::new(),
+            float_digits,
+            known: CodeTable::default(),
             stored: Stored::Plain(Bytes::new()),
             values: Vec::new(),
             all: Vec::new(),
         }
+    }
+}
+
+impl<W> Numbers<W> {
+    /// Whether whole numbers are stored.
+    fn has_integers(&self) -> bool {
+        self.float_digits.is_some() || !self.data_type.is_floating()
     }
 }
 
@@ -197,18 +215,21 @@ fn plain_bytes(rest: &mut Bytes, bytes: usize) -> Result<Bytes> {
 
 impl<W: Word> Values for Numbers<W> {
     fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()> {
-        self.known.clear();
-        self.known.extend(W::all(bytes).take(values));
-        match self.known.len() == values {
-            true => Ok(()),
-            false => Err(damaged("a dictionary", format!("has fewer numbers than {values}"))),
+        let mut numbers: Vec<W> = W::all(bytes).take(values).collect();
+        if numbers.len() < values {
+            return Err(damaged("a dictionary", format!("has fewer numbers than {values}")));
         }
+        if let Some(digits) = self.float_digits {
+            W::make_floats(&mut numbers, digits);
+        }
+        self.known = CodeTable::new(numbers);
+        Ok(())
     }
 
     fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()> {
         self.stored = match encoding {
             Encoding::PLAIN => Stored::Plain(bytes),
-            Encoding::DELTA_BINARY_PACKED if !self.data_type.is_floating() => {
+            Encoding::DELTA_BINARY_PACKED if self.has_integers() => {
                 Stored::Deltas(Box::new(Deltas::new(bytes, values)?))
             }
             other if is_by_dictionary(other) => Stored::Codes(Hybrid::of_codes(&bytes, values)?),
@@ -232,38 +253,38 @@ impl<W: Word> Values for Numbers<W> {
     }
 
     fn read(&mut self, values: usize) -> Result<()> {
+        let first = self.values.len();
         match &mut self.stored {
             Stored::Codes(codes) => {
                 let (known, into) = (&self.known, &mut self.values);
-                pieces(codes, values, |piece| {
-                    if piece.greatest() as usize >= known.len() {
-                        return Err(no_such(piece.greatest()));
-                    }
-                    let value = |code: u32| known.get(code as usize).copied().unwrap_or_default();
-                    match piece {
-                        Piece::Repeated(code, count) => {
-                            into.resize(into.len() + count, value(code))
-                        }
-                        Piece::Each(codes) => into.extend(codes.iter().map(|code| value(*code))),
-                    }
-                    Ok(())
-                })
+                return pieces(codes, values, |piece| {
+                    let are_known = match piece {
+                        Piece::Each(codes) => known.look_up(codes, into),
+                        Piece::Repeated(code, count) => known
+                            .get(code)
+                            .map(|number| into.resize(into.len() + count, number))
+                            .is_some(),
+                    };
+                    if are_known { Ok(()) } else { Err(no_such_code()) }
+                });
             }
-            Stored::Deltas(deltas) => deltas.read(values, &mut self.values),
+            Stored::Deltas(deltas) => deltas.read(values, &mut self.values)?,
             Stored::Plain(rest) => {
                 let bytes = plain_bytes(rest, values.saturating_mul(size_of::<W>()))?;
                 self.values.extend(W::all(&bytes));
-                Ok(())
             }
         }
+        if let (Some(digits), Some(numbers)) = (self.float_digits, self.values.get_mut(first..)) {
+            W::make_floats(numbers, digits);
+        }
+        Ok(())
     }
 
     fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()> {
         if let Stored::Codes(codes) = &mut self.stored {
             let (known, into) = (&self.known, &mut self.values);
             return pick(codes, values, first, places, |code, count| {
-                let value = known.get(code as usize).ok_or_else(|| no_such(code))?;
-                into.resize(into.len() + count, *value);
+                into.resize(into.len() + count, known.get(code).ok_or_else(no_such_code)?);
                 Ok(())
             });
         }
@@ -277,6 +298,10 @@ impl<W: Word> Values for Numbers<W> {
         Ok(())
     }
 
+    fn data_type(&self) -> DataType {
+        self.data_type.clone()
+    }
+
     fn take(&mut self) -> Result<ArrayRef> {
         let values = std::mem::take(&mut self.values);
         let data = ArrayData::builder(self.data_type.clone())
@@ -286,9 +311,6 @@ impl<W: Word> Values for Numbers<W> {
     }
 }
 
-fn no_such(code: u32) -> parquet::errors::ParquetError {
-    damaged(
-        "a column of codes",
-        format!("has one of {code}, which its dictionary has no value for"),
-    )
+fn no_such_code() -> ParquetError {
+    damaged("a column of codes", "has one that its dictionary has no value for")
 }
