@@ -35,6 +35,9 @@ const TRIAL_ROWS_MAX: usize = 65_536;
 /// of them took half as long as decimal numbers, not packed, that were 1.2 times as large.
 const PLAIN_WEIGHT: usize = 100;
 const PACKED_WEIGHT: usize = 110;
+/// Of steps from one whole number to the next, which all have to be added up for any one of them, beside codes of a dictionary, of
+/// which those are looked up that are wanted: 0.9 ns a number, and 0.5.
+const STEPS_WEIGHT: usize = 106;
 const SCATTERED_WEIGHT: usize = 140;
 /// And of text of which each value begins as the one before.
 const CHAINED_WEIGHT: usize = 160;
@@ -118,6 +121,10 @@ impl Way {
         Self { is_packed: true, weight: PACKED_WEIGHT, ..self }
     }
 
+    const fn added_up(self) -> Self {
+        Self { weight: self.weight + STEPS_WEIGHT - PLAIN_WEIGHT, ..self }
+    }
+
     const fn scattered(self) -> Self {
         Self { weight: SCATTERED_WEIGHT, ..self }
     }
@@ -136,8 +143,8 @@ impl Way {
 
 /// The first of each is that of values of which nothing is known.
 const INTEGERS: [Way; 4] = [
-    Way::plainly(Encoding::DELTA_BINARY_PACKED).packed(),
-    Way::plainly(Encoding::DELTA_BINARY_PACKED),
+    Way::plainly(Encoding::DELTA_BINARY_PACKED).packed().added_up(),
+    Way::plainly(Encoding::DELTA_BINARY_PACKED).added_up(),
     Way::dictionary(Some(Encoding::DELTA_BINARY_PACKED)),
     Way::dictionary(Some(Encoding::DELTA_BINARY_PACKED)).packed(),
 ];
