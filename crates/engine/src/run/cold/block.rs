@@ -94,14 +94,22 @@ impl BlockReader {
         };
         let given = places.as_ref().map_or(rows, Vec::len);
         self.flat.iter_mut().for_each(|(_, column)| column.reserve(given));
+        let (mut first, mut rest) = (0, places.as_deref());
         for (skipped, read) in self.steps(rows) {
+            let end = first + u32::try_from(read)?;
+            let here = rest.map(|places| {
+                let (here, behind) = places.split_at(places.partition_point(|at| *at < end));
+                rest = Some(behind);
+                here
+            });
             for (_, column) in &mut self.flat {
                 column.skip(skipped);
-                match &places {
-                    Some(places) if places.is_empty() => column.skip(read),
-                    places => column.read(read, places.as_deref())?,
+                match here {
+                    Some([]) => column.skip(read),
+                    here => column.read(read, first, here)?,
                 }
             }
+            first = end;
         }
         Ok(self.flat.iter_mut().map(|(_, column)| column.take()).collect::<Result<_, _>>()?)
     }

@@ -4,9 +4,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow_array::{
+    Array, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, new_empty_array,
+};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
+use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
@@ -29,8 +32,9 @@ use crate::{Error, Result};
 /// Which rows of a block are decoded.
 pub(in crate::run) enum ChosenRows {
     All,
-    /// The others are skipped, which costs as much as decoding some hundred rows each time.
-    Stretches(RowSelection),
+    /// The others are skipped, which costs as much as decoding some hundred rows each time; and of these those are kept that are
+    /// set.
+    Stretches(RowSelection, BooleanArray),
     /// All of them, a few thousand at once, and those are kept that are set.
     Masked(BooleanArray),
 }
@@ -40,7 +44,7 @@ impl ChosenRows {
     pub(super) fn into_parts(self) -> (Option<RowSelection>, Option<BooleanArray>) {
         match self {
             Self::All => (None, None),
-            Self::Stretches(selection) => (Some(selection), None),
+            Self::Stretches(selection, mask) => (Some(selection), Some(mask)),
             Self::Masked(mask) => (None, Some(mask)),
         }
     }
@@ -126,25 +130,34 @@ impl ColdFile {
         })
     }
 
-    /// Decodes columns of one block, in ascending order: so many rows, all of them or those that are chosen.
+    /// Decodes columns of one block, in ascending order: so many rows, all of them or those that are chosen; and what is
+    /// given of these in another order, if there is one.
     pub(super) fn decode_rows(
         &self,
         (block, rows): (usize, usize),
         columns: &[usize],
         text_views: bool,
         chosen: ChosenRows,
+        order: Option<&UInt32Array>,
     ) -> Result<RecordBatch> {
         let rows_a_part = if matches!(chosen, ChosenRows::Masked(_)) { PART_ROWS } else { rows };
-        let decoding = self.decoding((block, rows), rows_a_part, columns, text_views, chosen)?;
+        let mut decoding =
+            self.decoding((block, rows), rows_a_part, columns, text_views, chosen)?;
+        decoding.order = order.cloned();
         let (path, start) = (decoding.path.clone(), decoding.start);
-        let mut parts = decoding.collect::<Result<Vec<_>>>()?;
+        let mut parts = decoding.by_ref().collect::<Result<Vec<_>>>()?;
         let bad = |message: String| Error::corruption(&path, start, message);
-        match (parts.len(), parts.first()) {
-            (0, _) | (_, None) => Err(bad("a row group has no rows".to_owned())),
-            (1, _) => Ok(parts.remove(0)),
+        let decoded = match (parts.len(), parts.first()) {
+            (0, _) | (_, None) => return Err(bad("a row group has no rows".to_owned())),
+            (1, _) => parts.remove(0),
             (_, Some(first)) => concat_batches(first.schema_ref(), &parts)
-                .map_err(|error| bad(error.to_string()).caused_by(error)),
-        }
+                .map_err(|error| bad(error.to_string()).caused_by(error))?,
+        };
+        // Rows of several parts are put in order behind them.
+        let Some(order) = decoding.order.take() else { return Ok(decoded) };
+        let columns = self.in_order(decoded.columns(), &order)?;
+        RecordBatch::try_new(decoded.schema(), columns)
+            .map_err(|error| bad(error.to_string()).caused_by(error))
     }
 
     /// Verifies what is read of a column for some rows: its dictionary, which lies before all pages, and the pages that
@@ -171,7 +184,7 @@ impl ColdFile {
         chosen: ChosenRows,
     ) -> Result<Decoding> {
         let selection = match &chosen {
-            ChosenRows::Stretches(selection) => Some(selection),
+            ChosenRows::Stretches(selection, _) => Some(selection),
             ChosenRows::All | ChosenRows::Masked(_) => None,
         };
         let reading = self.reading(block, columns, text_views)?;
@@ -211,6 +224,7 @@ impl ColdFile {
             is_by_dictionary: Vec::new(),
             is_float: is_float.collect(),
             dictionaries: vec![None; columns.len()],
+            order: None,
             rows,
             rows_left: Some(rows),
             path: path.to_owned(),
@@ -251,7 +265,7 @@ impl ColdFile {
             true => None,
             false => {
                 let selection = match &chosen {
-                    ChosenRows::Stretches(selection) => Some(selection.clone()),
+                    ChosenRows::Stretches(selection, _) => Some(selection.clone()),
                     ChosenRows::All | ChosenRows::Masked(_) => None,
                 };
                 let of_file = self.metadata.file_metadata().schema_descr();
@@ -310,6 +324,8 @@ pub(in crate::run) struct Decoding {
     is_by_dictionary: Vec<bool>,
     /// and which are floats, even where the file has decimal numbers.
     is_float: Vec<bool>,
+    /// The order that rows are given in, if it is another one: of all that are given.
+    order: Option<UInt32Array>,
     /// The views of each column's last dictionary.
     dictionaries: Vec<Option<ViewedDictionary>>,
     rows: usize,
@@ -343,7 +359,13 @@ impl Decoding {
             return Err(format!("{found} rows, expected {}", self.rows).into());
         };
         self.rows_left = (found > 0).then_some(left);
-        let Some(Part { columns, given, .. }) = part else { return Ok(None) };
+        let Some(Part { mut columns, given, .. }) = part else { return Ok(None) };
+        // Before texts are made of codes, which are shorter.
+        if let Some(order) = self.order.take_if(|order| order.len() == given) {
+            for column in &mut columns {
+                *column = take(column, &order, None)?;
+            }
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(given));
         // Compares types, and refuses nulls in columns that have none.
         let part = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;

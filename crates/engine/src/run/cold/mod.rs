@@ -301,7 +301,7 @@ impl ColdFile {
         let rows = (block, zone.rows as usize);
         let places = self.places_of(
             block,
-            self.decode_rows(rows, &[column], false, ChosenRows::All)?.column(0),
+            self.decode_rows(rows, &[column], false, ChosenRows::All, None)?.column(0),
         )?;
         self.cache.insert(self.run, block, column, Form::ByKey, Arc::new(places.clone()));
         Ok(Some(places))
@@ -334,7 +334,7 @@ impl ColdFile {
             return self.joined(block, columns, found, &missing, &[]);
         }
         let rows = (block, zone.rows as usize);
-        let decoded = self.decode_rows(rows, &missing, text_views, ChosenRows::All)?;
+        let decoded = self.decode_rows(rows, &missing, text_views, ChosenRows::All, None)?;
         for (column, array) in missing.iter().zip(decoded.columns()) {
             let form = self.form(*column, text_views);
             self.cache.insert(self.run, block, *column, form, array.clone());
@@ -342,7 +342,7 @@ impl ColdFile {
         self.joined(block, columns, found, &missing, decoded.columns())
     }
 
-    /// The same, only the rows that `selected` is set for as they are stored.
+    /// The same, only the rows that `selected` is set for as they are stored; and these in another order, if it is given.
     fn read_stored_selected(
         &self,
         block: usize,
@@ -350,32 +350,39 @@ impl ColdFile {
         columns: &[usize],
         text_views: bool,
         selected: &BooleanArray,
+        order: Option<&UInt32Array>,
     ) -> Result<Vec<ArrayRef>> {
+        let chosen = |columns: &[ArrayRef]| {
+            let chosen = self.chosen(columns, selected)?;
+            match order {
+                Some(order) => self.in_order(&chosen, order),
+                None => Ok(chosen),
+            }
+        };
         let Selected { stretches, rows } = Selected::of(selected);
         if rows.saturating_mul(FEW_ROWS_SHARE) > zone.rows as usize {
             let whole = self.read_stored(block, zone, columns, text_views)?;
-            return self.chosen(&whole, selected);
+            return chosen(&whole);
         }
         let (mut found, missing) = self.cached(block, columns, text_views);
         for column in found.iter_mut().flatten() {
-            let chosen = self.chosen(std::slice::from_ref(column), selected)?;
+            let chosen = chosen(std::slice::from_ref(column))?;
             *column = chosen.into_iter().next().unwrap_or_else(|| Arc::clone(column));
         }
         if missing.is_empty() {
             return self.joined(block, columns, found, &missing, &[]);
         }
         let all = zone.rows as usize;
-        if stretches.len().saturating_mul(SKIP_ROWS) > all {
-            let chosen = ChosenRows::Masked(selected.clone());
-            let decoded = self.decode_rows((block, all), &missing, text_views, chosen)?;
-            return self.joined(block, columns, found, &missing, decoded.columns());
-        }
-        let of_stretches = selected_of(selected, &stretches);
-        let selection = RowSelection::from_consecutive_ranges(stretches.into_iter(), all);
-        let chosen = ChosenRows::Stretches(selection);
-        let decoded = self.decode_rows((block, rows), &missing, text_views, chosen)?;
-        let decoded = self.chosen(decoded.columns(), &of_stretches)?;
-        self.joined(block, columns, found, &missing, &decoded)
+        let (rows, wanted) = match stretches.len().saturating_mul(SKIP_ROWS) > all {
+            true => (all, ChosenRows::Masked(selected.clone())),
+            false => {
+                let of_stretches = selected_of(selected, &stretches);
+                let selection = RowSelection::from_consecutive_ranges(stretches.into_iter(), all);
+                (rows, ChosenRows::Stretches(selection, of_stretches))
+            }
+        };
+        let decoded = self.decode_rows((block, rows), &missing, text_views, wanted, order)?;
+        self.joined(block, columns, found, &missing, decoded.columns())
     }
 
     /// The values that are selected, of columns with as many rows as the selection.
@@ -399,11 +406,11 @@ impl ColdFile {
     ) -> Result<RecordBatch> {
         let rows = (block, zone.rows as usize);
         if !self.has_places {
-            return self.decode_rows(rows, columns, text_views, ChosenRows::All);
+            return self.decode_rows(rows, columns, text_views, ChosenRows::All, None);
         }
         let places = self.schema.fields().len();
         let with_places: Vec<usize> = columns.iter().copied().chain([places]).collect();
-        let mut stored = self.decode_rows(rows, &with_places, text_views, ChosenRows::All)?;
+        let mut stored = self.decode_rows(rows, &with_places, text_views, ChosenRows::All, None)?;
         let places = self.places_of(block, &stored.remove_column(columns.len()))?;
         let columns = self.in_order(stored.columns(), &places)?;
         RecordBatch::try_new(stored.schema(), columns)

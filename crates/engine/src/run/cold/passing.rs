@@ -41,7 +41,7 @@ impl ColdFile {
             None => self.read_stored(block, zone, &wanted.columns, as_views)?,
             Some(rows) if rows.true_count() == 0 => return filter.no_rows(),
             Some(rows) => {
-                self.read_stored_selected(block, zone, &wanted.columns, as_views, rows)?
+                self.read_stored_selected(block, zone, &wanted.columns, as_views, rows, None)?
             }
         };
         let shown = shown(looked_at, looked_at_rows(zone, pages.as_ref()))?;
@@ -58,23 +58,22 @@ impl ColdFile {
             None => passes,
             Some(pages) => within(pages, &passes),
         };
-        let wanted = &filter.others;
-        let as_views = !wanted.views.is_empty();
-        let others = match wanted.columns.is_empty() {
-            true => Vec::new(),
-            false => self.read_stored_selected(block, zone, &wanted.columns, as_views, &stored)?,
-        };
         let order = match order {
             RowOrder::Any => None,
             RowOrder::ByKey => self.order(block, zone, &stored)?,
         };
-        match order {
-            None => filter.joined(&looked_at, &others, rows),
-            Some(order) => {
-                let looked_at = self.in_order(&looked_at, &order)?;
-                filter.joined(&looked_at, &self.in_order(&others, &order)?, rows)
-            }
-        }
+        let (wanted, in_order) = (&filter.others, order.as_ref());
+        let as_views = !wanted.views.is_empty();
+        let wanted = wanted.columns.as_slice();
+        let others = match wanted.is_empty() {
+            true => Vec::new(),
+            false => self.read_stored_selected(block, zone, wanted, as_views, &stored, in_order)?,
+        };
+        let looked_at = match in_order {
+            Some(order) => self.in_order(&looked_at, order)?,
+            None => looked_at,
+        };
+        filter.joined(&looked_at, &others, rows)
     }
 
     /// Of rows that are selected as they are stored: which of them comes first by the key, and so on; `None` where they
@@ -89,7 +88,7 @@ impl ColdFile {
             return Ok(None);
         }
         let column = self.schema.fields().len();
-        let places = self.read_stored_selected(block, zone, &[column], false, stored)?;
+        let places = self.read_stored_selected(block, zone, &[column], false, stored, None)?;
         let places = places.first().and_then(|places| places.as_primitive_opt::<UInt32Type>());
         let places = places.filter(|places| places.null_count() == 0).ok_or_else(|| {
             self.file.bad(0, format!("block {block} of a run has no place for each of its rows"))

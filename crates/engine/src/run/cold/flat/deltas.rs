@@ -84,7 +84,7 @@ impl Deltas {
         Ok(())
     }
 
-    /// Passes over so many.
+    /// Passes over so many. Of whole miniblocks only the sum of their steps is wanted.
     pub(super) fn skip(&mut self, mut count: usize) -> Result<()> {
         loop {
             let skipped = count.min(self.decoded.len() - self.read);
@@ -93,7 +93,10 @@ impl Deltas {
             if count == 0 {
                 return Ok(());
             }
-            self.decode_next()?;
+            match count >= self.miniblock_values && !self.is_first {
+                true => count -= self.skip_miniblock()?,
+                false => self.decode_next()?,
+            }
         }
     }
 
@@ -108,13 +111,57 @@ impl Deltas {
 
     /// Appends the values of the next miniblock, one at least, and tells how many.
     fn next_miniblock<W: Word>(&mut self, out: &mut Vec<W>) -> Result<usize> {
-        if self.left == 0 {
-            return Err(ends_early());
-        }
-        if std::mem::take(&mut self.is_first) {
+        if self.left > 0 && std::mem::take(&mut self.is_first) {
             out.push(W::of_bits(self.last));
             self.left -= 1;
             return Ok(1);
+        }
+        let (width, count) = self.begin_miniblock()?;
+        let first = out.len();
+        out.resize(first + count, W::default());
+        let values = out.get_mut(first..).unwrap_or_default();
+        let (mut last, least) = (self.last, self.least_step);
+        // Only one of the two additions waits for the value before.
+        let after = |last: u64, step: u64| last.wrapping_add(least.wrapping_add(step));
+        if width == 0 {
+            last = rise(values, last, least);
+        } else if width <= 32 {
+            self.unpack(width, count)?;
+            for (value, step) in values.iter_mut().zip(&self.steps) {
+                last = after(last, (*step).into());
+                *value = W::of_bits(last);
+            }
+        } else {
+            for (index, value) in values.iter_mut().enumerate() {
+                last = after(last, self.wide_step(width, index)?);
+                *value = W::of_bits(last);
+            }
+        }
+        self.end_miniblock(width, count, last);
+        Ok(count)
+    }
+
+    /// Passes over the next miniblock, and tells how many values it has.
+    fn skip_miniblock(&mut self) -> Result<usize> {
+        let (width, count) = self.begin_miniblock()?;
+        let sum = if width == 0 {
+            0
+        } else if width <= 32 {
+            self.unpack(width, count)?;
+            self.steps.iter().fold(0, |sum: u64, step| sum.wrapping_add((*step).into()))
+        } else {
+            let mut steps = (0..count).map(|index| self.wide_step(width, index));
+            steps.try_fold(0, |sum: u64, step| step.map(|step| sum.wrapping_add(step)))?
+        };
+        let least = self.least_step.wrapping_mul(count as u64);
+        self.end_miniblock(width, count, self.last.wrapping_add(least).wrapping_add(sum));
+        Ok(count)
+    }
+
+    /// How many bits each step of the next miniblock has, and how many there are.
+    fn begin_miniblock(&mut self) -> Result<(usize, usize)> {
+        if self.left == 0 {
+            return Err(ends_early());
         }
         if self.widths.is_empty() {
             let step = varint(&self.bytes, &mut self.at).ok_or_else(ends_early)?;
@@ -124,37 +171,30 @@ impl Deltas {
         }
         let width = self.widths.next().and_then(|at| self.bytes.get(at)).copied();
         let width = usize::from(width.ok_or_else(ends_early)?);
-        let count = self.left.min(self.miniblock_values);
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let (mut last, least) = (self.last, self.least_step);
-        // Only one of the two additions waits for the value before.
-        let after = |last: u64, step: u64| last.wrapping_add(least.wrapping_add(step));
-        let first = out.len();
-        out.resize(first + count, W::default());
-        let values = out.get_mut(first..).unwrap_or_default();
-        if width == 0 {
-            last = rise(values, last, least);
-        } else if width <= 32 {
-            self.steps.clear();
-            if !unpack(rest, width, count, &mut self.steps) {
-                return Err(ends_early());
-            }
-            for (value, step) in values.iter_mut().zip(&self.steps) {
-                last = after(last, (*step).into());
-                *value = W::of_bits(last);
-            }
-        } else if width <= 64 {
-            for (index, value) in values.iter_mut().enumerate() {
-                last = after(last, wide_value(rest, width, index).ok_or_else(ends_early)?);
-                *value = W::of_bits(last);
-            }
-        } else {
-            return Err(damaged("steps", format!("have {width} bits each")));
+        match width <= 64 {
+            true => Ok((width, self.left.min(self.miniblock_values))),
+            false => Err(damaged("steps", format!("have {width} bits each"))),
         }
+    }
+
+    fn end_miniblock(&mut self, width: usize, count: usize, last: u64) {
+        let rest = self.bytes.len().saturating_sub(self.at);
         self.last = last;
         self.left -= count;
-        self.at += (self.miniblock_values / 8 * width).min(rest.len());
-        Ok(count)
+        self.at += (self.miniblock_values / 8 * width).min(rest);
+    }
+
+    /// Unpacks steps of 32 bits at most.
+    fn unpack(&mut self, width: usize, count: usize) -> Result<()> {
+        self.steps.clear();
+        let packed = self.bytes.get(self.at..).unwrap_or_default();
+        unpack(packed, width, count, &mut self.steps).then_some(()).ok_or_else(ends_early)
+    }
+
+    /// A step of more.
+    fn wide_step(&self, width: usize, index: usize) -> Result<u64> {
+        let packed = self.bytes.get(self.at..).unwrap_or_default();
+        wide_value(packed, width, index).ok_or_else(ends_early)
     }
 }
 

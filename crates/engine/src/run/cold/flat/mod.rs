@@ -150,11 +150,12 @@ impl FlatColumn {
         self.skipped += rows;
     }
 
-    /// Reads the next rows; of these only some, where `chosen` has their places, in ascending order.
+    /// Reads the next rows, which are at the places from `first` on; of these only some, where `chosen` has their places, in
+    /// ascending order.
     ///
     /// # Errors
     /// For fewer rows, and for pages that are not what metadata says of them.
-    pub(super) fn read(&mut self, rows: usize, chosen: Option<&[u32]>) -> Result<()> {
+    pub(super) fn read(&mut self, rows: usize, first: u32, chosen: Option<&[u32]>) -> Result<()> {
         let mut read = 0;
         let mut chosen = chosen;
         while read < rows {
@@ -163,8 +164,8 @@ impl FlatColumn {
             match &mut chosen {
                 None => self.values.read(count)?,
                 Some(places) => {
-                    let first = u32::try_from(read)?;
-                    let end = u32::try_from(read + count)?;
+                    let first = first + u32::try_from(read)?;
+                    let end = first + u32::try_from(count)?;
                     let (here, rest) = places.split_at(places.partition_point(|at| *at < end));
                     *places = rest;
                     self.values.pick(count, first, here)?;

@@ -102,7 +102,9 @@ fn assert_read(
         let places: Vec<u32> = places.collect();
         flat.skip(skipped);
         flat.reserve(places.len());
-        flat.read(read, one_in.map(|_| places.as_slice())).unwrap();
+        let first = u32::try_from(at).unwrap();
+        let moved: Vec<u32> = places.iter().map(|place| place + first).collect();
+        flat.read(read, first, one_in.map(|_| moved.as_slice())).unwrap();
         at += skipped;
         let rows = places.iter().map(|place| place + u32::try_from(at).unwrap());
         expected.extend(rows);
@@ -197,7 +199,7 @@ proptest! {
         // Whether the bytes are the right ones is for checksums to say; and Parquet's reader of page headers panics.
         let mut flat = FlatColumn::new(chunk, &data_type, None, pages).unwrap().unwrap();
         let has_page = guarded(Path::new("x"), || Ok(flat.find_page().is_ok())).unwrap_or(false);
-        if has_page && flat.read(column.len().min(flat.left), None).is_ok() && let Ok(read) = flat.take() {
+        if has_page && flat.read(column.len().min(flat.left), 0, None).is_ok() && let Ok(read) = flat.take() {
             plain(&read);
         }
     }
@@ -232,7 +234,7 @@ fn more_rows_than_there_are_are_refused() {
     for (skipped, read) in [(0, 101), (100, 1), (64, 37), (1_000, 1)] {
         let mut flat = column_of(&bytes, column.data_type(), false).unwrap();
         flat.skip(skipped);
-        let error = flat.read(read, None).unwrap_err().to_string();
+        let error = flat.read(read, 0, None).unwrap_err().to_string();
         assert!(error.contains("fewer rows"), "{error}");
     }
 }
