@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use timestrata_format::KeyRange;
-use timestrata_io::sync::{Condvar, JoinHandle, Mutex, spawn};
+use timestrata_io::sync::{Condvar, Mutex};
 
 use super::merge::Batches;
+use super::threads::Begun;
 use super::{ScanSpec, StreamView};
 use crate::{Error, ErrorKind, Result, RunningQuery};
 
@@ -46,7 +47,7 @@ struct ReadAhead {
 /// The batches of a range that threads of its own read.
 pub(super) struct Ahead {
     work: Arc<SharedScan>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Begun>,
     ready: VecDeque<RecordBatch>,
 }
 
@@ -77,7 +78,7 @@ impl Ahead {
         });
         let started = (0..threads).map_while(|_| {
             let work = Arc::clone(&work);
-            spawn("timestrata-read", move || work.read_pieces()).ok()
+            view.threads.begin(move || work.read_pieces()).ok()
         });
         let threads: Vec<_> = started.collect();
         if threads.is_empty() {
@@ -130,8 +131,7 @@ impl Drop for Ahead {
         self.work.state.lock().is_over = true;
         self.work.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic in one was told as the error of its piece.
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

@@ -27,6 +27,7 @@ mod split;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod ties;
 mod unordered;
 mod values;
@@ -49,6 +50,7 @@ pub(crate) use row_filter::{PlannedFilter, ViewedColumns};
 pub use sizes::ColumnSize;
 pub(crate) use source::{PartsOfBlock, Source, SourceSummary, StreamView};
 pub use split::ScanEstimate;
+pub(crate) use threads::ReadingThreads;
 pub use values::Values;
 
 /// What to read.

@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo, Zone};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
+use super::threads::ReadingThreads;
 use super::{ColumnSize, PruneFilter, RowOrder, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
@@ -148,4 +149,6 @@ pub(crate) struct StreamView {
     pub(crate) sources: Vec<Arc<dyn Source>>,
     /// Range deletes that some source may still have to heed.
     pub(crate) tombstones: Tombstones,
+    /// Those of the store.
+    pub(crate) threads: Arc<ReadingThreads>,
 }

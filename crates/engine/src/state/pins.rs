@@ -73,6 +73,7 @@ impl PinState {
                 stream: Arc::clone(&state.stream),
                 sources: version.sources(),
                 tombstones: version.tombstones,
+                threads: Arc::clone(&core.threads),
             };
             views.push((pinned.stream, Arc::new(view)));
         }

@@ -11,7 +11,7 @@ use super::pins::PinState;
 use super::version::{RunHandle, Version};
 use super::viewing::ToMerge;
 use crate::memtable::{Memtable, MemtableView};
-use crate::scan::{Source, StreamView};
+use crate::scan::{ReadingThreads, Source, StreamView};
 use crate::snapshot::Snapshot;
 use crate::tombstones::Tombstones;
 use crate::wal::RowLayout;
@@ -45,6 +45,8 @@ pub(crate) struct StreamState {
     pub(crate) model_lock: Arc<RwLock<u64>>,
     /// Held by the one reader that merges chunks of the active memtable without the commit lock.
     merging: Arc<Mutex<()>>,
+    /// Those of the store, once it has the stream.
+    threads: Arc<ReadingThreads>,
     view: Option<Arc<StreamView>>,
 }
 
@@ -68,6 +70,7 @@ impl StreamState {
             counted_bytes: 0,
             model_lock: Arc::default(),
             merging: Arc::default(),
+            threads: Arc::default(),
             view: None,
         })
     }
@@ -127,6 +130,7 @@ impl StreamState {
             stream: Arc::clone(&self.stream),
             sources: ordered_sources(&self.version, &memtables),
             tombstones: all_tombstones(&self.version, &memtables),
+            threads: Arc::clone(&self.threads),
         });
         self.view = Some(Arc::clone(&view));
         view
@@ -171,12 +175,15 @@ pub(crate) struct StoreState {
     pub(crate) next_stream: StreamId,
     /// A stream is getting other columns: commits wait.
     pub(crate) is_altering: bool,
+    /// What scans read ahead with.
+    pub(crate) threads: Arc<ReadingThreads>,
     snapshot: Option<Snapshot>,
 }
 
 impl StoreState {
     /// Adds a stream, in the slot of one that was dropped if there is one.
-    pub(crate) fn add_stream(&mut self, state: StreamState) -> Slot {
+    pub(crate) fn add_stream(&mut self, mut state: StreamState) -> Slot {
+        state.threads = Arc::clone(&self.threads);
         let slot = self.free.pop().unwrap_or(self.streams.len());
         self.by_name.insert(state.stream.name().to_owned(), slot);
         self.by_id.insert(state.stream.id(), slot);
@@ -237,6 +244,7 @@ impl StoreState {
     /// Gives a stream another state; gives the old one back, to be dropped without the lock.
     pub(crate) fn replace_stream(&mut self, slot: Slot, mut state: StreamState) -> StreamState {
         state.counted_bytes = self.streams[slot].counted_bytes;
+        state.threads = Arc::clone(&self.threads);
         let before = std::mem::replace(&mut self.streams[slot], state);
         self.touch(slot);
         self.count(slot);

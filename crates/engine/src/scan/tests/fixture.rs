@@ -230,6 +230,7 @@ pub(super) fn view(
         stream: Arc::clone(stream),
         sources: sources.iter().map(|source| Arc::clone(source) as Arc<dyn Source>).collect(),
         tombstones: Tombstones::of(tombstones.iter().copied()),
+        threads: Arc::default(),
     })
 }
 

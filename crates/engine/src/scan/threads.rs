@@ -1,0 +1,204 @@
+//! Threads that read ahead, kept for the scans to come.
+//!
+//! The system's allocator gives each thread a share of memory of its own while there are few threads, and another's in turn once
+//! there were many. So what threads that come and go had read lay in another share each time, which was then given back
+//! page by page: where another library had many threads too, a scan of 336 MB met 53,000 page faults and took 68 ms, and 22
+//! with threads that stay.
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use timestrata_io::sync::{Condvar, Mutex, is_scheduled, spawn};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads of one store. They end with it.
+#[derive(Default)]
+pub(crate) struct ReadingThreads(Arc<SharedThreads>);
+
+#[derive(Default)]
+struct SharedThreads {
+    waiting: Mutex<WaitingThreads>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct WaitingThreads {
+    /// Each is for one of those that have nothing to do.
+    jobs: VecDeque<Job>,
+    idle: usize,
+    is_over: bool,
+}
+
+/// A job that was begun, and may have ended.
+pub(super) struct Begun(Arc<Ending>);
+
+#[derive(Default)]
+struct Ending {
+    has_ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Begun {
+    /// Waits until the job has ended, also where that was in a panic.
+    pub(super) fn join(self) {
+        let mut has_ended = self.0.has_ended.lock();
+        while !*has_ended {
+            self.0.changed.wait(&mut has_ended);
+        }
+    }
+}
+
+/// Tells that a job has ended, whatever its end was.
+struct EndOnDrop(Arc<Ending>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        *self.0.has_ended.lock() = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl ReadingThreads {
+    /// Does something on a thread that has nothing to do, or on a new one.
+    ///
+    /// # Errors
+    /// If the system has no more threads.
+    pub(super) fn begin(&self, job: impl FnOnce() + Send + 'static) -> io::Result<Begun> {
+        let ending = Arc::new(Ending::default());
+        let end = EndOnDrop(Arc::clone(&ending));
+        let job = move || {
+            let _end = end;
+            // What reads tells of its panic itself.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+        };
+        let mut waiting = self.0.waiting.lock();
+        if waiting.idle > waiting.jobs.len() {
+            waiting.jobs.push_back(Box::new(job));
+            drop(waiting);
+            self.0.changed.notify_one();
+            return Ok(Begun(ending));
+        }
+        drop(waiting);
+        let shared = Arc::clone(&self.0);
+        spawn("timestrata-read", move || shared.work(Box::new(job)))?;
+        Ok(Begun(ending))
+    }
+}
+
+impl Drop for ReadingThreads {
+    fn drop(&mut self) {
+        self.0.waiting.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl SharedThreads {
+    /// What each thread does: one job, and then those that come.
+    fn work(&self, first: Job) {
+        let mut job = first;
+        loop {
+            job();
+            // A simulated schedule ends when its threads have.
+            if is_scheduled() {
+                return;
+            }
+            let mut waiting = self.waiting.lock();
+            waiting.idle += 1;
+            job = loop {
+                if let Some(job) = waiting.jobs.pop_front() {
+                    break job;
+                }
+                if waiting.is_over {
+                    waiting.idle -= 1;
+                    return;
+                }
+                self.changed.wait(&mut waiting);
+            };
+            waiting.idle -= 1;
+        }
+    }
+}
+
+impl std::fmt::Debug for ReadingThreads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReadingThreads").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// How many threads wait, once so many do.
+    fn idle(threads: &SharedThreads, wanted: usize) -> usize {
+        for _ in 0..1_000 {
+            if threads.waiting.lock().idle == wanted {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        threads.waiting.lock().idle
+    }
+
+    #[test]
+    fn a_thread_that_has_nothing_to_do_is_taken_before_a_new_one() {
+        let threads = ReadingThreads::default();
+        let (sender, ids) = channel();
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let sender = sender.clone();
+            threads.begin(move || sender.send(thread::current().id()).unwrap()).unwrap().join();
+            seen.push(ids.recv().unwrap());
+            assert_eq!(idle(&threads.0, 1), 1);
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), 1);
+    }
+
+    #[test]
+    fn jobs_at_the_same_time_have_a_thread_each() {
+        let threads = ReadingThreads::default();
+        for _ in 0..3 {
+            let (left, of_right) = channel();
+            let (right, of_left) = channel();
+            // Neither ends without the other.
+            let one = threads.begin(move || {
+                left.send(()).unwrap();
+                of_left.recv().unwrap();
+            });
+            let other = threads.begin(move || {
+                right.send(()).unwrap();
+                of_right.recv().unwrap();
+            });
+            one.unwrap().join();
+            other.unwrap().join();
+            assert_eq!(idle(&threads.0, 2), 2);
+        }
+    }
+
+    #[test]
+    fn a_job_that_panics_has_ended_and_its_thread_goes_on() {
+        let threads = ReadingThreads::default();
+        threads.begin(|| panic!("as it should")).unwrap().join();
+        assert_eq!(idle(&threads.0, 1), 1);
+        threads.begin(|| ()).unwrap().join();
+        assert_eq!(idle(&threads.0, 1), 1);
+    }
+
+    #[test]
+    fn threads_end_with_the_store() {
+        let threads = ReadingThreads::default();
+        threads.begin(|| ()).unwrap().join();
+        let shared = Arc::clone(&threads.0);
+        assert_eq!(idle(&shared, 1), 1);
+        drop(threads);
+        assert_eq!(idle(&shared, 0), 0);
+    }
+}
