@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import timestrata
@@ -23,19 +22,18 @@ from bench.python.table.loading import ROWS, duck
 from bench.python.table.sides import Duck, Fusion, Polars, moment, opened
 
 SAMPLES = 2_000
-TIME = pl.col("timestamp")
 
 
 @dataclass
 class Sides:
-    """The same rows everywhere."""
+    """The same rows everywhere: those of others are asked in processes of their own."""
 
     rows: int
     store: timestrata.Store
     table: timestrata.Table
     duck: Apart
-    polars: Polars
-    fusion: Fusion
+    polars: Apart
+    fusion: Apart
 
 
 @contextmanager
@@ -44,13 +42,18 @@ def sides(bench: Bench) -> Iterator[Sides]:
     csv, parquet = bench.files.csv(rows), bench.files.parquet(rows)
     path = bench.dir / "read.duckdb"
     duck(path, csv, 2)
-    with opened(bench.dir / "read.store", csv) as store, apart(Duck, path) as other:
+    with (
+        opened(bench.dir / "read.store", csv) as store,
+        apart(Duck, path) as other,
+        apart(Polars, parquet) as polars,
+        apart(Fusion, parquet) as fusion,
+    ):
         store.table("quotes", time="timestamp", tags="symbol").append(
             pq.read_table(bench.files.quotes(rows))
         )
         store.compact("quotes")
         other("run", f"CREATE TABLE quotes AS SELECT * FROM '{bench.files.quotes(rows)}'")
-        yield Sides(rows, store, store.table("trades"), other, Polars(parquet), Fusion(parquet))
+        yield Sides(rows, store, store.table("trades"), other, polars, fusion)
 
 
 def ranges(bench: Bench, on: Sides) -> None:
@@ -65,12 +68,7 @@ def ranges(bench: Bench, on: Sides) -> None:
         works: dict[str, Callable[[int], Any]] = {
             OURS: lambda at, times=times: on.table.scan(*times[at]).to_arrow(),
             "DuckDB": lambda at, plain=plain: on.duck("table", query, *plain[at]),
-            "polars, Parquet": lambda at, times=times: (
-                on.polars.scan()
-                .filter((TIME >= times[at][0]) & (TIME < times[at][1]))
-                .collect()
-                .to_arrow()
-            ),
+            "polars, Parquet": lambda at, times=times: on.polars("between", *times[at]),
         }
         if name == "1 %":
             few = 20 if bench.quick else 300
@@ -86,7 +84,7 @@ def ranges(bench: Bench, on: Sides) -> None:
         {
             OURS: lambda _: on.table.scan(limit=1000, reverse=True).to_arrow(),
             "DuckDB": lambda _: on.duck("table", newest),
-            "polars, Parquet": lambda _: on.polars.scan().tail(1000).collect().to_arrow(),
+            "polars, Parquet": lambda _: on.polars("newest", 1000),
         },
         {"DuckDB": 1.0, "polars, Parquet": 1.0},
         20 if bench.quick else 200,
@@ -107,8 +105,8 @@ def scans(bench: Bench, on: Sides) -> None:
     race(bench, "full scan to Arrow", on.rows, {**ours, "memcpy": copied}, {"memcpy": 0.5}, note=note)
     other = {
         "DuckDB": lambda: on.duck("count_of", "SELECT * FROM trades"),
-        "polars, Parquet": lambda: on.polars.scan().collect().to_arrow().num_rows,
-        "DataFusion, Parquet": lambda: on.fusion.table("SELECT * FROM trades").num_rows,
+        "polars, Parquet": lambda: on.polars("count"),
+        "DataFusion, Parquet": lambda: on.fusion("count_of", "SELECT * FROM trades"),
     }
     race(bench, "full scan to Arrow,", on.rows, {**ours, **other}, {"DataFusion, Parquet": 1.0})
     known: dict[str, Callable[[], Any]] = {
@@ -147,40 +145,27 @@ def aggregates(bench: Bench, on: Sides) -> None:
     columns = "symbol, max(timestamp), {0}(price{1}), {0}(volume{1})"
     latest = f"SELECT {columns} FROM trades GROUP BY symbol"
     minute = "INTERVAL '1 minute'"
-    by = pl.len().alias("n")
     queries: dict[str, dict[str, Callable[[], Any]]] = {
         "filter and count": {
             OURS: lambda: on.store.sql(filtered).to_arrow(),
             "DuckDB": lambda: on.duck("table", filtered),
-            "polars, Parquet": lambda: on.polars.scan()
-            .filter((pl.col("price") > 120) & (pl.col("volume") > 2000))
-            .select(by)
-            .collect()
-            .to_arrow(),
-            "DataFusion, Parquet": lambda: on.fusion.table(filtered),
+            "polars, Parquet": lambda: on.polars("filtered"),
+            "DataFusion, Parquet": lambda: on.fusion("table", filtered),
         },
         "group by symbol": {
             OURS: lambda: on.store.sql(grouped).to_arrow(),
             "DuckDB": lambda: on.duck("table", grouped),
-            "polars, Parquet": lambda: on.polars.scan()
-            .group_by("symbol")
-            .agg(by, pl.col("price").mean(), pl.col("volume").sum())
-            .collect()
-            .to_arrow(),
-            "DataFusion, Parquet": lambda: on.fusion.table(grouped),
+            "polars, Parquet": lambda: on.polars("grouped"),
+            "DataFusion, Parquet": lambda: on.fusion("table", grouped),
         },
         "time_bucket by minute": {
             OURS: lambda: on.store.sql(
                 bucket.format(f"time_bucket({minute}, timestamp)")
             ).to_arrow(),
             "DuckDB": lambda: on.duck("table", bucket.format(f"time_bucket({minute}, timestamp)")),
-            "polars, Parquet": lambda: on.polars.scan()
-            .group_by(TIME.dt.truncate("1m"))
-            .agg(by, pl.col("price").max())
-            .collect()
-            .to_arrow(),
-            "DataFusion, Parquet": lambda: on.fusion.table(
-                bucket.format(f"date_bin({minute}, timestamp)")
+            "polars, Parquet": lambda: on.polars("by_minute"),
+            "DataFusion, Parquet": lambda: on.fusion(
+                "table", bucket.format(f"date_bin({minute}, timestamp)")
             ),
         },
         "latest by symbol": {
@@ -188,13 +173,9 @@ def aggregates(bench: Bench, on: Sides) -> None:
             .to_arrow()
             .select(["symbol", "timestamp", "price", "volume"]),
             "DuckDB": lambda: on.duck("table", latest.format("arg_max", ", timestamp")),
-            "polars, Parquet": lambda: on.polars.scan()
-            .group_by("symbol")
-            .agg(TIME.last(), pl.col("price").last(), pl.col("volume").last())
-            .collect()
-            .to_arrow(),
-            "DataFusion, Parquet": lambda: on.fusion.table(
-                latest.format("last_value", " ORDER BY timestamp")
+            "polars, Parquet": lambda: on.polars("latest"),
+            "DataFusion, Parquet": lambda: on.fusion(
+                "table", latest.format("last_value", " ORDER BY timestamp")
             ),
         },
     }
@@ -206,8 +187,7 @@ def aggregates(bench: Bench, on: Sides) -> None:
 
 def asof(bench: Bench, on: Sides) -> None:
     """Each trade with the quote before it; the sum of the bids tells that they are right."""
-    quotes = pq.read_table(bench.files.quotes(on.rows))
-    right = pl.from_arrow(quotes)
+    quotes = bench.files.quotes(on.rows)
 
     def total(table: pa.Table) -> Any:
         bids = table.column("bid")
@@ -222,11 +202,7 @@ def asof(bench: Bench, on: Sides) -> None:
         "DuckDB": lambda: on.duck(
             "table", select + "ON t.symbol = q.symbol AND t.timestamp >= q.timestamp"
         ),
-        "polars, Parquet": lambda: on.polars.scan()
-        .select("timestamp", "symbol", "price")
-        .join_asof(right.lazy(), on="timestamp", by="symbol", check_sortedness=False)
-        .collect()
-        .to_arrow(),
+        "polars, Parquet": lambda: on.polars("asof", quotes),
     }
     race(bench, "as-of join", on.rows, works, {"DuckDB": 1.0}, answer=total, rounds=3)
 

@@ -15,6 +15,7 @@ from bench.python.common.files import fresh
 from bench.python.table.data import START_MS, STEP_MS
 
 THREADS = 2
+TIME = pl.col("timestamp")
 
 
 def moment(row: int) -> datetime:
@@ -60,6 +61,9 @@ class Fusion:
     def table(self, query: str) -> Any:
         return self.context.sql(query).to_arrow_table()
 
+    def count_of(self, query: str) -> int:
+        return int(self.table(query).num_rows)
+
 
 class Polars:
     """polars over a Parquet file."""
@@ -68,9 +72,46 @@ class Polars:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.quotes: pl.DataFrame | None = None
 
     def scan(self) -> pl.LazyFrame:
         return pl.scan_parquet(self.path)
+
+    def between(self, begin: datetime, end: datetime) -> Any:
+        return self.scan().filter((TIME >= begin) & (TIME < end)).collect().to_arrow()
+
+    def newest(self, rows: int) -> Any:
+        return self.scan().tail(rows).collect().to_arrow()
+
+    def count(self) -> int:
+        """All rows, which are Arrow for a moment."""
+        return int(self.scan().collect().to_arrow().num_rows)
+
+    def filtered(self) -> Any:
+        condition = (pl.col("price") > 120) & (pl.col("volume") > 2000)
+        return self.scan().filter(condition).select(pl.len().alias("n")).collect().to_arrow()
+
+    def grouped(self) -> Any:
+        means = pl.len().alias("n"), pl.col("price").mean(), pl.col("volume").sum()
+        return self.scan().group_by("symbol").agg(*means).collect().to_arrow()
+
+    def by_minute(self) -> Any:
+        groups = self.scan().group_by(TIME.dt.truncate("1m"))
+        return groups.agg(pl.len().alias("n"), pl.col("price").max()).collect().to_arrow()
+
+    def latest(self) -> Any:
+        newest = TIME.last(), pl.col("price").last(), pl.col("volume").last()
+        return self.scan().group_by("symbol").agg(*newest).collect().to_arrow()
+
+    def asof(self, quotes: Path) -> Any:
+        """Each trade with the quote before it. Quotes are read once."""
+        if self.quotes is None:
+            self.quotes = pl.read_parquet(quotes)
+        trades = self.scan().select("timestamp", "symbol", "price")
+        joined = trades.join_asof(
+            self.quotes.lazy(), on="timestamp", by="symbol", check_sortedness=False
+        )
+        return joined.collect().to_arrow()
 
 
 def opened(path: Path, csv: Path) -> timestrata.Store:
