@@ -1,6 +1,6 @@
-//! A rule of the optimizer: what is only aggregated need not be in order.
+//! A rule of the optimizer: what is only aggregated, or answered as it comes, need not be in order.
 //!
-//! Partitions of a scan follow each other. Aggregates that know their input to be in order hand groups
+//! Rows of several partitions are answered as they come, in no order as a whole, unless `ORDER BY` asks for one. Partitions of a scan follow each other. Aggregates that know their input to be in order hand groups
 //! on as these end, and then a merge in order waits for the first partition while the others stand
 //! still. Without the order all partitions are read at once, and blocks whose rows lie by series are not put
 //! in order. A limit above makes the order worth more: then reading may end early. Not below a sort by something else,
@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -18,8 +19,20 @@ use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use super::scan::replace_scan;
 
-/// A plan with its aggregates over scans without order, down to where a limit is.
+/// A plan with its aggregates over scans without order, down to where a limit is; and without order itself, where it is
+/// only filters and projections over a scan of several partitions.
 pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(analyze) = plan.downcast_ref::<AnalyzeExec>() {
+        let analyzed = forget_order(Arc::clone(analyze.input()))?;
+        return replace_children_if_necessary(plan, vec![analyzed]);
+    }
+    match unordered(&plan)? {
+        Some(plan) => Ok(plan),
+        None => forget_below_aggregates(plan),
+    }
+}
+
+fn forget_below_aggregates(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let is_limit = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
     if is_limit || (plan.fetch().is_some() && !sorts_anew(&plan)?) {
         return Ok(plan);
@@ -33,7 +46,7 @@ pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
         }
     }
     let children: Result<Vec<_>> =
-        plan.children().into_iter().map(|child| forget_order(Arc::clone(child))).collect();
+        plan.children().into_iter().map(Arc::clone).map(forget_below_aggregates).collect();
     replace_children_if_necessary(plan, children?)
 }
 

@@ -181,6 +181,21 @@ fn a_few_of_many_series_are_read_by_one_thread() {
 }
 
 #[test]
+fn rows_that_nobody_wants_in_order_are_the_same_ones() {
+    let sql = sql(&runs_of_many_series(RunFormat::Cold));
+    for condition in ["true", "n % 3 > 0", "series > 's5'", "n > 5 AND series <> 's7'"] {
+        let asked = format!("SELECT time, n FROM t WHERE {condition}");
+        let mut found = pairs(&support::ask(&sql, &asked).unwrap());
+        let text = plan(&sql, &asked);
+        assert!(text.contains("partitions=2") && !text.contains("Sort"), "{text}");
+        found.sort_unstable();
+        let ordered = pairs(&support::ask(&sql, &format!("{asked} ORDER BY time, n")).unwrap());
+        assert!(ordered.is_sorted() && ordered.len() > 1_000, "{condition}");
+        assert_eq!(found, ordered, "{condition}");
+    }
+}
+
+#[test]
 fn counts_and_ends_are_answered_without_a_scan() {
     for format in [RunFormat::Hot, RunFormat::Cold] {
         let sql = sql(&several_runs(format));
