@@ -26,6 +26,12 @@ pub struct CodeTable<T> {
 }
 
 /// A code as it is stored.
+///
+/// ```
+/// use timestrata_engine::Code;
+///
+/// assert_eq!((7_u32.code(), 7_i32.code()), (7, 7));
+/// ```
 pub trait Code: Copy {
     /// The code; what is below zero is beyond all values.
     fn code(self) -> u32;
