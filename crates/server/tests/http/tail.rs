@@ -147,6 +147,8 @@ fn a_client_that_takes_nothing_is_given_up_and_costs_others_nothing() {
     let (server, logs) = with_log(&[("limits.answer_idle_max", "1s")]);
     let deaf = Follower::new(&server, "?after=0", "");
     let mut hears = Follower::new(&server, "?after=0", "");
+    // One that isn't followed yet looks as if it had been given up.
+    until(|| tails_open(&server) == 2);
     let long = "x".repeat(1_000_000);
     let mut sent = 0;
     // More than the system's buffers take for a client that doesn't.
