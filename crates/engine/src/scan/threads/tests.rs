@@ -1,0 +1,71 @@
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+
+/// How many threads wait, once so many do.
+fn idle(threads: &SharedThreads, wanted: usize) -> usize {
+    for _ in 0..1_000 {
+        if threads.waiting.lock().idle == wanted {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    threads.waiting.lock().idle
+}
+
+#[test]
+fn a_thread_that_has_nothing_to_do_is_taken_before_a_new_one() {
+    let threads = ReadingThreads::default();
+    let (sender, ids) = channel();
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let sender = sender.clone();
+        threads.begin(move || sender.send(thread::current().id()).unwrap()).unwrap().join();
+        seen.push(ids.recv().unwrap());
+        assert_eq!(idle(&threads.0, 1), 1);
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 1);
+}
+
+#[test]
+fn jobs_at_the_same_time_have_a_thread_each() {
+    let threads = ReadingThreads::default();
+    for _ in 0..3 {
+        let (left, of_right) = channel();
+        let (right, of_left) = channel();
+        // Neither ends without the other.
+        let one = threads.begin(move || {
+            left.send(()).unwrap();
+            of_left.recv().unwrap();
+        });
+        let other = threads.begin(move || {
+            right.send(()).unwrap();
+            of_right.recv().unwrap();
+        });
+        one.unwrap().join();
+        other.unwrap().join();
+        assert_eq!(idle(&threads.0, 2), 2);
+    }
+}
+
+#[test]
+fn a_job_that_panics_has_ended_and_its_thread_goes_on() {
+    let threads = ReadingThreads::default();
+    threads.begin(|| panic!("as it should")).unwrap().join();
+    assert_eq!(idle(&threads.0, 1), 1);
+    threads.begin(|| ()).unwrap().join();
+    assert_eq!(idle(&threads.0, 1), 1);
+}
+
+#[test]
+fn threads_end_with_the_store() {
+    let threads = ReadingThreads::default();
+    threads.begin(|| ()).unwrap().join();
+    let shared = Arc::clone(&threads.0);
+    assert_eq!(idle(&shared, 1), 1);
+    drop(threads);
+    assert_eq!(idle(&shared, 0), 0);
+}
