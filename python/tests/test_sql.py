@@ -216,3 +216,22 @@ def test_aggregates_equal_duckdb_on_the_flights(store: timestrata.Store) -> None
         ],
         "flights",
     )
+
+
+def test_of_rows_of_one_key_that_are_copied_the_last_one_counts(store: timestrata.Store) -> None:
+    np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
+    rows, hosts = 200_000, 20
+    chance = np.random.default_rng(1)
+    # Each second has all hosts, in an order of its own.
+    names = chance.permuted(np.tile(np.arange(hosts), (rows // hosts, 1)), axis=1).ravel()
+    seconds = pa.array(np.arange(rows) // hosts * 1_000_000, pa.timestamp("us", "UTC"))
+    given = {"time": seconds, "host": [f"h{name}" for name in names], "n": np.arange(rows)}
+    # Compacted, rows lie by host.
+    store.table("x", tags="host").append(pa.table(given))
+    store.compact("x")
+    store.sql(
+        "CREATE TABLE y (time TIMESTAMP NOT NULL, host VARCHAR, n BIGINT, PRIMARY KEY (time))"
+    )
+    store.sql("INSERT INTO y SELECT time, host, n FROM x")
+    query = f"SELECT count(*) AS rows, min(n % {hosts}) AS least FROM y"
+    assert store.sql(query).to_pylist() == [{"rows": rows // hosts, "least": hosts - 1}]

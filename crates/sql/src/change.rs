@@ -8,7 +8,6 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{cast, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Constraint, DFSchema, ToDFSchema};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -165,7 +164,7 @@ async fn insert(
     table: String,
     input: &LogicalPlan,
 ) -> Result<u64> {
-    let mut rows = execution.run(state, input).await?;
+    let mut rows = execution.run_in_order(state, input).await?;
     let (sender, mut receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let written = tokio::task::spawn_blocking(move || {
         // Behind the last batch comes `None`. Without it whoever asked has gone, and nobody reads on: what
@@ -210,17 +209,7 @@ fn predicate(
         }
         _ => return Err(invalid("DELETE takes a table and WHERE, and nothing else")),
     };
-    let has_subquery = condition.exists(|expr| {
-        Ok(matches!(
-            expr,
-            Expr::Exists(_)
-                | Expr::InSubquery(_)
-                | Expr::ScalarSubquery(_)
-                | Expr::SetComparison(_)
-                | Expr::OuterReferenceColumn(_, _)
-        ))
-    });
-    if has_subquery.map_err(from_datafusion)? {
+    if rules::has_subquery(&condition).map_err(from_datafusion)? {
         return Err(invalid("DELETE takes no subqueries in its WHERE"));
     }
     prepare(state, table, condition, input.schema().as_ref(), query.cloned())

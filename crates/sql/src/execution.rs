@@ -20,7 +20,7 @@ use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly
 use crate::governed::{governed, task_of};
 use crate::names::{quoted, unique_names, unique_schema, with_unique};
 use crate::params::Params;
-use crate::physical_plan::plain_text;
+use crate::physical_plan::{answer_in_any_order, plain_text};
 use crate::planner_context::PlannerContext;
 use crate::result::{BlockingResult, QueryResult, wait_for};
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
@@ -29,6 +29,8 @@ use crate::shared::SharedSession;
 use crate::statement;
 use crate::table::reads_few_rows;
 use crate::writer::SqlWriter;
+
+type Plan = Arc<dyn ExecutionPlan>;
 
 /// What statements are planned and run with.
 #[derive(Clone)]
@@ -125,11 +127,29 @@ impl Execution {
         Ok(plan)
     }
 
-    /// Starts a query.
+    /// Starts a query whose rows are answered as they come.
     pub(crate) async fn run(
         &self,
         state: &SessionState,
         plan: &LogicalPlan,
+    ) -> Result<QueryResult> {
+        self.start(state, plan, answer_in_any_order).await
+    }
+
+    /// Starts a query whose rows are written: those of one key come as they were written before.
+    pub(crate) async fn run_in_order(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+    ) -> Result<QueryResult> {
+        self.start(state, plan, Ok).await
+    }
+
+    async fn start(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+        arranged: fn(Plan) -> DataFusionResult<Plan>,
     ) -> Result<QueryResult> {
         let query = match &self.query {
             Some(query) => query,
@@ -142,7 +162,7 @@ impl Execution {
                 false => state,
             };
             let plan = state.query_planner().create_physical_plan(&plan, state).await?;
-            let plan = as_answered(plan)?;
+            let plan = as_answered(arranged(plan)?)?;
             execute_stream(governed(plan, query)?, task_of(&self.shared.task, query))
         };
         let stream = started.await.map_err(from_datafusion)?;
@@ -227,7 +247,7 @@ pub(crate) fn check_query(plan: &LogicalPlan) -> Result<()> {
 }
 
 /// The same rows, with text as it is stored, for views are for what happens in between; and with each name once.
-fn as_answered(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+fn as_answered(plan: Plan) -> DataFusionResult<Plan> {
     let schema = plan.schema();
     if plain_schema(&unique_schema(&schema)).fields() == schema.fields() {
         return Ok(plan);

@@ -10,7 +10,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use timestrata_io::sync::{Condvar, Mutex, is_scheduled, spawn};
+use timestrata_io::sync::{Condvar, Mutex, is_scheduled, processors, spawn};
+
+/// So many threads without a job are kept in any case, and no more than there are processors.
+const IDLE_MIN: usize = 2;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -106,6 +109,10 @@ impl SharedThreads {
                 return;
             }
             let mut waiting = self.waiting.lock();
+            // Many scans at the same time had more threads than one wants.
+            if waiting.idle >= processors().max(IDLE_MIN) && waiting.jobs.is_empty() {
+                return;
+            }
             waiting.idle += 1;
             job = loop {
                 if let Some(job) = waiting.jobs.pop_front() {

@@ -1,4 +1,5 @@
-//! A rule of the optimizer: what is only aggregated, or answered as it comes, need not be in order.
+//! A rule of the optimizer: what is only aggregated need not be in order. And for answers, once all rules are through: what is
+//! answered as it comes need not be either.
 //!
 //! Rows of several partitions are answered as they come, in no order as a whole, unless `ORDER BY` asks for one. Partitions of a scan follow each other. Aggregates that know their input to be in order hand groups
 //! on as these end, and then a merge in order waits for the first partition while the others stand
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::analyze::AnalyzeExec;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -19,20 +21,18 @@ use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use super::scan::replace_scan;
 
-/// A plan with its aggregates over scans without order, down to where a limit is; and without order itself, where it is
-/// only filters and projections over a scan of several partitions.
-pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+/// A plan that is answered as its rows come: without order, where it is only filters and projections over a scan of several
+/// partitions. Not for what writes rows: of those of one key the last one counts.
+pub(crate) fn answer_in_any_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(analyze) = plan.downcast_ref::<AnalyzeExec>() {
-        let analyzed = forget_order(Arc::clone(analyze.input()))?;
+        let analyzed = answer_in_any_order(Arc::clone(analyze.input()))?;
         return replace_children_if_necessary(plan, vec![analyzed]);
     }
-    match unordered(&plan)? {
-        Some(plan) => Ok(plan),
-        None => forget_below_aggregates(plan),
-    }
+    Ok(unordered(&plan)?.unwrap_or(plan))
 }
 
-fn forget_below_aggregates(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+/// A plan with its aggregates over scans without order, down to where a limit is.
+pub(crate) fn forget_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let is_limit = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
     if is_limit || (plan.fetch().is_some() && !sorts_anew(&plan)?) {
         return Ok(plan);
@@ -46,7 +46,7 @@ fn forget_below_aggregates(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
         }
     }
     let children: Result<Vec<_>> =
-        plan.children().into_iter().map(Arc::clone).map(forget_below_aggregates).collect();
+        plan.children().into_iter().map(Arc::clone).map(forget_order).collect();
     replace_children_if_necessary(plan, children?)
 }
 
@@ -63,7 +63,7 @@ fn unordered(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPl
         plan,
         |plan| {
             let is_plain = plan.is::<FilterExec>() || plan.is::<ProjectionExec>();
-            is_plain && plan.fetch().is_none()
+            (is_plain || plan.is::<CooperativeExec>()) && plan.fetch().is_none()
         },
         |scan| {
             let parts = scan.properties().output_partitioning().partition_count();

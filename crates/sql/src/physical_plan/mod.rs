@@ -24,7 +24,7 @@ mod wrapped_expr;
 pub(crate) use self::compare::compare_numbers;
 pub(crate) use self::filter_projections::split_filter_projections;
 pub(crate) use self::filtered_scan::filter_scans;
-pub(crate) use self::forget_order::forget_order;
+pub(crate) use self::forget_order::{answer_in_any_order, forget_order};
 pub(crate) use self::measure::measure_scans;
 pub(crate) use self::numbered::NumberGroups;
 pub(crate) use self::operator::{Inputs, Operator, OperatorExec};

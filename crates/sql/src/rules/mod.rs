@@ -23,7 +23,7 @@ use crate::functions::as_cast;
 
 pub(crate) use self::constants::{LongNumbers, type_constants};
 pub(crate) use self::lists::{guard_lists, guarded, release_lists};
-pub(crate) use self::subqueries::keep_nulls;
+pub(crate) use self::subqueries::{has_subquery, keep_nulls};
 
 /// Reads times without a zone as UTC, checks arithmetic for overflow, and has floats lose signs that are none. To come behind DataFusion's
 /// coercion of types, which makes the casts that this looks for.

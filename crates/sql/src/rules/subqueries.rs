@@ -156,3 +156,17 @@ fn state_of(subquery: &Subquery) -> Result<Subquery> {
         spans: subquery.spans.clone(),
     })
 }
+
+/// Whether an expression asks a query of its own, or stands in one and looks out of it.
+pub(crate) fn has_subquery(expr: &Expr) -> Result<bool> {
+    expr.exists(|part| {
+        Ok(matches!(
+            part,
+            Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::SetComparison(_)
+                | Expr::OuterReferenceColumn(_, _)
+        ))
+    })
+}

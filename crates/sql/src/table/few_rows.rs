@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, TableScan};
@@ -15,6 +15,7 @@ use timestrata_engine::KeyRange;
 
 use super::{SnapshotTable, SqlTable, narrow_table};
 use crate::error::carried;
+use crate::rules::has_subquery;
 
 /// Rows that so many more have to be looked at for are better looked at by all threads.
 const LOOKED_AT_MAX: u64 = 1 << 20;
@@ -25,7 +26,7 @@ const ALONE_MAX: u64 = 4 << 10;
 pub(crate) fn reads_few_rows(plan: &LogicalPlan) -> Result<bool> {
     let (mut plan, mut condition) = (plan, None);
     loop {
-        if has_subquery(plan)? {
+        if asks_subqueries(plan)? {
             return Ok(false);
         }
         let filter = match plan {
@@ -52,18 +53,10 @@ pub(crate) fn reads_few_rows(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// Whether an expression of an operator asks a query of its own.
-fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
+fn asks_subqueries(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_expressions(|each| {
-        found |= each.exists(|part| {
-            Ok(matches!(
-                part,
-                Expr::ScalarSubquery(_)
-                    | Expr::Exists(_)
-                    | Expr::InSubquery(_)
-                    | Expr::SetComparison(_)
-            ))
-        })?;
+        found |= has_subquery(each)?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)

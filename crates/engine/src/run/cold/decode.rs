@@ -292,7 +292,12 @@ impl ColdFile {
         read: &BlockColumns,
     ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
         let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
-        let chunk = self.groups().get(block).and_then(|group| group.columns().get(leaf));
+        let group = self.groups().get(block);
+        let chunk = group.and_then(|group| {
+            // As many as the zone map says, which was looked at when the file was opened.
+            let rows = usize::try_from(group.num_rows()).ok()?;
+            Some((group.columns().get(leaf)?, rows))
+        });
         let digits = self.decimal_digits(column);
         chunk.map_or(Ok(None), |chunk| {
             FlatColumn::new(chunk, data_type, digits, || read.pages(leaf))

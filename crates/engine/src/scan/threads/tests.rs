@@ -69,3 +69,32 @@ fn threads_end_with_the_store() {
     drop(threads);
     assert_eq!(idle(&shared, 0), 0);
 }
+
+#[test]
+fn no_more_threads_stay_than_there_are_processors() {
+    let threads = ReadingThreads::default();
+    let kept = processors().max(IDLE_MIN);
+    let (begun, all_begun) = channel();
+    let gate = Arc::new(Ending::default());
+    let jobs: Vec<_> = (0..kept + 6)
+        .map(|_| {
+            let (begun, gate) = (begun.clone(), Begun(Arc::clone(&gate)));
+            threads.begin(move || {
+                begun.send(()).unwrap();
+                gate.join();
+            })
+        })
+        .collect();
+    (0..kept + 6).for_each(|_| all_begun.recv().unwrap());
+    drop(EndOnDrop(gate));
+    jobs.into_iter().for_each(|job| job.unwrap().join());
+    assert_eq!(idle(&threads.0, kept), kept);
+    // All have ended that will: each holds the threads' state.
+    for _ in 0..1_000 {
+        if Arc::strong_count(&threads.0) == kept + 1 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(Arc::strong_count(&threads.0), kept + 1);
+}

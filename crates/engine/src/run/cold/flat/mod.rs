@@ -72,6 +72,8 @@ pub(super) struct FlatColumn {
     pages: Box<dyn PageReader>,
     /// Whether pages tell of each row whether it has a value.
     has_levels: bool,
+    /// Rows of pages that are not open yet, at most.
+    unread: usize,
     /// Rows of the present page that are left.
     left: usize,
     /// Rows to pass over before the next one that is read.
@@ -129,20 +131,20 @@ fn values_of(
 }
 
 impl FlatColumn {
-    /// A column that is to be of that type, or, where it has decimal numbers of so many digits behind the point, floats;
-    /// `None` where it isn't flat.
+    /// A column of so many rows that is to be of that type, or, where it has decimal numbers of so many digits behind the
+    /// point, floats; `None` where it isn't flat.
     ///
     /// # Errors
     /// Those of `pages`.
     pub(super) fn new(
-        chunk: &ColumnChunkMetaData,
+        (chunk, rows): (&ColumnChunkMetaData, usize),
         data_type: &DataType,
         float_digits: Option<u32>,
         pages: impl FnOnce() -> Result<Box<dyn PageReader>>,
     ) -> Result<Option<Self>> {
         let Some(values) = values_of(chunk, data_type, float_digits) else { return Ok(None) };
         let has_levels = chunk.column_descr().max_def_level() > 0;
-        Ok(Some(Self { pages: pages()?, has_levels, left: 0, skipped: 0, values }))
+        Ok(Some(Self { pages: pages()?, has_levels, unread: rows, left: 0, skipped: 0, values }))
     }
 
     /// Passes over rows.
@@ -215,10 +217,18 @@ impl FlatColumn {
                 Some(rows) => {
                     self.pages.skip_next_page()?;
                     self.skipped -= rows;
+                    self.pass_page(rows)?;
                 }
                 None => self.open_page()?,
             }
         }
+    }
+
+    /// Counts the rows of a page, and refuses more than the block has.
+    fn pass_page(&mut self, rows: usize) -> Result<()> {
+        let unread = self.unread.checked_sub(rows);
+        self.unread = unread.ok_or_else(|| damaged("a column", "has more rows than its block"))?;
+        Ok(())
     }
 
     fn open_page(&mut self) -> Result<()> {
@@ -253,6 +263,8 @@ impl FlatColumn {
                 (buf.slice(end..), buf.slice(..end), num_values as usize)
             }
         };
+        // Before room is made for them.
+        self.pass_page(values)?;
         if self.has_levels {
             expect_values(levels, values)?;
         }

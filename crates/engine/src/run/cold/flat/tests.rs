@@ -68,7 +68,7 @@ fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<Flat
         let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, places)?;
         Ok(Box::new(reader) as Box<dyn PageReader>)
     };
-    FlatColumn::new(chunk, data_type, None, pages).unwrap()
+    FlatColumn::new((chunk, rows), data_type, None, pages).unwrap()
 }
 
 fn keys() -> DataType {
@@ -197,7 +197,7 @@ proptest! {
             Ok(Box::new(reader) as Box<dyn PageReader>)
         };
         // Whether the bytes are the right ones is for checksums to say; and Parquet's reader of page headers panics.
-        let mut flat = FlatColumn::new(chunk, &data_type, None, pages).unwrap().unwrap();
+        let mut flat = FlatColumn::new((chunk, column.len()), &data_type, None, pages).unwrap().unwrap();
         let has_page = guarded(Path::new("x"), || Ok(flat.find_page().is_ok())).unwrap_or(false);
         if has_page && flat.read(column.len().min(flat.left), 0, None).is_ok() && let Ok(read) = flat.take() {
             plain(&read);
@@ -236,5 +236,29 @@ fn more_rows_than_there_are_are_refused() {
         flat.skip(skipped);
         let error = flat.read(read, 0, None).unwrap_err().to_string();
         assert!(error.contains("fewer rows"), "{error}");
+    }
+}
+
+#[test]
+fn pages_of_more_rows_than_the_block_are_refused_before_there_is_room_for_them() {
+    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+    let how = Written {
+        by_dictionary: true,
+        is_second_version: false,
+        page_rows: 64,
+        may_be_null: false,
+    };
+    let bytes = written(&column, how, None);
+    let metadata = metadata_of(&bytes);
+    let chunk = metadata.row_group(0).column(0);
+    for rows in [63, 99] {
+        let pages = || {
+            let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, 100, None)?;
+            Ok(Box::new(reader) as Box<dyn PageReader>)
+        };
+        let data_type = column.data_type();
+        let mut flat = FlatColumn::new((chunk, rows), data_type, None, pages).unwrap().unwrap();
+        let error = flat.read(rows, 0, None).unwrap_err().to_string();
+        assert!(error.contains("more rows"), "{error}");
     }
 }

@@ -78,8 +78,8 @@ fn pick(
             }
             Piece::Each(codes) => {
                 while let Some((place, rest)) = places.split_first().filter(|(at, _)| **at < end) {
-                    let code = codes.get(place.saturating_sub(first) as usize).copied();
-                    each(code.unwrap_or_default(), 1)?;
+                    let code = place.checked_sub(first).and_then(|at| codes.get(at as usize));
+                    each(*code.ok_or_else(no_such_place)?, 1)?;
                     places = rest;
                 }
             }
@@ -292,8 +292,10 @@ impl<W: Word> Values for Numbers<W> {
         let read = self.read(values);
         self.all = std::mem::replace(&mut self.values, before);
         read?;
-        let at = |place: &u32| self.all.get(place.saturating_sub(first) as usize).copied();
-        self.values.extend(places.iter().map(|place| at(place).unwrap_or_default()));
+        for place in places {
+            let number = place.checked_sub(first).and_then(|at| self.all.get(at as usize));
+            self.values.push(*number.ok_or_else(no_such_place)?);
+        }
         self.all.clear();
         Ok(())
     }
@@ -313,4 +315,8 @@ impl<W: Word> Values for Numbers<W> {
 
 fn no_such_code() -> ParquetError {
     damaged("a column of codes", "has one that its dictionary has no value for")
+}
+
+fn no_such_place() -> ParquetError {
+    damaged("a page", "has no row at a place that is wanted")
 }
