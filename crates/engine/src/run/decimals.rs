@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType};
 use pulp::{Arch, NullaryFnOnce};
 
 use super::cold;
-use crate::scan::{RowOrder, Source, ViewedColumns};
+use crate::scan::{RowOrder, Share, Source, ViewedColumns};
 use crate::{Result, Stream};
 
 /// With more digits behind the point than these, a number is mostly no decimal one.
@@ -67,7 +67,7 @@ fn digits_of(
             if !goes_on() {
                 return Ok(None);
             }
-            let values = source.read_viewed(block, &wanted, RowOrder::Any)?;
+            let values = source.read_viewed(block, &wanted, RowOrder::Any(Share::WHOLE))?;
             let values = values.columns().first().and_then(|v| v.as_primitive_opt::<Float64Type>());
             if !values.is_some_and(|values| all.take(values)) {
                 return Ok(None);

@@ -1,14 +1,21 @@
 //! The two file formats behind one face: blocks in, bytes into the sink.
 
-use arrow_array::RecordBatch;
+use std::sync::Arc;
+
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use parquet::arrow::ArrowWriter;
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
 use timestrata_format::RunFormat;
 
 use super::encodings::writer_properties;
 use super::sink::Sink;
+use super::stored_block::StoredBlock;
 use crate::Stream;
 
 /// Bytes that each buffer of a hot run is aligned to.
@@ -22,7 +29,7 @@ pub(super) enum Encoder {
     Hot(Box<FileWriter<Sink>>),
     /// Before its first block a cold run has no encodings yet.
     ColdEmpty(Option<Box<Sink>>),
-    Cold(Box<ArrowWriter<Sink>>),
+    Cold(Box<ColdWriter>),
 }
 
 impl Encoder {
@@ -38,26 +45,25 @@ impl Encoder {
         }
     }
 
-    /// Writes one block: a record batch, or a row group, with the rows of it by `series` if these are some columns. It has
-    /// the columns that the file is to have.
+    /// Writes one block: a record batch, or a row group, with the rows of it by `series` if these are some columns.
     pub(super) fn write(
         &mut self,
         stream: &Stream,
-        block: &RecordBatch,
+        block: &StoredBlock<'_>,
         series: &[usize],
     ) -> Result<(), EncodeError> {
         match self {
-            Self::Hot(writer) => Ok(writer.write(block)?),
+            Self::Hot(writer) => Ok(writer.write(&block.whole()?)?),
             Self::ColdEmpty(sink) => {
                 let sink = sink.take().ok_or("the encoder could not be set up")?;
                 let properties = writer_properties(stream, block, series)?;
-                let schema = block.schema();
-                let mut writer = Box::new(ArrowWriter::try_new(*sink, schema, Some(properties))?);
-                let result = write_row_group(&mut writer, block);
+                let mut writer =
+                    Box::new(ColdWriter::new(*sink, Arc::clone(block.schema()), properties)?);
+                let result = writer.write_row_group(block);
                 *self = Self::Cold(writer);
-                result
+                Ok(result?)
             }
-            Self::Cold(writer) => write_row_group(writer, block),
+            Self::Cold(writer) => Ok(writer.write_row_group(block)?),
         }
     }
 
@@ -65,7 +71,7 @@ impl Encoder {
     pub(super) fn settle(&mut self) -> Result<(), EncodeError> {
         match self {
             Self::Hot(_) | Self::ColdEmpty(_) => Ok(()),
-            Self::Cold(writer) => Ok(writer.sync()?),
+            Self::Cold(writer) => Ok(writer.file.flush()?),
         }
     }
 
@@ -74,8 +80,8 @@ impl Encoder {
         match self {
             Self::Hot(_) | Self::ColdEmpty(_) => Err("only cold runs take other bytes".into()),
             Self::Cold(writer) => {
-                writer.write_all(bytes)?;
-                Ok(writer.sync()?)
+                writer.file.write_all(bytes)?;
+                Ok(writer.file.flush()?)
             }
         }
     }
@@ -93,10 +99,11 @@ impl Encoder {
             Self::ColdEmpty(_) => Err("a run needs a row".into()),
             Self::Cold(writer) => {
                 for (key, text) in entries {
-                    writer.append_key_value_metadata(KeyValue::new(key.to_owned(), Some(text)));
+                    let entry = KeyValue::new(key.to_owned(), Some(text));
+                    writer.file.append_key_value_metadata(entry);
                 }
-                writer.finish()?;
-                Ok(writer.sync()?)
+                writer.file.finish()?;
+                Ok(writer.file.flush()?)
             }
         }
     }
@@ -106,7 +113,7 @@ impl Encoder {
         match self {
             Self::Hot(writer) => Some(writer.get_mut()),
             Self::ColdEmpty(sink) => sink.as_deref_mut(),
-            Self::Cold(writer) => Some(writer.inner_mut()),
+            Self::Cold(writer) => Some(writer.file.inner_mut()),
         }
     }
 
@@ -115,12 +122,46 @@ impl Encoder {
         match self {
             Self::Hot(writer) => writer.get_ref().written(),
             Self::ColdEmpty(_) => 0,
-            Self::Cold(writer) => writer.bytes_written() as u64,
+            Self::Cold(writer) => writer.file.bytes_written() as u64,
         }
     }
 }
 
-fn write_row_group(writer: &mut ArrowWriter<Sink>, block: &RecordBatch) -> Result<(), EncodeError> {
-    writer.write(block)?;
-    Ok(writer.flush()?)
+/// Writes a Parquet file, column by column: of a block there is one that is being encoded, and no other's pages.
+pub(super) struct ColdWriter {
+    file: SerializedFileWriter<Sink>,
+    schema: SchemaRef,
+    columns: ArrowRowGroupWriterFactory,
+}
+
+impl ColdWriter {
+    fn new(
+        sink: Sink,
+        schema: SchemaRef,
+        mut properties: WriterProperties,
+    ) -> Result<Self, ParquetError> {
+        let of_file = ArrowSchemaConverter::new().convert(&schema)?;
+        add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let file =
+            SerializedFileWriter::new(sink, of_file.root_schema_ptr(), Arc::new(properties))?;
+        let columns = ArrowRowGroupWriterFactory::new(&file, Arc::clone(&schema));
+        Ok(Self { file, schema, columns })
+    }
+
+    fn write_row_group(&mut self, block: &StoredBlock<'_>) -> Result<(), ParquetError> {
+        let writers = self.columns.create_column_writers(self.file.flushed_row_groups().len())?;
+        let mut writers = writers.into_iter();
+        let mut group = self.file.next_row_group()?;
+        for (column, field) in self.schema.fields().iter().enumerate() {
+            for leaf in compute_leaves(field, &block.column(column)?)? {
+                let mut writer = writers.next().ok_or_else(|| {
+                    ParquetError::General(format!("column '{}' has no writer", field.name()))
+                })?;
+                writer.write(&leaf)?;
+                writer.close()?.append_to_row_group(&mut group)?;
+            }
+        }
+        group.close()?;
+        Ok(())
+    }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use arrow_select::take::take_record_batch;
 use hashbrown::{DefaultHashBuilder, HashSet};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, Type as PhysicalType, ZstdLevel};
@@ -17,7 +16,9 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
+use super::block_builder::Block;
 use super::series;
+use super::stored_block::StoredBlock;
 use crate::{LeadKind, Stream};
 
 const ZSTD_LEVEL: i32 = 3;
@@ -56,13 +57,14 @@ const DISTINCT_TENTHS_MAX: usize = 8;
 /// Share of unknown keys that a Bloom filter lets through.
 const BLOOM_FALSE_POSITIVES: f64 = 0.01;
 
-/// The writer's properties for a stream; `sample` is the first block, which no later block
-/// is longer than by much, with its rows by `series` if these are some columns.
+/// The writer's properties for a stream, by its first block, which no later block is longer than by much; with its rows by
+/// `series` if these are some columns.
 pub(super) fn writer_properties(
     stream: &Stream,
-    sample: &RecordBatch,
+    first: &StoredBlock<'_>,
     series: &[usize],
 ) -> Result<WriterProperties, ParquetError> {
+    let sample = &first.head(TRIAL_ROWS_MAX)?;
     let schema = ArrowSchemaConverter::new().convert(sample.schema_ref())?;
     let mut builder = WriterProperties::builder()
         // Row groups are ended by hand, one a block.
@@ -84,7 +86,7 @@ pub(super) fn writer_properties(
             builder = builder.set_column_encoding(path, encoding);
         }
         if root == stream.lead_column() {
-            builder = with_bloom_filter(builder, stream, column, sample.num_rows());
+            builder = with_bloom_filter(builder, stream, column, first.rows());
         }
     }
     Ok(builder.build())
@@ -183,26 +185,25 @@ fn texts(sample: &RecordBatch, root: usize) -> &'static [Way; 2] {
     if repeats(sample, root) { &TEXTS_THAT_REPEAT } else { &TEXTS }
 }
 
-/// By which columns the rows of blocks are to lie together, as the first block tells, which is in the order of the
-/// key: none, where that costs room.
-pub(super) fn series_that_pay(
-    stream: &Stream,
-    sample: &RecordBatch,
-) -> Result<Vec<usize>, ParquetError> {
-    let none = Ok(Vec::new());
-    let rows = sample.num_rows().min(SERIES_TRIAL_ROWS);
-    let (columns, count) = series::telling(sample, stream.series_columns());
+/// Whether the rows of blocks are to lie together by some columns, which tell so many series apart, as the first block
+/// tells, which is in the order of the key: not where that costs room.
+pub(super) fn series_pay(
+    first: &Block,
+    columns: &[usize],
+    series: usize,
+) -> Result<bool, ParquetError> {
+    let rows = first.rows().min(SERIES_TRIAL_ROWS);
     if rows < TRIAL_ROWS_MIN || columns.is_empty() {
-        return none;
+        return Ok(false);
     }
-    let Some(order) = series::by_series(sample, &columns) else { return none };
+    let Some(order) = series::by_series(first, columns)? else { return Ok(false) };
     let order = order.slice(0, rows);
-    let by_key = cost_at_least(&sample.slice(0, rows))?;
+    let by_key = cost_at_least(&first.head(rows)?)?;
     let places: ArrayRef = Arc::new(order.clone());
-    let by_series = cost_at_least(&take_record_batch(sample, &order)?)? + least_cost(&places)?;
+    let by_series = cost_at_least(&first.taken(&order)?)? + least_cost(&places)?;
     let bytes_max =
-        if count > PAGE_ROWS_BY_SERIES { MANY_SERIES_BYTES_MAX } else { SERIES_BYTES_MAX };
-    Ok(if by_series * 100 <= by_key * bytes_max { columns } else { Vec::new() })
+        if series > PAGE_ROWS_BY_SERIES { MANY_SERIES_BYTES_MAX } else { SERIES_BYTES_MAX };
+    Ok(by_series * 100 <= by_key * bytes_max)
 }
 
 /// What the columns of a batch cost in the best way for each; without nested ones.

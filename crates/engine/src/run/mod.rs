@@ -27,6 +27,7 @@ mod reader;
 mod scrub;
 mod series;
 mod sink;
+mod stored_block;
 mod tail;
 mod verify;
 mod word_filter;

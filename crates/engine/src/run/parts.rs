@@ -8,28 +8,29 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use timestrata_format::{LeadKey, Zone};
 
-use super::cold::Decoding;
+use super::cold::{ChosenRows, Decoding, LONG_BLOCK_ROWS};
+use super::reader::{Content, RunReader};
 use crate::key::KeyView;
-use crate::scan::views;
+use crate::scan::{PartsOfBlock, Share, ViewedColumns, views};
 use crate::{Error, MissingRange, Result, Stream};
 
 /// Rows of a part at most: a few columns of them fit into a processor's second cache.
 pub(super) const PART_ROWS: usize = 8_192;
 
 /// The rows of one block of a cold run, in the order in which they are stored.
-pub(super) struct BlockParts {
-    pub(super) decoding: Decoding,
+struct BlockParts {
+    decoding: Decoding,
     /// Where each column wanted is among those decoded.
-    pub(super) places: Vec<usize>,
+    places: Vec<usize>,
     /// The columns wanted, as the stream stores them,
-    pub(super) schema: SchemaRef,
+    schema: SchemaRef,
     /// and which of them are views: all or none where it is empty.
-    pub(super) views: Vec<bool>,
+    views: Vec<bool>,
     /// Where the leading key is among the columns wanted.
-    pub(super) lead: Option<usize>,
-    pub(super) zone: Zone,
-    pub(super) stream: Arc<Stream>,
-    pub(super) path: PathBuf,
+    lead: Option<usize>,
+    zone: Zone,
+    stream: Arc<Stream>,
+    path: PathBuf,
 }
 
 impl BlockParts {
@@ -53,6 +54,70 @@ impl BlockParts {
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| {
             bad(format!("a block of a run does not fit its stream: {error}")).caused_by(error)
         })
+    }
+}
+
+impl RunReader {
+    /// Whether a block has so many rows that it is shared between readers in any order.
+    pub(super) fn is_long(&self, block: usize) -> bool {
+        let opened = self.opened().ok().filter(|opened| opened.evolution.is_none());
+        opened.is_some_and(|opened| {
+            let zone = opened.zones.get(block);
+            opened.content.has_places() && zone.is_some_and(|zone| zone.rows > LONG_BLOCK_ROWS)
+        })
+    }
+
+    /// The rows of a share of a block, part by part; `None` where it is better read at once.
+    pub(super) fn parts_of(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        share: Share,
+        scan_rows: u64,
+    ) -> Result<Option<PartsOfBlock>> {
+        let opened = self.opened()?;
+        let (Content::Cold(cold), None, Some(zone)) =
+            (&opened.content, &opened.evolution, opened.zones.get(block))
+        else {
+            return Ok(None);
+        };
+        let is_long = self.is_long(block);
+        // Of a long block one column would take a good part of the cache.
+        if !is_long && cold.is_cached(block, wanted, scan_rows) {
+            return Ok(None);
+        }
+        let all = zone.rows as usize;
+        let rows = if is_long { share.of_rows(all) } else { 0..all };
+        if rows.is_empty() {
+            return Ok(Some(Box::new(std::iter::empty())));
+        }
+        let mut columns = wanted.columns.clone();
+        columns.sort_unstable();
+        columns.dedup();
+        let places = wanted.columns.iter().map(|column| columns.binary_search(column).ok());
+        let schema = self.stream().stored_schema().project(&wanted.columns);
+        let (Some(places), Ok(schema)) = (places.collect(), schema) else { return Ok(None) };
+        let text_views = !wanted.views.is_empty();
+        let by_dictionary = wanted.columns.iter().enumerate();
+        let by_dictionary: Vec<usize> = by_dictionary
+            .filter_map(|(place, column)| wanted.takes_dictionary(place).then_some(*column))
+            .collect();
+        let begin = || {
+            let (of_block, chosen) = ((block, rows.len()), ChosenRows::stretch(&rows, all));
+            let decoding = cold.decoding(of_block, PART_ROWS, &columns, text_views, chosen)?;
+            Ok(decoding.keeping_dictionaries(&columns, &by_dictionary))
+        };
+        let lead = self.stream().lead_column();
+        Ok(Some(Box::new(BlockParts {
+            decoding: self.of_block(opened, (block, zone), begin)?,
+            places,
+            schema: Arc::new(schema),
+            views: wanted.views.clone(),
+            lead: wanted.columns.iter().position(|column| *column == lead),
+            zone: *zone,
+            stream: Arc::clone(self.stream()),
+            path: self.path().to_owned(),
+        })))
     }
 }
 

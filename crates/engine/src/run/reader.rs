@@ -15,15 +15,15 @@ use timestrata_io::{Bytes, Io, OpenMode};
 use super::cache::BlockCache;
 use super::check_column_types;
 use super::checked::{CheckedFile, check_tail};
-use super::cold::{self, ChosenRows, ColdFile};
+use super::cold::{self, ColdFile};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
-use super::parts::{BlockParts, PART_ROWS, missing};
+use super::parts::missing;
 use super::tail::{self, Zone};
 use crate::key::KeyView;
 use crate::scan::{
-    ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Source, SourceSummary, Values,
-    ViewedColumns, views,
+    ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source, SourceSummary,
+    Values, ViewedColumns, views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -46,7 +46,7 @@ pub(crate) struct RunReader {
 pub(super) struct Opened {
     pub(super) content: Content,
     /// Where the file has other columns than the stream has today.
-    evolution: Option<Evolution>,
+    pub(super) evolution: Option<Evolution>,
     /// How many columns the file has.
     pub(super) file_columns: usize,
     pub(super) zones: Vec<Zone>,
@@ -82,7 +82,7 @@ impl Content {
     }
 
     /// Whether rows may lie in another order than the key's.
-    fn has_places(&self) -> bool {
+    pub(super) fn has_places(&self) -> bool {
         matches!(self, Self::Cold(cold) if cold.has_places())
     }
 
@@ -261,7 +261,7 @@ impl RunReader {
     }
 
     /// What is read of a block; tried again where it only shares a checksum with damaged ones.
-    fn of_block<T>(
+    pub(super) fn of_block<T>(
         &self,
         opened: &Opened,
         (block, zone): (usize, &Zone),
@@ -306,12 +306,19 @@ impl RunReader {
         views: &[bool],
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        let arrays = match &opened.evolution {
+        let mut arrays = match &opened.evolution {
             None => opened.content.read(block, zone, columns, !views.is_empty(), order)?,
             Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
                 opened.content.read(block, zone, columns, false, order)
             })?,
         };
+        let mut rows = 0..zone.rows as usize;
+        if let RowOrder::Any(share) = order
+            && self.is_long(block)
+        {
+            rows = share.of_rows(rows.len());
+            arrays.iter_mut().for_each(|array| *array = array.slice(rows.start, rows.len()));
+        }
         let is_by_key = order == RowOrder::ByKey || !opened.content.has_places();
         let leads = columns.iter().zip(&arrays);
         for (_, lead) in leads.filter(|(column, _)| **column == self.stream.lead_column()) {
@@ -320,7 +327,7 @@ impl RunReader {
                 false => self.check_within(opened, zone, lead)?,
             }
         }
-        self.batch_of(opened, (block, zone.rows as usize), columns, views, arrays)
+        self.batch_of(opened, (block, rows.len()), columns, views, arrays)
     }
 
     /// A batch of columns of a block, as they were decoded.
@@ -423,48 +430,18 @@ impl Source for RunReader {
         self.read_as(block, &wanted.columns, &wanted.views, order)
     }
 
+    fn is_shared(&self, block: usize) -> bool {
+        self.is_long(block)
+    }
+
     fn read_parts(
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        share: Share,
         scan_rows: u64,
     ) -> Result<Option<PartsOfBlock>> {
-        let opened = self.opened()?;
-        let (Content::Cold(cold), None, Some(zone)) =
-            (&opened.content, &opened.evolution, opened.zones.get(block))
-        else {
-            return Ok(None);
-        };
-        if cold.is_cached(block, wanted, scan_rows) {
-            return Ok(None);
-        }
-        let mut columns = wanted.columns.clone();
-        columns.sort_unstable();
-        columns.dedup();
-        let places = wanted.columns.iter().map(|column| columns.binary_search(column).ok());
-        let schema = self.stream.stored_schema().project(&wanted.columns);
-        let (Some(places), Ok(schema)) = (places.collect(), schema) else { return Ok(None) };
-        let rows = (block, zone.rows as usize);
-        let text_views = !wanted.views.is_empty();
-        let by_dictionary = wanted.columns.iter().enumerate();
-        let by_dictionary: Vec<usize> = by_dictionary
-            .filter_map(|(place, column)| wanted.takes_dictionary(place).then_some(*column))
-            .collect();
-        let begin = || {
-            let decoding = cold.decoding(rows, PART_ROWS, &columns, text_views, ChosenRows::All)?;
-            Ok(decoding.keeping_dictionaries(&columns, &by_dictionary))
-        };
-        let lead = self.stream.lead_column();
-        Ok(Some(Box::new(BlockParts {
-            decoding: self.of_block(opened, (block, zone), begin)?,
-            places,
-            schema: Arc::new(schema),
-            views: wanted.views.clone(),
-            lead: wanted.columns.iter().position(|column| *column == lead),
-            zone: *zone,
-            stream: Arc::clone(&self.stream),
-            path: self.path.clone(),
-        })))
+        self.parts_of(block, wanted, share, scan_rows)
     }
 
     fn read_passing(
@@ -485,12 +462,17 @@ impl Source for RunReader {
             }
             _ => return filter.read_whole(self, block, order),
         };
+        let rows = match order {
+            RowOrder::Any(share) if self.is_long(block) => share.of_rows(zone.rows as usize),
+            RowOrder::Any(_) | RowOrder::ByKey => 0..zone.rows as usize,
+        };
         let looked_at = &filter.looked_at;
         let shown = |columns: Vec<ArrayRef>, rows: usize| {
             self.batch_of(opened, (block, rows), &looked_at.columns, &looked_at.views, columns)
         };
         let read = || {
-            let passing = cold.read_passing((block, zone), filter, order, &shown)?;
+            let passing =
+                cold.read_passing((block, zone), filter, (order, rows.clone()), &shown)?;
             if let Some(lead) = filter.place_of(self.stream.lead_column()) {
                 self.check_within(opened, zone, passing.column(lead))?;
             }

@@ -19,36 +19,53 @@ use std::hash::BuildHasher;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_buffer::NullBuffer;
+use arrow_schema::ArrowError;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::block_builder::Block;
 
 /// The name of the column of places, which is a file's last.
 pub(super) const PLACE_COLUMN: &str = "timestrata.place";
 
 /// Of the `columns` as many as are needed to tell the series of a block apart, the one that tells most of them first,
 /// and how many series there are; none where rows could not lie together by them.
-pub(super) fn telling(block: &RecordBatch, columns: &[usize]) -> (Vec<usize>, usize) {
-    let told = |columns: &[usize]| Some(Numbered::of(&values_of(block, columns)?).firsts.len());
-    let each = columns.iter().filter_map(|column| Some((told(&[*column])?, *column)));
+///
+/// # Errors
+/// Arrow's, of a block that lacks one of the columns.
+pub(super) fn telling(block: &Block, columns: &[usize]) -> Result<(Vec<usize>, usize), ArrowError> {
+    let tags = block.project(columns)?;
+    let told = |places: &[usize]| Some(Numbered::of(&values_of(&tags, places)?).firsts.len());
+    let each = (0..columns.len()).filter_map(|place| Some((told(&[place])?, place)));
     let mut usable: Vec<(usize, usize)> = each.collect();
     usable.sort_by_key(|(tells, _)| std::cmp::Reverse(*tells));
-    let usable: Vec<usize> = usable.into_iter().map(|(_, column)| column).collect();
+    let usable: Vec<usize> = usable.into_iter().map(|(_, place)| place).collect();
     let most = told(&usable).unwrap_or(0);
     let fewest = (1..=usable.len()).find(|count| told(&usable[..*count]) == Some(most));
-    match fewest {
-        Some(count) if most > 1 => (usable[..count].to_vec(), most),
-        // All of them are one series.
-        _ => (Vec::new(), most),
-    }
+    // Of one there is nothing to tell apart.
+    let chosen = fewest.filter(|_| most > 1).and_then(|count| usable.get(..count));
+    let chosen = chosen.unwrap_or_default().iter();
+    Ok((chosen.filter_map(|place| columns.get(*place).copied()).collect(), most))
 }
 
 /// The rows of a block by series: for each place the row that lies there. `None` where a column has a type that
 /// rows can't lie by.
-pub(super) fn by_series(block: &RecordBatch, columns: &[usize]) -> Option<UInt32Array> {
-    let values = values_of(block, columns)?;
-    let Numbered { ids, firsts } = Numbered::of(&values);
+///
+/// # Errors
+/// Arrow's, of a block that lacks one of the columns.
+pub(super) fn by_series(
+    block: &Block,
+    columns: &[usize],
+) -> Result<Option<UInt32Array>, ArrowError> {
+    let tags = block.project(columns)?;
+    let places: Vec<usize> = (0..columns.len()).collect();
+    Ok(values_of(&tags, &places).map(|values| order_of(&values)))
+}
+
+fn order_of(values: &[SeriesValues<'_>]) -> UInt32Array {
+    let Numbered { ids, firsts } = Numbered::of(values);
     let mut order: Vec<usize> = (0..firsts.len()).collect();
-    order.sort_unstable_by(|a, b| compare(&values, firsts[*a], firsts[*b]));
+    order.sort_unstable_by(|a, b| compare(values, firsts[*a], firsts[*b]));
     let mut counts = vec![0_u32; firsts.len()];
     ids.iter().for_each(|id| counts[*id as usize] += 1);
     // Where the rows of each series begin.
@@ -64,7 +81,7 @@ pub(super) fn by_series(block: &RecordBatch, columns: &[usize]) -> Option<UInt32
         rows[*place as usize] = row;
         *place += 1;
     }
-    Some(UInt32Array::from(rows))
+    UInt32Array::from(rows)
 }
 
 /// The opposite: for each row in the order of the key the place where it lies. `None` where what a file says are not the
@@ -205,68 +222,4 @@ impl Numbered {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::{Int32Array, Int64Array};
-    use arrow_select::take::take_record_batch;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Two columns that tell series apart, and the number of the row.
-    fn block(rows: &[(Option<u8>, u8)]) -> RecordBatch {
-        let hosts = rows.iter().map(|(host, _)| host.map(|host| format!("host {host}")));
-        let cores = rows.iter().map(|(_, core)| i32::from(*core));
-        let numbers = 0..rows.len() as i64;
-        let columns: [(&str, ArrayRef); 3] = [
-            ("host", Arc::new(hosts.collect::<StringArray>())),
-            ("core", Arc::new(Int32Array::from_iter_values(cores))),
-            ("number", Arc::new(Int64Array::from_iter_values(numbers))),
-        ];
-        let columns = columns.map(|(name, column)| (name, column, true));
-        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
-    }
-
-    #[test]
-    fn as_few_columns_as_tell_series_apart_are_taken() {
-        let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row % 10 / 5)).collect();
-        assert_eq!(telling(&block(&rows), &[0, 1]).0, [0]);
-        assert_eq!(telling(&block(&rows), &[1, 0]).0, [0]);
-        assert_eq!(telling(&block(&rows), &[1]).0, [1]);
-        let rows: Vec<_> = (0..100).map(|row| (Some(row), 0)).collect();
-        assert_eq!(telling(&block(&rows), &[0, 1]).0, [0]);
-        assert_eq!(telling(&block(&rows), &[1]).0, [0_usize; 0]);
-        let rows: Vec<_> = (0..100).map(|row| (Some(row % 10), row / 50)).collect();
-        assert_eq!(telling(&block(&rows), &[1, 0]).0, [0, 1]);
-    }
-
-    proptest! {
-        #[test]
-        fn rows_by_series_are_those_that_a_stable_sort_gives(
-            rows in prop::collection::vec((prop::option::weighted(0.9, 0..7_u8), 0..3_u8), 0..200)
-        ) {
-            let block = block(&rows);
-            let order = by_series(&block, &[0, 1]).unwrap();
-            let mut expected: Vec<_> = (0..rows.len()).collect();
-            expected.sort_by_key(|row| (rows[*row].0.is_none(), rows[*row]));
-            prop_assert!(order.values().iter().map(|row| *row as usize).eq(expected));
-            let stored = take_record_batch(&block, &order).unwrap();
-            let places = by_key(&order).unwrap();
-            prop_assert_eq!(take_record_batch(&stored, &places).unwrap(), block);
-        }
-
-        #[test]
-        fn what_are_not_the_places_of_all_rows_is_refused(rows in prop::collection::vec(0..6_u32, 0..6)) {
-            let mut sorted = rows.clone();
-            sorted.sort_unstable();
-            let is_whole = sorted.iter().copied().eq(0..rows.len() as u32);
-            prop_assert_eq!(by_key(&UInt32Array::from(rows)).is_some(), is_whole);
-        }
-    }
-
-    #[test]
-    fn places_without_a_value_are_refused() {
-        assert!(by_key(&UInt32Array::from(vec![Some(0), None])).is_none());
-    }
-}
+mod tests;

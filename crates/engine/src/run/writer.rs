@@ -4,23 +4,21 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::ArrowError;
-use arrow_select::take::{take, take_record_batch};
-use parquet::errors::ParquetError;
 use timestrata_format::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunFormat, RunId,
     RunLayout, RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
 };
 use timestrata_io::{DiskFile, Io, OpenMode};
 
-use super::block_builder::BlockBuilder;
-use super::decimals::{DecimalColumn, as_decimals};
+use super::block_builder::{Block, BlockBuilder, BlockLimits};
+use super::decimals::DecimalColumn;
 use super::encoder::Encoder;
-use super::encodings::{least_cost, series_that_pay};
-use super::series::by_series;
+use super::encodings::series_pay;
+use super::series::{by_series, telling};
 use super::sink::Sink;
+use super::stored_block::{StoredBlock, smaller_decimals};
 use super::tail::{self, RunTail, Zone};
 use super::{
     LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, cold, file_name,
@@ -33,8 +31,12 @@ use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 /// A block whose rows lie by series is as long as so many others: each series has more rows in it.
 const BLOCKS_BY_SERIES: usize = 4;
 
-/// Rows of which numbers are stored in both ways, to see which takes less room.
-const NUMBER_TRIAL_ROWS: usize = 16_384;
+/// And as so many where there are many series, so that each has as many rows as are wanted.
+const BLOCKS_BY_SERIES_MAX: usize = 32;
+const ROWS_A_SERIES: usize = 256;
+
+/// A block of many series may have so many bytes.
+const BYTES_OF_MANY_SERIES_MAX: usize = 128 << 20;
 
 /// Range deletes that a run tells of at most. Compaction lets go of them where there are so many.
 const TOMBSTONES_MAX: usize = 256;
@@ -80,6 +82,26 @@ pub(crate) struct Lineage {
     pub(crate) tombstones: Vec<Tombstone>,
 }
 
+/// By which columns the rows of a run's blocks lie together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Series {
+    /// The first rows will tell how many series there are.
+    Unknown,
+    /// So many series, told by these columns: the first block, which may have to be longer, will tell whether they pay.
+    Told(Vec<usize>, usize),
+    /// These; none: rows lie in the order of the key.
+    Chosen(Vec<usize>),
+}
+
+impl Series {
+    fn chosen(&self) -> &[usize] {
+        match self {
+            Self::Chosen(columns) => columns,
+            Self::Unknown | Self::Told(..) => &[],
+        }
+    }
+}
+
 /// Writes one run. Dropped before [`RunWriter::finish`] it removes its file.
 pub(crate) struct RunWriter {
     io: Io,
@@ -91,8 +113,7 @@ pub(crate) struct RunWriter {
     builder: BlockBuilder,
     /// Rows of a block that lie in the order of the key.
     block_rows: usize,
-    /// By which columns the rows of each block lie together; `None`: the first block will tell.
-    series: Option<Vec<usize>>,
+    series: Series,
     /// Columns of floats that may be stored as decimal numbers; with the first block: that are.
     decimals: Vec<DecimalColumn>,
     encoder: Encoder,
@@ -145,7 +166,7 @@ impl RunWriter {
         let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
         // The builder ends a block sooner whose rows are wide.
         let blocks = if may_lie_by_series { BLOCKS_BY_SERIES } else { 1 };
-        let rows_max = block_rows.saturating_mul(blocks);
+        let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
@@ -159,9 +180,12 @@ impl RunWriter {
             stream: Arc::clone(stream),
             id,
             format,
-            builder: BlockBuilder::new(stream.stored_schema().clone(), rows_max),
+            builder: BlockBuilder::new(stream.stored_schema().clone(), limits),
             block_rows,
-            series: (!may_lie_by_series).then(Vec::new),
+            series: match may_lie_by_series {
+                true => Series::Unknown,
+                false => Series::Chosen(Vec::new()),
+            },
             decimals: Vec::new(),
             encoder,
             checksum_bytes,
@@ -202,7 +226,7 @@ impl RunWriter {
             let marks = batch.columns().last().and_then(|column| column.as_boolean_opt());
             self.delete_markers += marks.map_or(0, |marks| marks.true_count() as u64);
         }
-        blocks.iter().try_for_each(|block| self.write_block(block))
+        self.write_blocks(blocks)
     }
 
     /// Bytes in the file so far (rows that wait for a full block are not).
@@ -347,55 +371,99 @@ impl RunWriter {
 
     /// Writes the rows that wait for a full block as a shorter one: they take no more memory.
     pub(crate) fn end_block(&mut self) -> Result<()> {
-        let rest = self
-            .builder
-            .take()
-            .map_err(|error| self.failed("gather rows of a run", error.into()))?;
-        rest.map_or(Ok(()), |block| self.write_block(&block))
-    }
-
-    /// Writes a block as the builder gives it.
-    fn write_block(&mut self, block: &RecordBatch) -> Result<()> {
-        if self.series.is_none() {
-            let series = series_that_pay(&self.stream, block)
-                .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
-            if series.is_empty() {
-                self.builder.set_rows_max(self.block_rows);
+        // Of the first rows some may come to wait again, and are told by then.
+        while let Some(rest) = self.builder.take() {
+            if let Series::Unknown = self.series {
+                self.tell_series(&rest)?;
             }
-            self.series = Some(series);
-        }
-        // Longer than what comes behind it is only the first block, where its rows turn out not to lie by series.
-        let rows_max = self.builder.rows_max();
-        for start in (0..block.num_rows()).step_by(rows_max) {
-            let rows = rows_max.min(block.num_rows() - start);
-            self.encode_block(&block.slice(start, rows))?;
+            self.write_blocks(vec![rest])?;
         }
         Ok(())
     }
 
-    fn encode_block(&mut self, block: &RecordBatch) -> Result<()> {
-        let keys = KeyView::of(&self.stream, block)?;
-        if let Some((key_min, key_max)) = keys.first().zip(keys.last()) {
-            // The gatherer keeps blocks far below 2^32 rows.
-            let rows = u32::try_from(block.num_rows()).unwrap_or(u32::MAX);
-            self.zones.push(Zone { rows, key_min, key_max });
+    /// Writes blocks as the builder gives them.
+    fn write_blocks(&mut self, blocks: Vec<Block>) -> Result<()> {
+        let mut blocks = blocks.into_iter();
+        while let Some(block) = blocks.next() {
+            let limits = self.limits_from(&block)?;
+            if limits == self.builder.limits() {
+                self.encode_block(&block)?;
+                continue;
+            }
+            // The first block, and all that has come behind it, is cut anew.
+            let waiting = self.builder.take();
+            self.builder.set_limits(limits);
+            let mut cut = Vec::new();
+            for block in std::iter::once(block).chain(blocks).chain(waiting) {
+                let added =
+                    block.batches().iter().try_for_each(|batch| self.builder.add(batch, &mut cut));
+                added.map_err(|error| self.failed("gather rows of a run", error.into()))?;
+            }
+            return self.write_blocks(cut);
         }
+        Ok(())
+    }
+
+    /// How large blocks are to be from this one on, which may be the first one: it tells by what its rows lie.
+    fn limits_from(&mut self, block: &Block) -> Result<BlockLimits> {
+        if let Series::Unknown = self.series {
+            let series = self.tell_series(block)?;
+            let rows = series.saturating_mul(ROWS_A_SERIES).next_multiple_of(self.block_rows);
+            let rows = rows.min(self.block_rows.saturating_mul(BLOCKS_BY_SERIES_MAX));
+            if rows > self.builder.limits().rows_max {
+                let bytes_max = BYTES_OF_MANY_SERIES_MAX;
+                return Ok(BlockLimits { bytes_max, ..BlockLimits::of_rows(rows) });
+            }
+        }
+        if let Series::Told(columns, series) = &self.series {
+            let (columns, series) = (columns.clone(), *series);
+            let pay = series_pay(block, &columns, series)
+                .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
+            self.series = Series::Chosen(if pay { columns } else { Vec::new() });
+            if !pay {
+                return Ok(BlockLimits::of_rows(self.block_rows));
+            }
+        }
+        Ok(self.builder.limits())
+    }
+
+    /// How many series there are among the first rows.
+    fn tell_series(&mut self, first: &Block) -> Result<usize> {
+        let told = telling(first, self.stream.series_columns());
+        let (columns, series) =
+            told.map_err(|error| self.failed("tell series of a run apart", error.into()))?;
+        self.series = Series::Told(columns, series);
+        Ok(series)
+    }
+
+    fn encode_block(&mut self, block: &Block) -> Result<()> {
+        self.note_keys(block)?;
         if let Some((filters, lengths)) = &mut self.words {
-            let filter = word_filter::of_rows(&self.stream, block);
-            // A block's text is far below 4 GiB.
-            lengths.push(u32::try_from(filter.len()).unwrap_or(0));
-            filters.extend(filter);
+            let whole = block.whole();
+            let filter = whole.map(|whole| word_filter::of_rows(&self.stream, &whole));
+            match filter {
+                Ok(filter) => {
+                    // A block's text is far below 4 GiB.
+                    lengths.push(u32::try_from(filter.len()).unwrap_or(0));
+                    filters.extend(filter);
+                }
+                Err(error) => return Err(self.failed("gather rows of a run", error.into())),
+            }
         }
-        let series = self.series.clone().unwrap_or_default();
+        let series = self.series.chosen().to_vec();
+        let order = match series.is_empty() {
+            true => Ok(None),
+            false => by_series(block, &series),
+        };
+        let order = order.map_err(|error| self.failed("put rows in their places", error.into()))?;
         if self.extents.is_empty() && !self.decimals.is_empty() {
-            let smaller = self.smaller_decimals(block, &series);
+            let smaller = smaller_decimals(block, order.as_ref(), &self.decimals);
             self.decimals = smaller.map_err(|error| {
                 self.failed("choose how numbers of a run are stored", error.into())
             })?;
         }
-        let stored = self.as_stored(block, &series);
-        let stored =
-            stored.map_err(|error| self.failed("put rows in their places", error.into()))?;
+        let schema = cold::in_file(self.stream.stored_schema(), self.layout().as_ref());
+        let stored = StoredBlock::new(block, order, &self.decimals, schema);
         let written = self.encoder.write(&self.stream, &stored, &series);
         written
             .and_then(|()| self.encoder.settle())
@@ -405,53 +473,24 @@ impl RunWriter {
         Ok(())
     }
 
-    /// The columns that the file has, with the rows of a block where they are to lie.
-    fn as_stored(
-        &self,
-        block: &RecordBatch,
-        series: &[usize],
-    ) -> std::result::Result<RecordBatch, ArrowError> {
-        let (schema, layout) = (self.stream.stored_schema(), self.layout());
-        let rows = (!series.is_empty()).then(|| by_series(block, series)).flatten();
-        let mut columns = match &rows {
-            Some(rows) => take_record_batch(block, rows)?.columns().to_vec(),
-            None => block.columns().to_vec(),
+    /// Keeps the zone map of a block.
+    fn note_keys(&mut self, block: &Block) -> Result<()> {
+        let (Some(first), Some(last)) = (block.batches().first(), block.batches().last()) else {
+            return Ok(());
         };
-        for (column, digits) in &self.decimals {
-            if let Some(values) = columns.get_mut(*column) {
-                *values = as_decimals(values, *digits)?;
-            }
+        let key_min = KeyView::of(&self.stream, first)?.first();
+        let key_max = KeyView::of(&self.stream, last)?.last();
+        if let Some((key_min, key_max)) = key_min.zip(key_max) {
+            // The gatherer keeps blocks far below 2^32 rows.
+            let rows = u32::try_from(block.rows()).unwrap_or(u32::MAX);
+            self.zones.push(Zone { rows, key_min, key_max });
         }
-        columns.extend(rows.map(|rows| Arc::new(rows) as ArrayRef));
-        RecordBatch::try_new(cold::in_file(schema, layout.as_ref()), columns)
-    }
-
-    /// Of the columns that may be stored as decimal numbers those that cost less so.
-    fn smaller_decimals(
-        &self,
-        block: &RecordBatch,
-        series: &[usize],
-    ) -> std::result::Result<Vec<DecimalColumn>, ParquetError> {
-        let rows = block.num_rows().min(NUMBER_TRIAL_ROWS);
-        let order = (!series.is_empty()).then(|| by_series(block, series)).flatten();
-        let order = order.map(|order| order.slice(0, rows));
-        let mut smaller = Vec::new();
-        for (column, digits) in &self.decimals {
-            let Some(values) = block.columns().get(*column) else { continue };
-            let values = match &order {
-                Some(order) => take(values, order, None)?,
-                None => values.slice(0, rows),
-            };
-            if least_cost(&as_decimals(&values, *digits)?)? < least_cost(&values)? {
-                smaller.push((*column, *digits));
-            }
-        }
-        Ok(smaller)
+        Ok(())
     }
 
     /// How rows and columns are stored, where that is not as the stream has them.
     fn layout(&self) -> Option<RunLayout> {
-        let series = self.series.as_deref().unwrap_or_default();
+        let series = self.series.chosen();
         if series.is_empty() && self.decimals.is_empty() {
             return None;
         }

@@ -34,6 +34,7 @@ mod values;
 mod view;
 pub(crate) mod views;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -145,15 +146,26 @@ pub struct Share {
 impl Share {
     /// All rows.
     pub const WHOLE: Self = Self { part: 0, parts: 1 };
+
+    /// Which of so many rows that lie together it is: about as many as any other, and whole parts that are decoded at once.
+    pub(crate) fn of_rows(self, rows: usize) -> Range<usize> {
+        let pieces = rows.div_ceil(SHARED_PIECE_ROWS);
+        let parts = self.parts.max(1);
+        let begin = |part: usize| (pieces * part.min(parts) / parts * SHARED_PIECE_ROWS).min(rows);
+        begin(self.part)..begin(self.part.saturating_add(1))
+    }
 }
+
+/// Of how many rows shares of one block are made.
+const SHARED_PIECE_ROWS: usize = 8_192;
 
 /// How rows of a block are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowOrder {
     /// In the order of the key.
     ByKey,
-    /// As they lie.
-    Any,
+    /// As they lie; of a block that [may be shared](Source::is_shared) those of a share.
+    Any(Share),
 }
 
 /// Record batches in key order; rows with equal keys in commit order. After an error comes

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
-use super::{PartsOfBlock, RowOrder, ScanSpec, Source, views};
+use super::{PartsOfBlock, RowOrder, ScanSpec, Share, Source, views};
 use crate::damage::LeftOut;
 use crate::key::KeyView;
 use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
@@ -182,18 +182,24 @@ impl ScanPlan {
         Ok(batch)
     }
 
-    /// The same of all rows, part by part, where nothing is looked for among them and nothing is to be left out that is
+    /// The same of all rows of a share, part by part, where nothing is looked for among them and nothing is to be left out that is
     /// found to be damaged after other parts were given.
     pub(super) fn read_parts(
         &self,
         source: &dyn Source,
         block: usize,
+        share: Share,
         scan_rows: u64,
     ) -> Result<Option<PartsOfBlock>> {
         match self.filter.is_some() || self.left_out.is_some() {
             true => Ok(None),
-            false => source.read_parts(block, &self.read, scan_rows),
+            false => source.read_parts(block, &self.read, share, scan_rows),
         }
+    }
+
+    /// Whether what is damaged is left out, and told of.
+    pub(super) fn leaves_out(&self) -> bool {
+        self.left_out.is_some()
     }
 
     /// The leading keys of a batch as read.

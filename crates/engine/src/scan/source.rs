@@ -9,7 +9,7 @@ use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo, Zone};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::threads::ReadingThreads;
-use super::{ColumnSize, PruneFilter, RowOrder, Values, views};
+use super::{ColumnSize, PruneFilter, RowOrder, Share, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
@@ -89,12 +89,17 @@ pub(crate) trait Source: Send + Sync + Debug {
         let read = self.read(block, &wanted.columns)?;
         if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
     }
+    /// Whether a block has so many rows that readers in any order share it: each reads its rows alone.
+    fn is_shared(&self, _block: usize) -> bool {
+        false
+    }
     /// As [`Source::read_viewed`] in any order, part by part and for once: nothing of it is kept. `None` where it is
     /// better read at once, as it is where so many rows as the whole scan reads are kept.
     fn read_parts(
         &self,
         _block: usize,
         _wanted: &ViewedColumns,
+        _share: Share,
         _scan_rows: u64,
     ) -> Result<Option<PartsOfBlock>> {
         Ok(None)

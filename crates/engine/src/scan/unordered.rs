@@ -28,8 +28,8 @@ pub(super) struct Unordered {
     seen: VecDeque<Seen>,
     /// The next block of the first of them.
     block: usize,
-    /// What is left of a block that is read part by part, and how.
-    parts: Option<(PartsOfBlock, Arc<ScanPlan>)>,
+    /// What is left of a block that is read part by part.
+    parts: Option<Parts>,
     /// Rows of all sources.
     rows: u64,
     ready: VecDeque<RecordBatch>,
@@ -57,16 +57,8 @@ impl Unordered {
 
     /// Reads the next block, or more of the last one; false: there is none.
     fn step(&mut self) -> Result<bool> {
-        if let Some((parts, plan)) = &mut self.parts {
-            match parts.next() {
-                Some(part) => {
-                    let (part, plan) = (part?, Arc::clone(plan));
-                    plan.check(&part)?;
-                    self.give_whole(&plan, &part)?;
-                }
-                None => self.parts = None,
-            }
-            return Ok(true);
+        if self.parts.is_some() {
+            return self.next_part();
         }
         let Some((source, visible)) = self.seen.front() else { return Ok(false) };
         let blocks = match source.blocks() {
@@ -88,26 +80,52 @@ impl Unordered {
         let block = self.block + skipped;
         let zone = blocks[block];
         self.block = block + 1;
-        if !self.shares.is_next_ours(zone.rows) {
+        // What is missing of a block is told by one reader, for all of it.
+        let is_shared = !self.plan.leaves_out() && source.is_shared(block);
+        if !is_shared && !self.shares.is_next_ours(zone.rows) {
             return Ok(true);
         }
-        if visible.covers(zone.key_min, zone.key_max) {
-            let plan = Arc::clone(if visible.is_all() { &self.keyless } else { &self.plan });
-            match plan.read_parts(source.as_ref(), block, self.rows)? {
-                Some(parts) => self.parts = Some((parts, plan)),
-                None => match plan.read_block(source.as_ref(), block, RowOrder::Any) {
-                    Ok(batch) => self.give_whole(&plan, &batch)?,
-                    Err(error) => plan.leave_out(error)?,
-                },
+        let share = if is_shared { self.shares.share() } else { Share::WHOLE };
+        let is_whole = visible.covers(zone.key_min, zone.key_max);
+        let keys = (!is_whole)
+            .then(|| visible.parts_over(zone.key_min, zone.key_max).collect::<Vec<KeyRange>>());
+        let plan = Arc::clone(if visible.is_all() { &self.keyless } else { &self.plan });
+        if is_whole || is_shared {
+            let batches = plan.read_parts(source.as_ref(), block, share, self.rows)?;
+            if let Some(batches) = batches {
+                self.parts = Some(Parts { batches, plan, keys });
+                return Ok(true);
             }
-            return Ok(true);
         }
-        let parts: Vec<KeyRange> = visible.parts_over(zone.key_min, zone.key_max).collect();
-        match self.plan.read_block(source.as_ref(), block, RowOrder::Any) {
-            Ok(batch) => self.give(&batch, &parts)?,
-            Err(error) => self.plan.leave_out(error)?,
+        match plan.read_block(source.as_ref(), block, RowOrder::Any(share)) {
+            Ok(batch) => self.give(&plan, &batch, keys.as_deref())?,
+            Err(error) => plan.leave_out(error)?,
         }
         Ok(true)
+    }
+
+    /// Reads more of the block that is read part by part; always true.
+    fn next_part(&mut self) -> Result<bool> {
+        let Some(mut parts) = self.parts.take() else { return Ok(true) };
+        if let Some(part) = parts.batches.next() {
+            let part = part?;
+            parts.plan.check(&part)?;
+            self.give(&parts.plan, &part, parts.keys.as_deref())?;
+            self.parts = Some(parts);
+        }
+        Ok(true)
+    }
+
+    fn give(
+        &mut self,
+        plan: &ScanPlan,
+        batch: &RecordBatch,
+        keys: Option<&[KeyRange]>,
+    ) -> Result<()> {
+        match keys {
+            None => self.give_whole(plan, batch),
+            Some(keys) => self.give_within(batch, keys),
+        }
     }
 
     /// Gives all rows of a block, or of a part of it.
@@ -124,7 +142,7 @@ impl Unordered {
     }
 
     /// Gives the rows of a block that are in some parts of its keys.
-    fn give(&mut self, batch: &RecordBatch, parts: &[KeyRange]) -> Result<()> {
+    fn give_within(&mut self, batch: &RecordBatch, parts: &[KeyRange]) -> Result<()> {
         let columns = self.plan.output_columns(batch).cloned().collect();
         let given = self.plan.batch(columns, batch.num_rows())?;
         let keys = self.plan.keys_of(batch)?;
@@ -140,6 +158,15 @@ impl Unordered {
     }
 }
 
+/// Rows of one block that come part by part.
+struct Parts {
+    batches: PartsOfBlock,
+    /// How they are read.
+    plan: Arc<ScanPlan>,
+    /// The keys of the rows that are given; `None`: all.
+    keys: Option<Vec<KeyRange>>,
+}
+
 /// Deals blocks out to readers: each block to the one that has the fewest rows by then. All readers of the same
 /// sources come to the same.
 struct Shares {
@@ -150,6 +177,11 @@ struct Shares {
 impl Shares {
     fn new(share: Share) -> Self {
         Self { ours: share.part, rows: vec![0; share.parts.max(1)] }
+    }
+
+    /// Which of the rows of a block are ours that all readers share.
+    fn share(&self) -> Share {
+        Share { part: self.ours, parts: self.rows.len() }
     }
 
     /// Whether the next block, of so many rows, is for the reader whose share this is.

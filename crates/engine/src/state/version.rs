@@ -11,7 +11,9 @@ use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
-use crate::scan::{PartsOfBlock, PlannedFilter, RowOrder, Source, SourceSummary, ViewedColumns};
+use crate::scan::{
+    PartsOfBlock, PlannedFilter, RowOrder, Share, Source, SourceSummary, ViewedColumns,
+};
 use crate::tombstones::Tombstones;
 use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
 
@@ -215,13 +217,18 @@ impl Source for RunHandle {
         self.noting(self.reader.read_viewed(block, wanted, order))
     }
 
+    fn is_shared(&self, block: usize) -> bool {
+        self.reader.is_shared(block)
+    }
+
     fn read_parts(
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        share: Share,
         scan_rows: u64,
     ) -> Result<Option<PartsOfBlock>> {
-        let parts = self.noting(self.reader.read_parts(block, wanted, scan_rows))?;
+        let parts = self.noting(self.reader.read_parts(block, wanted, share, scan_rows))?;
         let (file, run) = (Arc::clone(&self.file), self.meta.id);
         let noting = |parts: PartsOfBlock| {
             Box::new(parts.inspect(move |part| file.damage.note(run, part))) as PartsOfBlock

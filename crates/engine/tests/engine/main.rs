@@ -19,6 +19,7 @@ mod golden;
 mod golden_stores;
 mod hurried_appends;
 mod keeping;
+mod long_blocks;
 mod lost_files;
 mod many_streams;
 mod prune;

@@ -113,6 +113,14 @@ impl Step {
         }
     }
 
+    /// The bucket that begins where one ends, as [`Step::bucket`] tells it; `None` where that has to be calculated.
+    pub(crate) fn bucket_from(self, start: i64) -> Option<(i64, Option<i64>)> {
+        match self {
+            Self::Width(width) => Some((start, start.checked_add(width))),
+            Self::Months { .. } => None,
+        }
+    }
+
     /// The time one step later. `None` beyond what the column can hold.
     pub(crate) fn next(self, time: i64) -> Option<i64> {
         match self {

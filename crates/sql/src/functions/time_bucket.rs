@@ -27,6 +27,9 @@ use super::{as_time, field_of, map_values};
 use crate::error::refused;
 use crate::instant::{instant, nanoseconds, timestamp, units_of};
 
+/// Times that are looked at together.
+const TIMES_AT_ONCE: usize = 16;
+
 /// Where buckets count from, if nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum DefaultOrigin {
@@ -250,17 +253,34 @@ pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayR
     Ok(cast(&starts, times.data_type())?)
 }
 
-/// Neighbours are mostly in one bucket: its start is calculated once for all of them.
+/// Neighbours are mostly in one bucket, whose start is calculated once for all of them; or else in the next one, which
+/// begins where it ends.
 fn starts_of(mut times: &[i64], step: Step, origin: i64, starts: &mut Vec<i64>) -> Result<()> {
+    let mut before = None;
     while let Some(time) = times.first() {
-        let (start, end) = step
-            .bucket(*time, origin)
+        let next = before
+            .and_then(|end| step.bucket_from(end))
+            .filter(|(start, end)| *start <= *time && end.is_none_or(|end| *time < end));
+        let (start, end) = next
+            .or_else(|| step.bucket(*time, origin))
             .ok_or_else(|| refused("a bucket begins before all times that there are"))?;
-        let last = end.map_or(i64::MAX, |end| end - 1);
-        let is_elsewhere = |time: &i64| *time < start || *time > last;
-        let alike = times.iter().position(is_elsewhere).unwrap_or(times.len());
+        let alike = alike(times, start, end.map_or(i64::MAX, |end| end - 1));
         starts.resize(starts.len() + alike, start);
         times = &times[alike..];
+        before = end;
     }
     Ok(())
+}
+
+/// How many of the first times lie between two, both included.
+fn alike(times: &[i64], first: i64, last: i64) -> usize {
+    let is_elsewhere = |time: &i64| *time < first || *time > last;
+    // Without a branch for each of them.
+    let all_alike = |times: &&[i64; TIMES_AT_ONCE]| {
+        !times.iter().fold(false, |elsewhere, time| elsewhere | is_elsewhere(time))
+    };
+    let (at_once, _) = times.as_chunks();
+    let alike = at_once.iter().take_while(all_alike).count() * TIMES_AT_ONCE;
+    let rest = times.get(alike..).unwrap_or_default();
+    alike + rest.iter().position(is_elsewhere).unwrap_or(rest.len())
 }

@@ -32,20 +32,56 @@ use crate::{Error, Result};
 /// Which rows of a block are decoded.
 pub(in crate::run) enum ChosenRows {
     All,
+    /// These, and the others are skipped.
+    Stretch(RowSelection),
     /// The others are skipped, which costs as much as decoding some hundred rows each time; and of these those are kept that are
     /// set.
     Stretches(RowSelection, BooleanArray),
-    /// All of them, a few thousand at once, and those are kept that are set.
-    Masked(BooleanArray),
+    /// All of them, or those of one long stretch, a few thousand at once, and those are kept that are set.
+    Masked(Option<RowSelection>, BooleanArray),
 }
 
 impl ChosenRows {
+    /// Rows of a block of so many that follow each other, each of which is kept.
+    pub(in crate::run) fn stretch(rows: &Range<usize>, all: usize) -> Self {
+        if rows.len() == all {
+            return Self::All;
+        }
+        let selection = RowSelection::from_consecutive_ranges(std::iter::once(rows.clone()), all);
+        Self::Stretch(selection)
+    }
+
+    /// Of the rows from the first to the last one of some stretches those that are selected of a block's; and how many
+    /// are read.
+    pub(super) fn masked(stretches: &[Range<usize>], selected: &BooleanArray) -> (usize, Self) {
+        let (first, last) = (stretches.first(), stretches.last());
+        let all = selected.len();
+        let rows = first.zip(last).map_or(0..all, |(first, last)| first.start..last.end);
+        if rows.len() == all {
+            return (all, Self::Masked(None, selected.clone()));
+        }
+        let mask = selected.slice(rows.start, rows.len());
+        let read = rows.len();
+        let selection = RowSelection::from_consecutive_ranges(std::iter::once(rows), all);
+        (read, Self::Masked(Some(selection), mask))
+    }
+
+    fn selection(&self) -> Option<&RowSelection> {
+        match self {
+            Self::Stretch(selection)
+            | Self::Stretches(selection, _)
+            | Self::Masked(Some(selection), _) => Some(selection),
+            Self::All | Self::Masked(None, _) => None,
+        }
+    }
+
     /// What is read, and what is kept of that.
     pub(super) fn into_parts(self) -> (Option<RowSelection>, Option<BooleanArray>) {
         match self {
             Self::All => (None, None),
+            Self::Stretch(selection) => (Some(selection), None),
             Self::Stretches(selection, mask) => (Some(selection), Some(mask)),
-            Self::Masked(mask) => (None, Some(mask)),
+            Self::Masked(selection, mask) => (selection, Some(mask)),
         }
     }
 }
@@ -140,7 +176,7 @@ impl ColdFile {
         chosen: ChosenRows,
         order: Option<&UInt32Array>,
     ) -> Result<RecordBatch> {
-        let rows_a_part = if matches!(chosen, ChosenRows::Masked(_)) { PART_ROWS } else { rows };
+        let rows_a_part = if matches!(chosen, ChosenRows::Masked(..)) { PART_ROWS } else { rows };
         let mut decoding =
             self.decoding((block, rows), rows_a_part, columns, text_views, chosen)?;
         decoding.order = order.cloned();
@@ -183,10 +219,7 @@ impl ColdFile {
         text_views: bool,
         chosen: ChosenRows,
     ) -> Result<Decoding> {
-        let selection = match &chosen {
-            ChosenRows::Stretches(selection, _) => Some(selection),
-            ChosenRows::All | ChosenRows::Masked(_) => None,
-        };
+        let selection = chosen.selection();
         let reading = self.reading(block, columns, text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
@@ -264,10 +297,7 @@ impl ColdFile {
         let others = match columns.is_empty() {
             true => None,
             false => {
-                let selection = match &chosen {
-                    ChosenRows::Stretches(selection, _) => Some(selection.clone()),
-                    ChosenRows::All | ChosenRows::Masked(_) => None,
-                };
+                let selection = chosen.selection().cloned();
                 let of_file = self.metadata.file_metadata().schema_descr();
                 let levels = reading.levels(of_file, &columns)?;
                 let reader = ParquetRecordBatchReader::try_new_with_row_groups(

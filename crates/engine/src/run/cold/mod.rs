@@ -48,6 +48,9 @@ const FEW_ROWS_SHARE: usize = 4;
 /// So many rows between two that are selected are decoded faster than they are skipped.
 const GAP_ROWS_MAX: usize = 64;
 
+/// A block of more rows is shared between readers, and read in parts that nothing is kept of.
+pub(super) const LONG_BLOCK_ROWS: u32 = if cfg!(test) { 8_192 } else { 262_144 };
+
 /// To skip to the next stretch takes as long as to decode so many rows.
 const SKIP_ROWS: usize = 512;
 
@@ -280,7 +283,7 @@ impl ColdFile {
         order: RowOrder,
     ) -> Result<Vec<ArrayRef>> {
         let stored = self.read_stored(block, zone, columns, text_views)?;
-        if order == RowOrder::Any {
+        if let RowOrder::Any(_) = order {
             return Ok(stored);
         }
         match self.places(block, zone)? {
@@ -360,7 +363,8 @@ impl ColdFile {
             }
         };
         let Selected { stretches, rows } = Selected::of(selected);
-        if rows.saturating_mul(FEW_ROWS_SHARE) > zone.rows as usize {
+        let all = zone.rows as usize;
+        if rows.saturating_mul(FEW_ROWS_SHARE) > all && zone.rows <= LONG_BLOCK_ROWS {
             let whole = self.read_stored(block, zone, columns, text_views)?;
             return chosen(&whole);
         }
@@ -372,9 +376,8 @@ impl ColdFile {
         if missing.is_empty() {
             return self.joined(block, columns, found, &missing, &[]);
         }
-        let all = zone.rows as usize;
         let (rows, wanted) = match stretches.len().saturating_mul(SKIP_ROWS) > all {
-            true => (all, ChosenRows::Masked(selected.clone())),
+            true => ChosenRows::masked(&stretches, selected),
             false => {
                 let of_stretches = selected_of(selected, &stretches);
                 let selection = RowSelection::from_consecutive_ranges(stretches.into_iter(), all);

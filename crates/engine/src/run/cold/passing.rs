@@ -9,6 +9,8 @@
 //! All of that is in the order in which rows are stored; where that isn't the order of the key, those few that are left
 //! are put in order.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
@@ -26,17 +28,18 @@ const MANY_OF: usize = 32;
 type Shown<'a> = dyn Fn(Vec<ArrayRef>, usize) -> Result<RecordBatch> + 'a;
 
 impl ColdFile {
-    /// The rows of a block that pass: the columns of the filter's reading.
+    /// Of some rows of a block, as they are stored, those that pass: the columns of the filter's reading.
     pub(in crate::run) fn read_passing(
         &self,
         (block, zone): (usize, &Zone),
         filter: &PlannedFilter,
-        order: RowOrder,
+        (order, among): (RowOrder, Range<usize>),
         shown: &Shown<'_>,
     ) -> Result<RecordBatch> {
         let wanted = &filter.looked_at;
         let as_views = !wanted.views.is_empty();
         let pages = self.pages_that_may_pass(block, zone, filter)?;
+        let pages = only_among(pages, &among, zone.rows as usize);
         let looked_at = match &pages {
             None => self.read_stored(block, zone, &wanted.columns, as_views)?,
             Some(rows) if rows.true_count() == 0 => return filter.no_rows(),
@@ -59,7 +62,7 @@ impl ColdFile {
             Some(pages) => within(pages, &passes),
         };
         let order = match order {
-            RowOrder::Any => None,
+            RowOrder::Any(_) => None,
             RowOrder::ByKey => self.order(block, zone, &stored)?,
         };
         let (wanted, in_order) = (&filter.others, order.as_ref());
@@ -123,6 +126,25 @@ impl ColdFile {
         let is_some = selected.len() == rows && selected.count_set_bits() < rows;
         Ok(is_some.then(|| BooleanArray::new(selected, None)))
     }
+}
+
+/// Of the rows that are selected those within a range; `None`: all of a block.
+fn only_among(
+    selected: Option<BooleanArray>,
+    among: &Range<usize>,
+    rows: usize,
+) -> Option<BooleanArray> {
+    if among.len() == rows {
+        return selected;
+    }
+    let mut within = BooleanBufferBuilder::new(rows);
+    within.append_n(among.start.min(rows), false);
+    match &selected {
+        Some(selected) => within.append_buffer(&selected.values().slice(among.start, among.len())),
+        None => within.append_n(among.len(), true),
+    }
+    within.append_n(rows.saturating_sub(within.len()), false);
+    Some(BooleanArray::new(within.finish(), None))
 }
 
 /// The rows by their places, which are below `rows_max` and each another; `None` where they aren't. Few are sorted; of

@@ -11,7 +11,7 @@ use timestrata_io::OpenMode;
 use super::selected::{OfHost, hosts, planned};
 use super::*;
 use crate::key::KeyView;
-use crate::scan::RowOrder;
+use crate::scan::{RowOrder, Share};
 
 type Change = fn(&mut RunMeta);
 
@@ -147,7 +147,7 @@ fn forged_checksums_of_rows_by_series_never_bring_the_reader_down() {
         }
         let Ok(zones) = reader.blocks() else { continue };
         for (block, zone) in zones.iter().enumerate() {
-            for order in [RowOrder::ByKey, RowOrder::Any] {
+            for order in [RowOrder::ByKey, RowOrder::Any(Share::WHOLE)] {
                 let filter = OfHost { host: "host 017", pages_left_out: Arc::default() };
                 let filter = planned(&place, filter, &[0, 1, 2], true);
                 let Ok(found) = reader.read_passing(block, &filter, order) else { continue };

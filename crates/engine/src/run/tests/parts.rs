@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_cast::cast;
 use arrow_select::concat::concat_batches;
 use timestrata_format::{RunFormat, RunMeta};
 use timestrata_io::OpenMode;
 
 use super::super::parts::PART_ROWS;
-use super::selected::hosts;
+use super::selected::{OfHost, hosts, planned};
 use super::{BlockCache, Place, RunReader, STORE, series};
-use crate::scan::{RowOrder, Source, ViewedColumns};
+use crate::scan::{RowFilter, RowOrder, Share, Source, ViewedColumns};
 use crate::{ErrorKind, Result};
 
 fn reader(place: &Place, meta: &RunMeta, cache_bytes: u64) -> RunReader {
@@ -48,14 +50,16 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
                 let reader = reader(&place, &meta, 0);
                 for block in 0..reader.blocks().unwrap().len() {
                     let joined = |wanted: &ViewedColumns| -> RecordBatch {
-                        let parts = reader.read_parts(block, wanted, 1).unwrap().unwrap();
+                        let parts =
+                            reader.read_parts(block, wanted, Share::WHOLE, 1).unwrap().unwrap();
                         let parts = parts.collect::<Result<Vec<_>>>().unwrap();
                         assert!(parts.iter().all(|part| part.num_rows() <= PART_ROWS));
                         assert!(block > 0 || parts.len() > 1, "{} parts", parts.len());
                         concat_batches(&parts[0].schema(), &parts).unwrap()
                     };
                     wanted.take_dictionaries(&[]);
-                    let whole = reader.read_viewed(block, &wanted, RowOrder::Any).unwrap();
+                    let whole =
+                        reader.read_viewed(block, &wanted, RowOrder::Any(Share::WHOLE)).unwrap();
                     assert_eq!(joined(&wanted), whole, "{columns:?}, views: {text_views}");
                     // Of what is stored by dictionaries the same texts.
                     wanted.take_dictionaries(&[2]);
@@ -77,14 +81,17 @@ fn only_what_the_cache_has_no_room_for_is_read_in_parts() {
     let wanted = ViewedColumns::plain(vec![0, 1]);
     let reader = reader(&place, &meta, 1 << 20);
     // Of 16 bytes a row the cache has room for half of 131,072.
-    assert!(reader.read_parts(0, &wanted, 131_072).unwrap().is_none());
-    assert!(reader.read_parts(0, &wanted, 131_074).unwrap().is_some());
+    assert!(reader.read_parts(0, &wanted, Share::WHOLE, 131_072).unwrap().is_none());
+    assert!(reader.read_parts(0, &wanted, Share::WHOLE, 131_074).unwrap().is_some());
     let one = ViewedColumns::plain(vec![1]);
-    reader.read_viewed(0, &one, RowOrder::Any).unwrap();
-    assert!(reader.read_parts(0, &wanted, u64::MAX).unwrap().is_none(), "it has one of them");
+    reader.read_viewed(0, &one, RowOrder::Any(Share::WHOLE)).unwrap();
+    assert!(
+        reader.read_parts(0, &wanted, Share::WHOLE, u64::MAX).unwrap().is_none(),
+        "it has one of them"
+    );
     let rows = series(1_000);
     let (place, meta) = Place::holding(&rows, RunFormat::Hot);
-    assert!(place.reader(&meta).read_parts(0, &wanted, u64::MAX).unwrap().is_none());
+    assert!(place.reader(&meta).read_parts(0, &wanted, Share::WHOLE, u64::MAX).unwrap().is_none());
 }
 
 #[test]
@@ -96,8 +103,63 @@ fn parts_of_a_damaged_block_are_not_begun() {
         file.write_at(100, &[byte ^ 1]).unwrap();
         let reader = reader(&place, &meta, 0);
         let wanted = ViewedColumns::plain(vec![0, 1, 2]);
-        let error = reader.read_parts(0, &wanted, 1).err().unwrap();
+        let error = reader.read_parts(0, &wanted, Share::WHOLE, 1).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Corruption);
         assert_eq!(error.missing().unwrap().stream, "s");
+    }
+}
+
+/// Lets few rows through that lie all over a block, and tells nothing of pages.
+#[derive(Debug)]
+struct NowAndThen;
+
+impl RowFilter for NowAndThen {
+    fn columns(&self) -> &[usize] {
+        &[0]
+    }
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let times = rows.column(0).as_primitive::<Int64Type>();
+        Ok(times.values().iter().map(|time| Some(time % 1_000 == 0)).collect())
+    }
+}
+
+/// The rows of each share, put together.
+fn of_shares(parts: usize, read: impl Fn(Share) -> RecordBatch) -> RecordBatch {
+    let shares: Vec<_> = (0..parts).map(|part| read(Share { part, parts })).collect();
+    concat_batches(&shares[0].schema(), &shares).unwrap()
+}
+
+#[test]
+fn shares_of_a_long_block_are_together_all_of_its_rows() {
+    let (place, meta) = runs().remove(1);
+    let reader = reader(&place, &meta, 1 << 24);
+    assert_eq!([0, 1].map(|block| reader.is_shared(block)), [true, false]);
+    let rows = reader.blocks().unwrap()[0].rows as usize;
+    for (columns, host) in [(vec![0, 1, 2], "host 042"), (vec![1, 2], "host 089")] {
+        let wanted = ViewedColumns::plain(columns.clone());
+        let whole = reader.read_viewed(0, &wanted, RowOrder::Any(Share::WHOLE)).unwrap();
+        assert_eq!(whole.num_rows(), rows);
+        let of_host = OfHost { host, pages_left_out: Arc::default() };
+        let filters = [
+            planned(&place, of_host, &columns, false),
+            planned(&place, NowAndThen, &columns, false),
+        ];
+        let passing = |filter, share| reader.read_passing(0, filter, RowOrder::Any(share)).unwrap();
+        let expected = filters.each_ref().map(|filter| passing(filter, Share::WHOLE));
+        assert!(expected.iter().all(|passing| passing.num_rows() > 50));
+        // More of them than there are rows to be dealt out, too.
+        for parts in [1, 2, 3, 7] {
+            let at_once = |share| reader.read_viewed(0, &wanted, RowOrder::Any(share)).unwrap();
+            assert_eq!(of_shares(parts, at_once), whole);
+            let part_by_part = |share| {
+                let parts = reader.read_parts(0, &wanted, share, 1).unwrap().unwrap();
+                let parts = parts.collect::<Result<Vec<_>>>().unwrap();
+                concat_batches(&whole.schema(), &parts).unwrap()
+            };
+            assert_eq!(of_shares(parts, part_by_part), whole);
+            for (filter, expected) in filters.iter().zip(&expected) {
+                assert_eq!(&of_shares(parts, |share| passing(filter, share)), expected);
+            }
+        }
     }
 }

@@ -260,14 +260,47 @@ fn pages_of_other_series_are_left_out() {
 
 #[test]
 fn rows_that_lie_by_series_are_read_in_the_order_of_the_key() {
+    // Rows of a block: four times as many as usual, enough for all series, and no more than 32 times as many.
+    let cases = [(300, 40, 2_600, 10_400), (300, 40, 1_200, 10_800), (100, 200, 500, 16_000)];
+    for (steps, count, run_batch_rows, expected) in cases {
+        let rows = hosts(steps, count);
+        let mut place = Place::by_series(rows.schema(), &["s"]);
+        place.settings.run_batch_rows = run_batch_rows;
+        // As one batch, and as many that end anywhere.
+        for batch_rows in [rows.num_rows(), 700] {
+            let starts = (0..rows.num_rows()).step_by(batch_rows);
+            let batches: Vec<_> = starts
+                .map(|start| rows.slice(start, batch_rows.min(rows.num_rows() - start)))
+                .collect();
+            let meta = place.write(batch_rows as u64, RunFormat::Cold, &batches);
+            let reader = place.reader(&meta);
+            let blocks: Vec<_> = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect();
+            assert_eq!(blocks, [expected, rows.num_rows() as u32 - expected]);
+            assert_eq!(super::read_all(&reader).unwrap(), rows);
+            assert_eq!(reader.verify_all().unwrap().rows, rows.num_rows() as u64);
+        }
+    }
+}
+
+#[test]
+fn a_block_of_many_series_that_ends_early_holds_all_its_rows() {
     let rows = hosts(300, 40);
     let mut place = Place::by_series(rows.schema(), &["s"]);
-    place.settings.run_batch_rows = 2_000;
-    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
-    let reader = place.reader(&meta);
-    assert_eq!(reader.blocks().unwrap().len(), 2, "by series they are four times as long");
-    assert_eq!(super::read_all(&reader).unwrap(), rows);
-    assert_eq!(reader.verify_all().unwrap().rows, 12_000);
+    place.settings.run_batch_rows = 1_000;
+    // Before it is known how many series there are, while rows are waited for, and behind the first block.
+    for ends in [vec![3_000], vec![5_000, 5_001], vec![500, 11_800]] {
+        let mut writer = place.writer(ends.iter().sum::<usize>() as u64, RunFormat::Cold).unwrap();
+        let mut start = 0;
+        for end in ends.iter().copied().chain([rows.num_rows()]) {
+            writer.write(&rows.slice(start, end - start)).unwrap();
+            writer.end_block().unwrap();
+            start = end;
+        }
+        let meta = writer.finish(super::PROVENANCE, crate::run::Lineage::default()).unwrap();
+        let reader = place.reader(&meta);
+        assert_eq!(super::read_all(&reader).unwrap(), rows);
+        assert_eq!(reader.verify_all().unwrap().rows, 12_000);
+    }
 }
 
 #[test]

@@ -120,40 +120,58 @@ impl<K: Key> Ids<K> {
     }
 }
 
-/// The number of a key, which is mostly that of its neighbour where rows lie by series or by time.
-#[inline]
-pub(super) fn repeated<K: Copy + PartialEq>(
-    last: &mut Option<(K, usize)>,
-    key: K,
-    number: impl FnOnce(K) -> usize,
-) -> usize {
-    match *last {
-        Some((same, number)) if same == key => number,
-        _ => {
-            let number = number(key);
-            *last = Some((key, number));
-            number
+/// Values that are held against the one before them together, without a branch for each.
+const AT_ONCE: usize = 16;
+
+/// Appends the number of each value, which is mostly that of its neighbour where rows lie by series or by time.
+pub(super) fn number_each<V: Copy + PartialEq>(
+    values: &[V],
+    numbers: &mut Vec<usize>,
+    mut number_of: impl FnMut(V) -> usize,
+) {
+    let mut last = None;
+    for values in values.chunks(AT_ONCE) {
+        match last {
+            Some((value, number)) if values.iter().fold(true, |same, v| same & (*v == value)) => {
+                numbers.resize(numbers.len() + values.len(), number);
+            }
+            _ => numbers.extend(values.iter().map(|value| match last {
+                Some((same, number)) if same == *value => number,
+                _ => {
+                    let number = number_of(*value);
+                    last = Some((*value, number));
+                    number
+                }
+            })),
+        }
+    }
+}
+
+/// Replaces numbers by those of the pairs that they are with others.
+pub(super) fn number_pairs(
+    numbers: &mut [usize],
+    others: &[usize],
+    mut number_of: impl FnMut(usize, usize) -> usize,
+) {
+    let mut last = None;
+    for (numbers, others) in numbers.chunks_mut(AT_ONCE).zip(others.chunks(AT_ONCE)) {
+        let mut pairs = numbers.iter_mut().zip(others);
+        if let Some(((one, other), number)) = last
+            && pairs.by_ref().fold(true, |same, (n, o)| same & (*n == one) & (*o == other))
+        {
+            numbers.fill(number);
+            continue;
+        }
+        for (slot, other) in numbers.iter_mut().zip(others) {
+            let pair = (*slot, *other);
+            *slot = match last {
+                Some((same, number)) if same == pair => number,
+                _ => number_of(pair.0, pair.1),
+            };
+            last = Some((pair, *slot));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_key_keeps_its_number_however_many_there_are() {
-        let mut ids: Ids<u64> = Ids::default();
-        let keys: Vec<u64> = (0..100_000).map(|n: u64| n.wrapping_mul(n) << 20).collect();
-        let numbers: Vec<usize> = keys.iter().map(|key| ids.of(*key)).collect();
-        let null = ids.of_null();
-        for (key, number) in keys.iter().zip(&numbers).rev() {
-            assert_eq!(ids.of(*key), *number);
-        }
-        assert_eq!((ids.of_null(), ids.len()), (null, null + 1));
-        let taken: Vec<Option<u64>> = ids.take().collect();
-        assert_eq!(taken[null], None);
-        assert!(numbers.iter().zip(&keys).all(|(number, key)| taken[*number] == Some(*key)));
-        assert_eq!((ids.len(), ids.of(7)), (0, 0));
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_datafusion_err};
 
-use super::ids::{Ids, repeated};
+use super::ids::{Ids, number_each, number_pairs};
 use super::texts::Texts;
 
 /// A pair of numbers has the second one in these bits.
@@ -58,10 +58,7 @@ impl Groups {
         for ((column, array), pairs) in each.zip(&mut self.pairs) {
             self.scratch.clear();
             column.number(array, &mut self.scratch)?;
-            let mut last = None;
-            for (number, next) in numbers.iter_mut().zip(&self.scratch) {
-                *number = repeated(&mut last, pair(*number, *next), |pair| pairs.of(pair));
-            }
+            number_pairs(numbers, &self.scratch, |one, other| pairs.of(pair(one, other)));
         }
         Ok(())
     }
@@ -210,11 +207,8 @@ fn number_fixed<T: ArrowPrimitiveType>(
         let value: i64 = value.into();
         value as u64
     };
-    let mut last = None;
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => numbers.extend(
-            array.values().iter().map(|value| repeated(&mut last, bits(*value), |key| ids.of(key))),
-        ),
+        None => number_each(array.values(), numbers, |value| ids.of(bits(value))),
         Some(_) => numbers.extend(array.iter().map(|value| match value {
             Some(value) => ids.of(bits(value)),
             None => ids.of_null(),

@@ -12,7 +12,7 @@ use datafusion::common::{Result, internal_datafusion_err};
 use hashbrown::HashMap;
 use timestrata_engine::CodeTable;
 
-use super::ids::{Ids, repeated};
+use super::ids::{Ids, number_each};
 
 /// Text up to this length is within its view.
 const INLINE_BYTES: u32 = 12;
@@ -64,9 +64,7 @@ impl Texts {
         let has_long = !array.data_buffers().is_empty();
         let has_nulls = array.null_count() > 0;
         if !has_long && !has_nulls {
-            let mut last = None;
-            let views = array.views().iter();
-            numbers.extend(views.map(|view| repeated(&mut last, *view, |key| self.ids.of(key))));
+            number_each(array.views(), numbers, |view| self.ids.of(view));
             return;
         }
         for (row, view) in array.views().iter().enumerate() {
@@ -116,15 +114,33 @@ impl Texts {
                 coded.numbers.look_up(codes, numbers).then_some(()).ok_or_else(wrong)?;
                 let found = numbers.get(first..).unwrap_or_default();
                 if coded.unknown > 0 && found.contains(&UNKNOWN) {
-                    numbers.truncate(first);
-                    for code in codes {
-                        numbers.push(self.of_code(&mut coded, *code).ok_or_else(wrong)?);
-                    }
+                    let found = numbers.get_mut(first..).unwrap_or_default();
+                    self.number_unknown(&mut coded, codes, found).ok_or_else(wrong)?;
                 }
             }
         }
         self.coded = Some(coded);
         Ok(())
+    }
+
+    /// Numbers those of some codes that have none yet. Rows of one series follow each other, mostly.
+    fn number_unknown(
+        &mut self,
+        coded: &mut Coded,
+        codes: &[i32],
+        numbers: &mut [usize],
+    ) -> Option<()> {
+        let mut last = None;
+        for (code, number) in codes.iter().zip(numbers) {
+            if *number == UNKNOWN {
+                *number = match last {
+                    Some((before, number)) if before == *code => number,
+                    _ => self.of_code(coded, *code)?,
+                };
+                last = Some((*code, *number));
+            }
+        }
+        Some(())
     }
 
     /// The number of a code's text; `None` for a code of no text.

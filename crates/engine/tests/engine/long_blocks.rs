@@ -1,0 +1,140 @@
+//! Blocks of many series, which have more rows than others and are shared between readers.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use timestrata_engine::{
+    Changes, Durability, KeyRange, Maintenance, Result, RowFilter, RunFormat, SERIES_PROPERTY,
+    ScanFilter, ScanSpec, Settings, Share, Store, StreamId, StreamSpec,
+};
+
+const HOSTS: i64 = 1_200;
+const STEPS: i64 = 240;
+/// Deleted as a range.
+const DELETED: std::ops::Range<i64> = 100..103;
+
+fn rows() -> RecordBatch {
+    let rows = 0..HOSTS * STEPS;
+    let hosts = rows.clone().map(|row| Some(format!("host {:04}", row * 7 % HOSTS)));
+    RecordBatch::try_from_iter([
+        ("time", Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| row / HOSTS))) as _),
+        ("host", Arc::new(StringArray::from_iter(hosts)) as _),
+        ("row", Arc::new(Int64Array::from_iter_values(rows)) as _),
+    ])
+    .unwrap()
+}
+
+/// The rows in one compacted run of one block, and a range delete that came later.
+fn store(cache_bytes_max: u64) -> (Store, StreamId) {
+    let settings =
+        Settings { maintenance: Maintenance::Manual, cache_bytes_max, ..Settings::default() };
+    let store = Store::memory(settings).unwrap();
+    let fields = vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("host", DataType::Utf8, true),
+        Field::new("row", DataType::Int64, true),
+    ];
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: vec![(SERIES_PROPERTY.to_owned(), "host".to_owned())],
+        ..StreamSpec::new("loads", Arc::new(Schema::new(fields)))
+    };
+    let id = store.create_stream(spec).unwrap();
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.compact(Some(id)).unwrap();
+    let deleted = KeyRange::times(DELETED.start, DELETED.end);
+    store.commit(Changes::new().delete_range(id, deleted), Durability::Written).unwrap();
+    (store, id)
+}
+
+/// Every third row.
+#[derive(Debug)]
+struct Thirds;
+
+impl RowFilter for Thirds {
+    fn columns(&self) -> &[usize] {
+        &[2]
+    }
+
+    fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let numbers = rows.column(0).as_primitive::<Int64Type>();
+        Ok(numbers.values().iter().map(|number| Some(number % 3 == 0)).collect())
+    }
+}
+
+/// The rows between two times, of each share as many as it gives.
+fn shared(store: &Store, id: StreamId, spec: &ScanSpec, parts: usize) -> (Vec<i64>, Vec<usize>) {
+    let snapshot = store.snapshot().unwrap();
+    let (mut numbers, mut counts) = (Vec::new(), Vec::new());
+    for part in 0..parts {
+        let share = ScanSpec { any_order: Some(Share { part, parts }), ..spec.clone() };
+        let before = numbers.len();
+        for batch in snapshot.scan(id, &share).unwrap() {
+            let batch = batch.unwrap();
+            let column = batch.column(0).as_primitive::<Int64Type>();
+            numbers.extend_from_slice(column.values());
+        }
+        counts.push(numbers.len() - before);
+    }
+    numbers.sort_unstable();
+    (numbers, counts)
+}
+
+#[test]
+fn readers_that_share_a_long_block_give_each_row_once() {
+    for cache_bytes_max in [0, Settings::default().cache_bytes_max] {
+        let (store, id) = store(cache_bytes_max);
+        for (lo, hi) in [(0, STEPS), (3, 200), (99, 104), (STEPS - 1, STEPS)] {
+            for thirds in [false, true] {
+                let spec = ScanSpec {
+                    range: KeyRange::times(lo, hi),
+                    columns: Some(vec![2]),
+                    filter: thirds.then(|| ScanFilter::new(Thirds)),
+                    ..ScanSpec::default()
+                };
+                let is_there =
+                    |row: &i64| !DELETED.contains(&(row / HOSTS)) && (!thirds || row % 3 == 0);
+                let expected: Vec<i64> = (lo * HOSTS..hi * HOSTS).filter(is_there).collect();
+                let in_order = store.snapshot().unwrap().collect(id, &spec).unwrap();
+                let in_order = in_order.column(0).as_primitive::<Int64Type>();
+                assert_eq!(in_order.values(), &expected[..], "{lo}..{hi}");
+                for parts in [1, 2, 3] {
+                    let (found, counts) = shared(&store, id, &spec, parts);
+                    assert!(found == expected, "{lo}..{hi} of {parts} shares");
+                    // Nobody has it all to do.
+                    let most = counts.iter().max().unwrap();
+                    assert!(*most <= expected.len() / parts + expected.len() / 8, "{counts:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_long_block_are_counted_without_a_column() {
+    let (store, id) = store(0);
+    for (range, expected) in [(KeyRange::ALL, STEPS - 3), (KeyRange::times(90, 110), 17)] {
+        let share = |part| ScanSpec {
+            range,
+            columns: Some(Vec::new()),
+            any_order: Some(Share { part, parts: 2 }),
+            ..ScanSpec::default()
+        };
+        let snapshot = store.snapshot().unwrap();
+        let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
+        let found: usize = scans.flatten().map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(found as i64, expected * HOSTS, "{range}");
+    }
+}
+
+#[test]
+fn what_leaves_damage_out_reads_long_blocks_alone() {
+    let (store, id) = store(0);
+    let spec = ScanSpec { columns: Some(vec![2]), skip_damaged: true, ..ScanSpec::default() };
+    let (found, counts) = shared(&store, id, &spec, 2);
+    let all = HOSTS * (STEPS - 3);
+    assert_eq!((found.len() as i64, counts), (all, vec![all as usize, 0]));
+}
