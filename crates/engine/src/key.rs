@@ -1,6 +1,7 @@
 //! The leading key column of a batch, as typed values; `order` compares whole keys.
 
 mod order;
+mod times;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -149,13 +150,9 @@ impl<'a> KeyView<'a> {
 
     /// Whether no key is below `min` or above `max`, in whatever order they are.
     pub(crate) fn are_within(&self, min: LeadKey, max: LeadKey) -> bool {
-        /// Looks at all, which the processor does for several at once.
-        fn all<K>(keys: &[K], is_within: impl Fn(&K) -> bool) -> bool {
-            keys.iter().fold(true, |all, key| all & is_within(key))
-        }
         match (self, min, max) {
             (Self::Time(keys), LeadKey::Time(min), LeadKey::Time(max)) => {
-                all(keys, |key| min <= *key && *key <= max)
+                times::are_within(keys, min, max)
             }
             _ => (0..self.len()).all(|row| (min..=max).contains(&self.get(row))),
         }
@@ -164,7 +161,7 @@ impl<'a> KeyView<'a> {
     /// Which keys lie in one of `parts`, in whatever order they are.
     pub(crate) fn within_any(&self, parts: &[KeyRange]) -> BooleanBuffer {
         /// `[lo, hi)` of times; an end that isn't given is that of all times.
-        fn times(part: &KeyRange) -> Option<(i64, Option<i64>)> {
+        fn ends(part: &KeyRange) -> Option<(i64, Option<i64>)> {
             let lo = match part.lo {
                 None => i64::MIN,
                 Some(LeadKey::Time(lo)) => lo,
@@ -178,15 +175,13 @@ impl<'a> KeyView<'a> {
         }
         // Nearly always one range of times: then two comparisons a row, and no look at what kind of key it is.
         if let (Self::Time(keys), [part]) = (self, parts)
-            && let Some((lo, hi)) = times(part)
+            && let Some((lo, hi)) = ends(part)
         {
-            let time = |row| keys.get(row).copied().unwrap_or_default();
-            return match hi {
-                Some(hi) => BooleanBuffer::collect_bool(keys.len(), |row| {
-                    let time = time(row);
-                    (lo <= time) & (time < hi)
-                }),
-                None => BooleanBuffer::collect_bool(keys.len(), |row| lo <= time(row)),
+            return match hi.map(|hi| hi.checked_sub(1)) {
+                None => times::within(keys, lo, i64::MAX),
+                Some(Some(last)) => times::within(keys, lo, last),
+                // Nothing is below the least time.
+                Some(None) => BooleanBuffer::new_unset(keys.len()),
             };
         }
         let is_in_one = |row| parts.iter().any(|part| part.contains(self.get(row)));

@@ -17,8 +17,37 @@ const SHARDS: usize = 8;
 struct BlockColumn {
     run: RunId,
     block: u32,
+    /// The first row of some of a block's rows, as they are stored; `None`: all of them.
+    first_row: Option<u32>,
     column: u32,
     form: Form,
+}
+
+/// What a column is kept of: a block of a run, or some of its rows, as they are stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeptRows {
+    run: RunId,
+    block: usize,
+    first_row: Option<usize>,
+}
+
+impl KeptRows {
+    /// All rows of a block.
+    pub(super) fn all(run: RunId, block: usize) -> Self {
+        Self { run, block, first_row: None }
+    }
+
+    /// Those from one on. How many they are is the column's length.
+    pub(super) fn from(run: RunId, block: usize, first_row: usize) -> Self {
+        Self { run, block, first_row: Some(first_row) }
+    }
+
+    fn place(self, column: usize, form: Form) -> Option<BlockColumn> {
+        let Self { run, block, first_row } = self;
+        let first_row = first_row.map(u32::try_from).transpose().ok()?;
+        let (block, column) = (block.try_into().ok()?, column.try_into().ok()?);
+        Some(BlockColumn { run, block, first_row, column, form })
+    }
 }
 
 /// What a column is decoded to.
@@ -93,35 +122,22 @@ impl BlockCache {
         self.kept.retain(|place, _| place.run != run);
     }
 
-    pub(super) fn get(
-        &self,
-        run: RunId,
-        block: usize,
-        column: usize,
-        form: Form,
-    ) -> Option<ArrayRef> {
-        match self.kept.get(&place(run, block, column, form)?)? {
+    pub(super) fn get(&self, rows: KeptRows, column: usize, form: Form) -> Option<ArrayRef> {
+        match self.kept.get(&rows.place(column, form)?)? {
             Kept::Column(column) => Some(column),
             Kept::Pages { .. } => None,
         }
     }
 
-    pub(super) fn insert(
-        &self,
-        run: RunId,
-        block: usize,
-        column: usize,
-        form: Form,
-        array: ArrayRef,
-    ) {
-        if let Some(place) = place(run, block, column, form) {
+    pub(super) fn insert(&self, rows: KeptRows, column: usize, form: Form, array: ArrayRef) {
+        if let Some(place) = rows.place(column, form) {
             self.kept.insert(place, Kept::Column(array));
         }
     }
 
     /// What is known of the pages of a block.
     pub(super) fn pages<T: Any + Send + Sync>(&self, run: RunId, block: usize) -> Option<Arc<T>> {
-        match self.kept.get(&place(run, block, 0, Form::Pages)?)? {
+        match self.kept.get(&KeptRows::all(run, block).place(0, Form::Pages)?)? {
             Kept::Pages { known, .. } => known.downcast().ok(),
             Kept::Column(_) => None,
         }
@@ -134,14 +150,10 @@ impl BlockCache {
         known: Arc<T>,
         bytes: usize,
     ) {
-        if let Some(place) = place(run, block, 0, Form::Pages) {
+        if let Some(place) = KeptRows::all(run, block).place(0, Form::Pages) {
             self.kept.insert(place, Kept::Pages { known, bytes });
         }
     }
-}
-
-fn place(run: RunId, block: usize, column: usize, form: Form) -> Option<BlockColumn> {
-    Some(BlockColumn { run, block: block.try_into().ok()?, column: column.try_into().ok()?, form })
 }
 
 #[cfg(test)]
@@ -155,7 +167,7 @@ mod tests {
         let cache = BlockCache::new(1 << 20);
         for block in 0..1000 {
             let column = Arc::new(Int64Array::from(vec![block as i64; 1024]));
-            cache.insert(RunId(1), block, 0, Form::Stored, column);
+            cache.insert(KeptRows::all(RunId(1), block), 0, Form::Stored, column);
             assert!(cache.bytes() <= 1 << 20);
         }
         assert!(cache.bytes() > 1 << 19);
@@ -164,13 +176,18 @@ mod tests {
         cache.insert_pages((RunId(1), 0), Arc::new("known"), 1 << 10);
         assert_eq!(cache.bytes(), 1 << 10);
         assert_eq!(cache.pages(RunId(1), 0), Some(Arc::new("known")));
-        assert!(cache.get(RunId(1), 0, 0, Form::Stored).is_none());
+        assert!(cache.get(KeptRows::all(RunId(1), 0), 0, Form::Stored).is_none());
     }
 
     #[test]
     fn a_cache_of_no_bytes_keeps_nothing() {
         let cache = BlockCache::new(0);
-        cache.insert(RunId(1), 0, 0, Form::Stored, Arc::new(Int64Array::from(vec![1])));
-        assert!(cache.get(RunId(1), 0, 0, Form::Stored).is_none());
+        cache.insert(
+            KeptRows::all(RunId(1), 0),
+            0,
+            Form::Stored,
+            Arc::new(Int64Array::from(vec![1])),
+        );
+        assert!(cache.get(KeptRows::all(RunId(1), 0), 0, Form::Stored).is_none());
     }
 }

@@ -67,7 +67,7 @@ fn digits_of(
             if !goes_on() {
                 return Ok(None);
             }
-            let values = source.read_viewed(block, &wanted, RowOrder::Any(Share::WHOLE))?;
+            let values = source.read_viewed(block, &wanted, None, RowOrder::Any(Share::WHOLE))?;
             let values = values.columns().first().and_then(|v| v.as_primitive_opt::<Float64Type>());
             if !values.is_some_and(|values| all.take(values)) {
                 return Ok(None);

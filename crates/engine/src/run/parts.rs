@@ -1,21 +1,25 @@
 //! A block that is read once, from its first row to its last, in parts of a few thousand rows: what one operator has
 //! written the next one still finds in the processor's cache, and the store's cache keeps what others come back to.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use timestrata_format::{LeadKey, Zone};
+use timestrata_format::{KeyRange, LeadKey, Zone};
 
 use super::cold::{ChosenRows, Decoding, LONG_BLOCK_ROWS};
 use super::reader::{Content, RunReader};
 use crate::key::KeyView;
-use crate::scan::{PartsOfBlock, Share, ViewedColumns, views};
-use crate::{Error, MissingRange, Result, Stream};
+use crate::scan::{PartsOfBlock, RowOrder, Share, ViewedColumns, views};
+use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// Rows of a part at most: a few columns of them fit into a processor's second cache.
 pub(super) const PART_ROWS: usize = 8_192;
+
+/// Rows with some keys are few where they are less than one in so many of a block.
+const FEW_OF: u128 = 2;
 
 /// The rows of one block of a cold run, in the order in which they are stored.
 struct BlockParts {
@@ -67,6 +71,46 @@ impl RunReader {
         })
     }
 
+    /// Which rows of a block are read, as they are stored.
+    pub(super) fn rows_of(&self, block: usize, zone: &Zone, order: RowOrder) -> Range<usize> {
+        match order {
+            RowOrder::Any(share) if self.is_long(block) => share.of_rows(zone.rows as usize),
+            RowOrder::Any(_) | RowOrder::ByKey => 0..zone.rows as usize,
+        }
+    }
+
+    /// Whether few rows of a block by series have some keys, so that these are looked for before other columns are read.
+    pub(super) fn has_few_within(&self, block: usize, keys: &KeyRange) -> bool {
+        let opened = self.opened().ok().filter(|opened| opened.evolution.is_none());
+        let opened = opened.filter(|opened| opened.content.has_places());
+        opened.and_then(|opened| opened.zones.get(block)).is_some_and(|zone| is_few(keys, zone))
+    }
+
+    /// Rows of a block with some keys, which [are few](RunReader::has_few_within).
+    pub(super) fn within(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        keys: &KeyRange,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        let opened = self.opened()?;
+        let (Content::Cold(cold), Some(zone)) = (&opened.content, opened.zones.get(block)) else {
+            let message = format!("a run has no compacted block {block}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).at(self.path()));
+        };
+        let among = self.rows_of(block, zone, order);
+        let read = || {
+            let (rows, arrays) = cold.read_within((block, zone), wanted, keys, (order, &among))?;
+            let lead = wanted.columns.iter().position(|c| *c == self.stream().lead_column());
+            if let Some(lead) = lead.and_then(|lead| arrays.get(lead)) {
+                self.check_within(opened, zone, lead)?;
+            }
+            self.batch_of(opened, (block, rows), &wanted.columns, &wanted.views, arrays)
+        };
+        self.of_block(opened, (block, zone), read)
+    }
+
     /// The rows of a share of a block, part by part; `None` where it is better read at once.
     pub(super) fn parts_of(
         &self,
@@ -81,15 +125,13 @@ impl RunReader {
         else {
             return Ok(None);
         };
-        let is_long = self.is_long(block);
-        // Of a long block one column would take a good part of the cache.
-        if !is_long && cold.is_cached(block, wanted, scan_rows) {
-            return Ok(None);
-        }
         let all = zone.rows as usize;
-        let rows = if is_long { share.of_rows(all) } else { 0..all };
+        let rows = self.rows_of(block, zone, RowOrder::Any(share));
         if rows.is_empty() {
             return Ok(Some(Box::new(std::iter::empty())));
+        }
+        if cold.is_cached((block, zone), wanted, scan_rows) {
+            return Ok(None);
         }
         let mut columns = wanted.columns.clone();
         columns.sort_unstable();
@@ -133,6 +175,21 @@ impl Iterator for BlockParts {
             error.with_missing(|error| missing(&self.stream, &self.path, error, keys, rows))
         }))
     }
+}
+
+/// Whether a range of keys has no more than a part of a block's rows, if these lie evenly between its least and its
+/// greatest key.
+fn is_few(keys: &KeyRange, zone: &Zone) -> bool {
+    let (LeadKey::Time(min), LeadKey::Time(max)) = (zone.key_min, zone.key_max) else {
+        return false;
+    };
+    let time = |key: Option<LeadKey>, other: i64| match key {
+        Some(LeadKey::Time(time)) => time.clamp(min, max),
+        _ => other,
+    };
+    let (lo, hi) = (time(keys.lo, min), time(keys.hi, max));
+    let wanted = if lo < hi { hi.abs_diff(lo) } else { 0 };
+    u128::from(wanted) * FEW_OF < u128::from(max.abs_diff(min))
 }
 
 /// What is missing of a stream for an error of some rows of a run.

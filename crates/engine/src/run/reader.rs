@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use timestrata_format::{LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
+use timestrata_format::{KeyRange, LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
 use timestrata_io::sync::{Mutex, get_or_try_init};
 use timestrata_io::{Bytes, Io, OpenMode};
 
@@ -69,15 +70,17 @@ impl Content {
 
     fn read(
         &self,
-        block: usize,
-        zone: &Zone,
+        (block, zone): (usize, &Zone),
         columns: &[usize],
         text_views: bool,
-        order: RowOrder,
+        (order, rows): (RowOrder, &Range<usize>),
     ) -> Result<Vec<ArrayRef>> {
         match self {
             Self::Hot(hot) => hot.read(block, zone, columns),
-            Self::Cold(cold) => cold.read(block, zone, columns, text_views, order),
+            Self::Cold(cold) => match order {
+                RowOrder::ByKey => cold.read_in_order(block, zone, columns, text_views),
+                RowOrder::Any(_) => cold.read_piece((block, zone), columns, text_views, rows),
+            },
         }
     }
 
@@ -306,19 +309,16 @@ impl RunReader {
         views: &[bool],
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        let mut arrays = match &opened.evolution {
-            None => opened.content.read(block, zone, columns, !views.is_empty(), order)?,
-            Some(evolution) => evolution.read(zone.rows as usize, columns, |columns| {
-                opened.content.read(block, zone, columns, false, order)
-            })?,
+        let rows = self.rows_of(block, zone, order);
+        let read = |columns: &[usize], text_views| {
+            opened.content.read((block, zone), columns, text_views, (order, &rows))
         };
-        let mut rows = 0..zone.rows as usize;
-        if let RowOrder::Any(share) = order
-            && self.is_long(block)
-        {
-            rows = share.of_rows(rows.len());
-            arrays.iter_mut().for_each(|array| *array = array.slice(rows.start, rows.len()));
-        }
+        let arrays = match &opened.evolution {
+            None => read(columns, !views.is_empty())?,
+            Some(evolution) => {
+                evolution.read(zone.rows as usize, columns, |columns| read(columns, false))?
+            }
+        };
         let is_by_key = order == RowOrder::ByKey || !opened.content.has_places();
         let leads = columns.iter().zip(&arrays);
         for (_, lead) in leads.filter(|(column, _)| **column == self.stream.lead_column()) {
@@ -331,7 +331,7 @@ impl RunReader {
     }
 
     /// A batch of columns of a block, as they were decoded.
-    fn batch_of(
+    pub(super) fn batch_of(
         &self,
         opened: &Opened,
         (block, rows): (usize, usize),
@@ -394,7 +394,7 @@ impl RunReader {
     }
 
     /// The same for rows that are some of a block's, or in another order.
-    fn check_within(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
+    pub(super) fn check_within(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
         let keys = KeyView::of_column(lead.as_ref())?;
         if keys.are_within(zone.key_min, zone.key_max) {
             return Ok(());
@@ -425,9 +425,17 @@ impl Source for RunReader {
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        self.read_as(block, &wanted.columns, &wanted.views, order)
+        match keys.filter(|keys| self.has_few_within(block, keys)) {
+            Some(keys) => self.within(block, wanted, &keys, order),
+            None => self.read_as(block, &wanted.columns, &wanted.views, order),
+        }
+    }
+
+    fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {
+        self.has_few_within(block, keys)
     }
 
     fn is_shared(&self, block: usize) -> bool {
@@ -448,6 +456,7 @@ impl Source for RunReader {
         &self,
         block: usize,
         filter: &PlannedFilter,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
         let opened = self.opened()?;
@@ -462,17 +471,15 @@ impl Source for RunReader {
             }
             _ => return filter.read_whole(self, block, order),
         };
-        let rows = match order {
-            RowOrder::Any(share) if self.is_long(block) => share.of_rows(zone.rows as usize),
-            RowOrder::Any(_) | RowOrder::ByKey => 0..zone.rows as usize,
-        };
+        let rows = self.rows_of(block, zone, order);
+        let keys = keys.filter(|keys| self.has_few_within(block, keys));
         let looked_at = &filter.looked_at;
         let shown = |columns: Vec<ArrayRef>, rows: usize| {
             self.batch_of(opened, (block, rows), &looked_at.columns, &looked_at.views, columns)
         };
         let read = || {
             let passing =
-                cold.read_passing((block, zone), filter, (order, rows.clone()), &shown)?;
+                cold.read_passing((block, zone), filter, (order, rows.clone(), keys), &shown)?;
             if let Some(lead) = filter.place_of(self.stream.lead_column()) {
                 self.check_within(opened, zone, passing.column(lead))?;
             }

@@ -20,16 +20,29 @@ use crate::tombstones::Visible;
 #[derive(Debug, Clone)]
 pub(super) struct LoadedBlock {
     pub(super) block: usize,
+    /// Whether it has all rows, and not only those that were wanted.
+    is_whole: bool,
     pub(super) batch: RecordBatch,
     /// Delete markers, where some are to be dropped.
     pub(super) markers: Option<BooleanArray>,
 }
 
 impl LoadedBlock {
+    /// All of a block.
     pub(super) fn read(plan: &ScanPlan, source: &dyn Source, block: usize) -> Result<Self> {
-        let batch = plan.read_block(source, block, RowOrder::ByKey)?;
+        Self::read_within(plan, source, block, None)
+    }
+
+    /// The rows of a block with some keys, and maybe others; `None`: all.
+    fn read_within(
+        plan: &ScanPlan,
+        source: &dyn Source,
+        block: usize,
+        keys: Option<KeyRange>,
+    ) -> Result<Self> {
+        let batch = plan.read_block(source, block, keys, RowOrder::ByKey)?;
         let markers = plan.markers(&batch);
-        Ok(Self { block, batch, markers })
+        Ok(Self { block, is_whole: keys.is_none(), batch, markers })
     }
 
     /// Rough size of one row of the columns given.
@@ -123,7 +136,8 @@ impl Cursor {
         };
         if self.loaded.as_ref().is_none_or(|loaded| loaded.block != self.block) {
             self.loaded = None;
-            match LoadedBlock::read(plan, self.source.as_ref(), self.block) {
+            let keys = self.keys_wanted();
+            match LoadedBlock::read_within(plan, self.source.as_ref(), self.block, keys) {
                 Ok(loaded) => self.loaded = Some(loaded),
                 Err(error) => {
                     plan.leave_out(error)?;
@@ -137,6 +151,12 @@ impl Cursor {
         self.held = None;
         self.block += 1;
         self.seek(plan, 0)
+    }
+
+    /// The keys of the next block that are wanted alone; `None`: all of it is read.
+    fn keys_wanted(&self) -> Option<KeyRange> {
+        let wanted = self.visible.range();
+        self.source.leaves_out_other_keys(self.block, wanted).then_some(*wanted)
     }
 
     /// Keys of blocks that were left out since the last call.
@@ -222,7 +242,7 @@ impl Cursor {
 
     /// The block that was read last, for a later cursor.
     pub(super) fn into_spare(self) -> Option<LoadedBlock> {
-        self.loaded
+        self.loaded.filter(|loaded| loaded.is_whole)
     }
 }
 

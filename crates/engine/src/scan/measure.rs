@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use timestrata_format::{KeyRange, LeadKey};
 
-use super::StreamView;
 use super::cursor::Cursor;
 use super::merge::{Batches, Purpose, merge};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
+use super::row_filter::ViewedColumns;
 use super::tail::Tail;
 use super::view::{Seen, forward, meeting};
+use super::{RowOrder, Share, StreamView};
 use crate::Result;
 use crate::key::KeyView;
+use crate::tombstones::Visible;
 
 impl StreamView {
     /// Number of rows in `range`, exactly. Reads key columns of blocks that the range or a
@@ -20,26 +22,48 @@ impl StreamView {
     pub(crate) fn count(&self, range: &KeyRange) -> Result<u64> {
         let seen = self.seen(range)?;
         if !self.stream.is_latest() {
-            return seen.into_iter().map(|seen| self.count_alone(seen)).sum();
+            return seen.iter().map(|seen| self.count_alone(seen)).sum();
         }
         let mut count = 0;
-        for mut group in groups(seen) {
+        for group in groups(seen) {
             let marked = group.iter().any(|(source, _)| source.delete_markers() > 0);
             count += match group.len() {
-                1 if !marked => group.pop().map_or(Ok(0), |seen| self.count_alone(seen))?,
+                1 if !marked => group.first().map_or(Ok(0), |seen| self.count_alone(seen))?,
                 _ => self.count_together(group)?,
             };
         }
         Ok(count)
     }
 
-    /// Counts a source whose rows nothing else replaces.
-    fn count_alone(&self, seen: Seen) -> Result<u64> {
-        let (source, visible) = &seen;
+    /// Counts a source whose rows nothing else replaces: keys are looked at where they lie.
+    fn count_alone(&self, seen: &Seen) -> Result<u64> {
+        let (source, visible) = seen;
         if visible.covers(source.key_min(), source.key_max()) {
             return Ok(source.rows());
         }
-        self.count_together(vec![seen])
+        let lead = ViewedColumns::plain(vec![self.stream.lead_column()]);
+        let mut count = 0;
+        for (index, block) in source.blocks()?.iter().enumerate() {
+            let (min, max) = (block.key_min, block.key_max);
+            if visible.first_overlap(min, max).is_none() {
+                continue;
+            }
+            if visible.covers(min, max) {
+                count += u64::from(block.rows);
+                continue;
+            }
+            let read = source.read_viewed(index, &lead, None, RowOrder::Any(Share::WHOLE))?;
+            let Some(keys) = read.columns().first() else { continue };
+            let keys = KeyView::of_column(keys.as_ref())?;
+            count += match keys.is_sorted() {
+                true => count_sorted(&keys, visible),
+                false => {
+                    let parts: Vec<_> = visible.parts_over(min, max).collect();
+                    keys.within_any(&parts).count_set_bits()
+                }
+            } as u64;
+        }
+        Ok(count)
     }
 
     fn count_together(&self, seen: Vec<Seen>) -> Result<u64> {
@@ -94,6 +118,19 @@ impl StreamView {
             meeting,
         )?))
     }
+}
+
+/// How many keys are visible, of keys in their order. Looks at no more parts of what is visible than there are keys in.
+fn count_sorted(keys: &KeyView<'_>, visible: &Visible) -> usize {
+    let (mut count, mut row) = (0, 0);
+    while row < keys.len() {
+        let Some(part) = visible.from(Some(keys.get(row))) else { break };
+        let rows = keys.rows_in(&part);
+        let start = rows.start.max(row);
+        count += rows.end.saturating_sub(start);
+        row = rows.end.max(start);
+    }
+    count
 }
 
 /// The key of the first row of batches of the leading key.

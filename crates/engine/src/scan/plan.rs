@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use timestrata_format::KeyRange;
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::{PartsOfBlock, RowOrder, ScanSpec, Share, Source, views};
@@ -164,18 +165,20 @@ impl ScanPlan {
         self
     }
 
-    /// Reads a block of a source; where there is a filter, of the rows that pass.
+    /// Reads a block of a source; where there is a filter, of the rows that pass. Rows with other keys than `keys` may be
+    /// left out.
     pub(super) fn read_block(
         &self,
         source: &dyn Source,
         block: usize,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
         let batch = match &self.filter {
-            None => source.read_viewed(block, &self.read, order)?,
+            None => source.read_viewed(block, &self.read, keys, order)?,
             Some(filter) => {
                 filter.check()?;
-                source.read_passing(block, filter, order)?
+                source.read_passing(block, filter, keys, order)?
             }
         };
         self.check(&batch)?;
@@ -195,6 +198,20 @@ impl ScanPlan {
             true => Ok(None),
             false => source.read_parts(block, &self.read, share, scan_rows),
         }
+    }
+
+    /// The leading keys of a block, in their order, where these are best read before other columns.
+    pub(super) fn keys_alone(&self, source: &dyn Source, block: usize) -> Result<Option<ArrayRef>> {
+        if self.filter.is_some() || !source.is_shared(block) {
+            return Ok(None);
+        }
+        let wanted = ViewedColumns::plain(vec![self.stream.lead_column()]);
+        let keys = source.read_viewed(block, &wanted, None, RowOrder::ByKey)?;
+        Ok(keys.columns().first().cloned())
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        self.filter.is_some()
     }
 
     /// Whether what is damaged is left out, and told of.

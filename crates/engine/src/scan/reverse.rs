@@ -109,16 +109,10 @@ impl Reverse {
             lo = lo.max(Some(block.key_min));
             if at == 0 && rows_tried < block.rows as usize {
                 self.rows_tried = rows_tried;
-                match tail.load(&self.plan, index) {
+                match tail.key_before(&self.plan, index, self.hi, rows_tried) {
                     // All of it is left out.
                     Err(error) => self.plan.leave_out(error)?,
-                    Ok(loaded) => {
-                        let keys = self.plan.keys_of(&loaded.batch)?;
-                        let end = self.hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
-                        if end > 0 {
-                            lo = lo.max(Some(keys.get(end.saturating_sub(rows_tried))));
-                        }
-                    }
+                    Ok(key) => lo = lo.max(key),
                 }
             }
             at += 1;

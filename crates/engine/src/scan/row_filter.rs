@@ -384,7 +384,7 @@ impl PlannedFilter {
         block: usize,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        let looked_at = source.read_viewed(block, &self.looked_at, order)?;
+        let looked_at = source.read_viewed(block, &self.looked_at, None, order)?;
         let passes = self.passes(&looked_at)?;
         let filter = FilterBuilder::new(&passes).optimize().build();
         let rows = filter.count();
@@ -414,7 +414,7 @@ impl PlannedFilter {
             return self.no_rows();
         }
         let plain = ViewedColumns::plain(self.looked_at.columns.clone());
-        let looked_at = source.read_viewed(block, &plain, order)?;
+        let looked_at = source.read_viewed(block, &plain, None, order)?;
         let looked_at = among.filter_record_batch(&looked_at).map_err(|error| unfit(&error))?;
         let looked_at = match self.looked_at.views.is_empty() {
             true => looked_at,
@@ -444,7 +444,7 @@ fn chosen_of(
         return Ok(Vec::new());
     }
     let plain = ViewedColumns::plain(wanted.columns.clone());
-    let chosen = filtered(filter, &source.read_viewed(block, &plain, order)?)?;
+    let chosen = filtered(filter, &source.read_viewed(block, &plain, None, order)?)?;
     let views = wanted.views.iter().copied().chain(std::iter::repeat(false));
     Ok(chosen.iter().zip(views).map(|(column, is)| views::shown(column, is)).collect())
 }

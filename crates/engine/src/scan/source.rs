@@ -79,11 +79,18 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn blocks(&self) -> Result<&[Zone]>;
     /// Decodes a block: the columns of the stored schema named by `columns`, in that order.
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch>;
-    /// As [`Source::read`], with views of text where they are wanted, and in any order where that is.
+    /// Whether of a block rows with other keys than these may be left out where only these are wanted: because they are
+    /// few, and it is known where they lie.
+    fn leaves_out_other_keys(&self, _block: usize, _keys: &KeyRange) -> bool {
+        false
+    }
+    /// As [`Source::read`], with views of text where they are wanted, and in any order where that is. Rows with other keys
+    /// than `keys` [may be left out](Source::leaves_out_other_keys); `None`: all rows are wanted.
     fn read_viewed(
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        _keys: Option<KeyRange>,
         _order: RowOrder,
     ) -> Result<RecordBatch> {
         let read = self.read(block, &wanted.columns)?;
@@ -104,11 +111,13 @@ pub(crate) trait Source: Send + Sync + Debug {
     ) -> Result<Option<PartsOfBlock>> {
         Ok(None)
     }
-    /// Decodes the rows of a block that pass a filter: the columns of its reading.
+    /// Decodes the rows of a block that pass a filter: the columns of its reading. Those with other keys than `keys` may be
+    /// left out as well.
     fn read_passing(
         &self,
         block: usize,
         filter: &PlannedFilter,
+        _keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
         filter.read_whole(self, block, order)

@@ -9,6 +9,7 @@ use super::cursor::LoadedBlock;
 use super::plan::ScanPlan;
 use super::view::Seen;
 use crate::Result;
+use crate::key::KeyView;
 use crate::tombstones::Visible;
 
 #[derive(Debug)]
@@ -55,6 +56,26 @@ impl Tail {
             _ => LoadedBlock::read(plan, self.source.as_ref(), block)?,
         };
         Ok(self.spare.insert(loaded))
+    }
+
+    /// The key that so many rows of a block have behind it, or the least one, of those below `hi`; `None` where no row is.
+    pub(super) fn key_before(
+        &mut self,
+        plan: &ScanPlan,
+        block: usize,
+        hi: Option<LeadKey>,
+        rows: usize,
+    ) -> Result<Option<LeadKey>> {
+        let key = |keys: KeyView<'_>| {
+            let end = hi.map_or(keys.len(), |hi| keys.lower_bound(hi));
+            (end > 0).then(|| keys.get(end.saturating_sub(rows)))
+        };
+        // Of a long block the other columns are read of those rows alone that are wanted.
+        if let Some(keys) = plan.keys_alone(self.source.as_ref(), block)? {
+            return Ok(key(KeyView::of_column(keys.as_ref())?));
+        }
+        let loaded = self.load(plan, block)?;
+        Ok(key(plan.keys_of(&loaded.batch)?))
     }
 
     /// The greatest visible key; reads a block only where the zone maps don't say.

@@ -14,8 +14,11 @@ use timestrata_format::{KeyRange, Zone};
 use super::merge::Batches;
 use super::plan::{ScanPlan, unfit};
 use super::view::Seen;
-use super::{PartsOfBlock, RowOrder, Share};
+use super::{PartsOfBlock, RowOrder, Share, Source};
 use crate::Result;
+
+/// Rows of a piece of a long block, about: few enough to stay in the processor's caches while they are gone through.
+const PIECE_ROWS: usize = 131_072;
 
 /// Some sources, block by block.
 pub(super) struct Unordered {
@@ -30,6 +33,8 @@ pub(super) struct Unordered {
     block: usize,
     /// What is left of a block that is read part by part.
     parts: Option<Parts>,
+    /// What is left of a block that is read piece by piece, and kept.
+    pieces: Option<Pieces>,
     /// Rows of all sources.
     rows: u64,
     ready: VecDeque<RecordBatch>,
@@ -50,6 +55,7 @@ impl Unordered {
             seen: seen.into(),
             block: 0,
             parts: None,
+            pieces: None,
             rows,
             ready: VecDeque::new(),
         }
@@ -59,6 +65,9 @@ impl Unordered {
     fn step(&mut self) -> Result<bool> {
         if self.parts.is_some() {
             return self.next_part();
+        }
+        if self.pieces.is_some() {
+            return self.next_piece();
         }
         let Some((source, visible)) = self.seen.front() else { return Ok(false) };
         let blocks = match source.blocks() {
@@ -90,14 +99,21 @@ impl Unordered {
         let keys = (!is_whole)
             .then(|| visible.parts_over(zone.key_min, zone.key_max).collect::<Vec<KeyRange>>());
         let plan = Arc::clone(if visible.is_all() { &self.keyless } else { &self.plan });
-        if is_whole || is_shared {
+        let wanted = visible.range();
+        let wanted = source.leaves_out_other_keys(block, wanted).then_some(*wanted);
+        if is_whole || is_shared && wanted.is_none() {
             let batches = plan.read_parts(source.as_ref(), block, share, self.rows)?;
             if let Some(batches) = batches {
                 self.parts = Some(Parts { batches, plan, keys });
                 return Ok(true);
             }
+            if is_shared && !plan.has_filter() {
+                let (source, pieces) = (Arc::clone(source), self.shares.pieces(zone.rows));
+                self.pieces = Some(Pieces { source, block, pieces, plan, keys });
+                return Ok(true);
+            }
         }
-        match plan.read_block(source.as_ref(), block, RowOrder::Any(share)) {
+        match plan.read_block(source.as_ref(), block, wanted, RowOrder::Any(share)) {
             Ok(batch) => self.give(&plan, &batch, keys.as_deref())?,
             Err(error) => plan.leave_out(error)?,
         }
@@ -112,6 +128,18 @@ impl Unordered {
             parts.plan.check(&part)?;
             self.give(&parts.plan, &part, parts.keys.as_deref())?;
             self.parts = Some(parts);
+        }
+        Ok(true)
+    }
+
+    /// Reads the next piece of the block that is read piece by piece; always true.
+    fn next_piece(&mut self) -> Result<bool> {
+        let Some(mut pieces) = self.pieces.take() else { return Ok(true) };
+        if let Some(piece) = pieces.pieces.next() {
+            let Pieces { source, block, plan, keys, .. } = &pieces;
+            let batch = plan.read_block(source.as_ref(), *block, None, RowOrder::Any(piece))?;
+            self.give(plan, &batch, keys.as_deref())?;
+            self.pieces = Some(pieces);
         }
         Ok(true)
     }
@@ -167,6 +195,17 @@ struct Parts {
     keys: Option<Vec<KeyRange>>,
 }
 
+/// Rows of one block that come piece by piece, each as if it were a block.
+struct Pieces {
+    source: Arc<dyn Source>,
+    block: usize,
+    pieces: Box<dyn Iterator<Item = Share> + Send>,
+    /// How they are read.
+    plan: Arc<ScanPlan>,
+    /// The keys of the rows that are given; `None`: all.
+    keys: Option<Vec<KeyRange>>,
+}
+
 /// Deals blocks out to readers: each block to the one that has the fewest rows by then. All readers of the same
 /// sources come to the same.
 struct Shares {
@@ -182,6 +221,14 @@ impl Shares {
     /// Which of the rows of a block are ours that all readers share.
     fn share(&self) -> Share {
         Share { part: self.ours, parts: self.rows.len() }
+    }
+
+    /// Our share in pieces.
+    fn pieces(&self, rows: u32) -> Box<dyn Iterator<Item = Share> + Send> {
+        let Share { part, parts } = self.share();
+        let each = (rows as usize / parts).div_ceil(PIECE_ROWS).max(1);
+        let pieces = (part * each)..(part + 1) * each;
+        Box::new(pieces.map(move |part| Share { part, parts: parts * each }))
     }
 
     /// Whether the next block, of so many rows, is for the reader whose share this is.
@@ -205,7 +252,7 @@ impl Batches for Unordered {
                 Ok(false) => return None,
                 Err(error) => {
                     self.seen.clear();
-                    self.parts = None;
+                    (self.parts, self.pieces) = (None, None);
                     return Some(Err(error));
                 }
             }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
-use timestrata_format::{LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone, Zone};
+use timestrata_format::{
+    KeyRange, LeadKey, RunFormat, RunId, RunMeta, SeqNo, StoreId, Tombstone, Zone,
+};
 use timestrata_io::{Disk, Io};
 
 use crate::damage::DamagedRuns;
@@ -212,13 +214,18 @@ impl Source for RunHandle {
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        self.noting(self.reader.read_viewed(block, wanted, order))
+        self.noting(self.reader.read_viewed(block, wanted, keys, order))
     }
 
     fn is_shared(&self, block: usize) -> bool {
         self.reader.is_shared(block)
+    }
+
+    fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {
+        self.reader.leaves_out_other_keys(block, keys)
     }
 
     fn read_parts(
@@ -240,9 +247,10 @@ impl Source for RunHandle {
         &self,
         block: usize,
         filter: &PlannedFilter,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        self.noting(self.reader.read_passing(block, filter, order))
+        self.noting(self.reader.read_passing(block, filter, keys, order))
     }
 
     fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {

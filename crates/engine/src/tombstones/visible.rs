@@ -109,6 +109,11 @@ impl Visible {
         self.parts_from(None)
     }
 
+    /// The keys that are looked at, deleted ones included.
+    pub(crate) fn range(&self) -> &KeyRange {
+        &self.range
+    }
+
     /// The parts that meet the inclusive `[min, max]`; of the first one what is not before `min`.
     pub(crate) fn parts_over(&self, min: LeadKey, max: LeadKey) -> impl Iterator<Item = KeyRange> {
         self.parts_from(Some(min)).take_while(move |part| part.lo.is_none_or(|lo| lo <= max))

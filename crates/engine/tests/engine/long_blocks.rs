@@ -138,3 +138,34 @@ fn what_leaves_damage_out_reads_long_blocks_alone() {
     let all = HOSTS * (STEPS - 3);
     assert_eq!((found.len() as i64, counts), (all, vec![all as usize, 0]));
 }
+
+#[test]
+fn few_rows_of_a_long_block_are_counted_and_read_from_both_ends() {
+    for cache_bytes_max in [0, Settings::default().cache_bytes_max] {
+        let (store, id) = store(cache_bytes_max);
+        let snapshot = store.snapshot().unwrap();
+        for (lo, hi) in [(0, STEPS), (17, 18), (98, 105), (101, 102), (STEPS - 2, STEPS)] {
+            let range = KeyRange::times(lo, hi);
+            let expected: Vec<i64> =
+                (lo * HOSTS..hi * HOSTS).filter(|row| !DELETED.contains(&(row / HOSTS))).collect();
+            assert_eq!(snapshot.count(id, &range).unwrap(), expected.len() as u64, "{range}");
+            for limit in [1, 10, 5_000] {
+                let spec = ScanSpec {
+                    range,
+                    columns: Some(vec![2]),
+                    limit: Some(limit),
+                    ..ScanSpec::default()
+                };
+                let found = |spec: &ScanSpec| {
+                    let found = snapshot.collect(id, spec).unwrap();
+                    found.column(0).as_primitive::<Int64Type>().values().to_vec()
+                };
+                let first: Vec<i64> = expected.iter().copied().take(limit).collect();
+                assert_eq!(found(&spec), first, "the first {limit} of {range}");
+                let last: Vec<i64> = expected.iter().rev().copied().take(limit).collect();
+                let spec = ScanSpec { reverse: true, ..spec };
+                assert_eq!(found(&spec), last, "the last {limit} of {range}");
+            }
+        }
+    }
+}

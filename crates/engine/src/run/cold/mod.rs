@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::FilterBuilder;
@@ -33,13 +33,13 @@ use timestrata_format::{RunId, RunLayout, WordFilters};
 
 use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, Decoding};
-use super::cache::{BlockCache, Form};
+use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::series::{self, PLACE_COLUMN};
 use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
 use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
-use crate::scan::{RowOrder, ViewedColumns};
+use crate::scan::ViewedColumns;
 use crate::{Error, Result, Stream};
 
 /// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
@@ -273,19 +273,15 @@ impl ColdFile {
         self.has_places
     }
 
-    /// Columns of one block, from the cache where it has them; text as views if so wished.
-    pub(super) fn read(
+    /// Columns of one block, in the order of the key, from the cache where it has them; text as views if so wished.
+    pub(super) fn read_in_order(
         &self,
         block: usize,
         zone: &Zone,
         columns: &[usize],
         text_views: bool,
-        order: RowOrder,
     ) -> Result<Vec<ArrayRef>> {
         let stored = self.read_stored(block, zone, columns, text_views)?;
-        if let RowOrder::Any(_) = order {
-            return Ok(stored);
-        }
         match self.places(block, zone)? {
             Some(places) => self.in_order(&stored, &places),
             None => Ok(stored),
@@ -298,7 +294,7 @@ impl ColdFile {
             return Ok(None);
         }
         let column = self.schema.fields().len();
-        if let Some(places) = self.cache.get(self.run, block, column, Form::ByKey) {
+        if let Some(places) = self.cache.get(KeptRows::all(self.run, block), column, Form::ByKey) {
             return Ok(places.as_primitive_opt::<UInt32Type>().cloned());
         }
         let rows = (block, zone.rows as usize);
@@ -306,7 +302,8 @@ impl ColdFile {
             block,
             self.decode_rows(rows, &[column], false, ChosenRows::All, None)?.column(0),
         )?;
-        self.cache.insert(self.run, block, column, Form::ByKey, Arc::new(places.clone()));
+        let of_block = KeptRows::all(self.run, block);
+        self.cache.insert(of_block, column, Form::ByKey, Arc::new(places.clone()));
         Ok(Some(places))
     }
 
@@ -332,15 +329,32 @@ impl ColdFile {
         columns: &[usize],
         text_views: bool,
     ) -> Result<Vec<ArrayRef>> {
-        let (found, missing) = self.cached(block, columns, text_views);
+        self.read_piece((block, zone), columns, text_views, &(0..zone.rows as usize))
+    }
+
+    /// The same of rows that follow each other, as they are stored.
+    pub(super) fn read_piece(
+        &self,
+        (block, zone): (usize, &Zone),
+        columns: &[usize],
+        text_views: bool,
+        rows: &Range<usize>,
+    ) -> Result<Vec<ArrayRef>> {
+        if rows.is_empty() {
+            return Ok(self.read_none(columns, text_views));
+        }
+        let kept = match rows.len() == zone.rows as usize {
+            true => KeptRows::all(self.run, block),
+            false => KeptRows::from(self.run, block, rows.start),
+        };
+        let (found, missing) = self.cached(kept, rows.len(), columns, text_views);
         if missing.is_empty() {
             return self.joined(block, columns, found, &missing, &[]);
         }
-        let rows = (block, zone.rows as usize);
-        let decoded = self.decode_rows(rows, &missing, text_views, ChosenRows::All, None)?;
+        let chosen = ChosenRows::stretch(rows, zone.rows as usize);
+        let decoded = self.decode_rows((block, rows.len()), &missing, text_views, chosen, None)?;
         for (column, array) in missing.iter().zip(decoded.columns()) {
-            let form = self.form(*column, text_views);
-            self.cache.insert(self.run, block, *column, form, array.clone());
+            self.cache.insert(kept, *column, self.form(*column, text_views), array.clone());
         }
         self.joined(block, columns, found, &missing, decoded.columns())
     }
@@ -368,7 +382,8 @@ impl ColdFile {
             let whole = self.read_stored(block, zone, columns, text_views)?;
             return chosen(&whole);
         }
-        let (mut found, missing) = self.cached(block, columns, text_views);
+        let kept = KeptRows::all(self.run, block);
+        let (mut found, missing) = self.cached(kept, all, columns, text_views);
         for column in found.iter_mut().flatten() {
             let chosen = chosen(std::slice::from_ref(column))?;
             *column = chosen.into_iter().next().unwrap_or_else(|| Arc::clone(column));
@@ -421,16 +436,25 @@ impl ColdFile {
     }
 
     /// Whether the cache has room for so many rows of these columns, or some of a block already.
-    pub(super) fn is_cached(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
+    pub(super) fn is_cached(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+        rows: u64,
+    ) -> bool {
         let width = |column: &usize| {
             let width = self.schema.fields().get(*column).map(|field| field.data_type());
             width.and_then(DataType::primitive_width).unwrap_or(size_of::<u128>()) as u64
         };
         let bytes = rows.saturating_mul(wanted.columns.iter().map(width).sum());
-        let text_views = !wanted.views.is_empty();
+        if zone.rows > LONG_BLOCK_ROWS {
+            // Codes of a part are as good as what would be kept.
+            return wanted.by_dictionary.is_empty() && bytes <= self.cache.bytes_max();
+        }
+        let (kept, text_views) = (KeptRows::all(self.run, block), !wanted.views.is_empty());
+        let cached = || self.cached(kept, zone.rows as usize, &wanted.columns, text_views).0;
         // Of twice as many it has every second column again.
-        bytes / 2 <= self.cache.bytes_max()
-            || self.cached(block, &wanted.columns, text_views).0.iter().any(Option::is_some)
+        bytes / 2 <= self.cache.bytes_max() || cached().iter().any(Option::is_some)
     }
 
     fn form(&self, column: usize, text_views: bool) -> Form {
@@ -440,15 +464,17 @@ impl ColdFile {
         }
     }
 
-    /// What the cache has of these columns; and the others, in ascending order.
+    /// What the cache has of so many rows of these columns; and the others, in ascending order.
     fn cached(
         &self,
-        block: usize,
+        kept: KeptRows,
+        rows: usize,
         columns: &[usize],
         text_views: bool,
     ) -> (Vec<Option<ArrayRef>>, Vec<usize>) {
         let cached = |column: &usize| {
-            self.cache.get(self.run, block, *column, self.form(*column, text_views))
+            let kept = self.cache.get(kept, *column, self.form(*column, text_views));
+            kept.filter(|kept| kept.len() == rows)
         };
         let found: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
         let mut missing: Vec<usize> = columns

@@ -13,13 +13,16 @@ use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_empty_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_schema::DataType;
+use timestrata_format::KeyRange;
 
 use super::super::tail::Zone;
-use super::ColdFile;
+use super::{ColdFile, FEW_ROWS_SHARE};
 use crate::Result;
-use crate::scan::{PlannedFilter, RowOrder};
+use crate::key::KeyView;
+use crate::scan::{PlannedFilter, RowOrder, ViewedColumns};
 
 /// One of so many rows of a block, and they are many: to sort them takes longer than to look at all places.
 const MANY_OF: usize = 32;
@@ -33,13 +36,17 @@ impl ColdFile {
         &self,
         (block, zone): (usize, &Zone),
         filter: &PlannedFilter,
-        (order, among): (RowOrder, Range<usize>),
+        (order, among, keys): (RowOrder, Range<usize>, Option<KeyRange>),
         shown: &Shown<'_>,
     ) -> Result<RecordBatch> {
         let wanted = &filter.looked_at;
         let as_views = !wanted.views.is_empty();
         let pages = self.pages_that_may_pass(block, zone, filter)?;
         let pages = only_among(pages, &among, zone.rows as usize);
+        let pages = match keys {
+            None => pages,
+            Some(keys) => Some(self.with_keys((block, zone), &keys, pages)?),
+        };
         let looked_at = match &pages {
             None => self.read_stored(block, zone, &wanted.columns, as_views)?,
             Some(rows) if rows.true_count() == 0 => return filter.no_rows(),
@@ -77,6 +84,67 @@ impl ColdFile {
             None => looked_at,
         };
         filter.joined(&looked_at, &others, rows)
+    }
+
+    /// Rows of a block that have some keys, of those `among` them as they are stored; and how many.
+    pub(in crate::run) fn read_within(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+        keys: &KeyRange,
+        (order, among): (RowOrder, &Range<usize>),
+    ) -> Result<(usize, Vec<ArrayRef>)> {
+        let selected = only_among(None, among, zone.rows as usize);
+        let stored = self.with_keys((block, zone), keys, selected)?;
+        let as_views = !wanted.views.is_empty();
+        let rows = stored.true_count();
+        if rows == 0 {
+            let none = self.read_none(&wanted.columns, as_views);
+            return Ok((0, none));
+        }
+        let order = match order {
+            RowOrder::Any(_) => None,
+            RowOrder::ByKey => self.order(block, zone, &stored)?,
+        };
+        let (columns, order) = (wanted.columns.as_slice(), order.as_ref());
+        let read = self.read_stored_selected(block, zone, columns, as_views, &stored, order)?;
+        Ok((rows, read))
+    }
+
+    /// No rows of some columns.
+    pub(super) fn read_none(&self, columns: &[usize], as_views: bool) -> Vec<ArrayRef> {
+        let none = |column: &usize| match self.schema.fields().get(*column) {
+            Some(_) if as_views && self.is_viewed(*column) => new_empty_array(&DataType::Utf8View),
+            Some(field) => new_empty_array(field.data_type()),
+            None => new_empty_array(&DataType::Null),
+        };
+        columns.iter().map(none).collect()
+    }
+
+    /// Of the rows of a block that are `selected` (`None`: all) those that have some leading keys.
+    fn with_keys(
+        &self,
+        (block, zone): (usize, &Zone),
+        keys: &KeyRange,
+        selected: Option<BooleanArray>,
+    ) -> Result<BooleanArray> {
+        let lead = &[self.lead_column];
+        let few = selected.as_ref().filter(|selected| {
+            selected.true_count().saturating_mul(FEW_ROWS_SHARE) <= selected.len()
+        });
+        let leads = match few {
+            Some(rows) if rows.true_count() == 0 => return Ok(rows.clone()),
+            Some(rows) => self.read_stored_selected(block, zone, lead, false, rows, None)?,
+            // They are kept: whoever asks for some keys asks for others next.
+            None => self.read_stored(block, zone, lead, false)?,
+        };
+        let leads = leads.first().ok_or_else(|| self.file.bad(0, "a block has no keys"))?;
+        let passes = KeyView::of_column(leads.as_ref())?.within_any(std::slice::from_ref(keys));
+        Ok(match (few, &selected) {
+            (Some(selected), _) => within(selected, &BooleanArray::new(passes, None)),
+            (None, Some(selected)) => BooleanArray::new(selected.values() & &passes, None),
+            (None, None) => BooleanArray::new(passes, None),
+        })
     }
 
     /// Of rows that are selected as they are stored: which of them comes first by the key, and so on; `None` where they

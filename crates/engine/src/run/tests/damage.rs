@@ -150,7 +150,7 @@ fn forged_checksums_of_rows_by_series_never_bring_the_reader_down() {
             for order in [RowOrder::ByKey, RowOrder::Any(Share::WHOLE)] {
                 let filter = OfHost { host: "host 017", pages_left_out: Arc::default() };
                 let filter = planned(&place, filter, &[0, 1, 2], true);
-                let Ok(found) = reader.read_passing(block, &filter, order) else { continue };
+                let Ok(found) = reader.read_passing(block, &filter, None, order) else { continue };
                 assert!(found.num_rows() <= zone.rows as usize);
                 let keys = KeyView::of_column(found.column(0).as_ref()).unwrap();
                 assert!(keys.are_within(zone.key_min, zone.key_max));
@@ -181,7 +181,7 @@ fn of_a_damaged_column_those_pages_are_read_that_are_whole() {
     let passing = || {
         let filter = OfHost { host: "host 217", pages_left_out: Arc::default() };
         let filter = planned(&place, filter, &[0, 1, 2], false);
-        place.reader(&meta).read_passing(0, &filter, RowOrder::ByKey)
+        place.reader(&meta).read_passing(0, &filter, None, RowOrder::ByKey)
     };
     let expected = passing().unwrap();
     assert_eq!(expected.num_rows(), 300);

@@ -58,8 +58,9 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
                         concat_batches(&parts[0].schema(), &parts).unwrap()
                     };
                     wanted.take_dictionaries(&[]);
-                    let whole =
-                        reader.read_viewed(block, &wanted, RowOrder::Any(Share::WHOLE)).unwrap();
+                    let whole = reader
+                        .read_viewed(block, &wanted, None, RowOrder::Any(Share::WHOLE))
+                        .unwrap();
                     assert_eq!(joined(&wanted), whole, "{columns:?}, views: {text_views}");
                     // Of what is stored by dictionaries the same texts.
                     wanted.take_dictionaries(&[2]);
@@ -77,21 +78,29 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
 
 #[test]
 fn only_what_the_cache_has_no_room_for_is_read_in_parts() {
-    let (place, meta) = runs().remove(0);
+    let rows = series(30_000);
+    let mut place = Place::new(rows.schema());
+    place.settings.run_batch_rows = 8_000;
+    let meta = place.write(2, RunFormat::Cold, &[rows]);
     let wanted = ViewedColumns::plain(vec![0, 1]);
-    let reader = reader(&place, &meta, 1 << 20);
+    let reader = self::reader(&place, &meta, 1 << 20);
+    let parts = |scan_rows| reader.read_parts(0, &wanted, Share::WHOLE, scan_rows).unwrap();
     // Of 16 bytes a row the cache has room for half of 131,072.
-    assert!(reader.read_parts(0, &wanted, Share::WHOLE, 131_072).unwrap().is_none());
-    assert!(reader.read_parts(0, &wanted, Share::WHOLE, 131_074).unwrap().is_some());
+    assert!(parts(131_072).is_none());
+    assert!(parts(131_074).is_some());
     let one = ViewedColumns::plain(vec![1]);
-    reader.read_viewed(0, &one, RowOrder::Any(Share::WHOLE)).unwrap();
-    assert!(
-        reader.read_parts(0, &wanted, Share::WHOLE, u64::MAX).unwrap().is_none(),
-        "it has one of them"
-    );
+    reader.read_viewed(0, &one, None, RowOrder::Any(Share::WHOLE)).unwrap();
+    assert!(parts(u64::MAX).is_none(), "it has one of them");
     let rows = series(1_000);
     let (place, meta) = Place::holding(&rows, RunFormat::Hot);
-    assert!(place.reader(&meta).read_parts(0, &wanted, Share::WHOLE, u64::MAX).unwrap().is_none());
+    let reader = place.reader(&meta);
+    assert!(reader.read_parts(0, &wanted, Share::WHOLE, u64::MAX).unwrap().is_none());
+    // Of a long block all has to have room: else a good part of the cache would be gone for one column.
+    let (place, meta) = runs().remove(1);
+    let reader = self::reader(&place, &meta, 1 << 20);
+    let parts = |scan_rows| reader.read_parts(0, &wanted, Share::WHOLE, scan_rows).unwrap();
+    assert!(parts(65_536).is_none());
+    assert!(parts(65_537).is_some());
 }
 
 #[test]
@@ -137,22 +146,24 @@ fn shares_of_a_long_block_are_together_all_of_its_rows() {
     let rows = reader.blocks().unwrap()[0].rows as usize;
     for (columns, host) in [(vec![0, 1, 2], "host 042"), (vec![1, 2], "host 089")] {
         let wanted = ViewedColumns::plain(columns.clone());
-        let whole = reader.read_viewed(0, &wanted, RowOrder::Any(Share::WHOLE)).unwrap();
+        let whole = reader.read_viewed(0, &wanted, None, RowOrder::Any(Share::WHOLE)).unwrap();
         assert_eq!(whole.num_rows(), rows);
         let of_host = OfHost { host, pages_left_out: Arc::default() };
         let filters = [
             planned(&place, of_host, &columns, false),
             planned(&place, NowAndThen, &columns, false),
         ];
-        let passing = |filter, share| reader.read_passing(0, filter, RowOrder::Any(share)).unwrap();
+        let passing =
+            |filter, share| reader.read_passing(0, filter, None, RowOrder::Any(share)).unwrap();
         let expected = filters.each_ref().map(|filter| passing(filter, Share::WHOLE));
         assert!(expected.iter().all(|passing| passing.num_rows() > 50));
         // More of them than there are rows to be dealt out, too.
         for parts in [1, 2, 3, 7] {
-            let at_once = |share| reader.read_viewed(0, &wanted, RowOrder::Any(share)).unwrap();
+            let at_once =
+                |share| reader.read_viewed(0, &wanted, None, RowOrder::Any(share)).unwrap();
             assert_eq!(of_shares(parts, at_once), whole);
             let part_by_part = |share| {
-                let parts = reader.read_parts(0, &wanted, share, 1).unwrap().unwrap();
+                let parts = reader.read_parts(0, &wanted, share, u64::MAX).unwrap().unwrap();
                 let parts = parts.collect::<Result<Vec<_>>>().unwrap();
                 concat_batches(&whole.schema(), &parts).unwrap()
             };

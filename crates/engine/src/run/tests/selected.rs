@@ -61,7 +61,7 @@ fn whole(
         true => {
             let wanted =
                 ViewedColumns { columns: columns.to_vec(), views, by_dictionary: Vec::new() };
-            reader.read_viewed(block, &wanted, RowOrder::ByKey).unwrap()
+            reader.read_viewed(block, &wanted, None, RowOrder::ByKey).unwrap()
         }
         false => reader.read(block, columns).unwrap(),
     }
@@ -84,13 +84,13 @@ fn rows_that_pass_are_those_of_the_whole_block() {
                     // A reader each, whose cache is empty at first and then has all columns.
                     let reader = place.reader(&meta);
                     let filter = planned(&place, Heaps(share), &columns, text_views);
-                    let first = reader.read_passing(1, &filter, RowOrder::ByKey).unwrap();
+                    let first = reader.read_passing(1, &filter, None, RowOrder::ByKey).unwrap();
                     let all = whole(&reader, 1, &columns, &[2], text_views);
                     let expected = filter_record_batch(&all, &Heaps(share).of(block_rows)).unwrap();
                     assert!(share == 1024 || expected.num_rows() > 0, "{what}");
                     assert_same(&first, &expected, &what);
                     assert_same(
-                        &reader.read_passing(1, &filter, RowOrder::ByKey).unwrap(),
+                        &reader.read_passing(1, &filter, None, RowOrder::ByKey).unwrap(),
                         &expected,
                         &what,
                     );
@@ -112,7 +112,7 @@ fn few_rows_are_not_kept_and_many_are() {
     let kept_by = |share| {
         let before = cache.bytes();
         reader
-            .read_passing(0, &planned(&place, Heaps(share), &[2], false), RowOrder::ByKey)
+            .read_passing(0, &planned(&place, Heaps(share), &[2], false), None, RowOrder::ByKey)
             .unwrap();
         cache.bytes() - before
     };
@@ -202,7 +202,8 @@ fn of_a_flushed_run_each_of_few_texts_is_looked_at_once() {
                 let single = is_single.then(|| ScanFilter::new(one_of(Vec::new(), &shown[0])));
                 let filter = one_of(single.into_iter().collect(), &shown[1]);
                 let filter = planned(&place, filter, &columns, text_views);
-                let found = place.reader(&meta).read_passing(1, &filter, RowOrder::ByKey).unwrap();
+                let found =
+                    place.reader(&meta).read_passing(1, &filter, None, RowOrder::ByKey).unwrap();
                 let shown = shown.map(|shown| shown.load(std::sync::atomic::Ordering::Relaxed));
                 (found, shown)
             };
@@ -245,7 +246,7 @@ fn pages_of_other_series_are_left_out() {
             let pages_left_out = Arc::default();
             let filter = OfHost { host: "host 042", pages_left_out: Arc::clone(&pages_left_out) };
             let filter = planned(&place, filter, &[0, 1, 2], text_views);
-            let found = reader.read_passing(block, &filter, RowOrder::ByKey).unwrap();
+            let found = reader.read_passing(block, &filter, None, RowOrder::ByKey).unwrap();
             assert!(found.num_rows() > 50);
             let all = whole(&reader, block, &[0, 1, 2], &[2], text_views);
             let is_it =
