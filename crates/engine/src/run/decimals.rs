@@ -173,7 +173,10 @@ pub(super) fn as_floats(column: ArrayRef) -> ArrayRef {
 /// Puts the bits of floats in the place of decimal numbers with so many digits behind the point.
 pub(super) fn make_floats(numbers: &mut [i64], digits: u32) {
     let factor = 10_f64.powi(digits.cast_signed());
-    Arch::new().dispatch(ToFloats { numbers, factor });
+    let arch = Arch::new();
+    // Without such an instruction a fused step takes longer than all of a division.
+    let reciprocal = (!matches!(arch, Arch::Scalar)).then_some(1.0 / factor);
+    arch.dispatch(ToFloats { numbers, factor, reciprocal });
 }
 
 /// Puts the bits of floats in the place of decimal numbers, so many times as large: built once for the registers that
@@ -181,6 +184,8 @@ pub(super) fn make_floats(numbers: &mut [i64], digits: u32) {
 struct ToFloats<'a> {
     numbers: &'a mut [i64],
     factor: f64,
+    /// Where quotients are made of products.
+    reciprocal: Option<f64>,
 }
 
 impl NullaryFnOnce for ToFloats<'_> {
@@ -191,13 +196,37 @@ impl NullaryFnOnce for ToFloats<'_> {
     fn call(self) {
         for chunk in self.numbers.chunks_mut(CHUNK_VALUES) {
             to_float_bits(chunk);
-            if self.factor != 1.0 {
-                for bits in chunk {
-                    *bits = (float_of(*bits) / self.factor).to_bits().cast_signed();
+            match self.reciprocal {
+                _ if self.factor == 1.0 => {}
+                Some(reciprocal) => {
+                    for bits in chunk {
+                        let float = quotient(float_of(*bits), self.factor, reciprocal);
+                        *bits = float.to_bits().cast_signed();
+                    }
+                }
+                None => {
+                    for bits in chunk {
+                        *bits = (float_of(*bits) / self.factor).to_bits().cast_signed();
+                    }
                 }
             }
         }
     }
+}
+
+/// `number / factor`, rounded to the nearest float as a division rounds it, in a third of its time. `reciprocal` is `1 / factor`,
+/// rounded so.
+///
+/// The first product is off by two units in the last place at most; what is missing, times the reciprocal, makes it one of
+/// the two floats around the quotient; and then what is missing is a float itself, which a fused step tells exactly, and
+/// the same once more rounds as a division does: P. Markstein, "Computation of elementary functions on the IBM RISC
+/// System/6000 processor" (1990), theorem 8.3 in J.-M. Muller and others, "Handbook of Floating-Point Arithmetic". That holds
+/// where nothing is too large or too small for floats: numbers are below 2^64, and factors are powers of ten up to 10^18.
+#[inline(always)]
+fn quotient(number: f64, factor: f64, reciprocal: f64) -> f64 {
+    let near = number * reciprocal;
+    let nearer = (-factor).mul_add(near, number).mul_add(reciprocal, near);
+    (-factor).mul_add(nearer, number).mul_add(reciprocal, nearer)
 }
 
 /// Puts the bits of the floats in the place of whole numbers.
@@ -226,67 +255,4 @@ fn float_of(bits: i64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn digits(values: &[f64]) -> Option<u32> {
-        let mut digits = Digits::default();
-        digits.take(&Float64Array::from(values.to_vec())).then_some(digits.digits)
-    }
-
-    #[test]
-    fn numbers_that_do_not_come_back_bit_by_bit_are_no_decimal_ones() {
-        assert_eq!(digits(&[1.0, -5.0, 100.0]), Some(0));
-        assert_eq!(digits(&[1.0, 101.25, -0.5]), Some(2));
-        assert_eq!(digits(&[0.1 + 0.2]), None);
-        for value in [-0.0, f64::NAN, f64::INFINITY, 1e300, 1.0 / 3.0, f64::MIN_POSITIVE] {
-            assert_eq!(digits(&[1.0, value]), None, "{value}");
-        }
-        // Each by itself is one, but both of them are not with the same digits.
-        assert_eq!(digits(&[9e15]), Some(0));
-        assert_eq!(digits(&[9e15, 0.001]), None);
-    }
-
-    proptest! {
-        #[test]
-        fn decimal_numbers_come_back(whole in -1_000_000_000_i64..1_000_000_000, count in 0..7_u32) {
-            let value: f64 = format!("{}e-{count}", whole).parse().unwrap();
-            let column: ArrayRef = Arc::new(Float64Array::from(vec![Some(value), None]));
-            let found = digits(&[value]);
-            prop_assert!(found.is_some_and(|found| found <= count));
-            for digits in [found.unwrap(), count] {
-                let stored = as_decimals(&column, digits).unwrap();
-                // In another place while somebody else has them, and then in theirs.
-                prop_assert_eq!(as_floats(Arc::clone(&stored)).to_data(), column.to_data());
-                prop_assert_eq!(as_floats(stored).to_data(), column.to_data());
-            }
-        }
-
-        #[test]
-        fn whole_numbers_are_made_the_floats_of_a_cast(
-            mut numbers in prop::collection::vec(prop_oneof![
-                any::<i64>(),
-                -3_i64..3,
-                (-3_i64..3).prop_map(|near| (1 << 51) + near),
-                (-3_i64..3).prop_map(|near| -(1 << 51) + near),
-            ], 1..4),
-        ) {
-            let expected: Vec<u64> = numbers.iter().map(|n| (*n as f64).to_bits()).collect();
-            to_float_bits(&mut numbers);
-            let found: Vec<u64> = numbers.iter().map(|bits| bits.cast_unsigned()).collect();
-            prop_assert_eq!(found, expected);
-        }
-
-        #[test]
-        fn any_float_is_refused_or_comes_back(bits: u64, count in 0..7_u32) {
-            let value = f64::from_bits(bits);
-            let column: ArrayRef = Arc::new(Float64Array::from(vec![value]));
-            if let Ok(stored) = as_decimals(&column, count) {
-                let back = as_floats(stored);
-                prop_assert_eq!(back.as_primitive::<Float64Type>().value(0).to_bits(), bits);
-            }
-        }
-    }
-}
+mod tests;
