@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.python.common.arguments import SHARED, add_commands, parser_of
 from bench.python.common.run import play
-from bench.python.table import growth, loading, reading, serving
+from bench.python.table import flights, growth, loading, reading, serving
 from bench.python.table.bench import Bench
 from bench.python.table.data import Files
 
@@ -21,6 +21,7 @@ GROUPS: dict[str, Callable[[Bench], None]] = {
     "size": loading.size,
     "memory": loading.memory,
     "reads": reading.all_reads,
+    "flights": flights.flights,
     "late": loading.late,
     "http bodies": serving.bodies,
     "http queries": serving.queries,

@@ -6,14 +6,17 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use hashbrown::{DefaultHashBuilder, HashSet};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, Type as PhysicalType, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::SortingColumn;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::properties::{
+    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, EnabledStatistics, WriterProperties,
+    WriterPropertiesBuilder,
+};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::block_builder::Block;
@@ -78,7 +81,12 @@ pub(super) fn writer_properties(
     for (leaf, column) in schema.columns().iter().enumerate() {
         let root = schema.get_column_root_idx(leaf);
         let path = column.path().clone();
-        let way = choose(column, sample, root)?;
+        let way = match series.first() == Some(&root)
+            && outgrows_dictionary(sample, root, first.rows())
+        {
+            true => least(&TEXTS, sample, root)?,
+            false => choose(column, sample, root)?,
+        };
         builder = builder
             .set_column_dictionary_enabled(path.clone(), way.dictionary)
             .set_column_compression(path.clone(), way.compression(level_of(stream))?);
@@ -179,6 +187,21 @@ fn choose(
             Ok(Way::plainly(Encoding::PLAIN).packed())
         }
     }
+}
+
+/// Whether the texts by which rows lie together are too many for the dictionary of a block of so many rows. It would be
+/// begun, given up, and unpacked by whoever reads a page behind it.
+fn outgrows_dictionary(sample: &RecordBatch, root: usize, rows: usize) -> bool {
+    let column = sample.columns().get(root).and_then(|column| column.as_string_opt::<i32>());
+    let Some(texts) = column.filter(|texts| !texts.is_empty()) else { return false };
+    let mut before = None;
+    let mut bytes = 0;
+    for text in texts.iter().flatten() {
+        if before.replace(text) != Some(text) {
+            bytes += size_of::<u32>() + text.len();
+        }
+    }
+    bytes.saturating_mul(rows) / texts.len() > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT
 }
 
 fn texts(sample: &RecordBatch, root: usize) -> &'static [Way; 2] {
@@ -432,6 +455,20 @@ mod tests {
             (0..10_000).map(|row| format!("https://example.org/of/many/words/{}", row / 50)),
         );
         assert_eq!(chosen_of(paths), TEXTS_THAT_REPEAT[0]);
+    }
+
+    #[test]
+    fn a_dictionary_that_would_be_given_up_is_not_begun() {
+        let outgrows = |series: usize, rows: usize| {
+            // Ten rows of each, as they lie by series: 4 bytes of length, and 10 of text.
+            let texts = texts_of((0..10_000).map(|row| format!("dev {:06}", row / 10 % series)));
+            let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
+            let sample = RecordBatch::try_new(Arc::new(schema), vec![texts]).unwrap();
+            outgrows_dictionary(&sample, 0, rows)
+        };
+        // 14 bytes of each of 74,000 and of 76,000 series; 2^20 bytes are the most.
+        assert_eq!([740_000, 760_000].map(|rows| outgrows(usize::MAX, rows)), [false, true]);
+        assert!(!outgrows(1, 1 << 24));
     }
 
     #[test]
