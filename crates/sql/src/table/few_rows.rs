@@ -19,6 +19,10 @@ use crate::rules::has_subquery;
 
 /// Rows that so many more have to be looked at for are better looked at by all threads.
 const LOOKED_AT_MAX: u64 = 1 << 20;
+/// So many more in long blocks, which are those whose rows lie by series: of these only pages are looked at.
+const IN_LONG_BLOCKS_MAX: u64 = 16 << 20;
+/// Rows of a piece of a range, where blocks aren't long.
+const PIECE_ROWS: u64 = 256 << 10;
 /// Rows that one thread reads alone.
 const ALONE_MAX: u64 = 4 << 10;
 
@@ -75,7 +79,10 @@ fn gives_few_rows(scan: &TableScan, condition: Option<&Expr>) -> Result<bool> {
     let stream = table.stream.id();
     let rows = snapshot.estimate(stream, ranges.as_slice()).map_err(carried)?.rows_max;
     if rows > LOOKED_AT_MAX {
-        return Ok(false);
+        let pieces = snapshot.pieces(stream, &ranges.hull()).map_err(carried)?.len() as u64;
+        if rows > IN_LONG_BLOCKS_MAX || rows / pieces.max(1) <= PIECE_ROWS {
+            return Ok(false);
+        }
     }
     for condition in split_conjunction(condition) {
         let Some((column, wanted)) = values_wanted(condition) else { continue };
