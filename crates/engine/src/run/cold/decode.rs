@@ -26,6 +26,7 @@ use super::ColdFile;
 use super::block::{BlockReader, Part};
 use super::columns::BlockColumns;
 use super::flat::FlatColumn;
+use super::mask::RowMask;
 use crate::scan::views;
 use crate::{Error, Result};
 
@@ -51,19 +52,13 @@ impl ChosenRows {
         Self::Stretch(selection)
     }
 
-    /// Of the rows from the first to the last one of some stretches those that are selected of a block's; and how many
-    /// are read.
-    pub(super) fn masked(stretches: &[Range<usize>], selected: &BooleanArray) -> (usize, Self) {
-        let (first, last) = (stretches.first(), stretches.last());
-        let all = selected.len();
-        let rows = first.zip(last).map_or(0..all, |(first, last)| first.start..last.end);
-        if rows.len() == all {
-            return (all, Self::Masked(None, selected.clone()));
-        }
-        let mask = selected.slice(rows.start, rows.len());
+    /// Of the stretch of a block of so many rows in which rows are selected these; and how many are read.
+    pub(super) fn masked(selected: &RowMask, all: usize) -> (usize, Self) {
+        let rows = selected.stretch();
         let read = rows.len();
-        let selection = RowSelection::from_consecutive_ranges(std::iter::once(rows), all);
-        (read, Self::Masked(Some(selection), mask))
+        let selection =
+            (read < all).then(|| RowSelection::from_consecutive_ranges(std::iter::once(rows), all));
+        (read, Self::Masked(selection, selected.of_stretch()))
     }
 
     fn selection(&self) -> Option<&RowSelection> {

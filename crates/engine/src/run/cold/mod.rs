@@ -7,6 +7,7 @@ mod block;
 mod columns;
 mod decode;
 mod flat;
+mod mask;
 mod pages;
 mod passing;
 mod pruning;
@@ -33,6 +34,7 @@ use timestrata_format::{RunId, RunLayout, WordFilters};
 
 use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, Decoding};
+use self::mask::RowMask;
 use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::series::{self, PLACE_COLUMN};
@@ -63,12 +65,12 @@ struct Selected {
 }
 
 impl Selected {
-    fn of(selected: &BooleanArray) -> Self {
+    fn of(selected: &RowMask) -> Self {
         let mut stretches: Vec<Range<usize>> = Vec::new();
-        for (start, end) in selected.values().set_slices() {
+        for run in selected.runs() {
             match stretches.last_mut() {
-                Some(last) if start - last.end <= GAP_ROWS_MAX => last.end = end,
-                _ => stretches.push(start..end),
+                Some(last) if run.start - last.end <= GAP_ROWS_MAX => last.end = run.end,
+                _ => stretches.push(run),
             }
         }
         let rows = stretches.iter().map(Range::len).sum();
@@ -77,10 +79,10 @@ impl Selected {
 }
 
 /// Which rows of some stretches are selected.
-fn selected_of(selected: &BooleanArray, stretches: &[Range<usize>]) -> BooleanArray {
-    let mut of_stretches = BooleanBufferBuilder::new(selected.len());
+fn selected_of(selected: &RowMask, stretches: &[Range<usize>]) -> BooleanArray {
+    let mut of_stretches = BooleanBufferBuilder::new(selected.stretch().len());
     for stretch in stretches {
-        of_stretches.append_buffer(&selected.values().slice(stretch.start, stretch.len()));
+        of_stretches.append_buffer(&selected.slice(stretch));
     }
     BooleanArray::new(of_stretches.finish(), None)
 }
@@ -366,11 +368,14 @@ impl ColdFile {
         zone: &Zone,
         columns: &[usize],
         text_views: bool,
-        selected: &BooleanArray,
+        selected: &RowMask,
         order: Option<&UInt32Array>,
     ) -> Result<Vec<ArrayRef>> {
         let chosen = |columns: &[ArrayRef]| {
-            let chosen = self.chosen(columns, selected)?;
+            let stretch = selected.stretch();
+            let columns: Vec<ArrayRef> =
+                columns.iter().map(|column| column.slice(stretch.start, stretch.len())).collect();
+            let chosen = self.chosen(&columns, &selected.of_stretch())?;
             match order {
                 Some(order) => self.in_order(&chosen, order),
                 None => Ok(chosen),
@@ -392,7 +397,7 @@ impl ColdFile {
             return self.joined(block, columns, found, &missing, &[]);
         }
         let (rows, wanted) = match stretches.len().saturating_mul(SKIP_ROWS) > all {
-            true => ChosenRows::masked(&stretches, selected),
+            true => ChosenRows::masked(selected, all),
             false => {
                 let of_stretches = selected_of(selected, &stretches);
                 let selection = RowSelection::from_consecutive_ranges(stretches.into_iter(), all);

@@ -14,11 +14,11 @@ use std::ops::Range;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_empty_array};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::DataType;
 use timestrata_format::KeyRange;
 
 use super::super::tail::Zone;
+use super::mask::RowMask;
 use super::{ColdFile, FEW_ROWS_SHARE};
 use crate::Result;
 use crate::key::KeyView;
@@ -41,20 +41,19 @@ impl ColdFile {
     ) -> Result<RecordBatch> {
         let wanted = &filter.looked_at;
         let as_views = !wanted.views.is_empty();
-        let pages = self.pages_that_may_pass(block, zone, filter)?;
-        let pages = only_among(pages, &among, zone.rows as usize);
+        let pages = self.pages_that_may_pass(block, zone, filter, &among)?;
         let pages = match keys {
             None => pages,
             Some(keys) => Some(self.with_keys((block, zone), &keys, pages)?),
         };
         let looked_at = match &pages {
             None => self.read_stored(block, zone, &wanted.columns, as_views)?,
-            Some(rows) if rows.true_count() == 0 => return filter.no_rows(),
+            Some(rows) if rows.count() == 0 => return filter.no_rows(),
             Some(rows) => {
                 self.read_stored_selected(block, zone, &wanted.columns, as_views, rows, None)?
             }
         };
-        let shown = shown(looked_at, looked_at_rows(zone, pages.as_ref()))?;
+        let shown = shown(looked_at, pages.as_ref().map_or(zone.rows as usize, RowMask::count))?;
         let passes = filter.passes(&shown)?;
         let rows = passes.true_count();
         if rows == 0 {
@@ -65,8 +64,8 @@ impl ColdFile {
             false => Vec::new(),
         };
         let stored = match &pages {
-            None => passes,
-            Some(pages) => within(pages, &passes),
+            None => RowMask::new(0, passes.values().clone()),
+            Some(pages) => pages.within(&passes),
         };
         let order = match order {
             RowOrder::Any(_) => None,
@@ -94,10 +93,11 @@ impl ColdFile {
         keys: &KeyRange,
         (order, among): (RowOrder, &Range<usize>),
     ) -> Result<(usize, Vec<ArrayRef>)> {
-        let selected = only_among(None, among, zone.rows as usize);
+        let is_whole = among.len() == zone.rows as usize;
+        let selected = (!is_whole).then(|| RowMask::of_ranges(std::slice::from_ref(among)));
         let stored = self.with_keys((block, zone), keys, selected)?;
         let as_views = !wanted.views.is_empty();
-        let rows = stored.true_count();
+        let rows = stored.count();
         if rows == 0 {
             let none = self.read_none(&wanted.columns, as_views);
             return Ok((0, none));
@@ -126,14 +126,14 @@ impl ColdFile {
         &self,
         (block, zone): (usize, &Zone),
         keys: &KeyRange,
-        selected: Option<BooleanArray>,
-    ) -> Result<BooleanArray> {
+        selected: Option<RowMask>,
+    ) -> Result<RowMask> {
         let lead = &[self.lead_column];
         let few = selected.as_ref().filter(|selected| {
-            selected.true_count().saturating_mul(FEW_ROWS_SHARE) <= selected.len()
+            selected.count().saturating_mul(FEW_ROWS_SHARE) <= zone.rows as usize
         });
         let leads = match few {
-            Some(rows) if rows.true_count() == 0 => return Ok(rows.clone()),
+            Some(rows) if rows.count() == 0 => return Ok(rows.clone()),
             Some(rows) => self.read_stored_selected(block, zone, lead, false, rows, None)?,
             // They are kept: whoever asks for some keys asks for others next.
             None => self.read_stored(block, zone, lead, false)?,
@@ -141,20 +141,15 @@ impl ColdFile {
         let leads = leads.first().ok_or_else(|| self.file.bad(0, "a block has no keys"))?;
         let passes = KeyView::of_column(leads.as_ref())?.within_any(std::slice::from_ref(keys));
         Ok(match (few, &selected) {
-            (Some(selected), _) => within(selected, &BooleanArray::new(passes, None)),
-            (None, Some(selected)) => BooleanArray::new(selected.values() & &passes, None),
-            (None, None) => BooleanArray::new(passes, None),
+            (Some(selected), _) => selected.within(&BooleanArray::new(passes, None)),
+            (None, Some(selected)) => selected.and(&passes),
+            (None, None) => RowMask::new(0, passes),
         })
     }
 
     /// Of rows that are selected as they are stored: which of them comes first by the key, and so on; `None` where they
     /// are in that order.
-    fn order(
-        &self,
-        block: usize,
-        zone: &Zone,
-        stored: &BooleanArray,
-    ) -> Result<Option<UInt32Array>> {
+    fn order(&self, block: usize, zone: &Zone, stored: &RowMask) -> Result<Option<UInt32Array>> {
         if !self.has_places {
             return Ok(None);
         }
@@ -171,48 +166,44 @@ impl ColdFile {
         })
     }
 
-    /// Which rows of a block lie in pages that may have some that pass; `None`: all.
+    /// Which of some rows of a block lie in pages that may have some that pass; `None`: all of the block.
     fn pages_that_may_pass(
         &self,
         block: usize,
         zone: &Zone,
         filter: &PlannedFilter,
-    ) -> Result<Option<BooleanArray>> {
-        let wanted = &filter.looked_at;
-        let Some(pages) = self.pages(block) else { return Ok(None) };
-        let Some((starts, bounds)) = self.bounds(&pages, wanted) else { return Ok(None) };
-        let Some(may) = filter.may_pass(&bounds)? else { return Ok(None) };
+        among: &Range<usize>,
+    ) -> Result<Option<RowMask>> {
         let rows = zone.rows as usize;
-        let mut selected = BooleanBufferBuilder::new(rows);
+        let may_pass =
+            match self.pages(block).and_then(|pages| self.bounds(&pages, &filter.looked_at)) {
+                Some((starts, bounds)) => filter.may_pass(&bounds)?.map(|may| (starts, may)),
+                None => None,
+            };
+        // A page index that has no page for some rows tells nothing.
+        let may_pass = may_pass.filter(|(starts, _)| {
+            starts.first() == Some(&0) && starts.is_sorted() && starts.iter().all(|at| *at <= rows)
+        });
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let Some((starts, may)) = may_pass else {
+            let is_whole = among.len() == rows;
+            return Ok((!is_whole).then(|| RowMask::of_ranges(std::slice::from_ref(among))));
+        };
         for (page, start) in starts.iter().enumerate() {
-            let end = starts.get(page + 1).copied().unwrap_or(rows).min(rows);
+            let end = starts.get(page + 1).copied().unwrap_or(rows).min(among.end);
+            let start = among.start.max(*start);
             // What can't be told may pass.
-            let may_pass = may.is_null(page) || may.value(page);
-            selected.append_n(end.saturating_sub(*start), may_pass);
+            if start >= end || may.is_valid(page) && !may.value(page) {
+                continue;
+            }
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
         }
-        let selected = selected.finish();
-        let is_some = selected.len() == rows && selected.count_set_bits() < rows;
-        Ok(is_some.then(|| BooleanArray::new(selected, None)))
+        let is_whole = ranges.first().is_some_and(|range| range.len() == rows);
+        Ok((!is_whole).then(|| RowMask::of_ranges(&ranges)))
     }
-}
-
-/// Of the rows that are selected those within a range; `None`: all of a block.
-fn only_among(
-    selected: Option<BooleanArray>,
-    among: &Range<usize>,
-    rows: usize,
-) -> Option<BooleanArray> {
-    if among.len() == rows {
-        return selected;
-    }
-    let mut within = BooleanBufferBuilder::new(rows);
-    within.append_n(among.start.min(rows), false);
-    match &selected {
-        Some(selected) => within.append_buffer(&selected.values().slice(among.start, among.len())),
-        None => within.append_n(among.len(), true),
-    }
-    within.append_n(rows.saturating_sub(within.len()), false);
-    Some(BooleanArray::new(within.finish(), None))
 }
 
 /// The rows by their places, which are below `rows_max` and each another; `None` where they aren't. Few are sorted; of
@@ -233,23 +224,6 @@ fn by_place(places: &[u32], rows_max: usize) -> Option<UInt32Array> {
     rows.retain(|row| *row != NOBODY);
     // One that took another's place has left it out.
     (rows.len() == places.len()).then(|| UInt32Array::from(rows))
-}
-
-fn looked_at_rows(zone: &Zone, pages: Option<&BooleanArray>) -> usize {
-    pages.map_or(zone.rows as usize, BooleanArray::true_count)
-}
-
-/// Of the rows that `outer` selects those that `inner`, one value for each of them, does.
-fn within(outer: &BooleanArray, inner: &BooleanArray) -> BooleanArray {
-    let mut both = BooleanBufferBuilder::new(outer.len());
-    both.append_n(outer.len(), false);
-    for (row, is_in) in outer.values().set_indices().zip(inner.values()) {
-        if is_in {
-            both.set_bit(row, true);
-        }
-    }
-    let both: BooleanBuffer = both.finish();
-    BooleanArray::new(both, None)
 }
 
 #[cfg(test)]
