@@ -11,7 +11,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, TableScan};
-use timestrata_engine::KeyRange;
+use timestrata_engine::{KeyRange, SERIES_PROPERTY, Stream};
 
 use super::{SnapshotTable, SqlTable, narrow_table};
 use crate::error::carried;
@@ -23,6 +23,8 @@ const LOOKED_AT_MAX: u64 = 1 << 20;
 const IN_LONG_BLOCKS_MAX: u64 = 16 << 20;
 /// Rows of a piece of a range, where blocks aren't long.
 const PIECE_ROWS: u64 = 256 << 10;
+/// Rows of one series in a long block of so many series that no dictionary holds them: tens of thousands.
+const ROWS_WITHOUT_DICTIONARY: u64 = 32;
 /// Rows that one thread reads alone.
 const ALONE_MAX: u64 = 4 << 10;
 
@@ -75,26 +77,46 @@ fn gives_few_rows(scan: &TableScan, condition: Option<&Expr>) -> Result<bool> {
         return Ok(false);
     };
     let ranges = narrow_table(table, &scan.filters).ranges;
-    let (Some(condition), Some(first)) = (condition, ranges.hull().lo) else { return Ok(false) };
+    let Some(condition) = condition else { return Ok(false) };
     let stream = table.stream.id();
     let rows = snapshot.estimate(stream, ranges.as_slice()).map_err(carried)?.rows_max;
+    let mut long_blocks = 0;
     if rows > LOOKED_AT_MAX {
         let pieces = snapshot.pieces(stream, &ranges.hull()).map_err(carried)?.len() as u64;
         if rows > IN_LONG_BLOCKS_MAX || rows / pieces.max(1) <= PIECE_ROWS {
             return Ok(false);
         }
+        long_blocks = pieces;
     }
+    let hull = ranges.hull();
+    let first = match hull.lo {
+        Some(first) => Some(first),
+        None => snapshot.min_key(stream, &hull).map_err(carried)?,
+    };
+    let Some(first) = first else { return Ok(false) };
     for condition in split_conjunction(condition) {
         let Some((column, wanted)) = values_wanted(condition) else { continue };
         let Ok(column) = table.schema.index_of(column) else { continue };
         let Some(column) = table.columns.get(column) else { continue };
+        let is_tag = tells_series(&table.stream, *column);
         let values = snapshot.values(stream, &KeyRange::point(first), *column).map_err(carried)?;
+        if values.is_none() && is_tag && long_blocks > 0 {
+            let rows = long_blocks * ROWS_WITHOUT_DICTIONARY;
+            return Ok(rows.saturating_mul(wanted as u64) <= ALONE_MAX);
+        }
         let counts = values.iter().flat_map(|values| &values.columns).map(|values| values.len());
         if let Some(count) = counts.max().filter(|count| *count > wanted) {
             return Ok((rows / count as u64).saturating_mul(wanted as u64) <= ALONE_MAX);
         }
     }
     Ok(false)
+}
+
+/// Whether rows lie together by a column, where they do.
+fn tells_series(stream: &Stream, column: usize) -> bool {
+    let name = stream.schema().fields().get(column).map(|field| field.name());
+    let mut properties = stream.spec().properties.iter();
+    properties.any(|(key, value)| key == SERIES_PROPERTY && Some(value) == name)
 }
 
 /// The column that a condition compares with values, and with how many.
