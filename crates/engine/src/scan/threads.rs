@@ -25,6 +25,9 @@ pub(crate) struct ReadingThreads(Arc<SharedThreads>);
 struct SharedThreads {
     waiting: Mutex<WaitingThreads>,
     changed: Condvar,
+    /// Told when a thread begins to wait, and when one has nothing more to do for good.
+    #[cfg(test)]
+    settled: Condvar,
 }
 
 #[derive(Default)]
@@ -33,6 +36,9 @@ struct WaitingThreads {
     jobs: VecDeque<Job>,
     idle: usize,
     is_over: bool,
+    /// Those that have ended.
+    #[cfg(test)]
+    ended: usize,
 }
 
 /// A job that was begun, and may have ended.
@@ -111,15 +117,18 @@ impl SharedThreads {
             let mut waiting = self.waiting.lock();
             // Many scans at the same time had more threads than one wants.
             if waiting.idle >= processors().max(IDLE_MIN) && waiting.jobs.is_empty() {
+                self.settle(&mut waiting, true);
                 return;
             }
             waiting.idle += 1;
+            self.settle(&mut waiting, false);
             job = loop {
                 if let Some(job) = waiting.jobs.pop_front() {
                     break job;
                 }
                 if waiting.is_over {
                     waiting.idle -= 1;
+                    self.settle(&mut waiting, true);
                     return;
                 }
                 self.changed.wait(&mut waiting);
@@ -127,6 +136,17 @@ impl SharedThreads {
             waiting.idle -= 1;
         }
     }
+
+    /// Tells tests that a thread waits, or has ended.
+    #[cfg(test)]
+    fn settle(&self, waiting: &mut WaitingThreads, has_ended: bool) {
+        waiting.ended += usize::from(has_ended);
+        self.settled.notify_all();
+    }
+
+    #[cfg(not(test))]
+    #[inline]
+    fn settle(&self, _: &mut WaitingThreads, _: bool) {}
 }
 
 impl std::fmt::Debug for ReadingThreads {

@@ -15,6 +15,8 @@ use timestrata_engine::{
     StreamId, StreamSpec,
 };
 
+use crate::support::rows_of_shares;
+
 const HOSTS: i64 = 100;
 const ROWS: i64 = 80_000;
 const BLOCK_ROWS: &str = "8192";
@@ -172,15 +174,7 @@ fn rows_without_a_column_are_counted_wherever_they_lie() {
         for (range, all) in
             [(KeyRange::ALL, 3 * ROWS - 10 * HOSTS), (KeyRange::times(10, 20), 3 * 10 * HOSTS)]
         {
-            let share = |part| ScanSpec {
-                range,
-                columns: Some(Vec::new()),
-                any_order: Some(Share { part, parts: 2 }),
-                ..ScanSpec::default()
-            };
-            let snapshot = store.snapshot().unwrap();
-            let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
-            let found: usize = scans.flatten().map(|batch| batch.unwrap().num_rows()).sum();
+            let found = rows_of_shares(&store, id, range);
             assert_eq!(found as i64, all, "{range}, {cache_bytes_max}");
         }
     }

@@ -11,6 +11,8 @@ use timestrata_engine::{
     ScanFilter, ScanSpec, Settings, Share, Store, StreamId, StreamSpec,
 };
 
+use crate::support::rows_of_shares;
+
 const HOSTS: i64 = 1_200;
 const STEPS: i64 = 240;
 /// Deleted as a range.
@@ -117,15 +119,7 @@ fn readers_that_share_a_long_block_give_each_row_once() {
 fn rows_of_a_long_block_are_counted_without_a_column() {
     let (store, id) = store(0);
     for (range, expected) in [(KeyRange::ALL, STEPS - 3), (KeyRange::times(90, 110), 17)] {
-        let share = |part| ScanSpec {
-            range,
-            columns: Some(Vec::new()),
-            any_order: Some(Share { part, parts: 2 }),
-            ..ScanSpec::default()
-        };
-        let snapshot = store.snapshot().unwrap();
-        let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
-        let found: usize = scans.flatten().map(|batch| batch.unwrap().num_rows()).sum();
+        let found = rows_of_shares(&store, id, range);
         assert_eq!(found as i64, expected * HOSTS, "{range}");
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::*;
 
-/// How many threads wait, once so many do.
-fn idle(threads: &SharedThreads, wanted: usize) -> usize {
-    for _ in 0..1_000 {
-        if threads.waiting.lock().idle == wanted {
-            break;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    threads.waiting.lock().idle
+/// A thread that doesn't settle by then never will.
+const LONG: Duration = Duration::from_secs(20);
+
+/// How many threads wait, and how many have ended, once so many do.
+fn settled(threads: &SharedThreads, wanted: (usize, usize)) -> (usize, usize) {
+    let now = |waiting: &WaitingThreads| (waiting.idle, waiting.ended);
+    let mut waiting = threads.waiting.lock();
+    threads.settled.wait_while_for(&mut waiting, |waiting| now(waiting) != wanted, LONG);
+    now(&waiting)
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_thread_that_has_nothing_to_do_is_taken_before_a_new_one() {
         let sender = sender.clone();
         threads.begin(move || sender.send(thread::current().id()).unwrap()).unwrap().join();
         seen.push(ids.recv().unwrap());
-        assert_eq!(idle(&threads.0, 1), 1);
+        assert_eq!(settled(&threads.0, (1, 0)), (1, 0));
     }
     seen.dedup();
     assert_eq!(seen.len(), 1);
@@ -47,7 +47,7 @@ fn jobs_at_the_same_time_have_a_thread_each() {
         });
         one.unwrap().join();
         other.unwrap().join();
-        assert_eq!(idle(&threads.0, 2), 2);
+        assert_eq!(settled(&threads.0, (2, 0)), (2, 0));
     }
 }
 
@@ -55,9 +55,9 @@ fn jobs_at_the_same_time_have_a_thread_each() {
 fn a_job_that_panics_has_ended_and_its_thread_goes_on() {
     let threads = ReadingThreads::default();
     threads.begin(|| panic!("as it should")).unwrap().join();
-    assert_eq!(idle(&threads.0, 1), 1);
+    assert_eq!(settled(&threads.0, (1, 0)), (1, 0));
     threads.begin(|| ()).unwrap().join();
-    assert_eq!(idle(&threads.0, 1), 1);
+    assert_eq!(settled(&threads.0, (1, 0)), (1, 0));
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn threads_end_with_the_store() {
     let threads = ReadingThreads::default();
     threads.begin(|| ()).unwrap().join();
     let shared = Arc::clone(&threads.0);
-    assert_eq!(idle(&shared, 1), 1);
+    assert_eq!(settled(&shared, (1, 0)), (1, 0));
     drop(threads);
-    assert_eq!(idle(&shared, 0), 0);
+    assert_eq!(settled(&shared, (0, 1)), (0, 1));
 }
 
 #[test]
@@ -88,13 +88,5 @@ fn no_more_threads_stay_than_there_are_processors() {
     (0..kept + 6).for_each(|_| all_begun.recv().unwrap());
     drop(EndOnDrop(gate));
     jobs.into_iter().for_each(|job| job.unwrap().join());
-    assert_eq!(idle(&threads.0, kept), kept);
-    // All have ended that will: each holds the threads' state.
-    for _ in 0..1_000 {
-        if Arc::strong_count(&threads.0) == kept + 1 {
-            break;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    assert_eq!(Arc::strong_count(&threads.0), kept + 1);
+    assert_eq!(settled(&threads.0, (kept, 6)), (kept, 6));
 }

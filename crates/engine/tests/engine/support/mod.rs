@@ -10,7 +10,7 @@ use arrow_array::{Array, BinaryArray, RecordBatch, TimestampMillisecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{
     Access, Cell, Changes, Durability, Io, KeyRange, LeadKey, Maintenance, Merge, Result, ScanSpec,
-    Settings, Snapshot, Store, StreamId, StreamSpec,
+    Settings, Share, Snapshot, Store, StreamId, StreamSpec,
 };
 use timestrata_io::{ManualClock, MemoryDisk, SeededRng};
 
@@ -209,4 +209,17 @@ pub(crate) fn range(lo: i64, hi: i64) -> KeyRange {
 
 pub(crate) fn time(time: i64) -> LeadKey {
     LeadKey::Time(time)
+}
+
+/// How many rows two readers in any order give between them, without a column.
+pub(crate) fn rows_of_shares(store: &Store, id: StreamId, range: KeyRange) -> usize {
+    let share = |part| ScanSpec {
+        range,
+        columns: Some(Vec::new()),
+        any_order: Some(Share { part, parts: 2 }),
+        ..ScanSpec::default()
+    };
+    let snapshot = store.snapshot().unwrap();
+    let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
+    scans.flatten().map(|batch| batch.unwrap().num_rows()).sum()
 }

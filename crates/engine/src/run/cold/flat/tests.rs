@@ -221,8 +221,8 @@ fn columns_that_are_not_flat_are_left_to_others() {
     assert!(!of(Arc::new(arrow_array::BooleanArray::from(vec![true, false])), None));
 }
 
-#[test]
-fn more_rows_than_there_are_are_refused() {
+/// Numbers in a page of 64 rows and one of 36.
+fn a_hundred_rows() -> (ArrayRef, Bytes) {
     let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
     let how = Written {
         by_dictionary: true,
@@ -231,6 +231,12 @@ fn more_rows_than_there_are_are_refused() {
         may_be_null: false,
     };
     let bytes = written(&column, how, None);
+    (column, bytes)
+}
+
+#[test]
+fn more_rows_than_there_are_are_refused() {
+    let (column, bytes) = a_hundred_rows();
     for (skipped, read) in [(0, 101), (100, 1), (64, 37), (1_000, 1)] {
         let mut flat = column_of(&bytes, column.data_type(), false).unwrap();
         flat.skip(skipped);
@@ -241,14 +247,7 @@ fn more_rows_than_there_are_are_refused() {
 
 #[test]
 fn pages_of_more_rows_than_the_block_are_refused_before_there_is_room_for_them() {
-    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
-    let how = Written {
-        by_dictionary: true,
-        is_second_version: false,
-        page_rows: 64,
-        may_be_null: false,
-    };
-    let bytes = written(&column, how, None);
+    let (column, bytes) = a_hundred_rows();
     let metadata = metadata_of(&bytes);
     let chunk = metadata.row_group(0).column(0);
     for rows in [63, 99] {

@@ -1,0 +1,86 @@
+//! How columns are encoded, by what the first block has.
+
+use arrow_array::{Float64Array, Int64Array, StringArray};
+
+use super::*;
+
+/// What is chosen for a column of its own.
+fn chosen<const N: usize>(ways: &[Way; N], values: ArrayRef) -> Way {
+    let schema = Schema::new(vec![Field::new("x", values.data_type().clone(), true)]);
+    let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
+    least(ways, &sample, 0).unwrap()
+}
+
+/// Numbers without a pattern.
+fn noise(rows: usize) -> impl Iterator<Item = u64> {
+    (1..=rows as u64).map(|row| {
+        let mixed = (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 27 ^ row)
+            .wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (mixed >> 31 ^ mixed).wrapping_mul(0x94D0_49BB_1331_11EB) >> 20
+    })
+}
+
+fn floats(values: impl Iterator<Item = f64>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter_values(values))
+}
+
+fn integers(values: impl Iterator<Item = i64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values))
+}
+
+#[test]
+fn numbers_are_encoded_as_the_first_block_tells() {
+    let rising = integers((0..50_000).map(|row| 1_700_000_000_000 + row * 10));
+    assert_eq!(chosen(&INTEGERS, rising), INTEGERS[0]);
+    let noisy = integers(noise(50_000).map(|noise| (noise % 4_000) as i64));
+    assert_eq!(chosen(&INTEGERS, noisy), INTEGERS[1]);
+    let lots = integers(noise(50_000).map(|noise| (noise % 40) as i64 * 1_000_003));
+    assert_eq!(chosen(&INTEGERS, lots), INTEGERS[2]);
+    let prices = floats(noise(50_000).map(|noise| (noise % 900) as f64 / 100.0));
+    assert_eq!(chosen(&FLOATS, prices), FLOATS[1]);
+    let smooth =
+        floats((0..50_000).map(|row| 1e4 + f64::from(row) * 1e-3 + (f64::from(row % 977) * 1e-9)));
+    assert_eq!(chosen(&FLOATS, smooth), FLOATS[0]);
+}
+
+fn texts_of(values: impl Iterator<Item = String>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+#[test]
+fn texts_are_encoded_as_the_first_block_tells() {
+    let chosen_of = |values: ArrayRef| {
+        let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
+        let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
+        least(texts(&sample, 0), &sample, 0).unwrap()
+    };
+    let sorted = texts_of((0..10_000).map(|row| format!("plant 7, device {row:06}")));
+    assert_eq!(chosen_of(sorted), TEXTS[1]);
+    let mixed = texts_of(noise(10_000).map(|noise| format!("{noise:x} came in")));
+    assert_eq!(chosen_of(mixed), TEXTS[0]);
+    let levels = texts_of(noise(10_000).map(|noise| format!("{}", noise % 30)));
+    assert_eq!(chosen_of(levels), TEXTS_THAT_REPEAT[1]);
+    let paths =
+        texts_of((0..10_000).map(|row| format!("https://example.org/of/many/words/{}", row / 50)));
+    assert_eq!(chosen_of(paths), TEXTS_THAT_REPEAT[0]);
+}
+
+#[test]
+fn a_dictionary_that_would_be_given_up_is_not_begun() {
+    let outgrows = |series: usize, rows: usize| {
+        // Ten rows of each, as they lie by series: 4 bytes of length, and 10 of text.
+        let texts = texts_of((0..10_000).map(|row| format!("dev {:06}", row / 10 % series)));
+        let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
+        let sample = RecordBatch::try_new(Arc::new(schema), vec![texts]).unwrap();
+        outgrows_dictionary(&sample, 0, rows)
+    };
+    // 14 bytes of each of 74,000 and of 76,000 series; 2^20 bytes are the most.
+    assert_eq!([740_000, 760_000].map(|rows| outgrows(usize::MAX, rows)), [false, true]);
+    assert!(!outgrows(1, 1 << 24));
+}
+
+#[test]
+fn a_short_block_tells_nothing() {
+    let lots = integers(noise(TRIAL_ROWS_MIN - 1).map(|noise| (noise % 4) as i64 * 1_000_003));
+    assert_eq!(chosen(&INTEGERS, lots), INTEGERS[0]);
+}
