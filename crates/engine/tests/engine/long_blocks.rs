@@ -7,12 +7,14 @@ use arrow_array::types::Int64Type;
 use arrow_array::{BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use timestrata_engine::{
-    Changes, Durability, KeyRange, Maintenance, Result, RowFilter, RunFormat, SERIES_PROPERTY,
-    ScanFilter, ScanSpec, Settings, Share, Store, StreamId, StreamSpec,
+    Changes, Durability, ErrorKind, Io, KeyRange, Maintenance, Result, RowFilter, RunFormat,
+    SERIES_PROPERTY, ScanFilter, ScanSpec, Settings, Share, Store, StreamId, StreamSpec,
 };
 
-use crate::support::rows_of_shares;
+use crate::quota_disk::{Quota, QuotaDisk};
+use crate::support::{Machine, rows_of_shares};
 
+const PLENTY: u64 = 1 << 30;
 const HOSTS: i64 = 1_200;
 const STEPS: i64 = 240;
 /// Deleted as a range.
@@ -31,9 +33,20 @@ fn rows() -> RecordBatch {
 
 /// The rows in one compacted run of one block, and a range delete that came later.
 fn store(cache_bytes_max: u64) -> (Store, StreamId) {
-    let settings =
-        Settings { maintenance: Maintenance::Manual, cache_bytes_max, ..Settings::default() };
-    let store = Store::memory(settings).unwrap();
+    let store = Store::memory(by_hand(cache_bytes_max)).unwrap();
+    let id = filled(&store);
+    store.compact(Some(id)).unwrap();
+    let deleted = KeyRange::times(DELETED.start, DELETED.end);
+    store.commit(Changes::new().delete_range(id, deleted), Durability::Written).unwrap();
+    (store, id)
+}
+
+fn by_hand(cache_bytes_max: u64) -> Settings {
+    Settings { maintenance: Maintenance::Manual, cache_bytes_max, ..Settings::default() }
+}
+
+/// A stream with the rows, which are not compacted yet.
+fn filled(store: &Store) -> StreamId {
     let fields = vec![
         Field::new("time", DataType::Int64, false),
         Field::new("host", DataType::Utf8, true),
@@ -46,10 +59,7 @@ fn store(cache_bytes_max: u64) -> (Store, StreamId) {
     };
     let id = store.create_stream(spec).unwrap();
     store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
-    store.compact(Some(id)).unwrap();
-    let deleted = KeyRange::times(DELETED.start, DELETED.end);
-    store.commit(Changes::new().delete_range(id, deleted), Durability::Written).unwrap();
-    (store, id)
+    id
 }
 
 /// Every third row.
@@ -162,4 +172,51 @@ fn few_rows_of_a_long_block_are_counted_and_read_from_both_ends() {
             }
         }
     }
+}
+
+#[test]
+fn a_scan_of_a_long_block_goes_on_where_its_run_has_been_replaced() {
+    for cache_bytes_max in [0, Settings::default().cache_bytes_max] {
+        let (store, id) = store(cache_bytes_max);
+        let spec = ScanSpec {
+            columns: Some(vec![2]),
+            any_order: Some(Share::WHOLE),
+            ..ScanSpec::default()
+        };
+        let mut scan = store.snapshot().unwrap().scan(id, &spec).unwrap();
+        let mut found = scan.next().unwrap().unwrap().num_rows();
+        assert!((found as i64) < HOSTS * STEPS / 2, "there is more to come");
+        store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+        store.compact(Some(id)).unwrap();
+        found += scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+        assert_eq!(found as i64, HOSTS * (STEPS - 3), "{cache_bytes_max} bytes of cache");
+    }
+}
+
+#[test]
+fn a_long_block_that_the_disk_has_no_room_for_costs_no_row() {
+    let quota = Arc::new(Quota::default());
+    quota.set(PLENTY);
+    let mut machine = Machine::new();
+    machine.io = Io { disk: Arc::new(QuotaDisk::new(&quota)), ..machine.io };
+    let store = machine.open(by_hand(0));
+    let id = filled(&store);
+    store.flush().unwrap();
+    let spec = ScanSpec { columns: Some(vec![2]), ..ScanSpec::default() };
+    let all = || shared(&store, id, &spec, 2).0;
+    let expected: Vec<i64> = (0..HOSTS * STEPS).collect();
+    // A second run, so that there is something to merge.
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.flush().unwrap();
+    let twice: Vec<i64> = expected.iter().flat_map(|row| [*row, *row]).collect();
+    // At once, and where the file has begun.
+    for left in [0, 4 << 10, 16 << 10] {
+        quota.set(quota.used() + left);
+        let error = store.compact(Some(id)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoSpace, "{left} bytes are left: {error}");
+        assert!(all() == twice);
+    }
+    quota.set(PLENTY);
+    store.compact(Some(id)).unwrap();
+    assert!(all() == twice);
 }
